@@ -34,7 +34,7 @@ KEPT_ELSEWHERE = {
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_group _outside _subscribed",
     "RegexesAlike": "_spellings",
-    "Life": "_arrived _emit _states _tallies away commits group_id is_whole log_partition moves on_departure on_member "
+    "Life": "_emit _states tallies progress away commits group_id is_whole log_partition moves on_departure on_member "
     "options ownership witness",
     "Ownership": "_count_unowned _emit _end_commits _group_id _sure _topic_names _topics_of",
     "CommitBook": "_is_whole _log_partition _parsed",

@@ -70,7 +70,7 @@ class StuckGroup(AfterGap):
     def _blockers(self, span: EpochSpan) -> tuple[list[str], str]:
         if span.target_installed_at_ms is None:
             return [], "no target assignment was computed, so probably no member sent a heartbeat"
-        progress = self.scene.life.progress_to(span)
+        progress = self.scene.life.progress.to(span)
         revoking = sorted(
             member.member_id
             for member in progress
@@ -284,7 +284,7 @@ class SlowMember(_SlowMembers):
         without = (GroupType.CLASSIC, GroupType.SHARE)
         if target_ms is None or span.protocol in without or self._is_doubtful:
             return
-        for progress in self.scene.life.progress_to(span):
+        for progress in self.scene.life.progress.to(span):
             if progress.outcome not in (None, "reached"):
                 continue
             reached_ms, until = progress.reached_at_ms, end

@@ -36,8 +36,8 @@ PAIRED_LEAST = 1_000
 MIXED_LEAST = 10
 """Departures of a deploy for each one that is a kill, unless all are: a process may not stop in time."""
 WAVES_MAX = 100
-"""Deployments of one group followed at once; beyond that the one quiet for longest is forgotten, to bound memory and the
-cost of each epoch."""
+"""Deployments of one group followed at once; beyond that the one quiet for longest is forgotten, to bound memory and
+the cost of each epoch."""
 QUIET_FACTOR = 3
 """A deploy stands out: before and after it is quiet for so many times the longest pause within it."""
 
@@ -145,9 +145,9 @@ class DeployWave(Watcher):
         for row in departures:
             went[deployment_of_row(row)].append(row)
         if came or went:
-            sizes = self.scene.life.tallies.deployments
+            tallies = self.scene.life.tallies
             for name in dict.fromkeys((*went, *came)):
-                self._follow(name, came[name], went[name], sizes.count(name), position)
+                self._follow(name, came[name], went[name], tallies.in_deployment(name), position)
 
     def _follow(
         self,

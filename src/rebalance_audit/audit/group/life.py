@@ -5,7 +5,6 @@ another protocol. A conversion that carries the counter over (online upgrade or 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
 
 from rebalance_audit.audit.broker_log.witness import Witness
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
@@ -16,10 +15,11 @@ from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.book import CommitBook
 from rebalance_audit.audit.commits.evidence import evidence_of
 from rebalance_audit.audit.group.away import Away
-from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.logged_end import as_logged
 from rebalance_audit.audit.group.ownership import Owner, Ownership
+from rebalance_audit.audit.group.progress_tracker import ProgressTracker
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.target_moves import TargetMoves
 from rebalance_audit.audit.members import Identity, Stint
@@ -42,11 +42,6 @@ from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.replay.slot import Group
 from rebalance_audit.wire.topic_names import topic_id_text
 
-_QUIET_EPOCHS = 100
-_QUIET_MEMBERS = 20
-_QUIET_SCANNED = 200
-"""In a rebalance of more than _QUIET_EPOCHS epochs, findings examine no more than _QUIET_MEMBERS of the members without
-a record in an epoch, among the first _QUIET_SCANNED members: all of them would cost members times epochs."""
 _AWAITING_LIMIT = 10_000
 """Superseded epochs kept for a target that may still come; more are emitted without one, to bound memory."""
 
@@ -107,9 +102,10 @@ class Life:
         self._awaiting = []
         self._had_epochs = False
         self._rebalances = 0
-        self._arrived: list[str] | None = None
-        """Member ids that appeared since the current epoch began; None until it is known."""
-        self._tallies: MemberTallies | None = None
+        self.progress = ProgressTracker(self)
+        self.tallies = MemberTallies(
+            lambda: {name: watch.stint.identity for name, watch in self.watches.items()}
+        )
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state."""
@@ -175,14 +171,10 @@ class Life:
         self.ownership.incarnation = self.incarnation
         self.ownership.is_shared = protocol is GroupType.SHARE
         self.protocol = protocol
-        self._arrived = self._tallies = None
+        self.progress.forget_arrivals()
+        self.tallies.forget()
         self.deleted = self._had_epochs = False
         self._rebalances = 0
-
-    def keep(self, watches: Mapping[str, MemberWatch]) -> None:
-        """The members are those of the life before."""
-        self.watches.update(watches)
-        self._tallies = None
 
     def delete(self, write: Sequence[Step]) -> None:
         """The write deleted the group."""
@@ -195,17 +187,14 @@ class Life:
         self._close_span("open")
         self.drop_awaiting()
         if self.rebalance is not None:
-            self.rebalance.wait_for(
-                member_id
-                for member_id, watch in self.watches.items()
-                if watch.unrevoked_since is not None
-            )
+            revoking = (who for who, watch in self.watches.items() if watch.unrevoked_since)
+            self.rebalance.wait_for(revoking)
             self.end_rebalance(None, "open")
         self.ownership.finish()
         for watch in self.watches.values():
             self._emit(MEMBERS, watch.stint.row(self.group_id, self.incarnation))
         self.watches.clear()
-        self._tallies = None
+        self.tallies.forget()
         self._states.leave(None, self.incarnation)
 
     def _end(self, position: Position, outcome: str) -> None:
@@ -238,7 +227,7 @@ class Life:
             self._close_span("superseded")
         self.span = span
         if span.protocol == GroupType.CLASSIC:
-            self._arrived = None
+            self.progress.forget_arrivals()
         self.away.begin(span.verdicts)
         self._had_epochs = True
         self.gap = False
@@ -288,7 +277,7 @@ class Life:
             span.outcome = outcome
             span.is_unowned_unknown |= self.is_whole is False and outcome != "open"
         if span.protocol != GroupType.CLASSIC:
-            self._complete_progress(span)
+            self.progress.complete(span)
         if self.rebalance is not None and self.rebalance.rebalance_seq == span.rebalance_seq:
             self.rebalance.end_epoch(span)
         for row in span.cause_rows():
@@ -358,10 +347,8 @@ class Life:
         )
         watch = MemberWatch(stint, position)
         self.watches[member_id] = watch
-        if self._arrived is not None:
-            self._arrived.append(member_id)
-        if self._tallies is not None:
-            self._tallies.set(member_id, identity)
+        self.progress.arrived(member_id)
+        self.tallies.set(member_id, identity)
         if self.on_member is not None:
             self.on_member(stint)
         return watch
@@ -375,12 +362,11 @@ class Life:
         last_epoch: int | None,
     ) -> None:
         """Stop following a member id that is gone, and emit its row."""
-        progress = self.progress_of(member_id)
+        progress = self.progress.of(member_id)
         watch = self.watches.pop(member_id, None)
         if watch is None:
             return
-        if self._tallies is not None:
-            self._tallies.remove(member_id)
+        self.tallies.remove(member_id)
         stint = watch.stint
         cause, certainty = as_logged(self.witness, watch, position, cause, certainty)
         stint.left_at_ms = position.record_timestamp_ms
@@ -396,17 +382,7 @@ class Life:
     def identify(self, watch: MemberWatch, identity: Identity) -> None:
         """What the member says about itself from now on."""
         watch.stint.identity = identity
-        if self._tallies is not None:
-            self._tallies.set(watch.stint.member_id, identity)
-
-    @property
-    def tallies(self) -> MemberTallies:
-        """Counts over the identities of the members in `watches`."""
-        if self._tallies is None:
-            self._tallies = MemberTallies(
-                {member_id: watch.stint.identity for member_id, watch in self.watches.items()}
-            )
-        return self._tallies
+        self.tallies.set(watch.stint.member_id, identity)
 
     def judge_departure(
         self, watch: MemberWatch, gone: Position, company: int, overdue_ms: int
@@ -435,84 +411,6 @@ class Life:
             return Owner(member_id, None, "", "")
         identity = watch.stint.identity
         return Owner(member_id, identity.instance_id, identity.client_id, identity.client_host)
-
-    def follow_arrivals(self, before: EpochSpan | None) -> None:
-        """The current epoch has just begun with all members: follow those that came since `before` began."""
-        span = self.span
-        if span is None:
-            return
-        span.untouched = len(self.watches)
-        arrived = self._arrived
-        if arrived is None:
-            since = -1 if before is None else before.first_position.log_offset
-            arrived = [
-                member_id
-                for member_id, watch in self.watches.items()
-                if watch.stint.first_position.log_offset > since
-            ]
-        self._arrived = []
-        for member_id in arrived:
-            self.progress_of(member_id)
-
-    def progress_of(self, member_id: str) -> MemberProgress | None:
-        """A member's progress to the current epoch, from now on followed; None if the epoch did not begin with it.
-
-        Call it before the member's watch takes over what a record shows.
-        """
-        span, watch = self.span, self.watches.get(member_id)
-        if span is None:
-            return None
-        progress = span.progress.get(member_id)
-        if progress is None and watch is not None and _is_untouched(span, watch):
-            progress = span.progress[member_id] = self._untouched_progress(span, watch)
-            span.untouched -= 1
-        return progress
-
-    def _untouched_progress(self, span: EpochSpan, watch: MemberWatch) -> MemberProgress:
-        progress = self.start_progress(
-            watch.stint.member_id, span.first_position.record_timestamp_ms
-        )
-        progress.go_on(watch)
-        progress.by_two_clocks = span.untouched_by_two_clocks
-        return progress
-
-    def _complete_progress(self, span: EpochSpan) -> None:
-        """The epoch is over: follow those that others waited for, and if the log ends, all that have not reached it."""
-        awaited = {each for progress in span.progress.values() for each in progress.waited_for}
-        for member_id in self.watches if span.outcome == "open" else sorted(awaited):
-            self.progress_of(member_id)
-        span.quiet = self._quiet(span)
-
-    def progress_to(self, span: EpochSpan) -> list[MemberProgress]:
-        """Of the members of the current epoch or of the one before; of many without a record in it only some."""
-        return [*span.progress.values(), *(self._quiet(span) if span is self.span else span.quiet)]
-
-    def _quiet(self, span: EpochSpan) -> list[MemberProgress]:
-        if not span.untouched:
-            return []
-        is_long = self.rebalance is not None and self.rebalance.epochs > _QUIET_EPOCHS
-        scanned = islice(self.watches.values(), _QUIET_SCANNED if is_long else None)
-        quiet = (
-            self._untouched_progress(span, watch)
-            for watch in scanned
-            if watch.stint.member_id not in span.progress and _is_untouched(span, watch)
-        )
-        return list(islice(quiet, _QUIET_MEMBERS if is_long else None))
-
-    def start_progress(self, member_id: str, started_at_ms: int | None) -> MemberProgress:
-        """Start to follow a member's progress to an epoch, from its current assignment."""
-        watch = self.watches.get(member_id)
-        if watch is None:
-            return MemberProgress(member_id, None, "", "", started_at_ms, 0)
-        identity = watch.stint.identity
-        return MemberProgress(
-            member_id,
-            identity.instance_id,
-            identity.client_id,
-            identity.client_host,
-            started_at_ms,
-            watch.partitions,
-        )
 
     # -- partitions -----------------------------------------------------------------------------
 
@@ -549,9 +447,3 @@ class Life:
         ):
             overlap_ms = to_ms - max(from_ms, rebalance.started_at_ms)
             rebalance.unowned_partition_ms += partitions * max(0, overlap_ms)
-
-
-def _is_untouched(span: EpochSpan, watch: MemberWatch) -> bool:
-    """Whether a member that is not in the progress of the epoch belongs to it: it was there before the epoch began."""
-    first = watch.stint.first_position.log_offset
-    return span.protocol != GroupType.CLASSIC and first < span.first_position.log_offset

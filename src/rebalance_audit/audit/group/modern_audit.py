@@ -61,7 +61,6 @@ from rebalance_audit.replay.modern.group import (
     UNREVOKED,
     ModernGroup,
 )
-from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.replay.partitions import minus, union
 
 
@@ -217,7 +216,7 @@ class ModernAudit:
             self._evidence,
             bump,
             self._life.watches,
-            self._life.tallies.topics.texts,
+            self._life.tallies.topics(),
             lambda member_id: Identity.of(self._group.members.get(member_id)),
             self._judge_departure,
             upgraded=upgraded,
@@ -260,7 +259,7 @@ class ModernAudit:
         life = self._life
         identity = Identity.of(self._group.members.get(change.member_id))
         watch = life.watches.get(change.member_id)
-        life.progress_of(change.member_id)
+        life.progress.of(change.member_id)
         unnamed = life.owner(change.member_id).identity
         self._doubt.confirm(change.member_id)
         if watch is None:
@@ -275,7 +274,7 @@ class ModernAudit:
             if replaced is not None and replaced[1].member_id == change.member_id:
                 watch.stint.previous_member_id = replaced[0].member_id
                 if life.span is not None:
-                    life.span.progress[change.member_id] = life.start_progress(
+                    life.span.progress[change.member_id] = life.progress.start(
                         change.member_id, change.position.record_timestamp_ms
                     )
             elif change.joined:
@@ -329,7 +328,7 @@ class ModernAudit:
         gained = minus(change.new_assigned, change.old_assigned)
         lost = minus(change.old_assigned, change.new_assigned)
         was_revoking = watch.unrevoked_since
-        progress, span = life.progress_of(change.member_id), life.span
+        progress, span = life.progress.of(change.member_id), life.span
         watch.assigned(change)
         if span is None or progress is None or progress.outcome is not None:
             return
@@ -384,7 +383,8 @@ class ModernAudit:
             # The counter restarted without a tombstone in the log: the group's deletion is in a gap.
             watches = dict(life.watches)
             life.restart(self._group.group_type, change.position)
-            life.keep(watches)
+            life.watches.update(watches)
+            life.tallies.forget()
         self._initialised_at = None
         at_ms = change.position.record_timestamp_ms
         if owes_a_step(life, self._liveness, at_ms):
@@ -397,7 +397,7 @@ class ModernAudit:
             change.new_epoch,
             str(change.group_type),
             None,
-            preferred_assignor(self._group.members.values()),
+            life.tallies.preferred_assignor(self._group.members),
             change.position,
             at_ms,
             None if self._missing or before is None else before.epoch,
@@ -414,7 +414,7 @@ class ModernAudit:
         )
         life.open_span(span)
         rebalance.begin_epoch(span)
-        life.follow_arrivals(before)
+        life.progress.begin(before)
         if not span.members:
             life.empty(at_ms)
 

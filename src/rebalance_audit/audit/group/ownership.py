@@ -238,8 +238,7 @@ class Ownership:
                 if loose is not None:
                     if loose.holding.owner.member_id == member_id:
                         holdings[partition] = loose.holding
-                        if self._sure is not None:
-                            self._sure.add(partition)
+                        self._note(partition, is_sure=True)
                         self._confirmed -= unowned.pop(partition, _NEVER).confirmed
                         continue
                     self._end(*loose)
@@ -261,8 +260,7 @@ class Ownership:
                 # Records may be missing since then: one in which it was given up, and one in which it was taken.
                 is_sure &= not (must_be_free and held.gap)
                 before = _Unowned(at_ms, held.owner.member_id, False, since_known and is_sure)
-            if is_sure and self._sure is not None:
-                self._sure.add(partition)
+            self._note(partition, is_sure=is_sure)
             known = before.exact and (since_known or before.since_ms < at_ms) and not self.is_shared
             holdings[partition] = _new(
                 _Holding,
@@ -310,8 +308,7 @@ class Ownership:
             if held is None or held.owner.member_id != member_id:
                 continue
             del holdings[partition]
-            if self._sure is not None:
-                self._sure.discard(partition)
+            self._note(partition, is_sure=False)
             previous_member_id: str | None = member_id
             if held.position.log_offset >= write_offset:  # the ownership began in this write
                 previous_member_id = held.previous_member_id
@@ -351,18 +348,18 @@ class Ownership:
         if now_ms > unowned.since_ms:
             self._count_unowned(1, unowned.since_ms, now_ms)
 
+    def _note(self, partition: TopicPartition, *, is_sure: bool) -> None:
+        if self._sure is not None:
+            (self._sure.add if is_sure else self._sure.discard)(partition)
+
     def doubt(self) -> None:
         """Records may be missing: what is held may have had other owners meanwhile, and what is not may have one."""
-        sure = self._held if self._sure is None else self._sure
-        for partition in list(sure):
-            held = self._held[partition]
-            if not held.gap:
-                self._held[partition] = held._replace(gap=True)
+        for partition in list(self._held if self._sure is None else self._sure):
+            self._held[partition] = self._held[partition]._replace(gap=True)
         self._sure = set()
         for loose in (self._released, self._carried):
-            for partition, each_loose in loose.items():
-                held = each_loose.holding._replace(gap=True)
-                loose[partition] = each_loose._replace(holding=held)
+            for partition, one in loose.items():
+                loose[partition] = one._replace(holding=one.holding._replace(gap=True))
         self.forget_unowned()
 
     def forget_unowned(self) -> None:
