@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice, pairwise
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
+from rebalance_audit import limits
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.folder import LogFolder, Segment
@@ -21,7 +22,7 @@ RANGE_BYTES: Final = 1 << 20
 PARALLEL_FROM_BYTES: Final = 4 << 20
 """Below this, starting workers takes longer than the work."""
 
-PORTION_BYTES: Final = 32 << 20
+PORTION_BYTES: Final = limits.PORTION_BYTES.most
 """Memory, about, of what is handed over at once."""
 _RECORD_BYTES: Final = 100
 """Of a record beside its value."""

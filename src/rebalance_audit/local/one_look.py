@@ -10,6 +10,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from rebalance_audit import limits
 from rebalance_audit.audit.commits.collect import CommitsApart, set_apart
 from rebalance_audit.local.byte_ranges import Found, Range, in_portions, ranges_of, workers_for
 from rebalance_audit.local.survey import (
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 Piece: TypeAlias = tuple[int, CommitsApart | BadBytes | TailNote]
 """Log partition, and what is in a stretch of it."""
 
-KEPT_BYTES_MAX: Final = 128 << 20
+KEPT_BYTES_MAX: Final = limits.KEPT_BYTES.most
 """What waits for the audit takes about so much memory at most."""
 _SUMMED_UP_AT_ONCE: Final = 4
 """Ranges of the log, since commits of one partition in one range become one summary."""

@@ -7,6 +7,7 @@ the part it knows from a version it does not know (`ConsumerProtocol` in Kafka).
 
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from rebalance_audit import limits
 from rebalance_audit.wire import generic, instances
 from rebalance_audit.wire.decoder_runtime import FAILURES
 from rebalance_audit.wire.generated import messages
@@ -21,7 +22,7 @@ PROTOCOL_TYPE: Final = "consumer"
 NEWEST_VERSION: Final = 3
 
 _INT16: Final = SCALARS["int16"]
-CACHED_PAYLOAD_BYTES: Final = 4 << 20
+CACHED_PAYLOAD_BYTES: Final = limits.PAYLOAD_BYTES.most
 """Generations repeat most assignments, and consumers of one topic send equal subscriptions."""
 
 

@@ -8,6 +8,7 @@ import functools
 from enum import StrEnum
 from typing import Final, NamedTuple, cast
 
+from rebalance_audit import limits
 from rebalance_audit.wire import generic, instances
 from rebalance_audit.wire.decoder_runtime import FAILURES
 from rebalance_audit.wire.generated.compiled import KEY_DECODERS, VALUE_DECODERS
@@ -18,7 +19,7 @@ from rebalance_audit.wire.schema import CURRENT_LAYOUT, Message, record_schemas
 
 _INT16: Final = SCALARS["int16"]
 _CACHED_KEYS: Final = 1 << 15
-_CACHED_KEY_BYTES: Final = 512
+_CACHED_KEY_BYTES: Final = limits.KEY_BYTES.most
 """Keys repeat: a log of many offset commits has one key per group and partition."""
 
 _REFUSED: Final = (*FAILURES, KeyError)

@@ -1,5 +1,6 @@
 """Subscriptions: changed without effect, written in two ways, or at odds with the protocol's name."""
 
+from rebalance_audit import limits
 from rebalance_audit.audit.causes.departures import evidence_at, join_names
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
@@ -17,7 +18,7 @@ from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.replay.slot import Group
 
 COOPERATIVE_MARK = "cooperative"
-_REPORTED_MAX = 1_000
+_REPORTED_MAX = limits.ALIKE_EXPRESSIONS.most
 
 
 class StaticSubscriptionIgnored(Watcher):

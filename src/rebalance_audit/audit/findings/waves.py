@@ -4,6 +4,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rebalance_audit import limits
 from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.deployments import deployment_of, deployment_of_row
@@ -35,7 +36,7 @@ PAIRED_LEAST = 1_000
 """Departures of a wave that may wait for a return, or twice the group's members if more; others are only counted."""
 MIXED_LEAST = 10
 """Departures of a deploy for each one that is a kill, unless all are: a process may not stop in time."""
-WAVES_MAX = 100
+WAVES_MAX = limits.DEPLOYMENTS.most
 """Deployments of one group followed at once; beyond that the one quiet for longest is forgotten, to bound memory and
 the cost of each epoch."""
 QUIET_FACTOR = 3

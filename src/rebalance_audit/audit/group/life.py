@@ -6,6 +6,7 @@ another protocol. A conversion that carries the counter over (online upgrade or 
 
 from collections.abc import Callable, Mapping, Sequence
 
+from rebalance_audit import limits
 from rebalance_audit.audit.broker_log.witness import Witness
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic_scene import Generation
@@ -42,7 +43,7 @@ from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.replay.slot import Group
 from rebalance_audit.wire.topic_names import topic_id_text
 
-_AWAITING_LIMIT = 10_000
+_AWAITING_LIMIT = limits.AWAITED_EPOCHS.most
 """Superseded epochs kept for a target that may still come; more are emitted without one, to bound memory."""
 
 

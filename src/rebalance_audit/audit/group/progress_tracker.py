@@ -3,6 +3,7 @@
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from rebalance_audit import limits
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.replay.changes import GroupType
@@ -10,8 +11,8 @@ from rebalance_audit.replay.changes import GroupType
 if TYPE_CHECKING:
     from rebalance_audit.audit.group.life import Life
 
-_QUIET_EPOCHS = 100
-_QUIET_MEMBERS = 20
+_QUIET_EPOCHS = limits.QUIET_EPOCHS.most
+_QUIET_MEMBERS = limits.QUIET_MEMBERS
 _QUIET_SCANNED = 200
 """In a rebalance of more than _QUIET_EPOCHS epochs, findings examine no more than _QUIET_MEMBERS of the members without
 a record in an epoch, among the first _QUIET_SCANNED members: all of them would cost members times epochs."""

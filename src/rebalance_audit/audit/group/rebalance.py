@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from rebalance_audit import limits
 from rebalance_audit.audit.group.bounds import NOTHING, Bounds, bounds_columns
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.replay.partitions import Topic, TopicPartition
 
-BLOCKERS_MAX: Final = 1_000
+BLOCKERS_MAX: Final = limits.BLOCKERS.most
 """Bounds memory: in a group that never becomes stable, every client that comes and goes adds one."""
 
 

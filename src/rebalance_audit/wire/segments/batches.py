@@ -6,6 +6,7 @@ Sources: DefaultRecordBatch, DefaultRecord, ControlRecordType, EndTransactionMar
 import struct
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from rebalance_audit import limits
 from rebalance_audit.wire.segments import message_sets
 from rebalance_audit.wire.segments.bad_bytes import RAW_BYTES_MAX, BadBytes, BadBytesReason
 from rebalance_audit.wire.segments.codecs import CODEC_NAMES, CompressionError, decompress
@@ -35,10 +36,10 @@ HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 LOG_OVERHEAD_BYTES: Final = 12
 """Base offset and length, which the length does not count."""
 LENGTH_MIN: Final = HEADER.size - LOG_OVERHEAD_BYTES
-BATCH_BYTES_MAX: Final = 128 << 20
-"""A length above this is treated as damage: `max.message.bytes` is 1 MiB by default."""
-BATCH_RECORDS_MAX: Final = 1 << 18
-"""A batch of more is treated as damage: a coordinator's batch of 1 MiB has room for some 20 000 records."""
+BATCH_BYTES_MAX: Final = limits.BATCH_BYTES.most
+"""A length above this is treated as damage."""
+BATCH_RECORDS_MAX: Final = limits.BATCH_RECORDS.most
+"""A batch of more is treated as damage."""
 CRC_COVERS_FROM: Final = 21
 PADDING: Final = bytes(64)
 """Follows every buffer that the compiled reader sees: nonsense may make it look up to 20 bytes too far."""

@@ -6,15 +6,13 @@ from typing import Final
 
 import cramjam
 
+from rebalance_audit import limits
+
 CODEC_NAMES: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 """By the number in the lowest three attribute bits of a batch."""
 
-DECOMPRESSED_BYTES_MAX: Final = 128 << 20
-"""A coordinator's batch holds about `max.message.bytes` (1 MiB by default); far more is a decompression bomb."""
-DECOMPRESSED_RATIO_MAX: Final = 1024
-"""Decompressed bytes for each compressed one: about what gzip can reach. Repetitive members of one group reach 100s."""
-DECOMPRESSED_BYTES_FREE: Final = 64 << 10
-"""A batch may decompress to so many bytes at any ratio."""
+DECOMPRESSED_BYTES_MAX: Final = limits.DECOMPRESSED_BYTES.most
+DECOMPRESSED_RATIO_MAX: Final = limits.DECOMPRESSED_RATIO.most
 
 XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 XERIAL_HEADER_BYTES: Final = 16
@@ -46,7 +44,7 @@ def decompress(codec: int, data: bytes) -> bytes:
 
 def decompressed_bytes_max(compressed_bytes: int) -> int:
     """To how much a batch of this size may decompress."""
-    by_ratio = DECOMPRESSED_BYTES_FREE + DECOMPRESSED_RATIO_MAX * compressed_bytes
+    by_ratio = limits.DECOMPRESSED_BYTES_FREE + DECOMPRESSED_RATIO_MAX * compressed_bytes
     return min(DECOMPRESSED_BYTES_MAX, by_ratio)
 
 

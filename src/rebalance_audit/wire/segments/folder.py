@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
+from rebalance_audit import limits
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.batches import (
     BASE_OFFSET,
@@ -291,9 +292,8 @@ def _is_compressed(file: Path) -> bool:
 
 def _topic_and_partition(folder: Path) -> tuple[str | None, int]:
     match = PARTITION_FOLDER.fullmatch(folder.name)
-    # Kafka's partition numbers are of 32 bits.
     is_number = match is not None and len(match["partition"]) <= _DIGITS_MAX
-    if match is None or not is_number or int(match["partition"]) >= 1 << 31:
+    if match is None or not is_number or int(match["partition"]) > limits.LOG_PARTITIONS.most:
         return None, -1
     return match["topic"], int(match["partition"])
 
