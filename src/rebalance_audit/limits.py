@@ -137,6 +137,13 @@ SERIES: Final = Limit(
     "the one quiet for longest is reported at once",
     "Subjects of findings are names of clients.",
 )
+HOURS: Final = Limit(
+    "rows of `gold.group_hours` for one rebalance, or one stretch without owner",
+    9_000,
+    "hours",
+    "further hours have none",
+    "A stretch of more than a year is a wrong clock, or a group that nobody looks after.",
+)
 BLOCKERS: Final = Limit(
     "members in `blocked_by` of one rebalance",
     1_000,
@@ -163,4 +170,5 @@ LIMITS: Final = (
     ALIKE_EXPRESSIONS,
     SERIES,
     BLOCKERS,
+    HOURS,
 )
