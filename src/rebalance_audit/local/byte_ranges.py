@@ -27,7 +27,7 @@ PORTION_BYTES: Final = limits.PORTION_BYTES.most
 _RECORD_BYTES: Final = 100
 """Of a record beside its value."""
 
-Found: TypeAlias = ColumnChunk | BadBytes | TailNote
+RangeItem: TypeAlias = ColumnChunk | BadBytes | TailNote
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
@@ -58,7 +58,7 @@ class Range(NamedTuple):
 
 
 def in_portions(
-    work: Callable[[Range, list[Found]], Answer], parts: Iterable[Range], workers: int
+    work: Callable[[Range, list[RangeItem]], Answer], parts: Iterable[Range], workers: int
 ) -> Iterator[Answer]:
     """The answers of `work` for what the ranges hold, in their order, a portion of PORTION_BYTES at a time.
 
@@ -76,7 +76,7 @@ def in_portions(
 
 
 def _first_portion(
-    work: Callable[[Range, list[Found]], Answer], part: Range
+    work: Callable[[Range, list[RangeItem]], Answer], part: Range
 ) -> tuple[Range, Answer, int | None]:
     """The range, the answer for its first portion, and how many items that was of, if there are more."""
     portions = _portions(part.read())
@@ -85,9 +85,9 @@ def _first_portion(
     return part, work(part, first), None if is_all else len(first)
 
 
-def _portions(read: Iterable[Found]) -> Iterator[list[Found]]:
+def _portions(read: Iterable[RangeItem]) -> Iterator[list[RangeItem]]:
     """At least one, even if it is empty: a partition has an end even if its files are empty."""
-    portion: list[Found] = []
+    portion: list[RangeItem] = []
     weight = portions = 0
     for found in read:
         portion.append(found)
@@ -100,7 +100,7 @@ def _portions(read: Iterable[Found]) -> Iterator[list[Found]]:
         yield portion
 
 
-def _weight_bytes(found: Found) -> int:
+def _weight_bytes(found: RangeItem) -> int:
     if isinstance(found, ColumnChunk):
         return _RECORD_BYTES * len(found.keys) + sum(map(len, filter(None, found.values)))
     return len(found.raw) if isinstance(found, BadBytes) else 0

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import orjson
 
 from rebalance_audit.errors import BadRequest, UnknownPartition
-from rebalance_audit.local.byte_ranges import Found, Range, in_portions, ranges_of, workers_for
+from rebalance_audit.local.byte_ranges import Range, RangeItem, in_portions, ranges_of, workers_for
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.scan.available import walk_pays
 from rebalance_audit.tables.json_values import json_bytes
@@ -164,7 +164,7 @@ def _chosen(folder: LogFolder, log_partitions: Collection[int]) -> list[int]:
     return sorted(set(log_partitions)) or present
 
 
-def _lines(part: Range, read: list[Found], wanted: RecordFilter) -> bytes:
+def _lines(part: Range, read: list[RangeItem], wanted: RecordFilter) -> bytes:
     records = _Records(part.segment.log_partition, wanted)
     return b"".join(_line(shape) for found in read for shape in records.of(found))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from rebalance_audit import limits
 from rebalance_audit.audit.commits.collect import CommitsApart, set_apart
-from rebalance_audit.local.byte_ranges import Found, Range, in_portions, ranges_of, workers_for
+from rebalance_audit.local.byte_ranges import Range, RangeItem, in_portions, ranges_of, workers_for
 from rebalance_audit.local.survey import (
     NOTHING,
     PartitionEnd,
@@ -135,11 +135,11 @@ def _looks(folder: LogFolder) -> Iterator[_Found]:
                     yield _found(log_partition, [found])
 
 
-def _look_at(part: Range, read: list[Found]) -> _Found:
+def _look_at(part: Range, read: list[RangeItem]) -> _Found:
     return _found(part.segment.log_partition, read)
 
 
-def _found(log_partition: int, read: list[Found]) -> _Found:
+def _found(log_partition: int, read: list[RangeItem]) -> _Found:
     pieces: list[Piece] = [
         (
             log_partition,

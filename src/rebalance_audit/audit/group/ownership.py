@@ -106,7 +106,7 @@ class Ownership:
         self._end_commits = end_commits
         self._held = {}
         self._sure: set[TopicPartition] | None = None
-        """All that `_held` has without a gap are among them; None until they are known."""
+        """Those in `_held` without a gap; None until they are known."""
         self._unowned = {}
         self._confirmed = 0
         self._clock_ms = None
@@ -238,7 +238,7 @@ class Ownership:
                 if loose is not None:
                     if loose.holding.owner.member_id == member_id:
                         holdings[partition] = loose.holding
-                        self._note(partition, is_sure=True)
+                        self._sure = None
                         self._confirmed -= unowned.pop(partition, _NEVER).confirmed
                         continue
                     self._end(*loose)
@@ -260,7 +260,8 @@ class Ownership:
                 # Records may be missing since then: one in which it was given up, and one in which it was taken.
                 is_sure &= not (must_be_free and held.gap)
                 before = _Unowned(at_ms, held.owner.member_id, False, since_known and is_sure)
-            self._note(partition, is_sure=is_sure)
+            if is_sure and self._sure is not None:
+                self._sure.add(partition)
             known = before.exact and (since_known or before.since_ms < at_ms) and not self.is_shared
             holdings[partition] = _new(
                 _Holding,
@@ -308,7 +309,7 @@ class Ownership:
             if held is None or held.owner.member_id != member_id:
                 continue
             del holdings[partition]
-            self._note(partition, is_sure=False)
+            (self._sure or set()).discard(partition)
             previous_member_id: str | None = member_id
             if held.position.log_offset >= write_offset:  # the ownership began in this write
                 previous_member_id = held.previous_member_id
@@ -347,10 +348,6 @@ class Ownership:
         self._confirmed += 1
         if now_ms > unowned.since_ms:
             self._count_unowned(1, unowned.since_ms, now_ms)
-
-    def _note(self, partition: TopicPartition, *, is_sure: bool) -> None:
-        if self._sure is not None:
-            (self._sure.add if is_sure else self._sure.discard)(partition)
 
     def doubt(self) -> None:
         """Records may be missing: what is held may have had other owners meanwhile, and what is not may have one."""

@@ -1,15 +1,13 @@
 """The progress of members to the current epoch: of those for which something happened, and of the others as a count."""
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rebalance_audit import limits
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.replay.changes import GroupType
-
-if TYPE_CHECKING:
-    from rebalance_audit.audit.group.life import Life
 
 _QUIET_EPOCHS = limits.QUIET_EPOCHS.most
 _QUIET_MEMBERS = limits.QUIET_MEMBERS
@@ -18,10 +16,18 @@ _QUIET_SCANNED = 200
 a record in an epoch, among the first _QUIET_SCANNED members: all of them would cost members times epochs."""
 
 
+class FollowedLife(Protocol):
+    """What the tracker reads of a life."""
+
+    watches: dict[str, MemberWatch]
+    span: EpochSpan | None
+    rebalance: Rebalance | None
+
+
 class ProgressTracker:
     """Follows the members of one life; what it knows follows from the life's state."""
 
-    def __init__(self, life: "Life") -> None:
+    def __init__(self, life: FollowedLife) -> None:
         self._life = life
         self._arrived: list[str] | None = None
         """Member ids that appeared since the current epoch began; None until it is known."""
