@@ -6,6 +6,7 @@ another protocol. A conversion that carries the counter over (online upgrade or 
 
 from collections.abc import Callable, Mapping, Sequence
 
+from rebalance_audit import limits
 from rebalance_audit.audit.broker_log.witness import Witness
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic_scene import Generation
@@ -15,11 +16,12 @@ from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.book import CommitBook
 from rebalance_audit.audit.commits.evidence import evidence_of
 from rebalance_audit.audit.group.away import Away
-from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.logged_end import as_logged
 from rebalance_audit.audit.group.overlaps import Overlaps
 from rebalance_audit.audit.group.ownership import Owner, Ownership
+from rebalance_audit.audit.group.progress_tracker import ProgressTracker
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.target_moves import TargetMoves
 from rebalance_audit.audit.members import Identity, Stint
@@ -34,6 +36,7 @@ from rebalance_audit.audit.rows import (
     Emit,
     Row,
 )
+from rebalance_audit.audit.tally import MemberTallies
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.replay.changes import GroupStateChanged, GroupType, MemberSubscribed, Position
 from rebalance_audit.replay.classic.group import ClassicGroup
@@ -41,7 +44,7 @@ from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.replay.slot import Group
 from rebalance_audit.wire.topic_names import topic_id_text
 
-_AWAITING_LIMIT = 10_000
+_AWAITING_LIMIT = limits.AWAITED_EPOCHS.most
 """Superseded epochs kept for a target that may still come; more are emitted without one, to bound memory."""
 
 
@@ -102,6 +105,10 @@ class Life:
         self._awaiting = []
         self._had_epochs = False
         self._rebalances = 0
+        self.progress = ProgressTracker(self)
+        self.tallies = MemberTallies(
+            lambda: {name: watch.stint.identity for name, watch in self.watches.items()}
+        )
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state."""
@@ -169,6 +176,8 @@ class Life:
         self.ownership.incarnation = self.incarnation
         self.ownership.is_shared = protocol is GroupType.SHARE
         self.protocol = protocol
+        self.progress.forget_arrivals()
+        self.tallies.forget()
         self.deleted = self._had_epochs = False
         self._rebalances = 0
 
@@ -183,16 +192,14 @@ class Life:
         self._close_span("open")
         self.drop_awaiting()
         if self.rebalance is not None:
-            self.rebalance.wait_for(
-                member_id
-                for member_id, watch in self.watches.items()
-                if watch.unrevoked_since is not None
-            )
+            revoking = (who for who, watch in self.watches.items() if watch.unrevoked_since)
+            self.rebalance.wait_for(revoking)
             self.end_rebalance(None, "open")
         self.ownership.finish()
         for watch in self.watches.values():
             self._emit(MEMBERS, watch.stint.row(self.group_id, self.incarnation))
         self.watches.clear()
+        self.tallies.forget()
         self.states.leave(None, self.incarnation)
 
     def _end(self, position: Position, outcome: str) -> None:
@@ -225,6 +232,8 @@ class Life:
                 before.superseded_by = span.epoch
             self._close_span("superseded")
         self.span = span
+        if span.protocol == GroupType.CLASSIC:
+            self.progress.forget_arrivals()
         self.away.begin(span.verdicts)
         self._had_epochs = True
         self.gap = False
@@ -273,6 +282,8 @@ class Life:
         if span.outcome is None:
             span.outcome = outcome
             span.is_unowned_unknown |= self.is_whole is False and outcome != "open"
+        if span.protocol != GroupType.CLASSIC:
+            self.progress.complete(span)
         if self.rebalance is not None and self.rebalance.rebalance_seq == span.rebalance_seq:
             self.rebalance.end_epoch(span)
         for row in span.cause_rows():
@@ -342,6 +353,8 @@ class Life:
         )
         watch = MemberWatch(stint, position)
         self.watches[member_id] = watch
+        self.progress.arrived(member_id)
+        self.tallies.set(member_id, identity)
         if self.on_member is not None:
             self.on_member(stint)
         return watch
@@ -355,9 +368,11 @@ class Life:
         last_epoch: int | None,
     ) -> None:
         """Stop following a member id that is gone, and emit its row."""
+        progress = self.progress.of(member_id)
         watch = self.watches.pop(member_id, None)
         if watch is None:
             return
+        self.tallies.remove(member_id)
         stint = watch.stint
         cause, certainty = as_logged(self.witness, watch, position, cause, certainty)
         stint.left_at_ms = position.record_timestamp_ms
@@ -367,9 +382,13 @@ class Life:
         self._emit(MEMBERS, row)
         if self.on_departure is not None:
             self.on_departure(row)
-        progress = self.span.progress.get(member_id) if self.span else None
         if progress is not None and progress.outcome is None:
             progress.outcome = "left"
+
+    def identify(self, watch: MemberWatch, identity: Identity) -> None:
+        """What the member says about itself from now on."""
+        watch.stint.identity = identity
+        self.tallies.set(watch.stint.member_id, identity)
 
     def judge_departure(
         self, watch: MemberWatch, gone: Position, company: int, overdue_ms: int
@@ -399,21 +418,6 @@ class Life:
         identity = watch.stint.identity
         return Owner(member_id, identity.instance_id, identity.client_id, identity.client_host)
 
-    def start_progress(self, member_id: str, started_at_ms: int | None) -> MemberProgress:
-        """Start to follow a member's progress to an epoch, from its current assignment."""
-        watch = self.watches.get(member_id)
-        if watch is None:
-            return MemberProgress(member_id, None, "", "", started_at_ms, 0)
-        identity = watch.stint.identity
-        return MemberProgress(
-            member_id,
-            identity.instance_id,
-            identity.client_id,
-            identity.client_host,
-            started_at_ms,
-            watch.partitions,
-        )
-
     # -- partitions -----------------------------------------------------------------------------
 
     def _topic_of(self, partition: TopicPartition) -> tuple[str | None, str | None]:
@@ -441,8 +445,5 @@ class Life:
         """Add unowned time to the epochs and the rebalance in which it falls."""
         for span in self._spans:
             span.count_unowned(partitions, from_ms, to_ms)
-        rebalance = self.rebalance
-        if rebalance is None or rebalance.started_at_ms is None or rebalance.unowned is not None:
-            return
-        overlap_ms = to_ms - max(from_ms, rebalance.started_at_ms)
-        rebalance.unowned_partition_ms += partitions * max(0, overlap_ms)
+        if self.rebalance is not None:
+            self.rebalance.count_unowned(partitions, from_ms, to_ms)
