@@ -175,7 +175,7 @@ def explain_epoch(
     has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
     short = list(_epoch_in_short(own, epoch, rebalance))
     if not has_broker_log and log_would_settle(epoch, its_causes):
-        short.insert(1, ADVICE)
+        short.insert(2, ADVICE)
     sections.append(Section("In short", short))
     if moment_ms is not None:
         sections.append(Section(f"At {words.utc(moment_ms)}", list(sentences_at(own, moment_ms))))
