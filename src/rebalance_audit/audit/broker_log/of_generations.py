@@ -393,7 +393,7 @@ class _Trigger:
     def _leader(
         self, trigger: LoggedTrigger, member_id: str | None, detail: str
     ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
-        cause = self._named_cause(trigger)
+        cause = self._named_cause(trigger, member_id)
         if cause is None and self._topics_differ(member_id):
             cause = RebalanceCause.SUBSCRIPTION_CHANGED
         return cause or RebalanceCause.LEADER_REJOINED, (), detail
@@ -402,7 +402,7 @@ class _Trigger:
         self, trigger: LoggedTrigger, member_id: str | None, who: str
     ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
         """A follower's rejoin sets off a rebalance only if its metadata changed: topics, what it owns, user data."""
-        cause = self._named_cause(trigger)
+        cause = self._named_cause(trigger, member_id)
         if cause is not None:
             return cause, (), f"Member {who}."
         if self._topics_differ(member_id):
@@ -431,13 +431,17 @@ class _Trigger:
         ranked = sorted(open_to, key=lambda cause: cause is not self._guess)
         return ranked[0], tuple(ranked[1:]), detail
 
-    def _named_cause(self, trigger: LoggedTrigger) -> RebalanceCause | None:
+    def _named_cause(self, trigger: LoggedTrigger, member_id: str | None) -> RebalanceCause | None:
         """The cause that the client's reason names, unless the records exclude it."""
         reason = rejoin_reason(trigger.client_reason)
         if reason is None or reason.cause is None:
             return None
-        is_follow_up = reason.cause is RebalanceCause.COOPERATIVE_FOLLOW_UP
-        return None if is_follow_up and not self._is_cooperative() else reason.cause
+        match reason.cause:
+            case RebalanceCause.COOPERATIVE_FOLLOW_UP if not self._is_cooperative():
+                return None
+            case RebalanceCause.SUBSCRIPTION_CHANGED if self._topics_same(member_id):
+                return None
+        return reason.cause
 
     def _is_cooperative(self) -> bool:
         """Whether members of the generation before may have been asked to give up partitions and to come back."""
@@ -467,11 +471,17 @@ class _Trigger:
         return old.get(member_id or ""), new.get(member_id or "")
 
     def _topics_differ(self, member_id: str | None) -> bool:
+        return self._topics_same(member_id) is False
+
+    def _topics_same(self, member_id: str | None) -> bool | None:
+        """Whether the records show the member with the same topics before and after; None if they do not show it."""
         before, after = (
             member.subscription if member is not None else None
             for member in self._members(member_id)
         )
-        return before is not None and after is not None and set(before.topics) != set(after.topics)
+        if before is None or after is None or self._scene.skipped:
+            return None
+        return set(before.topics) == set(after.topics)
 
     def _gave_up(self, member_id: str | None) -> bool:
         """Whether the previous generation took partitions from a cooperative member, which therefore has to rejoin."""
