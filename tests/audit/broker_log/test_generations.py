@@ -389,8 +389,8 @@ def test_a_member_id_that_never_came_back_was_waited_for() -> None:
             (
                 3_900,
                 (
-                    "Dynamic member with unknown member id joins group g in Stable state. Created a new member id X and "
-                    "requesting the member to rejoin with this id."
+                    "Dynamic member with unknown member id joins group g in Stable state. Created a new member id X "
+                    "and requesting the member to rejoin with this id."
                 ),
             ),
             prepared(4_000, 1, JOINED),
