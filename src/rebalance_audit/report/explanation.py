@@ -36,7 +36,14 @@ from rebalance_audit.report.summary import (
     unowned_of,
 )
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
-from rebalance_audit.report.unknowns import unknowns_of_epoch, unknowns_of_group
+from rebalance_audit.report.unknowns import (
+    ADVICE,
+    advice_for_group,
+    log_would_settle,
+    rests_on_log,
+    unknowns_of_epoch,
+    unknowns_of_group,
+)
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 
 EVIDENCE_SHOWN: Final = 3
@@ -49,6 +56,7 @@ _CERTAINTY_WORDS: Final = {
     "possible": "This is one possibility of several",
 }
 _MEANWHILE_WORDS: Final = {**_CERTAINTY_WORDS, "proven": "The records show that it happened"}
+_LOGGED_WORDS: Final = "The broker's log proves it"
 
 
 class Section(NamedTuple):
@@ -67,8 +75,13 @@ class Explanation(NamedTuple):
     """For programs: rows by kind (`epoch`, `rebalance`, `causes`, `convergence`, `findings`)."""
 
 
-def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
-    """The group as a whole; `own` holds the rows of one group, and has epochs or states."""
+def explain_group(
+    own: Tables, *, every_epoch: bool = False, has_broker_log: bool = False
+) -> Explanation:
+    """The group as a whole; `own` holds the rows of one group, and has epochs or states.
+
+    `has_broker_log`: the audit was given brokers' logs, so it is no use to ask for them.
+    """
     summary = summaries(own)[0]
     rebalances = own["rebalances"]
     state = present.group_text(summary.present)
@@ -93,12 +106,15 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
         )
     why = _why_mostly(own)
     longest = max(rebalances, key=estimate_of, default=None)
+    has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
     short = list(answer(own))
     if longest is not None:
         number = longest["first_epoch"]
         short.append(
             Sentence.plain(f"Its evidence: the same command with --epoch {number}; all: --epochs.")
         )
+    if not has_broker_log:
+        short += advice_for_group(own)
     sections = [
         Section("In short", short),
         Section("How often", how_often),
@@ -110,7 +126,8 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     sections += _findings(own.get("findings", ()))
     if every_epoch:
         sections.append(Section(f"Every {summary.epoch_noun}", list(_every_epoch(own))))
-    sections.append(Section("Not known", list(dict.fromkeys(unknowns_of_group(own)))))
+    unknown = unknowns_of_group(own, has_broker_log=has_broker_log)
+    sections.append(Section("Not known", list(dict.fromkeys(unknown))))
     rows = {"rebalances": rebalances, "findings": own.get("findings", ())}
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
@@ -129,8 +146,17 @@ def _every_epoch(own: Tables) -> Iterator[Sentence]:
         )
 
 
-def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) -> Explanation:
-    """One epoch or generation; with `moment_ms` (epoch milliseconds) also the group at that time."""
+def explain_epoch(
+    own: Tables,
+    epoch: TableRow,
+    moment_ms: int | None = None,
+    *,
+    has_broker_log: bool = False,
+) -> Explanation:
+    """One epoch or generation; with `moment_ms` (epoch milliseconds) also the group at that time.
+
+    `has_broker_log`: the audit was given brokers' logs, so it is no use to ask for them.
+    """
     key = (epoch["incarnation"], epoch["epoch"])
     its_causes = [row for row in own["rebalance_causes"] if _key(row) == key]
     progress = [row for row in own["convergence"] if _key(row) == key]
@@ -146,7 +172,11 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
     end_ms = _end_of(own, epoch)
     held_up = () if rebalance is None else Verdicts(own).holders(rebalance)
     sections = []
-    sections.append(Section("In short", list(_epoch_in_short(own, epoch, rebalance))))
+    has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
+    short = list(_epoch_in_short(own, epoch, rebalance))
+    if not has_broker_log and log_would_settle(epoch, its_causes):
+        short.insert(2, ADVICE)
+    sections.append(Section("In short", short))
     if moment_ms is not None:
         sections.append(Section(f"At {words.utc(moment_ms)}", list(sentences_at(own, moment_ms))))
     sections += [
@@ -157,7 +187,8 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
     ]
     near = [row for row in own.get("findings", ()) if _overlaps(row, epoch, end_ms)]
     sections += _findings(near)
-    sections.append(Section("Not known", list(unknowns_of_epoch(epoch, its_causes))))
+    unknown = unknowns_of_epoch(epoch, its_causes, has_broker_log=has_broker_log)
+    sections.append(Section("Not known", list(unknown)))
     rows = {
         "epoch": epoch,
         "rebalance": rebalance,
@@ -227,6 +258,8 @@ def _why(its_causes: Sequence[TableRow]) -> Iterator[Sentence]:
         beside = causes.is_meanwhile(row)
         lead = "Meanwhile: " if beside else "Began by: " if row["cause_seq"] == 0 else "Also: "
         sure = (_MEANWHILE_WORDS if beside else _CERTAINTY_WORDS)[row["certainty"]]
+        if row["certainty"] == "proven" and rests_on_log(row):
+            sure = _LOGGED_WORDS
         yield Sentence.of(
             "{lead}{cause}. {detail} {sure}{alternatives}.",
             lead=lead,

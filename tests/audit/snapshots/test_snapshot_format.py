@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {31: "9cd44227c80d"}
+SHAPES = {32: "62909c7ab1d5"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
