@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {31: "b81d236cf567"}
+SHAPES = {32: "3bd65849e30a"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
@@ -33,7 +33,7 @@ KEPT_ELSEWHERE = {
     "ClassicAudit": "_life times",
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_outside",
-    "Life": "_emit away commits group_id is_whole log_partition moves on_departure on_member options overlaps "
+    "Life": "_emit away commits due_ms group_id is_whole log_partition moves on_departure on_member options overlaps "
     "ownership states witness",
     "Overlaps": "_is_whole",
     "Ownership": "_count_unowned _emit _end_commits _group_id _topic_names _topics_of",

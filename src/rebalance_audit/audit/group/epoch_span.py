@@ -269,7 +269,9 @@ class EpochSpan:
         self.settled_slowest = self.slowest()
         self.progress = {}
         self.verdicts = tuple(
-            verdict._replace(detail="", evidence=(), topics=(), alternatives=())
+            verdict._replace(
+                detail="", evidence=(), topics=(), alternatives=(), weights=(), facts=None
+            )
             for verdict in self.verdicts[:1]
         )
 
@@ -360,6 +362,7 @@ class EpochSpan:
                 "client_host": verdict.client_host,
                 "topics": list(verdict.topics),
                 "alternatives": list(_texts(verdict.alternatives)),
+                "alternative_weights": verdict.alternative_weights,
                 "detail": verdict.detail,
                 "evidence": [
                     {
