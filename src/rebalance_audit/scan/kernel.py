@@ -21,6 +21,7 @@ from rebalance_audit.scan.commit_rows import (
     group_of,
     key_of,
     names_new_topic,
+    position_of,
 )
 from rebalance_audit.scan.commit_text import LINE_BYTES as ONE_LINE_BYTES
 from rebalance_audit.scan.commit_text import commit_line
@@ -73,7 +74,7 @@ from rebalance_audit.scan.places import (
     WHOLE,
 )
 
-PARTS: Final = "b765eec0800fb91c"
+PARTS: Final = "fa1afbf9825a84a7"
 """Start of the SHA-256 of what comes into the walk from other files. Numba keeps compiled code as long as this file
 stays as it is, so it must change with them."""
 
@@ -214,6 +215,7 @@ def walk(
                         offset,
                         head[HEAD_EPOCH],
                         transaction,
+                        position_of(data, value, value_size),
                         keys,
                         groups,
                         summaries,
