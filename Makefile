@@ -251,10 +251,10 @@ spec: node java $(INSTALLED) $(QUINT) $(TLC) ## Hold captures (of a folder: CAPT
 	SPEC_FULL=1 $(PY) -m pytest tests/spec
 
 .PHONY: accuracy
-accuracy: $(INSTALLED) ## Audit simulated and real logs and count how often it was right (SEEDS=200 FROM=0 MINUTES=3 DENSE=800 SWEEPS=4 SWEEP_SEEDS=100 ORDINARY=200)
+accuracy: $(INSTALLED) ## Audit simulated and real logs and count how often it was right (SEEDS=200 FROM=0 MINUTES=3 DENSE=800 SWEEPS=4 SWEEP_SEEDS=100 ORDINARY=200 CLIENTS=40)
 	$(PY) -m tests.accuracy --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(DENSE),--dense $(DENSE)) $(if $(SWEEPS),--sweeps $(SWEEPS)) \
-	  $(if $(SWEEP_SEEDS),--sweep-seeds $(SWEEP_SEEDS)) $(if $(ORDINARY),--ordinary $(ORDINARY)) $(if $(WORKERS),--workers $(WORKERS)) \
+	  $(if $(SWEEP_SEEDS),--sweep-seeds $(SWEEP_SEEDS)) $(if $(ORDINARY),--ordinary $(ORDINARY)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(WORKERS),--workers $(WORKERS)) \
 	  --page docs/accuracy.md
 
 .PHONY: lint
@@ -292,6 +292,7 @@ codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and fr
 	$(PY) -m tests.cli.readme --write
 	$(PY) -m tools.pages.findings --write
 	$(PY) -m tools.pages.causes --write
+	$(PY) -m tools.pages.departures --write
 	$(PY) -m tools.pages.broker_logs --write
 	$(PY) -m tools.pages.glossary --write
 	$(PY) -m tools.pages.limits --write
@@ -305,6 +306,7 @@ check-generated: $(INSTALLED) ## Check that the generated files are up to date
 	$(PY) -m tools.json_schemas --check
 	$(PY) -m tools.pages.findings --check
 	$(PY) -m tools.pages.causes --check
+	$(PY) -m tools.pages.departures --check
 	$(PY) -m tools.pages.broker_logs --check
 	$(PY) -m tools.pages.glossary --check
 	$(PY) -m tools.pages.limits --check

@@ -18,14 +18,17 @@ from pathlib import Path
 from typing import Final
 
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
-from tests.accuracy import findings
+from tests.accuracy import findings, reliability
 from tests.accuracy.captured import capture_names, tally_of_capture
+from tests.accuracy.ends import log_names
 from tests.accuracy.figures import as_json, page, proven_and_wrong, text
 from tests.accuracy.scripts import SCRIPTS, churn
 from tests.accuracy.simulated import dense_tally_of_seed, ordinary_tally_of_seed, tally_of_seed
 from tests.accuracy.sweeps import new_in_sweeps, sweep_of_capture, sweep_of_seed
 from tests.accuracy.tally import Tally
 
+CLIENT_SEEDS: Final = 600_000
+"""Seeds that the weights were not fitted on."""
 _STEP: Final = 20
 """Pieces of work between two lines of progress."""
 
@@ -66,6 +69,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--churn", type=int, default=100, help="groups with random churn, for false alarms"
     )
+    parser.add_argument(
+        "--clients",
+        type=int,
+        default=40,
+        help="simulations of clusters whose clients commit as measured ones do, from seed 600000 on",
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="print everything counted as JSON")
     parser.add_argument("--page", type=Path, help="write the figures to this file as well")
@@ -101,6 +110,9 @@ def main(arguments: list[str] | None = None) -> int:
             partial(findings.tally_of_script, script, script.protocols[0], seed)
             for seed, script in enumerate(map(churn, range(asked.churn)))
         ]
+    clients = range(CLIENT_SEEDS, CLIENT_SEEDS + asked.clients)
+    work += [partial(reliability.tally_of_seed, seed) for seed in clients]
+    work += [partial(reliability.tally_of_log, name) for name in log_names()]
     total = Tally()
     for done, tally in enumerate(_tallies(work, asked.workers), 1):
         total.merge(tally)
@@ -121,6 +133,7 @@ def main(arguments: list[str] | None = None) -> int:
             "SWEEPS": asked.sweeps,
             "SWEEP_SEEDS": asked.sweep_seeds,
             "ORDINARY": asked.ordinary,
+            "CLIENTS": asked.clients,
         }
         told = " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
         asked.page.write_text(page(total, f"`make accuracy {told}`"), "utf-8")

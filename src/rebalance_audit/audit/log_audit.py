@@ -4,15 +4,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from rebalance_audit.audit.commits.collect import Summaries
-from rebalance_audit.audit.commits.summary import summary_of
+from rebalance_audit.audit.commits.summary import NO_POSITION, summary_of
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, Emit, Row
 from rebalance_audit.audit.snapshots.snapshot import twin_of
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.wire.generated.messages import LegacyOffsetCommitValue, OffsetCommitValue
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.records import Record, encode_key, group_id_of
+
+
+def _committed_by(record: Record) -> int:
+    """The offset that a commit record commits."""
+    if isinstance(record.value, OffsetCommitValue | LegacyOffsetCommitValue):
+        return record.value.offset
+    return NO_POSITION
 
 
 class LogAudit:
@@ -32,7 +40,7 @@ class LogAudit:
         """Apply one record."""
         if record.record_type in OFFSET_COMMIT_TYPES:
             if record.value is not None:
-                summary = summary_of(position)
+                summary = summary_of(position, _committed_by(record))
                 self.committed(group_id_of(record.key), {encode_key(record.key): summary})
             return
         self._audit_of(group_id_of(record.key), position.log_partition).feed(record, position)

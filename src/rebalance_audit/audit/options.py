@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact
+from rebalance_audit.audit.causes.cause import Verdict
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.holes import Holes
@@ -45,6 +46,10 @@ def nobody_looked(_log_partition: int) -> Holes | None:
     return None
 
 
+def unnoted(_group_id: str, _verdict: Verdict) -> None:
+    """The default for `note_cause`."""
+
+
 @dataclass(slots=True, frozen=True)
 class AuditOptions:
     """Names and times from outside the log."""
@@ -69,3 +74,5 @@ class AuditOptions:
     """Whether a log partition has a record at each offset from 0 to its last one; None if nobody counted."""
     holes: Callable[[int], Holes | None] = nobody_looked
     """Where a log partition has no record; None if nobody looked. Whoever gives this gives `is_whole`, too."""
+    note_cause: Callable[[str, Verdict], None] = unnoted
+    """Called with the group id and each final cause, for those who measure how right causes are."""

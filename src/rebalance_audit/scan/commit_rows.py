@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from rebalance_audit.audit.commits.summary import NO_POSITION
 from rebalance_audit.scan.numbers import hash_of, i64, inlined, same_bytes, u16
 from rebalance_audit.scan.places import (
     COUNT,
@@ -13,6 +14,7 @@ from rebalance_audit.scan.places import (
     CUTS,
     FIRST,
     FIRST_AT,
+    FIRST_POSITION,
     GROUP_FIRST,
     GROUP_HASH,
     GROUP_KEY,
@@ -30,6 +32,7 @@ from rebalance_audit.scan.places import (
     KEYS,
     LAST,
     LAST_AT,
+    LAST_POSITION,
     LEADER,
     LONGEST,
     NEXT,
@@ -37,6 +40,7 @@ from rebalance_audit.scan.places import (
     SUMMARIES,
     TOPIC_IDS,
     TRANSACTION,
+    UNCHANGED,
 )
 
 _FIXED_OF_V4: Final = 14
@@ -123,12 +127,19 @@ def key_of(
 
 
 @inlined
+def position_of(data: Any, value: Any, value_size: Any) -> Any:
+    """The offset that a commit's value commits, as `position_in` has it."""
+    return i64(data, value + 2) if value_size >= 10 else np.int64(NO_POSITION)
+
+
+@inlined
 def add_commit(
     key: Any,
     at_ms: Any,
     offset: Any,
     leader: Any,
     transaction: Any,
+    position: Any,
     keys: Any,
     groups: Any,
     summaries: Any,
@@ -141,6 +152,8 @@ def add_commit(
         summaries[row, LONGEST] = max(pause, summaries[row, LONGEST])
         summaries[row, PAUSE] = pause
         summaries[row, COUNT] += 1
+        if position != NO_POSITION and position == summaries[row, LAST_POSITION]:
+            summaries[row, UNCHANGED] += 1
     else:
         row = tally[SUMMARIES]
         tally[SUMMARIES] += 1
@@ -155,11 +168,13 @@ def add_commit(
         summaries[row, FIRST_AT] = at_ms
         summaries[row, FIRST] = offset
         summaries[row, COUNT] = 1
-        summaries[row, LONGEST] = summaries[row, PAUSE] = 0
+        summaries[row, LONGEST] = summaries[row, PAUSE] = summaries[row, UNCHANGED] = 0
+        summaries[row, FIRST_POSITION] = position
         summaries[row, KEY] = key
         summaries[row, NEXT] = -1
     summaries[row, LAST_AT] = at_ms
     summaries[row, LAST] = offset
+    summaries[row, LAST_POSITION] = position
     summaries[row, LEADER] = leader
     summaries[row, TRANSACTION] = transaction
 

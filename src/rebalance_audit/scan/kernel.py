@@ -21,6 +21,7 @@ from rebalance_audit.scan.commit_rows import (
     group_of,
     key_of,
     names_new_topic,
+    position_of,
 )
 from rebalance_audit.scan.commit_text import LINE_BYTES as ONE_LINE_BYTES
 from rebalance_audit.scan.commit_text import commit_line
@@ -214,6 +215,7 @@ def walk(
                         offset,
                         head[HEAD_EPOCH],
                         transaction,
+                        position_of(data, value, value_size),
                         keys,
                         groups,
                         summaries,

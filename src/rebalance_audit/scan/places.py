@@ -42,7 +42,9 @@ KEY_AT, KEY_SIZE, KEY_GROUP, KEY_OPEN, KEY_HASH = range(5)
 """Columns of `keys`; KEY_OPEN: row of `summaries` that still grows, or -1."""
 GROUP_KEY, GROUP_FIRST, GROUP_LAST, GROUP_HASH = range(4)
 """Columns of `groups`: a key of the group, and the first and last of its open summaries, or -1."""
-FIRST_AT, LAST_AT, FIRST, LAST, COUNT, LONGEST, PAUSE, LEADER, TRANSACTION, KEY, NEXT = range(11)
-"""Columns of `summaries`; NEXT: the group's next one, or -1."""
+FIRST_AT, LAST_AT, FIRST, LAST, COUNT, LONGEST, PAUSE, LEADER, TRANSACTION = range(9)
+FIRST_POSITION, LAST_POSITION, UNCHANGED, KEY, NEXT = range(9, 14)
+SUMMARY_COLUMNS: Final = 14
+"""Columns of `summaries`, in the order of `CommitSummary`; NEXT: the group's next one, or -1."""
 CUT_AT, CUT_GROUP, CUT_FIRST = range(3)
 """Columns of `cuts`: the kept record before which a group's summaries end, the group, the first summary."""

@@ -65,7 +65,7 @@ class Room(WalkArrays):
         self._group_slots = np.full(_SLOTS * ROWS, -1, np.int32)
         self._groups = np.empty((ROWS, 4), np.int64)
         self._key_bytes = np.empty(_KEY_BYTES, np.uint8)
-        self._summaries = np.empty((_SUMMARIES, 11), np.int64)
+        self._summaries = np.empty((_SUMMARIES, places.SUMMARY_COLUMNS), np.int64)
         self._cuts = np.empty((ROWS, 3), np.int64)
         self._holes = np.empty((ROWS, 2), np.int64)
         self._id_slots = np.full(_SLOTS * ROWS, -1, np.int32)
@@ -183,6 +183,9 @@ class Room(WalkArrays):
                     pause_ms,
                     epoch,
                     transactional,
+                    first_position,
+                    last_position,
+                    unchanged,
                     key,
                     following,
                 ) = rows[following]
@@ -196,6 +199,9 @@ class Room(WalkArrays):
                     None if commits == 1 else pause_ms,
                     epoch,
                     transactional == 1,
+                    first_position,
+                    last_position,
+                    unchanged,
                 )
             found.append((at, ids[group], summaries))
         return found

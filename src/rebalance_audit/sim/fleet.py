@@ -106,6 +106,7 @@ class Fleet:
             max_poll_interval_ms=plan.max_poll_interval_ms,
             commit_interval_ms=plan.commit_interval_ms,
             committing=plan.committing,
+            habit=plan.habit,
             traffic=plan.traffic,
             revoke_ms=plan.revoke_ms,
             assignors=plan.assignors,

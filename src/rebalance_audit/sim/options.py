@@ -11,6 +11,7 @@ from rebalance_audit.sim.brokers.broker import LogOptions
 from rebalance_audit.sim.brokers.compaction import DELETE_RETENTION_MS
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client_config import Committing, Library
+from rebalance_audit.sim.clients.habits import CommitHabit
 from rebalance_audit.sim.clients.traffic import Traffic
 from rebalance_audit.sim.cluster import ClusterOptions
 from rebalance_audit.sim.network import NetworkOptions
@@ -64,6 +65,8 @@ class GroupPlan:
     revoke_ms: int = 5
     commit_interval_ms: int = 5_000
     committing: Committing = Committing.AUTO
+    habit: CommitHabit | None = None
+    """What the clients commit and when, instead of what follows from `library` and `committing`."""
     traffic: Traffic = Traffic.STEADY
     assigns_for_ms: int = 0
     """Classic, eager: how long a leader takes to assign."""

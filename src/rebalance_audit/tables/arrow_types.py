@@ -22,6 +22,7 @@ ATOMIC: Final[Mapping[str, pa.DataType]] = {
     "string": pa.string(),
     "int": pa.int32(),
     "bigint": pa.int64(),
+    "double": pa.float64(),
     "boolean": pa.bool_(),
     "binary": pa.binary(),
     "timestamp": MOMENT,

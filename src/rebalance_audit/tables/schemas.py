@@ -20,7 +20,7 @@ Layer: TypeAlias = Literal["bronze", "silver", "gold", "meta"]
 
 FOLDER = "schemas/tables"
 VALUE_LISTS = "schemas/value_lists.json"
-ATOMIC_TYPES = frozenset({"string", "int", "bigint", "timestamp", "boolean", "binary"})
+ATOMIC_TYPES = frozenset({"string", "int", "bigint", "double", "timestamp", "boolean", "binary"})
 
 
 class TableName:

@@ -62,12 +62,6 @@ def departure(rules: DepartureRules, *writes: tuple[int, str]) -> Row:
             id="another process joined meanwhile",
         ),
         pytest.param(
-            [STATIC_A_JOINS, (3_000, f"{GONE}; 3 3")],
-            "member_removed_by_admin",
-            ["member_left", "member_session_expired"],
-            id="static, alive until now: static members leave for a while only",
-        ),
-        pytest.param(
             [STATIC_A_JOINS, (60_000, f"{GONE}; 3 3")],
             "member_session_expired",
             ["member_left", "member_removed_by_admin"],
@@ -85,24 +79,6 @@ def departure(rules: DepartureRules, *writes: tuple[int, str]) -> Row:
             OPEN,
             id="its timer started 40 ms before the record that tells of it",
         ),
-        pytest.param(
-            [A_JOINS, B_JOINS, (2_500, "8 A 2/2 UNREVOKED 0-2|3-5"), (300_500, f"{GONE}; 3 4")],
-            "member_departed",
-            OPEN,
-            id="it went 2 s before its rebalance timeout",
-        ),
-        pytest.param(
-            [A_JOINS, B_JOINS, (2_500, "8 A 2/2 UNREVOKED 0-2|3-5"), (302_200, f"{GONE}; 3 4")],
-            "member_departed",
-            [*OPEN, "member_rebalance_timeout"],
-            id="too early for its rebalance timeout to be likely, not for a busy broker",
-        ),
-        pytest.param(
-            [A_JOINS, B_JOINS, A_ANSWERS, (9_000, f"{GONE}; 8t B; 7t B; 5t B; 3 4 h0")],
-            "member_removed_by_admin",
-            ["member_left"],
-            id="several members in one request",
-        ),
     ],
 )
 def test_what_times_and_company_tell(
@@ -115,22 +91,6 @@ def test_what_times_and_company_tell(
         "probable",
         alternatives,
     )
-
-
-@pytest.mark.parametrize(
-    ("session_ms", "cause", "alternatives"),
-    [
-        (45_000, "member_left", ["member_removed_by_admin"]),
-        (10_000, "member_departed", OPEN),
-    ],
-)
-def test_the_brokers_session_timeout_decides_where_it_is_known(
-    session_ms: int, cause: str, alternatives: list[str]
-) -> None:
-    """A session that lasts longer than the silence cannot have expired."""
-    rules = DepartureRules(consumer_session_timeout_ms=session_ms)
-    row = departure(rules, A_JOINS, B_JOINS, A_ANSWERS, (30_000, f"{GONE}; 3 4"))
-    assert (row["cause"], row["alternatives"]) == (cause, alternatives)
 
 
 def answers(**leader_epochs: int) -> list[Any]:

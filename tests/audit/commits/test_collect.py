@@ -7,7 +7,7 @@ import pytest
 
 from rebalance_audit.audit.commits.collect import set_apart
 from rebalance_audit.audit.commits.summary import CommitSummary, summary_from
-from rebalance_audit.wire.records import encode_key
+from rebalance_audit.wire.records import Record, encode_key
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 from tests.dsl import log
 
@@ -24,6 +24,12 @@ STORY = list(
 )
 
 
+def value_of(record: Record) -> bytes:
+    """A value as far as its offset."""
+    offset = getattr(record.value, "offset", None)
+    return b"value" if offset is None else bytes(2) + offset.to_bytes(8)
+
+
 def chunk(begin: int, end: int, leader_epoch: int = 4) -> ColumnChunk:
     """A stretch of the story, by numbers of its records."""
     part = STORY[begin:end]
@@ -32,7 +38,7 @@ def chunk(begin: int, end: int, leader_epoch: int = 4) -> ColumnChunk:
         [position.log_offset for _, position in part],
         [position.record_timestamp_ms for _, position in part],
         [encode_key(record.key) for record, _ in part],
-        [None if record.value is None else b"value" for record, _ in part],
+        [None if record.value is None else value_of(record) for record, _ in part],
         [run] if part else [],
         0,
     )
@@ -62,18 +68,22 @@ def told(chunks: Iterable[ColumnChunk]) -> list[object]:
 
 
 def test_commits_between_two_records_of_the_group_become_a_few_numbers() -> None:
-    """First, last, how many and the longest pause; tombstones are no commits."""
+    """First, last, how many, the longest pause and what they commit; tombstones are no commits."""
     keys = [encode_key(STORY[at][0].key) for at in (5, 6)]
     offsets = [position.log_offset for _, position in STORY]
     order = told([chunk(0, len(STORY))])
     assert order[:5] == offsets[:5]
     assert order[5] == {
-        keys[0]: CommitSummary(5_000, 11_000, offsets[5], offsets[9], 3, 4_000, 2_000, 4, False),
-        keys[1]: CommitSummary(5_000, 5_000, offsets[6], offsets[6], 1, 0, None, 4, False),
+        keys[0]: CommitSummary(
+            5_000, 11_000, offsets[5], offsets[9], 3, 4_000, 2_000, 4, False, 7, 9, 1
+        ),
+        keys[1]: CommitSummary(5_000, 5_000, offsets[6], offsets[6], 1, 0, None, 4, False, 7, 7, 0),
     }
     assert order[6:10] == offsets[10:14]
     assert order[10] == {
-        keys[0]: CommitSummary(13_000, 13_000, offsets[14], offsets[14], 1, 0, None, 4, False)
+        keys[0]: CommitSummary(
+            13_000, 13_000, offsets[14], offsets[14], 1, 0, None, 4, False, 9, 9, 0
+        )
     }
 
 

@@ -33,10 +33,7 @@ def cause_of_end(last_commits: list[int], gone_ms: int, *later: tuple[int, str])
         (27_000, [], "member_departed"),
         (27_000, [(29_000, JOINS.format("A"))], "member_session_expired"),
         (27_000, [(29_000, JOINS.format("C"))], "member_departed"),
-        (24_500, [(26_000, JOINS.format("A"))], "member_removed_by_admin"),
         (24_500, [(36_000, JOINS.format("A"))], "member_session_expired"),
-        (20_600, [(22_000, JOINS.format("A"))], "member_removed_by_admin"),
-        (20_600, [(22_000, JOINS.format("C"))], "member_left"),
         (
             27_000,
             [(27_500, "3 5"), (28_500, JOINS.format("A").replace("3 5", "3 6"))],
@@ -52,10 +49,7 @@ def cause_of_end(last_commits: list[int], gone_ms: int, *later: tuple[int, str])
         "gone for good",
         "out of its rhythm",
         "another member",
-        "in its rhythm and back at once",
         "in its rhythm and back late",
-        "right after its commit and back at once",
-        "as a client that closes",
         "after another epoch",
         "after the rebalance",
     ],
@@ -72,13 +66,4 @@ def test_a_member_that_may_have_polled_too_late_is_left_undecided_when_it_comes_
     commits_ms = [5_000, 10_000, 15_000, 20_000]
     assert (
         cause_of_end(commits_ms, 57_000, (60_000, JOINS.format("A")))["cause"] == "member_departed"
-    )
-
-
-def test_the_detail_says_what_the_return_shows() -> None:
-    """In words that stand for themselves."""
-    cause = cause_of_end([5_000, 10_000, 15_000, 20_000], 27_000, (29_000, JOINS.format("A")))
-    assert cause["detail"] == (
-        "A last committed 7.0 s before it was removed, and came back under its id 2.0 s after. Clients that close do "
-        "not come back, and it had polled within max.poll.interval.ms (30000 ms). So its session ran out."
     )

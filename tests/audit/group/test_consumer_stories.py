@@ -189,7 +189,7 @@ def test_removal_is_never_called_proven() -> None:
             "member_departed",
             "probable",
             "A",
-            ["member_left", "member_session_expired", "member_removed_by_admin"],
+            ["member_session_expired", "member_left", "member_removed_by_admin"],
         )
     ]
 

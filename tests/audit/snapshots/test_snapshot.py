@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from rebalance_audit.audit.commits.summary import summary_of
+from rebalance_audit.audit.commits.summary import NO_POSITION, summary_of
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.members import merge_stints
@@ -22,10 +22,16 @@ from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import simulate
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
-from rebalance_audit.wire.records import encode_key
+from rebalance_audit.wire.records import Record, encode_key
 from tests.audit.logs import NAMES, Log, Records, read_capture, read_log
 
 Emitted = list[tuple[str, Row]]
+
+
+def committed_by(record: Record) -> int:
+    """The offset that a commit record commits."""
+    offset: int = getattr(record.value, "offset", NO_POSITION)
+    return offset
 
 
 def audit(
@@ -46,7 +52,7 @@ def audit(
         if number in gaps:
             running.gap()
         if record.record_type in OFFSET_COMMIT_TYPES:
-            running.committed({encode_key(record.key): summary_of(position)})
+            running.committed({encode_key(record.key): summary_of(position, committed_by(record))})
         else:
             running.feed(record, position)
         if cut(number):

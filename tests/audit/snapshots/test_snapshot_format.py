@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {32: "62909c7ab1d5"}
+SHAPES = {33: "x"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
@@ -34,7 +34,7 @@ KEPT_ELSEWHERE = {
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_group _outside _subscribed",
     "RegexesAlike": "_spellings",
-    "Life": "_emit tallies progress away commits group_id is_whole log_partition moves on_departure on_member "
+    "Life": "_emit tallies progress away commits due_ms group_id is_whole log_partition moves on_departure on_member "
     "options overlaps ownership states witness",
     "Overlaps": "_is_whole",
     "Ownership": "_count_unowned _emit _end_commits _group_id _sure _topic_names _topics_of",

@@ -10,8 +10,9 @@ A, B = (b"\0\1\0\1g\0\1" + topic + bytes(4) for topic in (b"a", b"b"))
 
 
 def pack(*offsets: int) -> bytes:
-    """The value of a pack of commits at these log offsets, each a second after the one before."""
-    return np.array([offsets, [1000 * offset for offset in offsets]], "<i8").tobytes()
+    """The value of a pack of commits at these log offsets, each a second after the one before and ten further on."""
+    times, committed = [1000 * offset for offset in offsets], [offset // 10 for offset in offsets]
+    return np.array([offsets, times, committed], "<i8").tobytes()
 
 
 def counts(found: Summaries) -> dict[bytes, int]:
@@ -39,8 +40,8 @@ def test_summaries_of_packs_are_those_of_their_commits_in_order_of_the_log() -> 
     commits.hold(A, pack(10, 14, 30), 1, is_transactional=False)
     commits.hold(A, pack(11, 20), 2, is_transactional=True)
     commits.expect(11, [25, 40])
-    assert commits.take(25) == {A: (11_000, 20_000, 11, 20, 3, 6_000, 6_000, 2, True)}
-    assert commits.take(40) == {A: (30_000, 30_000, 30, 30, 1, 0, None, 1, False)}
+    assert commits.take(25) == {A: (11_000, 20_000, 11, 20, 3, 6_000, 6_000, 2, True, 1, 2, 1)}
+    assert commits.take(40) == {A: (30_000, 30_000, 30, 30, 1, 0, None, 1, False, 3, 3, 0)}
 
 
 def test_packs_hold_each_commit_of_a_key_in_order() -> None:
@@ -61,8 +62,17 @@ def test_packs_hold_each_commit_of_a_key_in_order() -> None:
             pa.array(epochs, pa.int32()),
             pa.array([None] * len(rows), pa.bool_()),
             pa.array(keys, pa.binary()),
+            pa.array([bytes(2) + at.to_bytes(8) for at in times], pa.binary()),
         ],
-        names=["partition", "offset", "timestamp", "leader_epoch", "is_transactional", "key"],
+        names=[
+            "partition",
+            "offset",
+            "timestamp",
+            "leader_epoch",
+            "is_transactional",
+            "key",
+            "value",
+        ],
     )
     made = pack_commits([batch.slice(0, 2), batch.slice(2)])
     found = [
@@ -70,7 +80,7 @@ def test_packs_hold_each_commit_of_a_key_in_order() -> None:
         for row in made.to_pylist()
     ]
     assert sorted(found) == [
-        (A, 1, 3, "g", np.array([[3, 5], [30, 50]], "<i8").tobytes()),
-        (A, 2, 6, "g", np.array([[6], [60]], "<i8").tobytes()),
-        (B, 1, 4, "g", np.array([[4], [40]], "<i8").tobytes()),
+        (A, 1, 3, "g", np.array([[3, 5], [30, 50], [30, 50]], "<i8").tobytes()),
+        (A, 2, 6, "g", np.array([[6], [60], [60]], "<i8").tobytes()),
+        (B, 1, 4, "g", np.array([[4], [40], [40]], "<i8").tobytes()),
     ]

@@ -1,8 +1,10 @@
 """The closed list of rebalance causes, the certainty of a cause, and the evidence for it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
+
+from rebalance_audit.audit.causes.departure_facts import DepartureFacts
 
 
 class _Word(StrEnum):
@@ -143,6 +145,26 @@ class Verdict(NamedTuple):
     topics: tuple[str, ...] = ()
     alternatives: tuple[RebalanceCause, ...] = ()
     role: CauseRole = CauseRole.BEGAN
+    weights: tuple[tuple[RebalanceCause, float], ...] = ()
+    """How likely each way to go is where a member's end was weighed, the likeliest first."""
+    facts: DepartureFacts | None = None
+    """What was weighed."""
+
+    @property
+    def alternative_weights(self) -> list[float | None] | None:
+        """The weight of each alternative; null for one that was not weighed, None where none was."""
+        weights = dict(self.weights)
+        if not weights:
+            return None
+        return [weights.get(each) for each in self.alternatives]
+
+
+def departure_of(verdicts: Sequence[Verdict], member_id: str) -> Verdict | None:
+    """The verdict on one member's end among an epoch's verdicts, if there is one."""
+    for verdict in verdicts:
+        if verdict.member_id == member_id and verdict.cause in DEPARTURES:
+            return verdict
+    return None
 
 
 def probable(verdict: Verdict, *alternatives: RebalanceCause) -> Verdict:

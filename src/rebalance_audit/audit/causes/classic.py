@@ -7,7 +7,6 @@ may have met in one join phase, and a rebalance that left no record may lie in b
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 
-from rebalance_audit.audit.causes.absences import of_batch, of_stop
 from rebalance_audit.audit.causes.cause import (
     Certainty,
     RebalanceCause,
@@ -15,16 +14,10 @@ from rebalance_audit.audit.causes.cause import (
     weakened,
 )
 from rebalance_audit.audit.causes.classic_scene import ClassicScene
-from rebalance_audit.audit.causes.company import (
-    dropped_together,
-    may_have_stopped_with_others,
-    removed_together,
-    stopped_together,
-)
+from rebalance_audit.audit.causes.departure_model import WAYS
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.first_to_join import first_to_join
 from rebalance_audit.audit.causes.member_metadata import changed_metadata, generation_evidence
-from rebalance_audit.audit.causes.returns import had_been_dropped
 from rebalance_audit.audit.causes.same_members import may_follow_up, same_members
 from rebalance_audit.replay.classic.group import ClassicMember
 
@@ -102,6 +95,9 @@ def _unseen_of(*, cooperative: bool, static: bool, topics: bool) -> tuple[Rebala
     return tuple(sorted(unseen))
 
 
+_AFTER_CERTAINTY = Verdict._fields.index("alternatives")
+
+
 def _unwitnessed(
     verdict: Verdict, others: tuple[RebalanceCause, ...], unseen: tuple[RebalanceCause, ...]
 ) -> Verdict:
@@ -115,9 +111,11 @@ def _unwitnessed(
     return Verdict(
         verdict.cause,
         Certainty.PROBABLE,
-        *verdict[2:-2],
+        *verdict[2:_AFTER_CERTAINTY],
         alternatives=candidates,
         role=verdict.role,
+        weights=verdict.weights,
+        facts=verdict.facts,
     )
 
 
@@ -200,11 +198,21 @@ def _created(scene: ClassicScene) -> Iterator[Verdict]:
             scene.new.position.record_timestamp_ms,
             generation_evidence(scene, "no member is left"),
         )
-        for cause, detail in (
-            (RebalanceCause.GROUP_CREATED, "The group began with a member that went at once."),
-            (RebalanceCause.GROUP_EMPTIED, "The last member went before it got an assignment."),
-        ):
-            yield Verdict(cause, Certainty.PROVEN, at_ms, detail, facts)
+        if scene.skipped:
+            began = Verdict(
+                RebalanceCause.MEMBER_DEPARTED,
+                Certainty.PROBABLE,
+                at_ms,
+                "The last member is gone, and no earlier generation got an assignment: no record names the member.",
+                facts,
+                alternatives=WAYS,
+            )
+        else:
+            detail = "The group began with a member that was gone before it got an assignment."
+            began = Verdict(RebalanceCause.GROUP_CREATED, Certainty.PROVEN, at_ms, detail, facts)
+        yield began
+        detail = "The last member was gone before it got an assignment."
+        yield Verdict(RebalanceCause.GROUP_EMPTIED, Certainty.PROVEN, at_ms, detail, facts)
 
 
 def _joins(scene: ClassicScene) -> Iterator[Verdict]:
@@ -230,16 +238,7 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
         for member_id in scene.old.members
         if member_id not in scene.new.members and member_id not in returned
     ]
-    verdicts = {each: verdict for each in gone if (verdict := scene.absence(each)) is not None}
-    together = removed_together(scene, verdicts)
-    stopped = stopped_together(scene, verdicts)
-    for verdict in verdicts.values():
-        if together:
-            yield of_batch(verdict, len(gone) - 1)
-        elif stopped and may_have_stopped_with_others(scene, verdict.member_id):
-            yield of_stop(verdict, len(gone) - 1)
-        else:
-            yield verdict
+    yield from scene.ends(gone).values()
     if not scene.new.members and (gone or not scene.old.members):
         yield Verdict(
             RebalanceCause.GROUP_EMPTIED,
@@ -296,15 +295,11 @@ def _returns(scene: ClassicScene) -> Iterator[Verdict]:
     assert scene.old is not None
     beside = {each.cause for pattern in _BEFORE_RETURNS for each in pattern(scene)}
     moved = scene.old.assigned() != scene.new.assigned()
-    together = dropped_together(scene)
+    ends = scene.ends([before.member_id for before in scene.replaced.values()])
     for member_id, before in scene.replaced.items():
         member = scene.new.members[member_id]
-        dropped = scene.absence(before.member_id)
-        if dropped is not None and together:
-            dropped = of_batch(dropped, len(scene.replaced) - 1)
-        if dropped is not None and had_been_dropped(
-            len(scene.replaced), beside, dropped.cause, moved=moved
-        ):
+        dropped = ends.get(before.member_id)
+        if dropped is not None and not beside and not moved:
             yield dropped._replace(
                 alternatives=(
                     *dropped.alternatives,

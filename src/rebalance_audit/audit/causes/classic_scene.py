@@ -1,19 +1,24 @@
 """One finished generation of a classic group, the one before, and everything else that patterns look at."""
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.absences import judge_absence
 from rebalance_audit.audit.causes.cause import Verdict
-from rebalance_audit.audit.causes.join_phase import Missed
+from rebalance_audit.audit.causes.departure_facts import DepartureFacts, Phase
+from rebalance_audit.audit.causes.departure_model import posteriors_of
+from rebalance_audit.audit.causes.departures import verdict_of
 from rebalance_audit.audit.causes.member_watch import MemberWatch
-from rebalance_audit.audit.commits.evidence import CommitEvidence
-from rebalance_audit.audit.commits.libraries import HABITS, library_of_subscription
+from rebalance_audit.audit.commits.book import CommitBook
+from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
+from rebalance_audit.audit.group.ownership import Ownership
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.classic.work import Kind, kind_of
 from rebalance_audit.replay.partitions import Partitions, partitions_of, union
 from rebalance_audit.wire.consumer_protocol import OWNED_PARTITIONS, PROTOCOL_TYPE
+
+_CLOCKS_MS: Final = 1_000
+"""A commit that is so little younger than the end of the join phase was made before it."""
 
 
 class Generation(NamedTuple):
@@ -83,55 +88,97 @@ class ClassicScene(NamedTuple):
     """Number of generations between the two records: rebalances that left no record."""
     replaced: Mapping[str, ClassicMember]
     """New member id -> the old static member with the same instance id."""
-    commits: Callable[..., CommitEvidence | None]
-    """`evidence_of` for this group."""
+    book: CommitBook
+    ownership: Ownership
 
-    def absence(self, member_id: str) -> Verdict | None:
-        """Why a member of the previous generation is not in this one; None for a member that the audit never saw."""
-        watch, old, new = self.watches.get(member_id), self.old, self.new
-        if watch is None:
-            return None
-        elapsed_ms = timeout_ms = None
-        if old is not None and old.joined_at_ms is not None and new.joined_at_ms is not None:
-            elapsed_ms = new.joined_at_ms - old.joined_at_ms
-            timeout_ms = min([member.rebalance_timeout_ms for member in old.members.values()])
-        return judge_absence(
-            watch,
-            new.position,
-            elapsed_ms,
-            timeout_ms,
-            self.committed(watch),
-            self.missed(member_id),
+    def ends(self, member_ids: Sequence[str]) -> dict[str, Verdict]:
+        """Why members of the previous generation are not in this one; without those that the audit never saw."""
+        facts = {
+            each: self.facts_of(each, len(member_ids) - 1)
+            for each in member_ids
+            if each in self.watches
+        }
+        posteriors = posteriors_of(list(facts.values()))
+        return {
+            each: verdict_of(facts[each], posterior, self.watches[each], self.new.position)
+            for each, posterior in zip(facts, posteriors, strict=True)
+        }
+
+    def facts_of(self, member_id: str, gone_together: int = 0) -> DepartureFacts:
+        """What the log shows about the end of a member of the previous generation."""
+        watch, old, new = self.watches[member_id], self.old, self.new
+        gone = new.position
+        gone_ms = gone.record_timestamp_ms if new.joined_at_ms is None else new.joined_at_ms
+        joined_ms = watch.last_life.record_timestamp_ms
+        if old is not None and old.joined_at_ms is not None:
+            joined_ms = old.joined_at_ms
+        identity, last = watch.stint.identity, watch.last_commit
+        since_ms = None if last is None else gone_ms - last.position.record_timestamp_ms
+        same = last is not None and last.position.leader_epoch == gone.leader_epoch
+        is_plain = last is not None and not last.position.is_transactional
+        rhythm = self.book.rhythm_of(self.ownership.owned_by(member_id), with_round=True)
+        habits, session_ms = self.book.habits, identity.session_timeout_ms
+        if not (is_plain or (rhythm is not None and rhythm.commits >= SHOWS_RHYTHM)):
+            since_ms = None
+        elif since_ms is not None and since_ms < 0:
+            since_ms = 0 if since_ms > -_CLOCKS_MS else None
+        seen_ms = max(0, gone_ms - joined_ms)
+        return DepartureFacts(
+            gone_ms,
+            True,
+            identity.instance_id is not None,
+            () if session_ms is None else (session_ms,),
+            session_ms is not None,
+            identity.rebalance_timeout_ms,
+            seen_ms if watch.last_life.leader_epoch == gone.leader_epoch else None,
+            seen_ms,
+            since_ms,
+            is_plain and same,
+            same,
+            rhythm,
+            habits.idle_commits(identity.client_id),
+            habits.idle_in_group,
+            habits.closed_with_commit,
+            habits.closed_without_commit,
+            self._phase(member_id),
+            gone_together=gone_together,
         )
 
-    def missed(self, member_id: str) -> Missed | None:
+    def _phase(self, member_id: str) -> Phase | None:
         """The join phase that a member of the previous generation missed."""
         old, new = self.old, self.new
         if old is None or old.joined_at_ms is None or new.joined_at_ms is None:
             return None
-        return Missed(
-            old.joined_at_ms,
-            new.joined_at_ms,
+        silent_ms, rhythm, idle = None, None, 0
+        stayed = [
+            (watch.last_commit.position.record_timestamp_ms, each)
+            for each in new.members
+            if (watch := self.watches.get(each)) is not None and watch.last_commit is not None
+        ]
+        if stayed:
+            last_ms, latest = max(stayed)
+            silent_ms = max(0, new.joined_at_ms - last_ms)
+            rhythm = self.book.rhythm_of(self.ownership.owned_by(latest), with_round=True)
+            idle = self.book.habits.idle_commits(new.members[latest].client_id)
+        return Phase(
             max(member.rebalance_timeout_ms for member in old.members.values()),
-            not self.skipped and len(old.members.keys() ^ new.members.keys()) == 1,
-            len(old.members.keys() - new.members.keys()) == 1,
+            silent_ms,
+            rhythm,
+            idle,
+            len(old.members.keys() ^ new.members.keys()) - 1,
             self.skipped,
-            old.leader_member_id == member_id,
+            not new.members,
+            self._client_joined(member_id),
         )
 
-    def committed(self, watch: MemberWatch) -> CommitEvidence | None:
-        """What a member of the previous generation committed that is not in this one."""
-        if watch.last_commit is None:
-            return None
-        before = None if self.old is None else self.old.members.get(watch.stint.member_id)
-        library = library_of_subscription(None if before is None else before.subscription)
-        rejoin = [
-            member_id
-            for member_id, member in ({} if self.old is None else self.old.members).items()
-            if member_id in self.new.members
-            and HABITS[library_of_subscription(member.subscription)].commits_unchanged
-        ]
-        return self.commits(watch, stayed=self.new.members, library=library, rejoin_commits=rejoin)
+    def _client_joined(self, member_id: str) -> bool:
+        assert self.old is not None
+        gone = self.old.members.get(member_id)
+        return gone is not None and any(
+            (each.client_id, each.client_host) == (gone.client_id, gone.client_host)
+            for other, each in self.new.members.items()
+            if other not in self.old.members
+        )
 
 
 def replaced_by(old: Generation | None, new: Generation) -> Mapping[str, ClassicMember]:

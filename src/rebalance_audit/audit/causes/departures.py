@@ -1,8 +1,8 @@
 """Why a member is gone. Leave, expiry, timeout and removal write the same records; only times and context differ."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from rebalance_audit.audit.causes.cause import (
     Certainty,
@@ -10,35 +10,19 @@ from rebalance_audit.audit.causes.cause import (
     RebalanceCause,
     Verdict,
 )
-from rebalance_audit.audit.causes.commit_rules import (
-    CLOSES_WITHIN_MS,
-    CONSUMER_HEARTBEAT_MS,
-    polled_late,
-    stopped,
-    too_recent,
-    was_at_work,
-)
+from rebalance_audit.audit.causes.departure_facts import DepartureFacts
+from rebalance_audit.audit.causes.departure_model import Posterior, posterior_of, posteriors_of
+from rebalance_audit.audit.causes.departure_weights import SURE
+from rebalance_audit.audit.causes.departure_words import reason_of
 from rebalance_audit.audit.causes.member_watch import MemberWatch
-from rebalance_audit.audit.causes.silence import Silence, silence_of
-from rebalance_audit.audit.causes.timers import can_have_fired, fired_then
-from rebalance_audit.audit.commits.evidence import CommitEvidence
 from rebalance_audit.replay.changes import Position
-
-_LEFT = RebalanceCause.MEMBER_LEFT
-_EXPIRED = RebalanceCause.MEMBER_SESSION_EXPIRED
-_TIMED_OUT = RebalanceCause.MEMBER_REBALANCE_TIMEOUT
-_REMOVED = RebalanceCause.MEMBER_REMOVED_BY_ADMIN
-_DEPARTED = RebalanceCause.MEMBER_DEPARTED
-
 
 _DEFAULT_SESSION_MS: Final = 45_000
 """Default of the brokers' `group.consumer.session.timeout.ms`, and of those of share and streams groups."""
-_BEATS_MAX: Final = 12
-"""For so many heartbeats in a row their times stay those of the interval."""
-_REQUEST_MS: Final = 30_000
-"""Default of `request.timeout.ms`: for so long a client waits for the answer to a heartbeat, and sends none."""
-_STOP_WITHIN_MS: Final = 100
-"""Members of an application that is stopped leave in requests of their own, this close to each other."""
+
+
+CLOSE_MS: Final = 500
+"""A client that closes leaves so soon after it has committed."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -62,32 +46,6 @@ class DepartureRules:
         return (self.consumer_session_timeout_ms,)
 
 
-class Circumstances(NamedTuple):
-    """What the log shows around a removal, apart from the member itself."""
-
-    company: int = 0
-    """Number of other members removed in the same write."""
-    overdue_ms: int = 0
-    """How long the member had owed an answer to a new target."""
-    successor_id: str | None = None
-    """The only newer member with the same client id and host, if there is exactly one."""
-
-
-class Decision(NamedTuple):
-    """A cause, what else it may be, and why, in words."""
-
-    cause: RebalanceCause
-    alternatives: Sequence[RebalanceCause]
-    reason: str
-
-    @classmethod
-    def among(
-        cls, candidates: Sequence[RebalanceCause], cause: RebalanceCause, reason: str
-    ) -> "Decision":
-        """One of the candidates; the others are what else it may be."""
-        return cls(cause, [each for each in candidates if each is not cause], reason)
-
-
 def evidence_at(position: Position, fact: str) -> Evidence:
     """A fact that the record at `position` shows.
 
@@ -98,278 +56,85 @@ def evidence_at(position: Position, fact: str) -> Evidence:
     return tuple.__new__(Evidence, (*position[:3], fact))
 
 
-def judge_departure(
-    watch: MemberWatch,
-    gone: Position,
-    rules: DepartureRules,
-    around: Circumstances = Circumstances(),  # noqa: B008 - it cannot change
-    commits: CommitEvidence | None = None,
+def verdict_of(
+    facts: DepartureFacts, posterior: Posterior, watch: MemberWatch, gone: Position
 ) -> Verdict:
-    """The cause of one member's removal by the tombstones at `gone`."""
-    stint = watch.stint
-    silence = silence_of(commits, gone)
-    facts = [
-        evidence_at(watch.last_life, f"last record of member {stint.member_id}"),
-        evidence_at(gone, f"member {stint.member_id} is gone"),
-    ]
+    """The posterior of a member's end as a verdict: probable if it is sure enough, else `member_departed`."""
+    stint, name = watch.stint, watch.stint.member_id
+    last = "last generation with" if facts.is_classic else "last record of"
+    shown = [evidence_at(watch.last_life, f"{last} member {name}")]
     if watch.unrevoked_since is not None:
-        facts.insert(
-            1,
-            evidence_at(watch.unrevoked_since, f"{stint.member_id} was told to give up partitions"),
-        )
-    return verdict_on(_decide(watch, gone, rules, around, silence), watch, gone, facts, silence)
-
-
-def after_another(verdict: Verdict, later_ms: int) -> Verdict:
-    """The verdict on a member that went `later_ms` after another one had left: applications stop as a whole.
-
-    Sessions end whenever each of them does, and an administrator's removals come in one request.
-    """
-    if not 0 <= later_ms <= _STOP_WITHIN_MS:
-        return verdict
-    return with_application(verdict, f"{later_ms} ms after another one had left")
-
-
-def with_application(verdict: Verdict, how: str) -> Verdict:
-    """The verdict on a dynamic member that went with its application, where nothing tells how; `how` it went."""
-    if verdict.cause is not _DEPARTED or verdict.instance_id is not None:
-        return verdict
-    others = tuple(each for each in verdict.alternatives if each is not _LEFT)
-    detail = f"Member {verdict.member_id} went {how}: the application was stopped."
-    return verdict._replace(cause=_LEFT, alternatives=others, detail=detail)
-
-
-def verdict_on(
-    decision: Decision,
-    watch: MemberWatch,
-    gone: Position,
-    facts: list[Evidence],
-    silence: Silence | None,
-) -> Verdict:
-    """The decision as a verdict on the member; the last of `facts` is that it is gone."""
-    stint = watch.stint
-    if silence is not None:
-        last = silence.evidence.last
-        label = f"{last.topic}-{last.topic_partition}"
-        facts.insert(
-            -1, evidence_at(last.position, f"last commit of {stint.member_id}, for {label}")
-        )
-    return Verdict(
-        decision.cause,
+        shown.append(evidence_at(watch.unrevoked_since, f"{name} was asked to revoke partitions"))
+    if watch.last_commit is not None and facts.since_commit_ms is not None:
+        commit = watch.last_commit
+        label = f"{commit.topic}-{commit.topic_partition}"
+        shown.append(evidence_at(commit.position, f"last commit of {name}, for {label}"))
+    is_gone = (
+        f"a generation without member {name}" if facts.is_classic else f"member {name} is gone"
+    )
+    shown.append(evidence_at(gone, is_gone))
+    verdict = Verdict(
+        RebalanceCause.MEMBER_DEPARTED,
         Certainty.PROBABLE,
         gone.record_timestamp_ms,
-        decision.reason,
-        tuple(facts),
-        stint.member_id,
+        "",
+        tuple(shown),
+        name,
         stint.identity.instance_id,
         stint.identity.client_id,
         stint.identity.client_host,
-        alternatives=tuple(decision.alternatives),
+    )
+    return _decided(verdict, facts, posterior)
+
+
+def judged_again(
+    verdicts: tuple[Verdict, ...], known: Mapping[str, DepartureFacts]
+) -> tuple[Verdict, ...]:
+    """The verdicts, with those on members of which more is known by now. `known`: by member id."""
+    posteriors = dict(zip(known, posteriors_of(list(known.values())), strict=True))
+    return tuple(
+        _decided(verdict, known[verdict.member_id], posteriors[verdict.member_id])
+        if verdict.facts is not None
+        and verdict.member_id is not None
+        and verdict.member_id in known
+        else verdict
+        for verdict in verdicts
     )
 
 
-def _decide(
-    watch: MemberWatch,
-    gone: Position,
-    rules: DepartureRules,
-    around: Circumstances,
-    silence: Silence | None,
-) -> Decision:
-    """The decision of the first rule that applies, in order from the strongest evidence to the weakest."""
-    name = watch.stint.member_id
-    if around.company:
-        reason = f"Member {name} went together with {around.company} more in one request: a batch removal."
-        return Decision(_REMOVED, (_LEFT,), reason)
+def _decided(verdict: Verdict, facts: DepartureFacts, posterior: Posterior) -> Verdict:
+    """The verdict with the cause, the alternatives and the sentence that follow from the posterior."""
+    ranked = posterior.ranked
+    cause = RebalanceCause.MEMBER_DEPARTED
+    if ranked[0][1] >= SURE:
+        cause = ranked.pop(0)[0]
+    return verdict._replace(
+        cause=cause,
+        detail=reason_of(verdict.member_id or "", facts, posterior, cause).sentence,
+        alternatives=tuple(way for way, _ in ranked),
+        weights=tuple(posterior.ranked),
+        facts=facts,
+    )
+
+
+def judge_departure(facts: DepartureFacts, watch: MemberWatch, gone: Position) -> Verdict:
+    """The verdict on one member's end by the tombstones at `gone`."""
     if watch.left_for_a_while:
-        reason = (
-            f"Static member {name} had left for a while and its session ran out before it returned."
+        verdict = verdict_of(facts, posterior_of(facts), watch, gone)
+        return verdict._replace(
+            cause=RebalanceCause.STATIC_MEMBER_EXPIRED,
+            alternatives=(
+                RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
+                RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
+            ),
+            weights=(),
+            facts=None,
+            detail=(
+                f"Static member {watch.stint.member_id} had left temporarily (epoch -2), and its session ran out "
+                "before it returned."
+            ),
         )
-        return Decision(RebalanceCause.STATIC_MEMBER_EXPIRED, (_REMOVED, _TIMED_OUT), reason)
-    held = _held(watch, gone)
-    if held is not None and fired_then(*held, rules.rebalance_timeout_slack_ms):
-        held_ms, timeout_ms = held
-        reason = (
-            f"Member {name} kept partitions for {held_ms} ms after it was told to give them up; "
-            f"its rebalance timeout is {timeout_ms} ms."
-        )
-        return Decision(_TIMED_OUT, (_LEFT, _EXPIRED, _REMOVED), reason)
-    may_time_out = watch.speaks_classic or (held is not None and can_have_fired(*held))
-    others = (_REMOVED, _TIMED_OUT) if may_time_out else (_REMOVED,)
-    silent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
-    decided = (
-        _by_timer(watch, gone, rules, silence, others)
-        or _by_beats(watch, gone, rules, silence, others)
-        or _by_commits(watch, gone, rules, silence, others)
-        or _by_session(watch, gone, rules, others)
-        or _by_silence(watch, silent_ms, rules, around, others, silence)
-    )
-    if decided is not None:
-        return decided
-    reason = (
-        f"Member {name} is gone; the log does not tell whether it left, expired or was removed."
-    )
-    return Decision(_DEPARTED, (_LEFT, _EXPIRED, *others), reason)
-
-
-def _held(watch: MemberWatch, gone: Position) -> tuple[int, int] | None:
-    """How long the member kept partitions that it had to revoke, and its rebalance timeout; None if it had none."""
-    told, timeout_ms = watch.unrevoked_since, watch.stint.identity.rebalance_timeout_ms
-    if told is None or timeout_ms is None or timeout_ms < 0:
-        return None
-    return gone.record_timestamp_ms - told.record_timestamp_ms, timeout_ms
-
-
-def _since_heartbeat_ms(watch: MemberWatch, gone: Position) -> int | None:
-    """From the last heartbeat that left a record to the end; None by two clocks, or if others restart its timer."""
-    last = watch.last_life
-    if watch.speaks_classic or last.leader_epoch != gone.leader_epoch:
-        return None
-    return gone.record_timestamp_ms - last.record_timestamp_ms
-
-
-def _closed(silence: Silence | None) -> bool:
-    """Whether its last commit may be the one on closing."""
-    return silence is not None and silence.silent_ms <= CLOSES_WITHIN_MS
-
-
-def _by_timer(
-    watch: MemberWatch,
-    gone: Position,
-    rules: DepartureRules,
-    silence: Silence | None,
-    others: Sequence[RebalanceCause],
-) -> Decision | None:
-    """Rule: a member that goes exactly a session after its last record expired; each heartbeat starts the timer.
-
-    Which sessions are likely: the known one, or the default and the shortest. Not if it committed as it closed.
-    """
-    silent_ms, name = _since_heartbeat_ms(watch, gone), watch.stint.member_id
-    if silent_ms is None or _closed(silence):
-        return None
-    if not any(fired_then(silent_ms, session_ms) for session_ms in rules.likely_sessions_ms):
-        return None
-    reason = f"Member {name} went {silent_ms} ms after its last heartbeat that left a record, as its session ran out."
-    return Decision(_EXPIRED, (_LEFT, *others), reason)
-
-
-def _by_session(
-    watch: MemberWatch, gone: Position, rules: DepartureRules, others: Sequence[RebalanceCause]
-) -> Decision | None:
-    """Rule: a session of a member that wrote something within its session timeout did not expire."""
-    identity, name = watch.stint.identity, watch.stint.member_id
-    silent_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
-    known_ms = identity.session_timeout_ms or rules.consumer_session_timeout_ms
-    if gone.leader_epoch != watch.last_life.leader_epoch:
-        # A coordinator that loads a group gives classic members the others' session until their first request.
-        known_ms = rules.consumer_session_timeout_ms
-    session_ms = rules.shortest_session_ms if known_ms is None else known_ms
-    if watch.speaks_classic:  # when told to rejoin, it has its rebalance timeout for that
-        session_ms = min(session_ms, identity.rebalance_timeout_ms or session_ms)
-        others = (_REMOVED,)
-    if can_have_fired(silent_ms, session_ms):
-        return None
-    lasts = "lasts" if known_ms is not None else "is expected to last at least"
-    reason = f"its last record is {silent_ms} ms older, its session {lasts} {session_ms} ms."
-    alternatives = others if known_ms is not None else (*others, _EXPIRED)
-    if identity.instance_id is not None:
-        rest = [_LEFT, *(cause for cause in alternatives if cause is not _REMOVED)]
-        return Decision(
-            _REMOVED,
-            rest,
-            f"Member {name} was removed, as static ones leave only when told to: {reason}",
-        )
-    return Decision(_LEFT, alternatives, f"Member {name} left: {reason}")
-
-
-def _by_commits(
-    watch: MemberWatch,
-    gone: Position,
-    rules: DepartureRules,
-    silence: Silence | None,
-    others: Sequence[RebalanceCause],
-) -> Decision | None:
-    """Rule: who commits is alive, and who stops committing while the others go on has stopped working."""
-    if silence is None or gone.leader_epoch != silence.evidence.last.position.leader_epoch:
-        return None
-    identity, name = watch.stint.identity, watch.stint.member_id
-    known_ms = identity.session_timeout_ms or rules.consumer_session_timeout_ms
-    session_ms = rules.shortest_session_ms if known_ms is None else known_ms
-    if too_recent(silence, session_ms) or (known_ms is None and was_at_work(silence, session_ms)):
-        cause = _LEFT if identity.instance_id is None else _REMOVED
-        return Decision.among((_LEFT, *others, _EXPIRED), cause, silence.told_close(name))
-    poll_ms = identity.rebalance_timeout_ms
-    if identity.instance_id is None and polled_late(silence, poll_ms, rules.likely_sessions_ms):
-        reason = (
-            f"{silence.told(name)} Clients leave if they have not polled for max.poll.interval.ms, which they send as "
-            f"their rebalance timeout: {poll_ms} ms."
-        )
-        return Decision.among((_LEFT, *others, _EXPIRED), _LEFT, reason)
-    wrote_ms = gone.record_timestamp_ms - watch.last_life.record_timestamp_ms
-    if wrote_ms >= session_ms and stopped(silence, session_ms, identity.rebalance_timeout_ms):
-        return Decision(_EXPIRED, (_LEFT, *others), silence.told(name))
-    return None
-
-
-def _by_silence(
-    watch: MemberWatch,
-    silent_ms: int,
-    rules: DepartureRules,
-    around: Circumstances,
-    others: Sequence[RebalanceCause],
-    silence: Silence | None,
-) -> Decision | None:
-    """Rule: a member that was silent before it went, or whose process had restarted by then, did not leave."""
-    name, alternatives = watch.stint.member_id, (_LEFT, *others)
-    overdue_ms = around.overdue_ms
-    if silence is not None:
-        overdue_ms = min(overdue_ms, silence.silent_ms)  # who commits is there
-    if overdue_ms >= rules.answer_within_ms:
-        reason = (
-            f"Member {name} had not answered a new target for {overdue_ms} ms: it was no longer "
-            "there when it went."
-        )
-        return Decision(_EXPIRED, alternatives, reason)
-    if around.successor_id is not None:
-        reason = (
-            f"Member {name} was still a member when {around.successor_id} of the same client and host "
-            "joined: its process had ended without leaving."
-        )
-        return Decision(_EXPIRED, alternatives, reason)
-    if watch.stint.identity.instance_id is not None:
-        reason = (
-            f"Static member {name} went {silent_ms} ms after its last record; static members leave for "
-            "good only when told to."
-        )
-        return Decision(_EXPIRED, alternatives, reason)
-    return None
-
-
-def _by_beats(
-    watch: MemberWatch,
-    gone: Position,
-    rules: DepartureRules,
-    silence: Silence | None,
-    others: Sequence[RebalanceCause],
-) -> Decision | None:
-    """Rule: a member expires a session after a heartbeat, and heartbeats come at the interval that brokers set.
-
-    So its end is some intervals and a session after its last record, which a heartbeat wrote; leaves and removals come
-    whenever they do. Only for some intervals: each answer delays the next heartbeat.
-    """
-    silent_ms, name = _since_heartbeat_ms(watch, gone), watch.stint.member_id
-    if silent_ms is None:
-        return None
-    for session_ms in rules.likely_sessions_ms:
-        beats, late_ms = divmod(silent_ms - session_ms, CONSUMER_HEARTBEAT_MS)
-        here = silence is not None and silence.silent_ms < session_ms - CONSUMER_HEARTBEAT_MS
-        may_wait = session_ms <= _REQUEST_MS and not _closed(silence)
-        if (not here or may_wait) and 0 < beats <= _BEATS_MAX and fired_then(late_ms, 0):
-            reason = (
-                f"Member {name} went {silent_ms} ms after its last heartbeat that left a record: {beats} heartbeats "
-                f"and a session of {session_ms} ms later."
-            )
-            return Decision(_EXPIRED, (_LEFT, *others), reason)
-    return None
+    return verdict_of(facts, posterior_of(facts), watch, gone)
 
 
 def join_names(names: Sequence[str], shown: int = 3) -> str:

@@ -33,6 +33,14 @@ class MemberWatch:
     speaks_classic: bool = False
     """Whether it is a classic-protocol member of a consumer group, which join and sync timeouts can remove too."""
 
+    @property
+    def last_sign_ms(self) -> int:
+        """When the log last showed it alive (epoch ms), by a record of its own or a commit."""
+        last_ms = self.last_life.record_timestamp_ms
+        if self.last_commit is not None:
+            last_ms = max(last_ms, self.last_commit.position.record_timestamp_ms)
+        return last_ms
+
     def assigned(self, change: MemberAssigned) -> None:
         """Take over what its assignment record shows."""
         self.stint.last_seen_at_ms = change.position.record_timestamp_ms

@@ -63,24 +63,24 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.MEMBER_LEFT: CausePattern(
         Look(
-            "a dynamic member's tombstones, sooner after its last record than a session can run out, or right after "
-            "a commit out of its rhythm",
+            "a member's tombstones, sooner after its last sign of life than a session can run out, or right after a "
+            "commit",
             _PROBABLE,
         ),
         Look(
-            "a dynamic member that is gone before its session, which each commit restarts, or its rebalance timeout "
-            "can have run out",
+            "a member that is gone before its session, which each commit restarts, or its rebalance timeout can have "
+            "run out, or right after a commit",
             _PROBABLE,
         ),
     ),
     RebalanceCause.MEMBER_SESSION_EXPIRED: CausePattern(
         Look(
             "the tombstones of a member that had not answered a new target, whose process had been started anew, "
-            "that is static, or that had stopped committing while the others went on",
+            "or that had stopped committing about a session before",
             _PROBABLE,
         ),
         Look(
-            "a member that had stopped committing for longer than its session, well before the join phase",
+            "a member that had stopped committing about a session before the join phase began, or ended",
             _PROBABLE,
         ),
     ),
@@ -90,26 +90,26 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
             _PROBABLE,
         ),
         Look(
-            "the member that stopped committing last, when nobody committed for as long as the rebalance timeout, or "
-            "that went on while the others waited; a static one that fetched no assignment for as long",
+            "a member that is missing after the others waited for as long as the rebalance timeout",
             _PROBABLE,
         ),
     ),
     RebalanceCause.MEMBER_REMOVED_BY_ADMIN: CausePattern(
         Look(
-            "tombstones of several members in one write, or of a static one that was alive just before",
+            "tombstones of several members in one write, or of one that was alive and joined again at once",
             _PROBABLE,
         ),
         Look(
-            "a static member that is gone before its session or rebalance timeout can have run out, or all members at "
-            "once, at work and without the commit that their library makes on closing, or several that went and joined "
-            "again at once",
+            "members that were at work, and whose clients are back within seconds",
             _PROBABLE,
         ),
     ),
     RebalanceCause.MEMBER_DEPARTED: CausePattern(
-        Look("a member's tombstones, and nothing tells how it went", _PROBABLE),
-        Look("a member id that the next generation lacks, later than its timers allow", _PROBABLE),
+        Look("a member's tombstones, and no end is likelier than 0.95", _PROBABLE),
+        Look(
+            "a member id that the next generation lacks, and no end is likelier than 0.95",
+            _PROBABLE,
+        ),
     ),
     RebalanceCause.GROUP_EMPTIED: CausePattern(
         Look("the last member goes", _PROVEN), Look("a generation without members", _PROVEN)

@@ -7,6 +7,7 @@ from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.commits.ended_stretch import EndedStretch
 from rebalance_audit.audit.commits.last_commit import LastCommit
+from rebalance_audit.audit.commits.rhythm import CommitHabits, Rhythm, rhythm_of
 from rebalance_audit.audit.commits.summary import CommitSummary, Numbers, summary_from
 from rebalance_audit.audit.group.ownership import Ownership
 from rebalance_audit.replay.changes import Position
@@ -16,9 +17,6 @@ from rebalance_audit.wire.records import Undecodable, decode_record
 
 _PARSED_MAX: Final = 100_000
 """Number of keys whose partition is remembered, to bound memory."""
-
-COMMITS_OF_A_TIMER: Final = 6
-"""Number of commits at even pauses that nothing but a timer makes."""
 
 
 class CommitBook:
@@ -32,10 +30,11 @@ class CommitBook:
     """Since its current owner took the partition; by the topic's name, whatever the group's protocol."""
     _before: dict[TopicPartition, int]
     """Last commit (epoch ms) of the owner before."""
-    _of_round: dict[TopicPartition, CommitSummary] | None
-    """The same since the last generation; None for groups without generations."""
-    interval_ms: int | None
-    """The interval of the timer by which members commit, of generations so far; None if none shows one."""
+    _of_round: dict[TopicPartition, CommitSummary]
+    """The same since the last generation or epoch."""
+    _round_ms: int
+    """When the last generation began (epoch ms)."""
+    habits: CommitHabits
 
     def __init__(self, log_partition: int, *, is_whole: bool | None = None) -> None:
         """`is_whole`: whether the log partition lacks no record; None if nobody counted."""
@@ -43,7 +42,9 @@ class CommitBook:
         self._is_whole = is_whole
         self._of_partition = {}
         self._before = {}
-        self._of_round = self.interval_ms = None
+        self._of_round = {}
+        self._round_ms = 0
+        self.habits = CommitHabits()
         self._parsed: dict[bytes, TopicPartition | None] = {}
 
     def take(
@@ -58,14 +59,14 @@ class CommitBook:
             if owner is None or partition is None:
                 continue
             known = of_partition.get(partition)
-            of_partition[partition] = (
-                summary_from(numbers) if known is None else known.then(numbers)
-            )
-            if of_round is not None:
-                known = of_round.get(partition)
-                of_round[partition] = (
-                    summary_from(numbers) if known is None else known.then(numbers)
-                )
+            joined = summary_from(numbers) if known is None else known.then(numbers)
+            if known is not None and self._round_ms and partition not in of_round:
+                # Nobody commits while the group rebalances, so only the time since then counts.
+                pause_ms = numbers[0] - max(self._round_ms, known.last_ms)
+                joined = joined.with_longest(max(known.longest_ms, pause_ms, numbers[5]))
+            of_partition[partition] = joined
+            known = of_round.get(partition)
+            of_round[partition] = summary_from(numbers) if known is None else known.then(numbers)
             member_id, last_offset = owner[0], numbers[3]
             if member_id not in latest or latest[member_id][0] < last_offset:
                 latest[member_id] = last_offset, partition, numbers
@@ -74,28 +75,57 @@ class CommitBook:
             if watch is not None:
                 self._note_last(watch, partition, summary_from(numbers))
 
-    def begin_round(self) -> None:
-        """A generation begins. Java members start their interval anew, so its commits alone show their rhythm."""
-        self.interval_ms = self.timer_ms()
-        self._of_round = {}
+    def begin_round(self, at_ms: int | None = None) -> None:
+        """A generation (since `at_ms`, epoch ms) or an epoch begins.
 
-    def timer_ms(self) -> int | None:
-        """The interval at which members commit on a timer, as all members of an application do alike."""
-        shown = [
-            summary.due_ms
-            for summary in (self._of_round or {}).values()
-            if summary.commits >= COMMITS_OF_A_TIMER and summary.is_exact and summary.due_ms
-        ]
-        known = self.interval_ms
-        if not shown or (known is not None and min(shown) > known):
-            return known
-        return min(shown)
+        Many clients start their interval anew with a generation, so its commits alone show their rhythm.
+        """
+        self._of_round = {}
+        self._round_ms = at_ms or 0
+
+    def learn(self, ownership: Ownership, watches: Mapping[str, MemberWatch]) -> None:
+        """A generation or an epoch ends: keep what its commits show of the clients' habits."""
+        for client_id, commits in self.idle_commits(ownership, watches).items():
+            self.habits.note_idle(client_id, commits)
+
+    def idle_commits(
+        self, ownership: Ownership, watches: Mapping[str, MemberWatch]
+    ) -> Mapping[str, int]:
+        """Client id -> requests without any new position since the last generation or epoch, at least.
+
+        A member commits all its partitions at once, or some of them. So as many requests as were made for one
+        partition, less those for any of its partitions that had moved. The last one can come with a change of owners.
+        """
+        counts: dict[str, list[int]] = {}
+        for partition, summary in self._of_round.items():
+            owner = ownership.owner_by_name(partition)
+            if owner is not None:
+                count = counts.setdefault(owner.member_id, [0, 0])
+                count[0] = max(count[0], summary.commits)
+                count[1] += summary.commits - summary.unchanged
+        found: dict[str, int] = {}
+        for member_id, (most, moved) in counts.items():
+            watch = watches.get(member_id)
+            if watch is not None and most - moved > 1:
+                client_id = watch.stint.identity.client_id
+                found[client_id] = found.get(client_id, 0) + most - moved - 1
+        return found
+
+    def rhythm_of(
+        self, partitions: Iterable[TopicPartition], *, with_round: bool = False
+    ) -> Rhythm | None:
+        """The rhythm of the member that owns the partitions; None if it committed none of them.
+
+        `with_round`: its clients start their interval anew with each generation.
+        """
+        owned = tuple(partitions)
+        recent = _most(self._of_round, owned) if with_round else None
+        return rhythm_of(_most(self._of_partition, owned), recent)
 
     def end(self, partition: TopicPartition) -> EndedStretch:
         """The commits of the owner that no longer has the partition; from here on those of the next one count."""
         summary = self._of_partition.pop(partition, None)
-        if self._of_round is not None:
-            self._of_round.pop(partition, None)
+        self._of_round.pop(partition, None)
         before_ms = self._before.pop(partition, None)
         if summary is not None:
             self._before[partition] = summary.last_ms
@@ -105,7 +135,9 @@ class CommitBook:
         """The group is gone, and with it whatever was committed."""
         self._of_partition.clear()
         self._before.clear()
-        self._of_round = self.interval_ms = None
+        self._of_round = {}
+        self._round_ms = 0
+        self.habits = CommitHabits()
 
     def by_member(
         self, ownership: Ownership
@@ -117,14 +149,6 @@ class CommitBook:
             if owner is not None:
                 found.setdefault(owner.member_id, []).append((partition, summary))
         return found
-
-    def most_of(self, partitions: Iterable[TopicPartition]) -> CommitSummary | None:
-        """The commits for the one of the partitions that has most; None if none has any."""
-        return _most(self._of_partition, partitions)
-
-    def most_of_round(self, partitions: Iterable[TopicPartition]) -> CommitSummary | None:
-        """The same of the commits since the last generation."""
-        return _most(self._of_round or {}, partitions)
 
     def _note_last(
         self, watch: MemberWatch, partition: TopicPartition, summary: CommitSummary

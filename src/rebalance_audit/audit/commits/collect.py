@@ -7,7 +7,7 @@ where one of its other records follows, for only those can change who owns a par
 from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from rebalance_audit.audit.commits.summary import Numbers
+from rebalance_audit.audit.commits.summary import NO_POSITION, Numbers, position_in
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES, group_bytes
 from rebalance_audit.wire.segments.columns import ColumnChunk
 
@@ -55,13 +55,21 @@ def set_apart(chunk: ColumnChunk) -> CommitsApart:
                     pause_ms = at_ms - known[1]
                     if pause_ms > known[5]:  # noqa: PLR1730 - a call for each commit costs more
                         known[5] = pause_ms
+                    position = position_in(value)
+                    if position == known[9] != NO_POSITION:
+                        known[10] += 1
                     known[1], known[3], known[6], known[7] = at_ms, offset, pause_ms, number
                     known[4] += 1
+                    known[9] = position
                     continue
                 if key[:TYPE_BYTES] in _PREFIXES:
                     group = group_bytes(key)
                     if value is not None and at_ms >= 0 and group is not None:
-                        seen[key] = [at_ms, at_ms, offset, offset, 1, 0, 0, number]
+                        position = position_in(value)
+                        seen[key] = [
+                            *(at_ms, at_ms, offset, offset, 1, 0, 0, number),
+                            *(position, position, 0),
+                        ]
                         open_of.setdefault(group, []).append(key)
                     continue
                 group = group_bytes(key)
@@ -84,9 +92,11 @@ def set_apart(chunk: ColumnChunk) -> CommitsApart:
 def _taken(seen: dict[bytes, list[int]], keys: list[bytes], chunk: ColumnChunk) -> Summaries:
     summaries: dict[bytes, Numbers] = {}
     for key in keys:
-        first_ms, last_ms, first, last, commits, longest_ms, pause_ms, number = seen.pop(key)
+        counted = seen.pop(key)
+        first_ms, last_ms, first, last, commits, longest_ms, pause_ms, number = counted[:8]
         run = chunk.runs[number]
         pause = None if commits == 1 else pause_ms
         of_last = run.leader_epoch, run.is_transactional
-        summaries[key] = (first_ms, last_ms, first, last, commits, longest_ms, pause, *of_last)
+        times = first_ms, last_ms, first, last, commits, longest_ms, pause
+        summaries[key] = (*times, *of_last, counted[8], counted[9], counted[10])
     return summaries

@@ -4,24 +4,26 @@ from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.replay.changes import Position
 
-Numbers: TypeAlias = tuple[int, int, int, int, int, int, int | None, int | None, bool]
+Numbers: TypeAlias = tuple[
+    int, int, int, int, int, int, int | None, int | None, bool, int, int, int
+]
 """The fields of a CommitSummary as a bare tuple: hundreds of thousands of them go from process to process."""
 
 _STEADY: Final = 1.5
-"""A rhythm is one of a timer, and told so, if its longest pause is at most this many times the mean."""
+"""Commits are steady if their longest pause is at most this many times the mean."""
 
-_TIMED: Final = 1.25
-"""The same where it must be a timer."""
-
-_EXACT: Final = 1.1
-"""The same where not one commit was late."""
+_POSITION_AT: Final = 2
+"""Where a commit's value has its offset, a big-endian int64 after the version, in every version of the value."""
+_POSITION_END: Final = 10
+NO_POSITION: Final = -1
+"""Stands for the offset of a value that is too short to have one."""
 
 _new = tuple.__new__
 """Makes a named tuple without a call of its `__new__`."""
 
 
 class CommitSummary(NamedTuple):
-    """One or more commits of one group for one partition, without the offsets that they commit.
+    """One or more commits of one group for one partition.
 
     Summaries of adjacent stretches join to that of both (`then`), wherever the log was cut: by byte ranges, by batches
     of Spark or by runs.
@@ -41,10 +43,16 @@ class CommitSummary(NamedTuple):
     leader_epoch: int | None
     is_transactional: bool
     """Of the last commit."""
+    first_position: int
+    last_position: int
+    """The offsets that the first and the last one commit."""
+    unchanged: int
+    """Commits that repeat the offset of the one before."""
 
     def then(self, later: "Numbers") -> "CommitSummary":
         """This stretch and a later one of the same partition as one."""
-        first_ms, last_ms, _, last_offset, commits, longest_ms, pause_ms, epoch, flag = later
+        first_ms, last_ms, _, last_offset, commits, longest_ms, pause_ms, epoch, flag = later[:9]
+        first_position, last_position, unchanged = later[9:]
         between_ms = first_ms - self[1]
         longest_ms = max(longest_ms, between_ms)
         longest_ms = max(longest_ms, self[5])
@@ -60,6 +68,9 @@ class CommitSummary(NamedTuple):
                 between_ms if pause_ms is None else pause_ms,
                 epoch,
                 flag,
+                self[9],
+                last_position,
+                self[11] + unchanged + (self[10] == first_position != NO_POSITION),
             ),
         )
 
@@ -70,22 +81,14 @@ class CommitSummary(NamedTuple):
             return None
         return (self.last_ms - self.first_ms) // (self.commits - 1)
 
-    @property
-    def due_ms(self) -> int | None:
-        """Mean time between two commits before the last one, which may have come early; None for less than four."""
-        if self.commits <= 3 or self.pause_ms is None or self.last_ms < self.first_ms:
-            return None
-        return (self.last_ms - self.first_ms - self.pause_ms) // (self.commits - 2)
+    def with_longest(self, longest_ms: int) -> "CommitSummary":
+        """The same with another longest pause."""
+        return self._replace(longest_ms=longest_ms)
 
     @property
-    def is_timed(self) -> bool:
-        """Whether no pause was much longer than the others, so that a timer made the commits; the last may be early."""
-        return self.due_ms is not None and self.longest_ms <= _TIMED * self.due_ms
-
-    @property
-    def is_exact(self) -> bool:
-        """The same where all pauses but the last are alike."""
-        return self.due_ms is not None and self.longest_ms <= _EXACT * self.due_ms
+    def has_moved(self) -> bool:
+        """Whether the commits show that something was consumed."""
+        return self.first_position != self.last_position
 
     @property
     def is_steady(self) -> bool:
@@ -94,12 +97,18 @@ class CommitSummary(NamedTuple):
         return self.commits > 2 and mean_ms is not None and self.longest_ms <= _STEADY * mean_ms
 
 
-def summary_of(position: Position) -> CommitSummary:
-    """A single commit record."""
+def position_in(value: bytes) -> int:
+    """The offset that a commit's value commits; NO_POSITION of a value too short for one."""
+    if len(value) < _POSITION_END:
+        return NO_POSITION
+    return int.from_bytes(value[_POSITION_AT:_POSITION_END], signed=True)
+
+
+def summary_of(position: Position, committed: int) -> CommitSummary:
+    """A single commit record, which commits the offset `committed`."""
     _, log_offset, at_ms, leader_epoch, _, is_transactional = position
-    return CommitSummary(
-        at_ms, at_ms, log_offset, log_offset, 1, 0, None, leader_epoch, is_transactional
-    )
+    single = (at_ms, at_ms, log_offset, log_offset, 1, 0, None, leader_epoch, is_transactional)
+    return CommitSummary(*single, committed, committed, 0)
 
 
 def summary_from(numbers: Numbers) -> CommitSummary:

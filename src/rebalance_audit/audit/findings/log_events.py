@@ -1,7 +1,9 @@
 """What happened to the log and its coordinator, and groups that are no longer in use."""
 
 from collections.abc import Sequence
+from typing import Final
 
+from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.after_move import AfterMove
 from rebalance_audit.audit.findings.ending import Ending
@@ -14,6 +16,11 @@ from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import GroupStateChanged, Position
 from rebalance_audit.replay.slot import Group
 
+_OF_ITS_OWN: Final = frozenset(
+    {RebalanceCause.MEMBER_LEFT.text, RebalanceCause.MEMBER_REMOVED_BY_ADMIN.text}
+)
+"""Ends that no move of a coordinator brings about."""
+
 
 class CoordinatorMoved(AfterMove):
     """Watches what happens to the group right after its coordinator moved."""
@@ -21,8 +28,9 @@ class CoordinatorMoved(AfterMove):
     kind = "coordinator_moved"
     definition = (
         "The coordinator of the group changed (the log's leader epoch rose), and within {coordinator_window_ms} "
-        "of its first record at least {coordinator_share_percent} % of the members were gone or got new ids; a "
-        "warning where it took two or more, and at least half of them."
+        "of its first record at least {coordinator_share_percent} % of the members were gone or got new ids that the "
+        "new coordinator never saw alive, and that did not leave; a warning where it took two or more, and at least "
+        "half of them."
     )
     severity = Severity.INFO
     other_severity = Severity.WARNING
@@ -44,10 +52,18 @@ class CoordinatorMoved(AfterMove):
     ) -> None:
         """Count the members that went soon after the move."""
         self.see(position)
-        if self._moved is not None and departures:
+        if self._moved is None:
+            return
+        moved_ms = self._moved.record_timestamp_ms
+        lost = [
+            row["member_id"]
+            for row in departures
+            if row["last_sign_at"] < moved_ms and row["left_how"] not in _OF_ITS_OWN
+        ]
+        if lost:
             self._last_ms = position.record_timestamp_ms
-            self._gone.update(row["member_id"] for row in departures)
-            self._trail.add(evidence_at(position, f"{len(departures)} member ids are gone"))
+            self._gone.update(lost)
+            self._trail.add(evidence_at(position, f"{len(lost)} member ids are gone"))
 
     def wrote(self, position: Position, group: Group) -> None:
         """Detect the move; the first write after it may already show its consequences."""

@@ -10,9 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.commits.group_libraries import libraries_of
 from rebalance_audit.audit.commits.last_commit import LastCommit
-from rebalance_audit.audit.commits.libraries import HABITS, ClientLibrary
 from rebalance_audit.audit.commits.summary import CommitSummary
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
@@ -44,9 +42,7 @@ class Rhythm(NamedTuple):
     partitions: int
     topics: tuple[str, ...]
     is_timed: bool
-    """Whether it commits on a timer, by its library and by what it did, also where nothing was consumed."""
-    is_sure: bool
-    """Whether it is timed, and its own records show its library."""
+    """Whether it commits on a timer, also where nothing was consumed: its client has been seen to do both."""
 
     @property
     def since_ms(self) -> int:
@@ -76,12 +72,9 @@ class _Work:
 
     def __init__(self, scene: Scene) -> None:
         life = scene.life
-        generation = life.previous_generation
         self._life, self._rules = life, scene.rules
         self.committed: Mapping[str, _Committed] = life.commits.by_member(life.ownership)
-        self.libraries = libraries_of(
-            life.watches, {} if generation is None else generation.members
-        )
+        self._idle = life.commits.idle_commits(life.ownership, life.watches)
 
     def rhythm(self, member_id: str, pauses: int, least_ms: int) -> Rhythm | None:
         """The rhythm of a member; None if it has none. `pauses`: at least so many make its silence a finding."""
@@ -96,8 +89,9 @@ class _Work:
         most = max(often, key=lambda each: each[1].commits)[1]
         if most.interval_ms is None:
             return None
-        library, is_shown = self.libraries[member_id]
-        is_timed = most.is_steady and HABITS[library].commits_unchanged
+        client_id = watch.stint.identity.client_id
+        idle = self._life.commits.habits.idle_commits(client_id) + self._idle.get(client_id, 0)
+        is_timed = most.is_steady and idle >= rules.silent_commits
         pauses = pauses if is_timed else rules.silent_pauses_unsure
         # What a member does not do for any of its partitions is never longer than for one of them.
         longest_ms = min(summary.longest_ms for _, summary in often)
@@ -110,7 +104,6 @@ class _Work:
             len(often),
             tuple(sorted({str(partition[0]) for partition, _ in often})),
             is_timed,
-            is_timed and is_shown,
         )
 
     def goes_on(self, silent: Rhythm, member_id: str) -> str | None:
@@ -118,7 +111,7 @@ class _Work:
 
         It has to have committed for half of that time without a long pause: after a hole in the log the first member
         that commits again is no sign that the others stopped. Where the silent one may have had nothing to consume,
-        it has to be for the same topic, by a client that commits only where something was consumed.
+        it has to be for the same topic, with positions that moved.
         """
         since_ms, limit_ms = silent.since_ms, silent.limit_ms
         for other_id, committed in self.committed.items():
@@ -130,19 +123,10 @@ class _Work:
                     and summary.last_ms - max(since_ms, summary.first_ms) >= limit_ms // 2
                     and summary.longest_ms <= limit_ms // 2
                     and summary.commits >= self._rules.silent_commits
-                    and (
-                        silent.is_timed
-                        or (partition[0] in silent.topics and self._is_traffic(other_id, summary))
-                    )
+                    and (silent.is_timed or (partition[0] in silent.topics and summary.has_moved))
                 ):
                     return other_id
         return None
-
-    def _is_traffic(self, member_id: str, summary: CommitSummary) -> bool:
-        """Whether the commits show that something was consumed: no timer made them, or its library looks first."""
-        library = self.libraries[member_id].library
-        is_known = library is not ClientLibrary.UNKNOWN
-        return not summary.is_steady or (is_known and not HABITS[library].commits_unchanged)
 
 
 class SilentMember(Watcher):
@@ -152,9 +136,9 @@ class SilentMember(Watcher):
     definition = (
         "A member owns partitions that it used to commit ({silent_commits} times or more), and committed none of them "
         "for at least {silent_ms}, the length of its session, and {silent_pauses} times its longest pause, "
-        "while another member went on committing. Where its library commits only what it consumed, or the application "
-        "commits, {silent_pauses_unsure} times, and the other one has to commit what it consumed of the same topic; "
-        "then, and where its own records do not show the library, it is info. A pause that ends with another commit is "
+        "while another member went on committing. Where its client has not been seen to commit on a timer without "
+        "anything new, {silent_pauses_unsure} times, and the other one has to commit new positions of the same topic; "
+        "then it is info. A pause that ends with another commit is "
         "found only if a record of the group, or the end of the log, lies in it."
     )
     severity = Severity.WARNING
@@ -261,12 +245,12 @@ class SilentMember(Watcher):
             rhythm.last.position,
             until_ms,
             f"{member_id} committed nothing {lasted}, while others did: {rhythm.told()}."
-            f"{'' if rhythm.is_sure else _UNSURE}",
+            f"{'' if rhythm.is_timed else _UNSURE}",
             (rhythm.evidence(member_id),),
             members=[member_id],
             topics=rhythm.topics,
             subject=member_id,
-            other=not rhythm.is_sure,
+            other=not rhythm.is_timed,
         )
 
 
@@ -277,8 +261,8 @@ class CommitsStopped(Watcher):
     definition = (
         "Members own partitions that they used to commit ({silent_commits} times or more), on a timer, whether there "
         "was anything to consume or not, and nobody in the group committed for at least {stopped_ms} and "
-        "{silent_pauses} times the longest pause. Groups whose library commits only what it consumed, or whose "
-        "application commits, do not count: without anything to consume they look the same."
+        "{silent_pauses} times the longest pause. Groups whose clients have not been seen to commit on a timer without "
+        "anything new do not count: without anything to consume they look the same."
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
@@ -344,7 +328,7 @@ class CommitsStopped(Watcher):
         rhythms = [
             work.rhythm(each, rules.silent_pauses, rules.stopped_ms) for each in work.committed
         ]
-        found = [rhythm for rhythm in rhythms if rhythm is not None and rhythm.is_sure]
+        found = [rhythm for rhythm in rhythms if rhythm is not None and rhythm.is_timed]
         if not found:
             return
         rhythm = max(found, key=lambda each: each.last.position.log_offset)._replace(last=last)

@@ -1,60 +1,90 @@
 """Members that are gone, as long as their return tells something about the causes of the current epoch."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
 
 from rebalance_audit.audit.causes.cause import RebalanceCause, Verdict
-from rebalance_audit.audit.causes.comebacks import Absence, after_return
-from rebalance_audit.audit.causes.departures import after_another
-from rebalance_audit.audit.causes.member_watch import MemberWatch
-from rebalance_audit.audit.causes.silence import silence_of
-from rebalance_audit.audit.commits.evidence import CommitEvidence
-from rebalance_audit.replay.changes import MemberSubscribed, Position
+from rebalance_audit.audit.causes.departures import judged_again
+from rebalance_audit.audit.members import Stint
+from rebalance_audit.replay.changes import MemberSubscribed
+
+if TYPE_CHECKING:
+    from rebalance_audit.audit.causes.departure_facts import DepartureFacts
+
+AWAY_MS: Final = 30_000
+"""Clients that were removed alive are back long before."""
 
 
 class Away:
-    """The dynamic members of a consumer group whose end is a cause of the current epoch."""
+    """When a member last left, and the members whose rows wait for what comes next."""
 
-    _absences: dict[str, Absence]
-    """By member id."""
     _left_at_ms: int | None
     """When a member last left (epoch ms); None if none has."""
+    _stints: list[Stint]
+    """Members that left a classic group empty."""
 
     def __init__(self) -> None:
-        self._absences = {}
         self._left_at_ms = None
+        self._stints = []
 
-    def note(self, watch: MemberWatch, gone: Position, commits: CommitEvidence | None) -> None:
+    @property
+    def has_rows(self) -> bool:
+        """Whether rows of members wait."""
+        return bool(self._stints)
+
+    @property
+    def since_ms(self) -> int | None:
+        """Since when the group is empty (epoch ms) where rows of members wait."""
+        return max((stint.left_at_ms or 0 for stint in self._stints), default=None)
+
+    def wait(self, stint: Stint) -> None:
+        """A member of a classic group is gone, and nobody is left."""
+        self._stints.append(stint)
+
+    def take_rows(self) -> list[Stint]:
+        """The members whose rows wait, once."""
+        stints, self._stints = self._stints, []
+        return stints
+
+    def note(self, verdict: Verdict) -> None:
         """A member is gone."""
-        identity = watch.stint.identity
-        absence = Absence.after(silence_of(commits, gone), identity.rebalance_timeout_ms)
-        if absence is not None and identity.instance_id is None:
-            self._absences[watch.stint.member_id] = absence
-
-    def judged(self, verdict: Verdict) -> Verdict:
-        """The verdict on a member's end, with those on the ends before it."""
-        if self._left_at_ms is not None:
-            verdict = after_another(verdict, verdict.at_ms - self._left_at_ms)
         if verdict.cause is RebalanceCause.MEMBER_LEFT:
             self._left_at_ms = verdict.at_ms
-        return verdict
 
-    def begin(self, verdicts: Sequence[Verdict]) -> None:
-        """An epoch begins with these causes."""
-        ended = {verdict.member_id for verdict in verdicts}
-        self._absences = {each: away for each, away in self._absences.items() if each in ended}
+    def after_leave_ms(self, at_ms: int) -> int | None:
+        """How long before another member left; None if none has."""
+        return None if self._left_at_ms is None else at_ms - self._left_at_ms
 
-    def come_back(
-        self, joined: Sequence[MemberSubscribed], verdicts: tuple[Verdict, ...]
-    ) -> tuple[Verdict, ...]:
-        """The causes of the current epoch, now that these members join."""
-        for change in joined:
-            absence = self._absences.pop(change.member_id, None)
-            if absence is not None:
-                at_ms = change.position.record_timestamp_ms
-                verdicts = tuple(
-                    after_return(verdict, absence, at_ms)
-                    if verdict.member_id == change.member_id
-                    else verdict
-                    for verdict in verdicts
-                )
-        return verdicts
+
+def ids_come_back(
+    joined: Collection[MemberSubscribed], verdicts: tuple[Verdict, ...]
+) -> tuple[Verdict, ...]:
+    """The causes of the current epoch, now that these members join: a client keeps its id until it is closed."""
+    at_ms = {change.member_id: change.position.record_timestamp_ms for change in joined}
+    known: dict[str, DepartureFacts] = {}
+    for verdict in verdicts:
+        facts, member_id = verdict.facts, verdict.member_id
+        if facts is not None and not facts.is_static and member_id in at_ms:
+            back_ms = at_ms[member_id] - facts.gone_ms
+            known[member_id] = facts._replace(back_ms=back_ms, kept_id=True)
+    return judged_again(verdicts, known)
+
+
+def clients_come_back(
+    clients: Collection[tuple[str, str]], at_ms: int, verdicts: tuple[Verdict, ...]
+) -> tuple[Verdict, ...]:
+    """The same of a classic group, whose clients join under new ids. `clients`: client ids and hosts."""
+    waiting = list(clients)
+    known: dict[str, DepartureFacts] = {}
+    for verdict in verdicts:
+        facts, member_id = verdict.facts, verdict.member_id
+        if facts is None or member_id is None:
+            continue
+        after_ms = max(0, at_ms - facts.gone_ms)
+        client = (verdict.client_id or "", verdict.client_host or "")
+        if client in waiting:
+            waiting.remove(client)
+            known[member_id] = facts._replace(back_ms=after_ms)
+        else:
+            known[member_id] = facts._replace(away_ms=after_ms)
+    return judged_again(verdicts, known)

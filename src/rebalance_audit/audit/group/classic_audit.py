@@ -2,18 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
 from operator import itemgetter
 
 from rebalance_audit.audit.broker_log.of_generations import testify_to_generation
 from rebalance_audit.audit.broker_log.testimony import Testimony
-from rebalance_audit.audit.causes.absences import departure_of, judge_absence
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict, departure_of
 from rebalance_audit.audit.causes.classic import judge_classic
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
 from rebalance_audit.audit.causes.member_metadata import in_words_of
 from rebalance_audit.audit.causes.same_members import is_cooperative
-from rebalance_audit.audit.commits.evidence import evidence_of
 from rebalance_audit.audit.group.bounds import UNBOUNDED
 from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable
 from rebalance_audit.audit.group.doubt import follows_gap
@@ -115,6 +112,9 @@ class ClassicAudit:
 
     def _open(self, old: Generation | None, new: Generation, group: ClassicGroup) -> None:
         life, at_ms = self._life, new.position.record_timestamp_ms
+        clients = [(each.client_id, each.client_host) for each in new.members.values()]
+        life.clients_come_back(clients, at_ms)
+        life.commits.learn(life.ownership, life.watches)
         first = old is None and self._is_first(new)
         gap = life.gap or (old is None and not first)
         base = old.generation if old is not None else 0
@@ -131,11 +131,15 @@ class ClassicAudit:
             self._downgraded,
             skipped,
             replaced,
-            partial(evidence_of, watches=life.watches, book=life.commits, ownership=life.ownership),
+            life.commits,
+            life.ownership,
         )
         is_unread = bool(new.unread() or (old is not None and old.unread()))
         joined_at_ms = new.joined_at_ms
-        logged = self._testify(scene, joined_at_ms, judge_classic(scene, gap=gap))
+        judged = judge_classic(scene, gap=gap)
+        for verdict in judged:
+            life.learn(verdict)
+        logged = self._testify(scene, joined_at_ms, judged)
         verdicts = in_words_of(new, logged.verdicts)
         earliest_ms, latest_ms = self._join_bounds(old, new, skipped)
         shown_ms = earliest_ms
@@ -179,8 +183,9 @@ class ClassicAudit:
         )
         if gap or is_unread:
             life.ownership.doubt()  # the generations that are missing may have moved what was held
+        waits = not new.members and life.witness is None
         # Unowned time that ends here belongs to the previous generation, so partitions move first.
-        self._follow_members(old, new, verdicts, gap=gap)
+        self._follow_members(old, new, verdicts, gap=gap, waits=waits)
         moved = self._follow_partitions(old, new, since_known=False, gap=gap or is_unread)
         if gap or is_unread:
             life.ownership.forget_unowned()  # nor is it known since when others are free
@@ -205,7 +210,7 @@ class ClassicAudit:
         else:
             life.empty(at_ms)
         life.previous_generation = new
-        life.commits.begin_round()
+        life.commits.begin_round(at_ms)
         self._downgraded = False
 
     def _is_first(self, new: Generation) -> bool:
@@ -327,6 +332,7 @@ class ClassicAudit:
         verdicts: Sequence[Verdict],
         *,
         gap: bool,
+        waits: bool = False,
     ) -> None:
         life, position = self._life, new.position
         last_epoch = old.generation if old is not None else None
@@ -353,11 +359,11 @@ class ClassicAudit:
                 if dropped is not None:
                     cause, certainty = dropped.cause, dropped.certainty
             else:
-                verdict = departure_of(verdicts, member_id) or judge_absence(
-                    leaver, position, None, None
-                )
+                verdict = departure_of(verdicts, member_id) or life.judge_unseen(leaver, position)
                 cause, certainty = verdict.cause, verdict.certainty
-            life.close_member(member_id, position, cause, certainty, last_epoch)
+            life.close_member(member_id, position, cause, certainty, last_epoch, waits=waits)
+        # A generation's record is written again when one static member returns: no sign of life of the others.
+        repeats = old is not None and old.generation == new.generation
         before, protocol = old.members if old is not None else {}, GroupType.CLASSIC.value
         for member in new.members.values():
             watch = life.watches.get(member.member_id)
@@ -369,7 +375,8 @@ class ClassicAudit:
                 life.identify(watch, _identity_of(member))
             stint = watch.stint
             stint.protocol, stint.last_seen_at_ms = protocol, position.record_timestamp_ms
-            watch.last_life = position
+            if not repeats or member.member_id in previous_ids:
+                watch.last_life = position
             watch.partitions = member.partition_count
             if member.member_id in previous_ids:
                 stint.previous_member_id = previous_ids[member.member_id]

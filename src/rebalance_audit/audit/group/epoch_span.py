@@ -295,7 +295,9 @@ class EpochSpan:
         self.progress, self.quiet = {}, []
         self.untouched, self.untouched_by_two_clocks = 0, False
         self.verdicts = tuple(
-            verdict._replace(detail="", evidence=(), topics=(), alternatives=())
+            verdict._replace(
+                detail="", evidence=(), topics=(), alternatives=(), weights=(), facts=None
+            )
             for verdict in self.verdicts[:1]
         )
 
@@ -387,6 +389,7 @@ class EpochSpan:
                 "client_host": verdict.client_host,
                 "topics": list(verdict.topics),
                 "alternatives": list(_texts(verdict.alternatives)),
+                "alternative_weights": verdict.alternative_weights,
                 "detail": verdict.detail,
                 "evidence": [
                     {

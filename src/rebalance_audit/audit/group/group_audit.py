@@ -131,9 +131,11 @@ class GroupAudit:
     def due_ms(self) -> int | None:
         """After `finish`: the earliest log end (epoch ms) at which the rows would differ without a new record.
 
-        None if they never would. Only findings depend on the log's end.
+        None if they never would. Findings depend on the log's end, and so does the end of members of a classic group
+        that was left empty: removed clients are back soon.
         """
-        return self._findings.due_ms if self._findings is not None else None
+        dues = [self._life.due_ms, None if self._findings is None else self._findings.due_ms]
+        return min((due_ms for due_ms in dues if due_ms is not None), default=None)
 
     @property
     def due_with_commits_ms(self) -> int | None:

@@ -4,18 +4,20 @@ A *life* is one incarnation. It ends when the group is deleted, or when an empty
 another protocol. A conversion that carries the counter over (online upgrade or downgrade) continues the life.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from rebalance_audit import limits
 from rebalance_audit.audit.broker_log.witness import Witness
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict, departure_of
 from rebalance_audit.audit.causes.classic_scene import Generation
-from rebalance_audit.audit.causes.departures import Circumstances, judge_departure
+from rebalance_audit.audit.causes.departure_facts import DepartureFacts
+from rebalance_audit.audit.causes.departures import CLOSE_MS, judge_departure
 from rebalance_audit.audit.causes.liveness import successor_of
 from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.causes.timers import can_have_fired, fired_then
 from rebalance_audit.audit.commits.book import CommitBook
-from rebalance_audit.audit.commits.evidence import evidence_of
-from rebalance_audit.audit.group.away import Away
+from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
+from rebalance_audit.audit.group.away import AWAY_MS, Away, clients_come_back, ids_come_back
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.logged_end import as_logged
@@ -84,7 +86,9 @@ class Life:
         self.on_member: Callable[[Stint], None] | None = None
         """Called for every member id that appears."""
         self.on_departure: Callable[[Row], None] | None = None
-        """Called with the row of every member id that goes."""
+        """Called with the row of every member id that goes, and with `last_sign_at` (epoch ms)."""
+        self.due_ms: int | None = None
+        """After `finish`: the earliest log end (epoch ms) at which the rows would differ without a new record."""
         self.incarnation = 0
         self.protocol = None
         self.deleted = False
@@ -189,6 +193,7 @@ class Life:
 
     def finish(self) -> None:
         """The log ends: emit everything that is still open."""
+        self._settle_absences()
         self._close_span("open")
         self.drop_awaiting()
         if self.rebalance is not None:
@@ -204,6 +209,7 @@ class Life:
 
     def _end(self, position: Position, outcome: str) -> None:
         last_epoch = self.span.epoch if self.span else None
+        self._judge_absences((), position.record_timestamp_ms)
         self._close_span(outcome)
         self.drop_awaiting()
         if self.rebalance is not None:
@@ -218,7 +224,6 @@ class Life:
         self.moves.clear()
         self.overlaps.forget()
         self.span = self.previous_generation = self.created_at = None
-        self.away.begin(())
         self.joined_since = self.left_since = 0
 
     # -- epochs ---------------------------------------------------------------------------------
@@ -234,10 +239,19 @@ class Life:
         self.span = span
         if span.protocol == GroupType.CLASSIC:
             self.progress.forget_arrivals()
-        self.away.begin(span.verdicts)
         self._had_epochs = True
         self.gap = False
         self.joined_since = self.left_since = 0
+
+    def _settle_absences(self) -> None:
+        """The log ends: if it shows long enough that the clients did not come back, they stay away."""
+        since_ms, end_ms = self.away.since_ms, self.options.log_end_ms
+        if since_ms is not None and end_ms is not None:
+            if end_ms >= since_ms + AWAY_MS:
+                self._judge_absences((), since_ms + AWAY_MS)
+            else:
+                self.due_ms = since_ms + AWAY_MS
+        self._emit_absent()
 
     def converge(self, at_ms: int, *, takes_away: bool = False) -> None:
         """Every member has reached the current epoch.
@@ -257,8 +271,34 @@ class Life:
         if self.span is not None:
             self.span.outcome = "emptied"
         self.ownership.forget_unowned()
-        if self.rebalance is not None:
+        if self.rebalance is not None and self.away.has_rows:
+            self.rebalance.settled_at_ms, self.rebalance.settled_outcome = at_ms, "emptied"
+        elif self.rebalance is not None:
             self.end_rebalance(at_ms, "emptied")
+
+    def clients_come_back(self, clients: Collection[tuple[str, str]], at_ms: int) -> None:
+        """A classic group that was left empty has members again, with these client ids and hosts."""
+        self._judge_absences(clients, at_ms)
+
+    def _judge_absences(self, clients: Collection[tuple[str, str]], at_ms: int) -> None:
+        """Judge the members again that left the group empty, and emit their rows."""
+        if not self.away.has_rows:
+            return
+        span = self.span
+        if span is not None:
+            span.verdicts = clients_come_back(clients, at_ms, span.verdicts)
+            if self.rebalance is not None and self.rebalance.epochs == 1:
+                self.rebalance.judge(span)
+        self._emit_absent()
+
+    def _emit_absent(self) -> None:
+        """Emit the rows of members that left the group empty, as the causes of the current epoch have them."""
+        verdicts = () if self.span is None else self.span.verdicts
+        for stint in self.away.take_rows():
+            verdict = departure_of(verdicts, stint.member_id)
+            if verdict is not None:
+                stint.left_how, stint.left_certainty = verdict.cause, verdict.certainty
+            self._emit(MEMBERS, stint.row(self.group_id, self.incarnation))
 
     def install_target(self, assignment_epoch: int, at_ms: int) -> None:
         """The target completes the superseded epochs up to its own epoch."""
@@ -286,6 +326,8 @@ class Life:
             self.progress.complete(span)
         if self.rebalance is not None and self.rebalance.rebalance_seq == span.rebalance_seq:
             self.rebalance.end_epoch(span)
+        for verdict in span.verdicts:
+            self.options.note_cause(self.group_id, verdict)
         for row in span.cause_rows():
             self._emit(REBALANCE_CAUSES, row)
         for row in span.convergence_rows():
@@ -302,8 +344,13 @@ class Life:
         self, started_at_ms: int | None, earliest_ms: int | None, *, goes_on: bool = False
     ) -> Rebalance:
         """The rebalance that is going on, or a new one; with `goes_on` also one that may have ended."""
-        if not goes_on and self.rebalance is not None and self.rebalance.settled_at_ms is not None:
-            self.end_rebalance(self.rebalance.settled_at_ms, "stable")
+        before = self.rebalance
+        if (
+            before is not None
+            and before.settled_at_ms is not None
+            and not (goes_on and before.settled_outcome == "stable")
+        ):
+            self.end_rebalance(before.settled_at_ms, before.settled_outcome)
         if self.rebalance is None:
             self.rebalance = Rebalance(
                 self.group_id,
@@ -325,7 +372,7 @@ class Life:
         if self.span is not None and self.span.rebalance_seq == rebalance.rebalance_seq:
             rebalance.end_epoch(self.span)
         if rebalance.settled_at_ms is not None:
-            at_ms, outcome = rebalance.settled_at_ms, "stable"
+            at_ms, outcome = rebalance.settled_at_ms, rebalance.settled_outcome
         rebalance.ended_at_ms = at_ms
         self._emit(REBALANCES, rebalance.row(outcome, self.moves.owners))
         self.rebalance = None
@@ -366,8 +413,13 @@ class Life:
         cause: RebalanceCause,
         certainty: Certainty,
         last_epoch: int | None,
+        *,
+        waits: bool = False,
     ) -> None:
-        """Stop following a member id that is gone, and emit its row."""
+        """Stop following a member id that is gone, and emit its row.
+
+        If it `waits`, the row comes when the next generation shows whether the client is back.
+        """
         progress = self.progress.of(member_id)
         watch = self.watches.pop(member_id, None)
         if watch is None:
@@ -379,9 +431,12 @@ class Life:
         stint.left_how, stint.left_certainty = cause, certainty
         stint.last_epoch = last_epoch
         row = stint.row(self.group_id, self.incarnation)
-        self._emit(MEMBERS, row)
+        if waits:
+            self.away.wait(stint)
+        else:
+            self._emit(MEMBERS, row)
         if self.on_departure is not None:
-            self.on_departure(row)
+            self.on_departure({**row, "last_sign_at": watch.last_sign_ms})
         if progress is not None and progress.outcome is None:
             progress.outcome = "left"
 
@@ -393,11 +448,93 @@ class Life:
     def judge_departure(
         self, watch: MemberWatch, gone: Position, company: int, overdue_ms: int
     ) -> Verdict:
-        """Why a member of a consumer, share or streams group is gone; see `Circumstances`."""
-        around = Circumstances(company, overdue_ms, successor_of(watch, self.watches.values()))
-        commits = evidence_of(watch, self.watches, self.commits, self.ownership)
-        self.away.note(watch, gone, commits)
-        return self.away.judged(judge_departure(watch, gone, self.options.rules, around, commits))
+        """Why a member of a consumer, share or streams group is gone.
+
+        `company`: other members that the same write removed; `overdue_ms`: how long it had owed an answer to a target.
+        """
+        facts = self._facts_of(watch, gone)
+        if facts.since_commit_ms is not None:
+            overdue_ms = min(overdue_ms, facts.since_commit_ms)  # who commits is there
+        facts = facts._replace(
+            in_one_request=company,
+            is_overdue=overdue_ms >= self.options.rules.answer_within_ms,
+            has_successor=successor_of(watch, self.watches.values()) is not None,
+            after_leave_ms=self.away.after_leave_ms(facts.gone_ms),
+        )
+        verdict = judge_departure(facts, watch, gone)
+        self.away.note(verdict)
+        self.learn(verdict)
+        return verdict
+
+    def learn(self, verdict: Verdict) -> None:
+        """A leave shows whether the group's clients commit as they close, where its moment is known."""
+        facts = verdict.facts
+        if verdict.cause is not RebalanceCause.MEMBER_LEFT or facts is None:
+            return
+        if facts.since_commit_ms is not None and (facts.phase is None or facts.phase.leaves_empty):
+            self.commits.habits.note_leave(with_commit=facts.since_commit_ms <= CLOSE_MS)
+
+    def judge_unseen(self, watch: MemberWatch, gone: Position) -> Verdict:
+        """Why a classic member is gone where the record does not show the join phase that it missed."""
+        facts = self._facts_of(watch, gone)._replace(since_commit_ms=None, is_classic=True)
+        return judge_departure(facts, watch, gone)
+
+    def _facts_of(self, watch: MemberWatch, gone: Position) -> DepartureFacts:
+        identity, last, rules = watch.stint.identity, watch.last_commit, self.options.rules
+        gone_ms, poll_ms = gone.record_timestamp_ms, identity.rebalance_timeout_ms
+        since_ms = None if last is None else gone_ms - last.position.record_timestamp_ms
+        same = last is not None and last.position.leader_epoch == gone.leader_epoch
+        seen_ms = gone_ms - watch.last_life.record_timestamp_ms
+        here = watch.last_life.leader_epoch == gone.leader_epoch
+        known_ms = rules.consumer_session_timeout_ms
+        if here and identity.session_timeout_ms is not None:
+            known_ms = identity.session_timeout_ms
+        sessions_ms = rules.likely_sessions_ms if known_ms is None else (known_ms,)
+        if (
+            watch.speaks_classic and poll_ms
+        ):  # when asked to rejoin, it has its rebalance timeout for that
+            sessions_ms = tuple(min(each, poll_ms) for each in sessions_ms)
+        held_ms = None
+        if watch.unrevoked_since is not None and poll_ms is not None:
+            held_ms = gone_ms - watch.unrevoked_since.record_timestamp_ms
+        rhythm = self.commits.rhythm_of(self.ownership.owned_by(watch.stint.member_id))
+        habits = self.commits.habits
+        is_plain = last is not None and not last.position.is_transactional
+        others_ms = max(
+            (
+                each.last_commit.position.record_timestamp_ms
+                for each in self.watches.values()
+                if each is not watch and each.last_commit is not None
+            ),
+            default=None,
+        )
+        is_own = is_plain or (rhythm is not None and rhythm.commits >= SHOWS_RHYTHM)
+        may_time_out = (
+            held_ms is not None and poll_ms is not None and can_have_fired(held_ms, poll_ms)
+        )
+        return DepartureFacts(
+            gone_ms,
+            False,
+            identity.instance_id is not None,
+            sessions_ms,
+            known_ms is not None,
+            poll_ms,
+            seen_ms if here and not watch.speaks_classic else None,
+            seen_ms,
+            since_ms if since_ms is not None and since_ms >= 0 and is_own else None,
+            False,
+            same,
+            rhythm,
+            habits.idle_commits(identity.client_id),
+            habits.idle_in_group,
+            habits.closed_with_commit,
+            habits.closed_without_commit,
+            others_since_ms=None if others_ms is None else max(0, gone_ms - others_ms),
+            may_time_out=watch.speaks_classic or may_time_out,
+            kept_too_long=held_ms is not None
+            and poll_ms is not None
+            and fired_then(held_ms, poll_ms, rules.rebalance_timeout_slack_ms),
+        )
 
     def come_back(self, joined: Sequence[MemberSubscribed]) -> None:
         """Members join; what an end was of a member id among them is now better known.
@@ -407,7 +544,7 @@ class Life:
         span, rebalance = self.span, self.rebalance
         if span is None or rebalance is None or rebalance.epochs > 1 or self.witness is not None:
             return
-        span.verdicts = self.away.come_back(joined, span.verdicts)
+        span.verdicts = ids_come_back(joined, span.verdicts)
         rebalance.judge(span)
 
     def owner(self, member_id: str) -> Owner:

@@ -5,7 +5,6 @@ from itertools import chain
 from typing import Any
 
 from rebalance_audit.audit.broker_log.of_epochs import testify_to_epoch
-from rebalance_audit.audit.causes.absences import departure_of
 from rebalance_audit.audit.causes.beginnings import (
     Beginning,
     beginning_of,
@@ -17,6 +16,7 @@ from rebalance_audit.audit.causes.cause import (
     Evidence,
     RebalanceCause,
     Verdict,
+    departure_of,
     weakened,
 )
 from rebalance_audit.audit.causes.contradictions import Believed
@@ -135,12 +135,15 @@ class ModernAudit:
             self._doubt.begin(group, at_start=False)
         self._contradictions = ()
         life.come_back(self._evidence.joined)
+        if self._evidence.bump is not None:
+            life.commits.learn(life.ownership, life.watches)
         self._verdicts = self._judge_causes(write)
         bump = self._evidence.bump
         if bump is not None and bump.old_epoch is None and self._missing:
             self._doubt.begin(group, at_start=True)
         if bump is not None:
             life.confirm_unowned(write[0].position.record_timestamp_ms)
+            life.commits.begin_round()
         # The request that upgrades a group also joins it: states in between were never observable.
         self._goes_on = self._upgraded_at == write[-1].position
         for step in write:

@@ -47,7 +47,12 @@ class Rebalance:
     is_elsewhere: bool = False
     """The coordinator moved during it: its unowned time has no upper bound."""
     settled_at_ms: int | None = None
-    """A cooperative generation took partitions away: the rebalance ended here unless the next one assigns them."""
+    """When it ended, unless the next generation shows otherwise; None while it goes on.
+
+    A cooperative generation took partitions away, which the next one may assign. Or it left a classic group empty, and
+    the next one shows whether the clients came back at once.
+    """
+    settled_outcome: str = "stable"
     slowest_member_id: str | None = None
     slowest_ms: int = -1
     blocked_by: set[str] = field(default_factory=set)
@@ -70,7 +75,7 @@ class Rebalance:
             self.causes += [each for each in _causes(span) if each not in self.causes]
         self.last_epoch = span.epoch
         self.epochs += 1
-        self.settled_at_ms = None
+        self.settled_at_ms, self.settled_outcome = None, "stable"
         if span.not_stable is not None:
             self.not_stable = span.not_stable.plus(self.not_stable or NOTHING)
         self.protocol_type = span.protocol_type or self.protocol_type

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from rebalance_audit.audit.causes.absences import judge_absence
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.writes import Step
@@ -14,7 +13,7 @@ def upgrade(life: Life, generation: Generation, position: Position, group: Moder
     """The group's last classic generation ends at `position`; members that the new group lacks are gone."""
     _convert(life, generation, position, group)
     for member_id in [known for known in life.watches if known not in group.members]:
-        verdict = judge_absence(life.watches[member_id], position, None, None)
+        verdict = life.judge_unseen(life.watches[member_id], position)
         life.close_member(
             member_id, position, verdict.cause, verdict.certainty, generation.generation
         )

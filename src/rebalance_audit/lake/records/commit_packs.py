@@ -1,7 +1,7 @@
-"""Offset commits for the reducer: packed by key, so that a shuffle carries sixteen bytes for each.
+"""Offset commits for the reducer: packed by key, so that a shuffle carries 24 bytes for each.
 
-A pack holds offset and time of commits with one key, from some batches of records. Nothing is summed up yet: only the
-reducer knows between which records of the group a commit lies.
+A pack holds offset, time and committed offset of commits with one key, from some batches of records. Nothing is summed
+up yet: only the reducer knows between which records of the group a commit lies.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.commits.collect import Summaries
+from rebalance_audit.audit.commits.summary import NO_POSITION
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.lake.storage.table_files import TableFiles
@@ -45,12 +46,16 @@ _NAMES: Final = (
     "value",
 )
 _TYPES: Final = pa.array(OFFSET_COMMIT_PREFIXES, pa.binary())
-_GIVEN: Final = ("partition", "offset", "timestamp", "leader_epoch", "is_transactional", "key")
-READ: Final = (*_GIVEN, "is_control", "value")
+_GIVEN: Final = (
+    *("partition", "offset", "timestamp", "leader_epoch", "is_transactional", "key", "value"),
+)
+READ: Final = (*_GIVEN, "is_control")
 """What `commits_of` looks at."""
 _NUMBERS: Final = np.dtype("<i8")
 _UNKNOWN_EPOCH: Final = -1
 _MICROS: Final = 1000
+_POSITION: Final = slice(2, 10)
+"""Where the bytes of a value have the offset that it commits, see `summary.position_in`."""
 _END: Final = (1 << 63) - 1
 """After every offset."""
 _NOTHING: Final[Summaries] = {}
@@ -122,6 +127,7 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     columns = (keys.indices.to_numpy(), table["partition"].to_numpy(), epochs, flags)
     order = np.lexsort((offsets, *reversed(columns)))
     offsets, times = offsets[order], times[order]
+    committed = _positions(table["value"].combine_chunks())[order]
     codes, partitions, epochs, flags = (column[order] for column in columns)
     differs = np.any(
         [column[1:] != column[:-1] for column in (codes, partitions, epochs, flags)], axis=0
@@ -138,25 +144,31 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
             pa.nulls(len(begins), pa.int64()),
             pa.array(flags[begins]),
             keys.dictionary.take(first),
-            _values(begins, offsets, times),
+            _values(begins, offsets, times, committed),
         ],
         names=_NAMES,
     )
     return packs.filter(packs["group_id"].is_valid())
 
 
-def _values(
-    begins: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64], times: npt.NDArray[np.int64]
-) -> pa.Array:
-    """Of each pack, which begins at a row of both columns, the offsets and then the times, as bytes."""
-    ends = np.append(begins[1:], len(offsets))
-    sizes = ends - begins
-    numbers = np.empty(2 * len(offsets), _NUMBERS)
-    # What lies before the pack is there twice.
-    places = np.arange(len(offsets)) + np.repeat(begins, sizes)
-    numbers[places] = offsets
-    numbers[places + np.repeat(sizes, sizes)] = times
-    bounds = np.append(begins, len(offsets)).astype(np.int32) * (2 * _NUMBERS.itemsize)
+def _positions(values: pa.BinaryArray) -> npt.NDArray[np.int64]:
+    """The offset that each value commits, as `position_in` has it."""
+    found = pc.binary_slice(values, _POSITION.start, _POSITION.stop)
+    is_there = pc.equal(pc.binary_length(found), _NUMBERS.itemsize)
+    whole = pc.if_else(is_there, found, pa.scalar(NO_POSITION.to_bytes(8, signed=True)))
+    return np.frombuffer(b"".join(whole.to_pylist()), ">i8").astype(_NUMBERS)
+
+
+def _values(begins: npt.NDArray[np.int64], *columns: npt.NDArray[np.int64]) -> pa.Array:
+    """Of each pack, which begins at a row of all columns, one column after the other, as bytes."""
+    count, width = len(columns[0]), len(columns)
+    sizes = np.append(begins[1:], count) - begins
+    numbers = np.empty(width * count, _NUMBERS)
+    # The columns of the packs before lie before those of a pack.
+    places = np.arange(count) + (width - 1) * np.repeat(begins, sizes)
+    for number, column in enumerate(columns):
+        numbers[places + number * np.repeat(sizes, sizes)] = column
+    bounds = np.append(begins, count).astype(np.int32) * (width * _NUMBERS.itemsize)
     return pa.Array.from_buffers(
         pa.binary(), len(begins), [None, pa.py_buffer(bounds), pa.py_buffer(numbers)]
     )
@@ -176,6 +188,8 @@ class _Part(NamedTuple):
 
     offsets: npt.NDArray[np.int64]
     times: npt.NDArray[np.int64]
+    committed: npt.NDArray[np.int64]
+    """The offsets that they commit."""
     key: int
     """Its place among the keys that were held."""
     leader_epoch: int | None
@@ -184,7 +198,11 @@ class _Part(NamedTuple):
     def from_offset(self, log_offset: int) -> "_Part":
         """What lies at this offset or after it."""
         begin = int(np.searchsorted(self.offsets, log_offset))
-        return self._replace(offsets=self.offsets[begin:], times=self.times[begin:])
+        return self._replace(
+            offsets=self.offsets[begin:],
+            times=self.times[begin:],
+            committed=self.committed[begin:],
+        )
 
 
 class HeldCommits:
@@ -199,9 +217,9 @@ class HeldCommits:
         self, key: bytes, value: bytes, leader_epoch: int | None, *, is_transactional: bool
     ) -> None:
         """Take a pack."""
-        offsets, times = np.frombuffer(value, _NUMBERS).reshape(2, -1)
+        columns = np.frombuffer(value, _NUMBERS).reshape(3, -1)
         place = self._keys.setdefault(key, len(self._keys))
-        self._parts.append(_Part(offsets, times, place, leader_epoch, is_transactional))
+        self._parts.append(_Part(*columns, place, leader_epoch, is_transactional))
 
     def expect(self, from_offset: int, log_offsets: Sequence[int]) -> None:
         """Sum up what was committed before each of the group's records at these offsets, which ascend.
@@ -237,6 +255,7 @@ class HeldCommits:
         keys = np.repeat([part.key for part in parts], sizes)
         offsets = np.concatenate([part.offsets for part in parts])
         times = np.concatenate([part.times for part in parts])
+        committed = np.concatenate([part.committed for part in parts])
         # A stretch has the commits before its end, and none at or after the last end.
         stretches = np.searchsorted(np.array(ends, np.int64), offsets, side="right")
         order = np.lexsort((offsets, keys, stretches))
@@ -245,7 +264,7 @@ class HeldCommits:
         if not len(order):
             return {}
         of_part, keys, stretches = of_part[order], keys[order], stretches[order]
-        offsets, times = offsets[order], times[order]
+        offsets, times, committed = offsets[order], times[order], committed[order]
         begins = np.flatnonzero(
             np.r_[True, (keys[1:] != keys[:-1]) | (stretches[1:] != stretches[:-1])]
         )
@@ -254,10 +273,16 @@ class HeldCommits:
         pauses_ms = pauses[lasts].tolist()
         pauses[begins] = 0
         longest_ms = np.maximum(np.maximum.reduceat(pauses, begins), 0)
+        repeats = np.diff(committed, prepend=NO_POSITION) == 0
+        repeats &= committed != NO_POSITION
+        repeats[begins] = False
+        unchanged = np.add.reduceat(repeats, begins, dtype=np.int64).tolist()
         counts = (lasts - begins + 1).tolist()
         names = [*self._keys]
         found: dict[int, dict[bytes, Numbers]] = {}
-        for stretch, key, first_ms, last_ms, first, last, count, longest, pause, number in zip(
+        committed_first, committed_last = committed[begins].tolist(), committed[lasts].tolist()
+        positions = zip(committed_first, committed_last, unchanged, strict=True)
+        for stretch, key, first_ms, last_ms, first, last, count, longest, pause, number, at in zip(
             stretches[begins].tolist(),
             keys[begins].tolist(),
             times[begins].tolist(),
@@ -268,6 +293,7 @@ class HeldCommits:
             longest_ms.tolist(),
             pauses_ms,
             of_part[lasts].tolist(),
+            positions,
             strict=True,
         ):
             part = parts[number]
@@ -281,5 +307,6 @@ class HeldCommits:
                 None if count == 1 else pause,
                 part.leader_epoch,
                 part.is_transactional,
+                *at,
             )
         return found

@@ -110,7 +110,9 @@ class ClassicClient(Client):
         self._scheduler.after(METADATA_INTERVAL_MS, self._next_look)
 
     def _close(self) -> None:
-        leaves = self.member_id and self.config.instance_id is None
+        habit = self.config.habit
+        leaves = self.config.instance_id is None or (habit is not None and habit.static_leaves)
+        leaves = leaves and bool(self.member_id)
         request = self._leaving("the consumer is being closed")
         self._commit_and_then(lambda: self._tell(request) if leaves else None)
 
@@ -182,7 +184,10 @@ class ClassicClient(Client):
             self._run(life, revoke)
 
         # Both libraries wait for the commit: .onJoinPrepare, and rd_kafka_assignment_serve_removals (wait_commit_cnt).
-        if self.config.committing is Committing.AUTO and (
+        habit = self.config.habit
+        if habit is not None:
+            self._commit_and_then(give_up, habit.on_revoke)
+        elif self.config.committing is Committing.AUTO and (
             gives_up or self.config.library is Library.JAVA
         ):
             self._commit_and_then(give_up)
@@ -351,13 +356,15 @@ class ClassicClient(Client):
         self._last_claim = Claim(pairs, self.generation)
         self._held_generation = self.generation
         self.phase = "member"
-        if self.config.library is Library.JAVA and self.config.committing is Committing.AUTO:
+        habit = self.config.habit
+        restarts = self.config.library is Library.JAVA and self.config.committing is Committing.AUTO
+        if restarts if habit is None else habit.restarts_timer:
             self._commits_from_ms = self._scheduler.now_ms + self.config.commit_interval_ms
         revoked = self.owned - self._assigned
         generation = self.generation
         if revoked:
             # The callback blocks the poll loop: no other rebalance is answered before it is over.
-            if self.config.library is not Library.JAVA:
+            if habit is not None or self.config.library is not Library.JAVA:
                 self._commit_before_giving_up(revoked)
             self.phase = "revoking"
             delay_ms = self.config.revoke_ms

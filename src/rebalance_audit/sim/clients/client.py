@@ -21,6 +21,7 @@ from rebalance_audit.coordinator.requests.offsets import (
 )
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client_config import ClientConfig, Committing, Library
+from rebalance_audit.sim.clients.habits import Scope
 from rebalance_audit.sim.clients.transactions import Transactions
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.holdings import HeldPartition
@@ -330,33 +331,40 @@ class Client(ABC):
 
     def _commit_round(self) -> None:
         now_ms = self._scheduler.now_ms
-        early_ms = self._commits_from_ms - now_ms
+        habit, early_ms = self.config.habit, self._commits_from_ms - now_ms
         if early_ms <= 0 and self.busy_until_ms <= now_ms:
-            self._commit(self.owned)
+            self._commit(self.owned, None if habit is None else habit.on_interval)
         life, again = self._next_round
         if life != self._life:
             again = partial(self._run, self._life, self._commit_round)
             self._next_round = self._life, again
         pause_ms = self.config.commit_interval_ms
-        if self.config.committing is not Committing.AUTO:
+        varies = self.config.committing is not Committing.AUTO if habit is None else habit.per_batch
+        if varies:
             pause_ms = self.chance.between(pause_ms // 2, 2 * pause_ms)
         self._scheduler.after(early_ms if early_ms > 0 else pause_ms, again)
 
     def _commit_before_giving_up(self, partitions: frozenset[HeldPartition]) -> None:
         """What the library commits before the application gives partitions up."""
-        if self.config.committing is Committing.AUTO:
+        habit = self.config.habit
+        if habit is not None:
+            self._commit(partitions, habit.on_revoke)
+        elif self.config.committing is Committing.AUTO:
             self._commit(self.owned if self.config.library is Library.JAVA else partitions)
 
-    def _commit(self, partitions: frozenset[HeldPartition]) -> None:
-        """Commit positions, as far as their topics exist."""
-        request = self._commit_request(partitions)
+    def _commit(self, partitions: frozenset[HeldPartition], scope: Scope | None = None) -> None:
+        """Commit positions, as far as their topics exist; `scope` of a client with a habit."""
+        request = self._commit_request(partitions, scope)
         if request is not None:
             self._ask_commit(request, _nothing)
 
-    def _commit_and_then(self, go: Action) -> None:
+    def _commit_and_then(self, go: Action, scope: Scope | None = None) -> None:
         """Commit as clients do that close, and go on once that is answered, or takes too long."""
+        habit = self.config.habit
         commits = self.config.committing in {Committing.AUTO, Committing.ON_WAKE_UP}
-        request = self._commit_request(self.owned) if commits else None
+        if habit is not None:
+            scope, commits = scope or habit.on_close, True
+        request = self._commit_request(self.owned, scope) if commits else None
         if request is None:
             go()
             return
@@ -404,16 +412,25 @@ class Client(ABC):
         )
         return sent
 
-    def _commit_request(self, partitions: frozenset[HeldPartition]) -> OffsetCommitRequest | None:
+    def _commit_request(
+        self, partitions: frozenset[HeldPartition], scope: Scope | None = None
+    ) -> OffsetCommitRequest | None:
         """A commit of what is to commit; None if that is nothing."""
         identity = self._commit_identity()
         if identity is None or not partitions or not self.config.commit_interval_ms:
             return None
         now_ms, position_of = self._scheduler.now_ms, self.config.traffic.position
-        if self.config.library is not Library.JAVA or self.config.committing is not Committing.AUTO:
-            partitions = frozenset(
+        if scope is None:
+            all_of_them = self.config.library is Library.JAVA
+            all_of_them &= self.config.committing is Committing.AUTO
+            scope = Scope.ALL if all_of_them else Scope.NEW
+        if scope is not Scope.ALL:
+            moved = frozenset(
                 each for each in partitions if self._saved.get(each) != position_of(each[1], now_ms)
             )
+            if scope is Scope.NOTHING or not moved:
+                return None
+            partitions = moved if scope is Scope.NEW else partitions
             for each in partitions:
                 self._saved[each] = position_of(each[1], now_ms)
         topics = tuple(

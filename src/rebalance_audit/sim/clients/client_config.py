@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
+from rebalance_audit.sim.clients.habits import CommitHabit
 from rebalance_audit.sim.clients.traffic import Traffic
 
 
@@ -50,6 +51,8 @@ class ClientConfig:
     commit_interval_ms: int = 5_000
     """Milliseconds between commits; 0 = no commits."""
     committing: Committing = Committing.AUTO
+    habit: CommitHabit | None = None
+    """What it commits and when, instead of what follows from the library and `committing`."""
     traffic: Traffic = Traffic.STEADY
     revoke_ms: int = 5
     """How long the application takes to give partitions up."""

@@ -1,0 +1,329 @@
+"""How a member ended: ways to go, weighed by evidence.
+
+First what Kafka's protocol rules out, then a log-likelihood for each kind of evidence and way to go; their sum is the
+posterior. No kind of evidence knows which library the client is.
+"""
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from math import exp, log, sqrt
+from typing import Final, NamedTuple
+
+from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.causes.departure_facts import DepartureFacts
+from rebalance_audit.audit.causes.departure_timing import Scores, on_close_share, timing
+from rebalance_audit.audit.causes.departure_weights import WEIGHTS, DepartureWeights
+from rebalance_audit.audit.causes.timers import can_have_fired
+from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
+
+WAYS: Final = (
+    RebalanceCause.MEMBER_LEFT,
+    RebalanceCause.MEMBER_SESSION_EXPIRED,
+    RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
+    RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
+)
+"""The ways to go, in the order of `Scores`."""
+_LEFT, _EXPIRED, _TIMED_OUT, _REMOVED = WAYS
+
+TOGETHER_MS: Final = 100
+"""Members of an application that stops leave in requests of their own, this close to each other."""
+_LEAST: Final = -50.0
+"""Least log of a share."""
+
+
+class Exclusion(NamedTuple):
+    """What the protocol rules out."""
+
+    name: str
+    rules_out: RebalanceCause
+    applies: Callable[[DepartureFacts], bool]
+    releases: str
+    source: str
+
+
+def _none_can_fire(since_ms: int | None, facts: DepartureFacts) -> bool:
+    """Whether no session that began so long ago can have run out."""
+    if since_ms is None or not (facts.is_session_known and facts.sessions_ms):
+        return False
+    return not any(can_have_fired(since_ms, session_ms) for session_ms in facts.sessions_ms)
+
+
+def _phase_can_end(facts: DepartureFacts) -> bool:
+    """Whether a join phase that began after the last one can have lasted as long as it may."""
+    since_ms, poll_ms = facts.since_alive_ms, facts.poll_ms
+    return since_ms is None or poll_ms is None or can_have_fired(since_ms, poll_ms)
+
+
+def _phase_cannot_drop(facts: DepartureFacts) -> bool:
+    """Unless it never fetched its assignment: that drops static members too."""
+    since_ms, poll_ms = facts.since_alive_ms, facts.poll_ms
+    if not (facts.is_classic and facts.is_static):
+        return False
+    committed = facts.since_commit_ms is not None and facts.since_commit_ms < (since_ms or 0)
+    return since_ms is None or poll_ms is None or since_ms < poll_ms or committed
+
+
+EXCLUSIONS: Final[Sequence[Exclusion]] = (
+    Exclusion(
+        "heard_within_session",
+        _EXPIRED,
+        lambda f: _none_can_fire(f.since_seen_ms, f),
+        "all",
+        "classic: GroupCoordinator.onCompleteJoin, GroupMetadataManager.completeClassicGroupJoin restart each session; "
+        "others: each heartbeat does (scheduleConsumerGroupSessionTimeout)",
+    ),
+    Exclusion(
+        "committed_within_session",
+        _EXPIRED,
+        lambda f: f.commit_renews_session and _none_can_fire(f.since_commit_ms, f),
+        "classic groups, all",
+        "GroupCoordinator.doCommitOffsets; from 4.0 OffsetMetadataManager.validateOffsetCommit",
+    ),
+    Exclusion(
+        "static_member",
+        _TIMED_OUT,
+        _phase_cannot_drop,
+        "classic groups, from 2.3 (KIP-345)",
+        "GroupMetadata.notYetRejoinedMembers, ClassicGroup.allDynamicMembersNotRejoined; not so expirePendingSync",
+    ),
+    Exclusion(
+        "phase_too_short",
+        _TIMED_OUT,
+        lambda f: f.is_classic and not _phase_can_end(f),
+        "classic groups, all",
+        "a join phase lasts the longest rebalance timeout before it drops anyone: GroupCoordinator.prepareRebalance, "
+        "ClassicGroup.rebalanceTimeoutMs",
+    ),
+    Exclusion(
+        "owed_nothing",
+        _TIMED_OUT,
+        lambda f: not (f.is_classic or f.may_time_out),
+        "other groups, from 3.7",
+        "GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout: only while the member has partitions to revoke",
+    ),
+)
+"""What rules out which way to go, and in which releases."""
+
+
+def _prior(facts: DepartureFacts, weights: DepartureWeights) -> Scores:
+    if facts.is_static:
+        odds = [weights.static_expired, weights.static_timed_out, weights.static_removed]
+    else:
+        odds = [weights.expired, weights.timed_out, weights.removed]
+    # Applications seldom need long for what they polled.
+    odds[1] *= sqrt(min(1.0, weights.slow_poll_ms / max(1, facts.poll_ms or 1)))
+    if not facts.is_classic:
+        odds[0] *= weights.assigned_expired if facts.is_static else 1.0
+        odds[2] *= weights.assigned_removed
+    return Scores(0.0, *map(log, odds))
+
+
+def _beat(facts: DepartureFacts, weights: DepartureWeights) -> Scores:
+    """A commit before its time is one on closing; one in time, where it commits unchanged positions too, is not."""
+    rhythm = facts.rhythm
+    if rhythm is None or rhythm.pause_ms is None or rhythm.commits <= SHOWS_RHYTHM:
+        return Scores()
+    if rhythm.longest_ms > weights.timed * rhythm.interval_ms:
+        return Scores()
+    share = on_close_share(facts, weights)
+    early = rhythm.pause_ms < weights.early * rhythm.interval_ms
+    usual = weights.off_beat if early else 1 - weights.off_beat
+    closing = 1 - weights.on_beat if early else weights.on_beat
+    return Scores(left=log((share * closing + (1 - share) * usual) / usual))
+
+
+def _comeback(facts: DepartureFacts, weights: DepartureWeights) -> Scores:
+    """Clients that were removed alive hear of it with their next heartbeat and join again."""
+    if facts.back_ms is None and facts.away_ms is None:
+        return Scores()
+    closed = 0.0
+    if facts.kept_id:
+        polled_ms = facts.since_commit_ms
+        late = (
+            facts.poll_ms is None or polled_ms is None or can_have_fired(polled_ms, facts.poll_ms)
+        )
+        closed = log(weights.kept_id_late if late else weights.kept_id)
+    if facts.back_ms is not None:
+        removed = (1 - weights.stays_away) * exp(-facts.back_ms / weights.back_ms) / weights.back_ms
+        other = weights.returns / (weights.returns_ms + facts.back_ms)
+        removed = max(removed, other * weights.stays_away)
+    else:
+        away_ms = facts.away_ms or 0
+        removed = weights.stays_away + (1 - weights.stays_away) * exp(-away_ms / weights.back_ms)
+        other = 1 - weights.returns * away_ms / (away_ms + weights.returns_ms)
+    return Scores(left=closed, removed=log(removed / other))
+
+
+def _timer(facts: DepartureFacts, weights: DepartureWeights) -> Scores:
+    """A session after its last recorded heartbeat, or some intervals more: heartbeats come at an interval."""
+    since_ms = facts.since_alive_ms
+    if facts.is_classic or since_ms is None:
+        return Scores()
+    if facts.since_commit_ms is not None and facts.since_commit_ms <= weights.close_ms:
+        return Scores()
+    wide_ms = weights.timer_early_ms + weights.timer_late_ms
+    for session_ms in facts.sessions_ms:
+        early_ms = since_ms - session_ms + weights.timer_early_ms
+        beats, late_ms = divmod(early_ms, weights.assigned_heartbeat_ms)
+        if 0 <= beats <= weights.beats_most and late_ms <= wide_ms:
+            hit = weights.timer_share * weights.assigned_heartbeat_ms / wide_ms
+            return Scores(expired=log(1 - weights.timer_share + hit))
+    return Scores()
+
+
+class Kind(Enum):
+    """Kinds of evidence."""
+
+    PRIOR = "how often members end so"
+    TIMING = "the time since the last commit, beside the session, the rebalance timeout and how the member commits"
+    BEAT = "whether the last commit came when it was due"
+    MOVED = "whether the coordinator moved since the member was last seen"
+    JOINED = "whether its client joined in the same join phase"
+    ALONE = "whether others stayed"
+    COMEBACK = "whether, and how soon, the client was back"
+    TIMER = "the time since its last recorded heartbeat"
+    HELD = "how long it kept partitions that it had to revoke"
+    ANSWERS = "whether it answered a new target, or joined again meanwhile"
+    ONE_REQUEST = "whether one write removed several members"
+    AFTER_LEAVE = "whether another member had left just before"
+    COMPANY = "how the others ended that are gone with it"
+
+
+class Sign(NamedTuple):
+    """Evidence that is there or not: the weight that it has for each way to go, by its name."""
+
+    kind: Kind
+    shows: Callable[[DepartureFacts], bool]
+    left: str | None = None
+    expired: str | None = None
+    timed_out: str | None = None
+    removed: str | None = None
+
+    def weigh(self, facts: DepartureFacts, weights: DepartureWeights) -> Scores:
+        """The logs of the weights, if it is there."""
+        if not self.shows(facts):
+            return Scores()
+        return Scores(*(0.0 if name is None else log(getattr(weights, name)) for name in self[2:]))
+
+
+def _moved(facts: DepartureFacts) -> bool:
+    """Whether the coordinator moved since the member was last seen."""
+    return facts.is_classic and facts.since_alive_ms is None
+
+
+def _joined(facts: DepartureFacts) -> bool:
+    """Whether the member's client joined in the join phase that it missed."""
+    return facts.phase is not None and facts.phase.client_joined
+
+
+SIGNS: Final = (
+    Sign(Kind.MOVED, lambda f: _moved(f) and not _joined(f), expired="moved"),
+    Sign(Kind.MOVED, lambda f: _moved(f) and _joined(f), expired="moved_and_joined"),
+    Sign(
+        Kind.JOINED,
+        lambda f: _joined(f) and not _moved(f),
+        expired="joined_expired",
+        removed="joined_removed",
+    ),
+    Sign(
+        Kind.ALONE,
+        lambda f: not (f.is_static or f.phase is None or f.phase.leaves_empty),
+        removed="others_stay",
+    ),
+    Sign(Kind.HELD, lambda f: f.kept_too_long, left="kept", expired="kept", removed="kept"),
+    Sign(
+        Kind.ANSWERS, lambda f: f.is_overdue or f.has_successor, left="overdue", removed="overdue"
+    ),
+    Sign(
+        Kind.ONE_REQUEST,
+        lambda f: f.in_one_request > 0,
+        left="one_request",
+        expired="one_request",
+        timed_out="one_request",
+    ),
+    Sign(
+        Kind.AFTER_LEAVE,
+        lambda f: f.after_leave_ms is not None and 0 <= f.after_leave_ms <= TOGETHER_MS,
+        left="together",
+    ),
+)
+
+EVIDENCE: Final[Sequence[tuple[Kind, Callable[[DepartureFacts, DepartureWeights], Scores]]]] = (
+    (Kind.PRIOR, _prior),
+    (Kind.TIMING, timing),
+    (Kind.BEAT, _beat),
+    (Kind.COMEBACK, _comeback),
+    (Kind.TIMER, _timer),
+    *((sign.kind, sign.weigh) for sign in SIGNS),
+)
+
+
+class Posterior(NamedTuple):
+    """How likely each way to go is, and why."""
+
+    shares: Scores
+    scores: tuple[tuple[Kind, Scores], ...]
+    excluded: tuple[str, ...]
+    """Names of the exclusions that apply."""
+
+    @property
+    def ranked(self) -> list[tuple[RebalanceCause, float]]:
+        """Ways to go that are possible, the likeliest first."""
+        found = [pair for pair in zip(WAYS, self.shares, strict=True) if pair[1] > 0]
+        return sorted(found, key=lambda pair: -pair[1])
+
+
+def posterior_of(
+    facts: DepartureFacts, weights: DepartureWeights = WEIGHTS, company: Scores | None = None
+) -> Posterior:
+    """The posterior of one end. `company`: the mean posterior of the others that are gone with it."""
+    scores = [(kind, weigh(facts, weights)) for kind, weigh in EVIDENCE]
+    if company is not None:
+        emptied = facts.phase is not None and facts.phase.leaves_empty
+        together = weights.company if emptied else weights.company_of_some
+        found = Scores(*(log(1 - together + together * len(WAYS) * share) for share in company))
+        scores.append((Kind.COMPANY, found))
+    excluded = [each for each in EXCLUSIONS if each.applies(facts)]
+    out = {each.rules_out for each in excluded}
+    total = Scores()
+    for _, each in scores:
+        total = total.plus(each)
+    logs = [weights.temper * score for score in total]
+    allowed = [value for way, value in zip(WAYS, logs, strict=True) if way not in out]
+    top = max(allowed)
+    shares = [
+        0.0 if way in out else exp(max(value - top, _LEAST))
+        for way, value in zip(WAYS, logs, strict=True)
+    ]
+    whole = sum(shares)
+    return Posterior(
+        Scores(*(share / whole for share in shares)),
+        tuple(scores),
+        tuple(each.name for each in excluded),
+    )
+
+
+def posteriors_of(
+    ends: Sequence[DepartureFacts], weights: DepartureWeights = WEIGHTS
+) -> list[Posterior]:
+    """Those of members that one generation lacks: applications mostly stop, die or are removed as a whole."""
+    alone = [posterior_of(facts, weights) for facts in ends]
+    if len(ends) < 2:
+        return alone
+    total = Scores()
+    for each in alone:
+        total = total.plus(each.shares)
+    others = len(ends) - 1
+    return [
+        posterior_of(
+            facts,
+            weights,
+            Scores(
+                *(
+                    max(0.0, whole - own) / others
+                    for whole, own in zip(total, each.shares, strict=True)
+                )
+            ),
+        )
+        for facts, each in zip(ends, alone, strict=True)
+    ]

@@ -1,0 +1,19 @@
+"""How right the ends of real clients' members are that no rule was made for."""
+
+from collections import Counter
+
+import pytest
+
+from rebalance_audit.audit.causes.departure_weights import WEIGHTS
+from tests.accuracy.ends import CLIENTS, ends_of_log
+from tests.accuracy.fit import joint_ends, posteriors, result_of
+
+
+@pytest.mark.parametrize("name", sorted(folder.name for folder in CLIENTS.iterdir()))
+def test_what_is_named_is_right(name: str) -> None:
+    """At most one of fifty ends is wrong, and nearly half or more are named."""
+    ends = joint_ends(ends_of_log(name))
+    counts = Counter(result_of(*each) for each in posteriors(ends, WEIGHTS))
+    assert counts.total() > 50
+    assert counts["wrong"] <= counts.total() / 50, counts
+    assert counts["right"] > 0.45 * counts.total(), counts
