@@ -16,7 +16,8 @@ from concurrent.futures import ProcessPoolExecutor
 from math import log
 from typing import Final
 
-from rebalance_audit.audit.causes.departure_model import WAYS, Scores, posteriors_of
+from rebalance_audit.audit.causes.departure_model import WAYS, posteriors_of
+from rebalance_audit.audit.causes.departure_timing import Scores
 from rebalance_audit.audit.causes.departure_weights import SURE, WEIGHTS, DepartureWeights
 from tests.accuracy.ends import SIMULATED, End, ends_of_log, ends_of_seed, log_names
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rebalance_audit.audit.causes.departure_model import Scores
+from rebalance_audit.audit.causes.departure_timing import Scores
 from rebalance_audit.audit.causes.departure_weights import WEIGHTS
 from tests.accuracy.ends import SIMULATED, End, ends_of_log, ends_of_seed
 from tests.accuracy.fit import is_likeliest, joint_ends, posteriors, result_of

@@ -95,9 +95,6 @@ def _unseen_of(*, cooperative: bool, static: bool, topics: bool) -> tuple[Rebala
     return tuple(sorted(unseen))
 
 
-_AFTER_CERTAINTY = Verdict._fields.index("alternatives")
-
-
 def _unwitnessed(
     verdict: Verdict, others: tuple[RebalanceCause, ...], unseen: tuple[RebalanceCause, ...]
 ) -> Verdict:
@@ -108,15 +105,7 @@ def _unwitnessed(
     if verdict.cause not in TRIGGERS:
         return verdict
     candidates = _without(verdict.cause, (*verdict.alternatives, *others, *unseen))
-    return Verdict(
-        verdict.cause,
-        Certainty.PROBABLE,
-        *verdict[2:_AFTER_CERTAINTY],
-        alternatives=candidates,
-        role=verdict.role,
-        weights=verdict.weights,
-        facts=verdict.facts,
-    )
+    return verdict._replace(certainty=Certainty.PROBABLE, alternatives=candidates)
 
 
 @lru_cache(1024)

@@ -217,9 +217,10 @@ class HeldCommits:
         self, key: bytes, value: bytes, leader_epoch: int | None, *, is_transactional: bool
     ) -> None:
         """Take a pack."""
-        columns = np.frombuffer(value, _NUMBERS).reshape(3, -1)
+        offsets, times, committed = np.frombuffer(value, _NUMBERS).reshape(3, -1)
         place = self._keys.setdefault(key, len(self._keys))
-        self._parts.append(_Part(*columns, place, leader_epoch, is_transactional))
+        part = _Part(offsets, times, committed, place, leader_epoch, is_transactional)
+        self._parts.append(part)
 
     def expect(self, from_offset: int, log_offsets: Sequence[int]) -> None:
         """Sum up what was committed before each of the group's records at these offsets, which ascend.
