@@ -1,6 +1,7 @@
 """One finished generation of a classic group, the one before, and everything else that patterns look at."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.causes.cause import Verdict
@@ -9,7 +10,7 @@ from rebalance_audit.audit.causes.departure_model import posteriors_of
 from rebalance_audit.audit.causes.departures import verdict_of
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.book import CommitBook
-from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
+from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, Rhythm
 from rebalance_audit.audit.group.ownership import Ownership
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.classic.group import ClassicMember
@@ -93,21 +94,47 @@ class ClassicScene(NamedTuple):
 
     def ends(self, member_ids: Sequence[str]) -> dict[str, Verdict]:
         """Why members of the previous generation are not in this one; without those that the audit never saw."""
+        known = [each for each in member_ids if each in self.watches]
+        if not known:
+            return {}
+        rhythms = self._rhythms()
+        phase, newcomers = self._phase(rhythms), self._newcomers()
         facts = {
-            each: self.facts_of(each, len(member_ids) - 1)
-            for each in member_ids
-            if each in self.watches
+            each: self._facts_of(self.watches[each], rhythms.get(each), phase, newcomers)._replace(
+                gone_together=len(member_ids) - 1
+            )
+            for each in known
         }
-        posteriors = posteriors_of(list(facts.values()))
         return {
             each: verdict_of(facts[each], posterior, self.watches[each], self.new.position)
-            for each, posterior in zip(facts, posteriors, strict=True)
+            for each, posterior in zip(facts, posteriors_of(list(facts.values())), strict=True)
         }
 
-    def facts_of(self, member_id: str, gone_together: int = 0) -> DepartureFacts:
+    def _rhythms(self) -> Mapping[str, Rhythm | None]:
+        """Member id -> how often it commits, of those that committed what they own."""
+        return {
+            member_id: self.book.rhythm_of((each for each, _ in committed), with_round=True)
+            for member_id, committed in self.book.by_member(self.ownership).items()
+        }
+
+    def _newcomers(self) -> AbstractSet[tuple[str, str]]:
+        """Client ids and hosts of those that joined."""
+        known = frozenset[str]() if self.old is None else self.old.members.keys()
+        return {
+            (each.client_id, each.client_host)
+            for member_id, each in self.new.members.items()
+            if member_id not in known
+        }
+
+    def _facts_of(
+        self,
+        watch: MemberWatch,
+        rhythm: Rhythm | None,
+        phase: Phase | None,
+        newcomers: AbstractSet[tuple[str, str]],
+    ) -> DepartureFacts:
         """What the log shows about the end of a member of the previous generation."""
-        watch, old, new = self.watches[member_id], self.old, self.new
-        gone = new.position
+        old, new, gone = self.old, self.new, self.new.position
         gone_ms = gone.record_timestamp_ms if new.joined_at_ms is None else new.joined_at_ms
         joined_ms = watch.last_life.record_timestamp_ms
         if old is not None and old.joined_at_ms is not None:
@@ -116,12 +143,13 @@ class ClassicScene(NamedTuple):
         since_ms = None if last is None else gone_ms - last.position.record_timestamp_ms
         same = last is not None and last.position.leader_epoch == gone.leader_epoch
         is_plain = last is not None and not last.position.is_transactional
-        rhythm = self.book.rhythm_of(self.ownership.owned_by(member_id), with_round=True)
         habits, session_ms = self.book.habits, identity.session_timeout_ms
         if not (is_plain or (rhythm is not None and rhythm.commits >= SHOWS_RHYTHM)):
             since_ms = None
         elif since_ms is not None and since_ms < 0:
             since_ms = 0 if since_ms > -_CLOCKS_MS else None
+        if phase is not None and (identity.client_id, identity.client_host) in newcomers:
+            phase = phase._replace(client_joined=True)
         seen_ms = max(0, gone_ms - joined_ms)
         return DepartureFacts(
             gone_ms,
@@ -140,11 +168,10 @@ class ClassicScene(NamedTuple):
             habits.idle_in_group,
             habits.closed_with_commit,
             habits.closed_without_commit,
-            self._phase(member_id),
-            gone_together=gone_together,
+            phase,
         )
 
-    def _phase(self, member_id: str) -> Phase | None:
+    def _phase(self, rhythms: Mapping[str, Rhythm | None]) -> Phase | None:
         """The join phase that a member of the previous generation missed."""
         old, new = self.old, self.new
         if old is None or old.joined_at_ms is None or new.joined_at_ms is None:
@@ -157,8 +184,7 @@ class ClassicScene(NamedTuple):
         ]
         if stayed:
             last_ms, latest = max(stayed)
-            silent_ms = max(0, new.joined_at_ms - last_ms)
-            rhythm = self.book.rhythm_of(self.ownership.owned_by(latest), with_round=True)
+            silent_ms, rhythm = max(0, new.joined_at_ms - last_ms), rhythms.get(latest)
             idle = self.book.habits.idle_commits(new.members[latest].client_id)
         return Phase(
             max(member.rebalance_timeout_ms for member in old.members.values()),
@@ -168,16 +194,6 @@ class ClassicScene(NamedTuple):
             len(old.members.keys() ^ new.members.keys()) - 1,
             self.skipped,
             not new.members,
-            self._client_joined(member_id),
-        )
-
-    def _client_joined(self, member_id: str) -> bool:
-        assert self.old is not None
-        gone = self.old.members.get(member_id)
-        return gone is not None and any(
-            (each.client_id, each.client_host) == (gone.client_id, gone.client_host)
-            for other, each in self.new.members.items()
-            if other not in self.old.members
         )
 
 

@@ -273,33 +273,10 @@ class Posterior(NamedTuple):
         return sorted(found, key=lambda pair: -pair[1])
 
 
-def posterior_of(
-    facts: DepartureFacts, weights: DepartureWeights = WEIGHTS, company: Scores | None = None
-) -> Posterior:
-    """The posterior of one end. `company`: the mean posterior of the others that are gone with it."""
-    scores = [(kind, weigh(facts, weights)) for kind, weigh in EVIDENCE]
-    if company is not None:
-        emptied = facts.phase is not None and facts.phase.leaves_empty
-        together = weights.company if emptied else weights.company_of_some
-        found = Scores(*(log(1 - together + together * len(WAYS) * share) for share in company))
-        scores.append((Kind.COMPANY, found))
-    excluded = [each for each in EXCLUSIONS if each.applies(facts)]
-    out = {each.rules_out for each in excluded}
-    total = Scores()
-    for _, each in scores:
-        total = total.plus(each)
-    logs = [weights.temper * score for score in total]
-    allowed = [value for way, value in zip(WAYS, logs, strict=True) if way not in out]
-    top = max(allowed)
-    shares = [
-        0.0 if way in out else exp(max(value - top, _LEAST))
-        for way, value in zip(WAYS, logs, strict=True)
-    ]
-    whole = sum(shares)
-    return Posterior(
-        Scores(*(share / whole for share in shares)),
-        tuple(scores),
-        tuple(each.name for each in excluded),
+def posterior_of(facts: DepartureFacts, weights: DepartureWeights = WEIGHTS) -> Posterior:
+    """The posterior of one end by itself."""
+    return _posterior(
+        facts, tuple((kind, weigh(facts, weights)) for kind, weigh in EVIDENCE), weights
     )
 
 
@@ -313,17 +290,32 @@ def posteriors_of(
     total = Scores()
     for each in alone:
         total = total.plus(each.shares)
-    others = len(ends) - 1
-    return [
-        posterior_of(
-            facts,
-            weights,
-            Scores(
-                *(
-                    max(0.0, whole - own) / others
-                    for whole, own in zip(total, each.shares, strict=True)
-                )
-            ),
+    found = []
+    for facts, each in zip(ends, alone, strict=True):
+        emptied = facts.phase is not None and facts.phase.leaves_empty
+        alike = weights.company if emptied else weights.company_of_some
+        others = (
+            max(0.0, whole - own) / (len(ends) - 1)
+            for whole, own in zip(total, each.shares, strict=True)
         )
-        for facts, each in zip(ends, alone, strict=True)
+        company = Scores(*(log(1 - alike + alike * len(WAYS) * share) for share in others))
+        found.append(_posterior(facts, (*each.scores, (Kind.COMPANY, company)), weights))
+    return found
+
+
+def _posterior(
+    facts: DepartureFacts, scores: tuple[tuple[Kind, Scores], ...], weights: DepartureWeights
+) -> Posterior:
+    excluded = [each for each in EXCLUSIONS if each.applies(facts)]
+    out = {each.rules_out for each in excluded}
+    logs = [
+        weights.temper * sum(column) for column in zip(*(each for _, each in scores), strict=True)
     ]
+    top = max(value for way, value in zip(WAYS, logs, strict=True) if way not in out)
+    shares = [
+        0.0 if way in out else exp(max(value - top, _LEAST))
+        for way, value in zip(WAYS, logs, strict=True)
+    ]
+    whole = sum(shares)
+    names = tuple(each.name for each in excluded)
+    return Posterior(Scores(*(share / whole for share in shares)), scores, names)

@@ -497,17 +497,19 @@ class Life:
         held_ms = None
         if watch.unrevoked_since is not None and poll_ms is not None:
             held_ms = gone_ms - watch.unrevoked_since.record_timestamp_ms
-        rhythm = self.commits.rhythm_of(self.ownership.owned_by(watch.stint.member_id))
+        rhythm = others_ms = None
+        if last is not None:
+            rhythm = self.commits.rhythm_of(self.ownership.owned_by(watch.stint.member_id))
+            others_ms = max(
+                (
+                    each.last_commit.position.record_timestamp_ms
+                    for each in self.watches.values()
+                    if each is not watch and each.last_commit is not None
+                ),
+                default=None,
+            )
         habits = self.commits.habits
         is_plain = last is not None and not last.position.is_transactional
-        others_ms = max(
-            (
-                each.last_commit.position.record_timestamp_ms
-                for each in self.watches.values()
-                if each is not watch and each.last_commit is not None
-            ),
-            default=None,
-        )
         is_own = is_plain or (rhythm is not None and rhythm.commits >= SHOWS_RHYTHM)
         may_time_out = (
             held_ms is not None and poll_ms is not None and can_have_fired(held_ms, poll_ms)
