@@ -200,7 +200,12 @@ class LostPartition(Watcher):
         life = self.scene.life
         if life.protocol not in ASSIGNING_TYPES:
             return
-        if life.rebalance is not None and life.rebalance.settled_at_ms is not None:
+        rebalance = life.rebalance
+        if (
+            rebalance is not None
+            and rebalance.settled_at_ms is not None
+            and rebalance.settled_outcome == "stable"
+        ):
             return  # a cooperative generation took partitions away, and the next one hands them out
         generation = life.previous_generation
         if generation is not None and generation.unread():
