@@ -74,7 +74,7 @@ from rebalance_audit.scan.places import (
     WHOLE,
 )
 
-PARTS: Final = "b765eec0800fb91c"
+PARTS: Final = "fa1afbf9825a84a7"
 """Start of the SHA-256 of what comes into the walk from other files. Numba keeps compiled code as long as this file
 stays as it is, so it must change with them."""
 
