@@ -80,7 +80,7 @@ def test_a_moment_tells_the_state_and_the_owners_then() -> None:
         " and no record says when."
     )
     assert sum("had orders" in sentence for sentence in then) == 3
-    assert "not excluded: member left, member removed by admin" in sections["Why"][0]
+    assert "not excluded: member session expired, member left, member removed by admin" in sections["Why"][0]
     assert any(
         "The brokers' logs would say (--broker-log)" in sentence
         for sentence in sections["Not known"]
