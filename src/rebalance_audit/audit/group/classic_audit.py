@@ -16,6 +16,13 @@ from rebalance_audit.audit.group.classic_times import ClassicTimes, is_cooperati
 from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.group.join_phase_estimate import (
+    Former,
+    InitialDelay,
+    JoinPhase,
+    LastCommits,
+    estimate_start_ms,
+)
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.shifts import Shift, by_identity, shifts
@@ -37,7 +44,8 @@ class ClassicAudit:
         self._life = life
         self._downgraded = False
         self.times = ClassicTimes()
-        """Part of the state, see `GroupAudit.parts`."""
+        self.delay = InitialDelay()
+        """Both are part of the state, see `GroupAudit.parts`."""
 
     def judge(self, write: Sequence[Step], group: ClassicGroup, downgrade: DowngradeKind) -> None:
         """Turn one write into rows; after it, `group` is a classic group."""
@@ -168,7 +176,13 @@ class ClassicAudit:
             sync_ms,
             verdicts=verdicts,
             contradictions=logged.contradictions,
-            not_stable=not_stable(new, unstable_ms, latest_ms, exact=exact and not moved_here),
+            not_stable=not_stable(
+                new,
+                unstable_ms,
+                latest_ms,
+                self._likely_start(old, new, verdicts, latest_ms, shown_ms),
+                exact=exact and not moved_here,
+            ),
         )
         if gap:
             life.ownership.doubt()  # the generations that are missing may have moved what was held
@@ -257,6 +271,53 @@ class ClassicAudit:
             # A downgrade starts a join phase for all members in its own write, unless a failover loses it.
             latest_ms = min(latest_ms, old.position.record_timestamp_ms)
         return earliest_ms, latest_ms
+
+    def _likely_start(
+        self,
+        old: Generation | None,
+        new: Generation,
+        verdicts: Sequence[Verdict],
+        end_ms: int,
+        shown_ms: int | None,
+    ) -> int:
+        """The most likely begin of the join phase (epoch ms), which ended at `end_ms`."""
+        life = self._life
+        before = {} if old is None else by_identity(old.members)
+        now = by_identity(new.members)
+        created = old is None and life.created_at is not None and new.generation == 1
+        if created and shown_ms is not None:
+            self.delay.learn(end_ms - shown_ms, len(now))
+        phase = JoinPhase(
+            end_ms,
+            shown_ms,
+            [
+                Former(
+                    member.session_timeout_ms,
+                    identity in now,
+                    _may_have_expired(departure_of(verdicts, member.member_id)),
+                    self._last_commits(member, old),
+                )
+                for identity, member in before.items()
+            ],
+            len(now.keys() - before.keys()),
+            min((each.session_timeout_ms for each in (now or before).values()), default=0),
+            created,
+            life.commits.usual_pause_ms(),
+        )
+        return estimate_start_ms(phase, self.delay)
+
+    def _last_commits(self, member: ClassicMember, old: Generation | None) -> LastCommits | None:
+        """What the member committed last in the generation before."""
+        life = self._life
+        watch = life.watches.get(member.member_id)
+        most = life.commits.most_of_round(life.ownership.owned_by(member.member_id))
+        if most is None or old is None or watch is None or watch.last_commit is None:
+            return None
+        pause_ms = most.pause_ms
+        if pause_ms is None:
+            pause_ms = most.last_ms - old.position.record_timestamp_ms
+        last_ms = watch.last_commit.position.record_timestamp_ms
+        return LastCommits(last_ms, pause_ms, is_only=most.commits == 1)
 
     def _install(self, span: EpochSpan, rebalance: Rebalance, *, takes_away: bool) -> None:
         moves = self._life.moves.install(takes_away=takes_away)
@@ -403,6 +464,10 @@ class ClassicAudit:
         return moved_by_identity
 
 
+def _may_have_expired(departure: Verdict | None) -> bool:
+    return departure is None or departure.cause in _POSSIBLY_EXPIRED
+
+
 def _same_identity(before: ClassicMember | None, member: ClassicMember) -> bool:
     """Whether the member's identity is the same as in the previous generation."""
     if before is None or before[:_IDENTITY_FIELDS] != member[:_IDENTITY_FIELDS]:
@@ -417,6 +482,14 @@ def _same_leader(old: Generation, new: Generation) -> bool:
     return leader_epoch is not None and leader_epoch == new.position.leader_epoch
 
 
+_POSSIBLY_EXPIRED = frozenset(
+    {
+        RebalanceCause.MEMBER_SESSION_EXPIRED,
+        RebalanceCause.STATIC_MEMBER_EXPIRED,
+        RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
+        RebalanceCause.MEMBER_DEPARTED,
+    }
+)
 _INSTANCE_ID = itemgetter(ClassicMember._fields.index("instance_id"))
 _IDENTITY_FIELDS = ClassicMember._fields.index("subscription_bytes")
 """How many fields a member has before its bytes: who it is, and its timeouts."""

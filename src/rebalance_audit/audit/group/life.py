@@ -109,6 +109,7 @@ class Life:
             "target": self.moves,
             "ownership": self.ownership,
             "commits": self.commits,
+            "commit_rhythm": self.commits.rhythm,
             "group_state": self._states,
         }
 

@@ -1,0 +1,152 @@
+"""When the join phase of a classic generation most likely began: no record says it, commits and timeouts suggest it.
+
+A generation's only record comes after its join phase. Members stop committing when they rejoin, and many commit once
+more as they give up their partitions or close; a member that no longer sends heartbeats holds the phase up until its
+session ends. The result is an estimate; it never widens the bounds.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+HEARTBEAT_MS: Final = 3000
+"""Default of `heartbeat.interval.ms`: members learn of a rebalance from their next heartbeat."""
+HEARTBEATS_PER_SESSION: Final = 6
+"""An estimate: the default is 15, with sessions of a few seconds it is 3 at least."""
+LEAST_HEARTBEATS_PER_SESSION: Final = 3
+"""Kafka's documentation asks for a heartbeat interval of at most a third of the session timeout."""
+COMMIT_PAUSE_MS: Final = 5000
+"""Default of `auto.commit.interval.ms`, for a group whose log shows no pause between two commits."""
+SILENT: Final = 1.15
+"""A member stopped committing if it paused longer than this many times the usual pause."""
+EARLY: Final = 0.8
+"""A commit within less than this many times the usual pause is one of a member that rejoins or closes."""
+EXPIRED: Final = 0.98
+"""A member's session may have ended if its last commit is at least this share of the session ago."""
+RETURN_AFTER: Final = 0.2
+"""Where a restarted member waits for the session of the one that it replaces: share of the session that had passed."""
+HEARD_AFTER: Final = 0.3
+"""Share of a heartbeat interval until the first of several members learns of the rebalance."""
+
+
+class LastCommits(NamedTuple):
+    """The end of what a member committed in the previous generation, for its most committed partition."""
+
+    last_ms: int
+    """Its last commit for any of its partitions (epoch ms, as all times here by the coordinator's clock)."""
+    pause_ms: int | None
+    """Time since the commit before, or since the generation's record; None for a first commit without either."""
+    is_only: bool
+    """Whether it committed once, so that the pause is the one since the generation's record."""
+
+
+class Former(NamedTuple):
+    """A member of the previous generation."""
+
+    session_timeout_ms: int
+    is_back: bool
+    """Whether it is a member of the new generation as well."""
+    may_have_expired: bool
+    """Whether the audit takes it for possible that its session expired."""
+    commits: LastCommits | None
+
+
+class JoinPhase(NamedTuple):
+    """What the log holds about one join phase."""
+
+    end_ms: int
+    """End of the join phase."""
+    shown_ms: int | None
+    """Timestamp of the previous record of the group, None if there is none that bounds the phase."""
+    former: Sequence[Former]
+    newcomers: int
+    session_timeout_ms: int
+    """The shortest one, of the new members, or of the former ones if nobody is left."""
+    is_first: bool
+    """Whether the record before created the group, and the first member's join wrote it."""
+    usual_pause_ms: int | None
+
+
+class InitialDelay:
+    """The broker's `group.initial.rebalance.delay.ms`, as the first generation of the group shows it."""
+
+    _first_phase_ms: int | None
+    _first_members: int
+
+    def __init__(self) -> None:
+        self._first_phase_ms = None
+        self._first_members = 0
+
+    def learn(self, phase_ms: int, members: int) -> None:
+        """Note the group's first join phase: one delay for its first member, another one if more came meanwhile."""
+        self._first_phase_ms, self._first_members = phase_ms, members
+
+    def expected_ms(self, members: int) -> int:
+        """How long an empty group takes to gather this many members."""
+        if self._first_phase_ms is None:
+            return HEARTBEAT_MS
+        once_ms = self._first_phase_ms if self._first_members == 1 else self._first_phase_ms // 2
+        return once_ms if members == 1 else 2 * once_ms
+
+
+def estimate_start_ms(phase: JoinPhase, delay: InitialDelay) -> int:
+    """The most likely begin of the join phase (epoch ms)."""
+    start_ms = _start_ms(phase, delay)
+    return start_ms if phase.shown_ms is None else max(start_ms, phase.shown_ms)
+
+
+def _start_ms(phase: JoinPhase, delay: InitialDelay) -> int:
+    end_ms, former = phase.end_ms, phase.former
+    if phase.is_first and phase.shown_ms is not None:
+        return phase.shown_ms
+    if not former:
+        return end_ms - delay.expected_ms(phase.newcomers)
+    stayed = any(each.is_back for each in former)
+    heartbeat_ms = min(HEARTBEAT_MS, phase.session_timeout_ms // HEARTBEATS_PER_SESSION)
+    usual_ms = phase.usual_pause_ms or COMMIT_PAUSE_MS
+    expired = [each for each in former if _has_expired(each, end_ms)]
+    gone = [each for each in former if not each.is_back]
+    emptied = not stayed and not phase.newcomers
+    if emptied and not (expired and len(gone) > 1):
+        return end_ms
+    latest_ms = end_ms - heartbeat_ms if stayed else end_ms
+    # A member that commits has not heard of the rebalance, which takes a heartbeat at most.
+    earliest_ms = max(
+        (each.commits.last_ms for each in former if each.is_back and each.commits is not None),
+        default=phase.shown_ms or 0,
+    ) - min(HEARTBEAT_MS, phase.session_timeout_ms // LEAST_HEARTBEATS_PER_SESSION)
+    stops = sorted(
+        (stop_ms, each.is_back, each.commits is not None and each.commits.is_only)
+        for each in former
+        if each not in expired
+        and (stop_ms := _stopped_ms(each, end_ms, usual_ms)) is not None
+        and stop_ms >= earliest_ms
+    )
+    # One commit shows no rhythm; two members that stop at the same time do not do so by chance.
+    if len(stops) == 1 or (len(stops) > 1 and stops[1][0] - stops[0][0] > heartbeat_ms):
+        stops = [each for each in stops if not each[2]]
+    if stops and (not emptied or len(expired) < len(gone)):
+        stop_ms, is_back, _ = stops[0]
+        return min(latest_ms, stop_ms - int(HEARD_AFTER * heartbeat_ms) if is_back else stop_ms)
+    unknown = not any(each.commits for each in gone)
+    if phase.newcomers and any(each.may_have_expired for each in gone) and (expired or unknown):
+        session_ms = max(each.session_timeout_ms for each in gone)
+        return min(latest_ms, end_ms - int((1 - RETURN_AFTER) * session_ms))
+    return latest_ms
+
+
+def _has_expired(member: Former, end_ms: int) -> bool:
+    commits = member.commits
+    if member.is_back or not member.may_have_expired or commits is None:
+        return False
+    return end_ms - commits.last_ms >= EXPIRED * member.session_timeout_ms
+
+
+def _stopped_ms(member: Former, end_ms: int, usual_ms: int) -> int | None:
+    """When its commits say that the member rejoined or closed; None if they do not say it."""
+    commits = member.commits
+    if commits is None:
+        return None
+    early = commits.pause_ms is not None and commits.pause_ms < EARLY * usual_ms
+    if end_ms - commits.last_ms > SILENT * usual_ms:
+        return commits.last_ms if early else commits.last_ms + usual_ms // 2
+    return commits.last_ms if early else None
