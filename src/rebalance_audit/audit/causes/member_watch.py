@@ -31,6 +31,14 @@ class MemberWatch:
     speaks_classic: bool = False
     """Whether it is a classic-protocol member of a consumer group, which join and sync timeouts can remove too."""
 
+    @property
+    def last_sign_ms(self) -> int:
+        """When the log last shows it alive (epoch ms)."""
+        seen_ms = self.last_life.record_timestamp_ms
+        if self.last_commit is None:
+            return seen_ms
+        return max(seen_ms, self.last_commit.position.record_timestamp_ms)
+
     def assigned(self, change: MemberAssigned) -> None:
         """Take over what its assignment record shows."""
         self.stint.last_seen_at_ms = change.position.record_timestamp_ms

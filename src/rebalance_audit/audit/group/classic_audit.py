@@ -1,6 +1,6 @@
 """Generations of classic groups: every record is the snapshot of a finished generation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from operator import itemgetter
@@ -16,12 +16,14 @@ from rebalance_audit.audit.group.classic_times import ClassicTimes, is_cooperati
 from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.group.held_up import UNANNOUNCED, HeldUpWhy, HoldUp, hold_up_of
 from rebalance_audit.audit.group.join_phase_estimate import (
+    Estimate,
     Former,
     InitialDelay,
     JoinPhase,
     LastCommits,
-    estimate_start_ms,
+    estimate,
 )
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.rebalance import Rebalance
@@ -156,6 +158,9 @@ class ClassicAudit:
         unstable_ms = None if moved_here else earliest_ms
         rebalance = life.open_rebalance(latest_ms, unstable_ms, goes_on=self.times.hands_out(new))
         joined, left = self._count_changes(old, new, scene)
+        likely = self._estimate(old, new, verdicts, latest_ms, shown_ms)
+        start_ms = latest_ms if exact else likely.start_ms
+        rebalance.hold_ups.add(self._held_up(verdicts, likely.waited_for, start_ms, latest_ms))
         span = EpochSpan(
             life.group_id,
             life.incarnation,
@@ -180,7 +185,7 @@ class ClassicAudit:
                 new,
                 unstable_ms,
                 latest_ms,
-                self._likely_start(old, new, verdicts, latest_ms, shown_ms),
+                likely.start_ms,
                 exact=exact and not moved_here,
             ),
         )
@@ -272,15 +277,15 @@ class ClassicAudit:
             latest_ms = min(latest_ms, old.position.record_timestamp_ms)
         return earliest_ms, latest_ms
 
-    def _likely_start(
+    def _estimate(
         self,
         old: Generation | None,
         new: Generation,
         verdicts: Sequence[Verdict],
         end_ms: int,
         shown_ms: int | None,
-    ) -> int:
-        """The most likely begin of the join phase (epoch ms), which ended at `end_ms`."""
+    ) -> Estimate:
+        """What most likely happened in the join phase, which ended at `end_ms` (epoch ms)."""
         life = self._life
         before = {} if old is None else by_identity(old.members)
         now = by_identity(new.members)
@@ -292,6 +297,7 @@ class ClassicAudit:
             shown_ms,
             [
                 Former(
+                    member.member_id,
                     member.session_timeout_ms,
                     identity in now,
                     _may_have_expired(departure_of(verdicts, member.member_id)),
@@ -304,7 +310,22 @@ class ClassicAudit:
             created,
             life.commits.usual_pause_ms(),
         )
-        return estimate_start_ms(phase, self.delay)
+        return estimate(phase, self.delay)
+
+    def _held_up(
+        self, verdicts: Sequence[Verdict], waited_for: Sequence[str], start_ms: int, end_ms: int
+    ) -> Iterator[HoldUp]:
+        """By whom: members that a timeout removed, at the end of the join phase or before it."""
+        for verdict in verdicts:
+            member_id = verdict.member_id
+            watch = self._life.watches.get(member_id or "")
+            if member_id is None or watch is None or verdict.cause not in UNANNOUNCED:
+                continue
+            late = verdict.cause is RebalanceCause.MEMBER_REBALANCE_TIMEOUT
+            if late or member_id in waited_for:
+                yield hold_up_of(verdict, HeldUpWhy.DID_NOT_REJOIN, start_ms, end_ms)
+            elif verdict.cause is not RebalanceCause.MEMBER_DEPARTED:
+                yield hold_up_of(verdict, HeldUpWhy.SILENT, watch.last_sign_ms, start_ms)
 
     def _last_commits(self, member: ClassicMember, old: Generation | None) -> LastCommits | None:
         """What the member committed last in the generation before."""

@@ -35,6 +35,11 @@ class MemberProgress:
     waiting_since_ms: int | None = None
     waited_ms: int = 0
     waited_for: set[str] = field(default_factory=set)
+    waited_since_ms: int | None = None
+    waited_until_ms: int | None = None
+    """From the first wait to the end of the last one (epoch ms); the end is None while it waits."""
+    is_away: bool = False
+    """It is a static member that had left temporarily, for some of the epoch at least."""
     partitions_after: int | None = None
     partitions_revoked: int = 0
     partitions_assigned: int = 0
@@ -47,7 +52,7 @@ class MemberProgress:
         if watch.unrevoked_since is not None:
             self.revoke_started_at_ms = watch.unrevoked_since.record_timestamp_ms
         if watch.waiting:
-            self.waiting_since_ms = self.started_at_ms
+            self.waiting_since_ms = self.waited_since_ms = self.started_at_ms
             self.waited_for |= earlier.waited_for if earlier else set()
 
     def count_change(self, gained: Partitions, lost: Partitions) -> None:
@@ -72,12 +77,14 @@ class MemberProgress:
         """Begin to wait for partitions that other members hold, unless it waits already."""
         if self.waiting_since_ms is None:
             self.waiting_since_ms = at_ms
+            self.waited_since_ms = at_ms if self.waited_since_ms is None else self.waited_since_ms
+            self.waited_until_ms = None
 
     def stop_waiting(self, at_ms: int) -> None:
         """End the wait for partitions that other members hold, if one is going on."""
         if self.waiting_since_ms is not None:
             self.waited_ms += max(0, at_ms - self.waiting_since_ms)
-            self.waiting_since_ms = None
+            self.waiting_since_ms, self.waited_until_ms = None, at_ms
 
     def row(self, span: "EpochSpan", outcome: str) -> Row:
         """The row of gold.convergence; `outcome` applies unless the member has one of its own."""

@@ -42,6 +42,7 @@ class LastCommits(NamedTuple):
 class Former(NamedTuple):
     """A member of the previous generation."""
 
+    member_id: str
     session_timeout_ms: int
     is_back: bool
     """Whether it is a member of the new generation as well."""
@@ -88,50 +89,76 @@ class InitialDelay:
         return once_ms if members == 1 else 2 * once_ms
 
 
-def estimate_start_ms(phase: JoinPhase, delay: InitialDelay) -> int:
-    """The most likely begin of the join phase (epoch ms)."""
-    start_ms = _start_ms(phase, delay)
-    return start_ms if phase.shown_ms is None else max(start_ms, phase.shown_ms)
+class Estimate(NamedTuple):
+    """What most likely happened."""
+
+    start_ms: int
+    """Begin of the join phase (epoch ms)."""
+    waited_for: tuple[str, ...] = ()
+    """Former members whose timeout ended the join phase, so that the others had to wait for it."""
 
 
-def _start_ms(phase: JoinPhase, delay: InitialDelay) -> int:
+def estimate(phase: JoinPhase, delay: InitialDelay) -> Estimate:
+    """When the join phase began, and whose timeout ended it."""
+    found = _estimate(phase, delay)
+    if phase.shown_ms is None or found.start_ms >= phase.shown_ms:
+        return found
+    return found._replace(start_ms=phase.shown_ms)
+
+
+def _estimate(phase: JoinPhase, delay: InitialDelay) -> Estimate:
     end_ms, former = phase.end_ms, phase.former
     if phase.is_first and phase.shown_ms is not None:
-        return phase.shown_ms
+        return Estimate(phase.shown_ms)
     if not former:
-        return end_ms - delay.expected_ms(phase.newcomers)
+        return Estimate(end_ms - delay.expected_ms(phase.newcomers))
     stayed = any(each.is_back for each in former)
     heartbeat_ms = min(HEARTBEAT_MS, phase.session_timeout_ms // HEARTBEATS_PER_SESSION)
-    usual_ms = phase.usual_pause_ms or COMMIT_PAUSE_MS
     expired = [each for each in former if _has_expired(each, end_ms)]
     gone = [each for each in former if not each.is_back]
     emptied = not stayed and not phase.newcomers
     if emptied and not (expired and len(gone) > 1):
-        return end_ms
+        return Estimate(end_ms)
     latest_ms = end_ms - heartbeat_ms if stayed else end_ms
+    held_by = tuple(each.member_id for each in expired)
+    stop = _first_stop(phase, expired, heartbeat_ms)
+    if stop is not None and (not emptied or len(expired) < len(gone)):
+        stop_ms, is_back = stop
+        start_ms = min(latest_ms, stop_ms - int(HEARD_AFTER * heartbeat_ms) if is_back else stop_ms)
+        return Estimate(start_ms, held_by if end_ms - start_ms > 2 * heartbeat_ms else ())
+    unseen = [each for each in gone if each.may_have_expired and each.commits is None]
+    if phase.newcomers and (expired or (unseen and len(unseen) == len(gone))):
+        session_ms = max(each.session_timeout_ms for each in gone)
+        held_by = held_by or tuple(each.member_id for each in unseen)
+        return Estimate(min(latest_ms, end_ms - int((1 - RETURN_AFTER) * session_ms)), held_by)
+    return Estimate(latest_ms)
+
+
+def _first_stop(
+    phase: JoinPhase, expired: Sequence[Former], heartbeat_ms: int
+) -> tuple[int, bool] | None:
+    """When the first member stopped to rejoin or close, and whether it is back; None if no commits say it."""
+    usual_ms = phase.usual_pause_ms or COMMIT_PAUSE_MS
     # A member that commits has not heard of the rebalance, which takes a heartbeat at most.
     earliest_ms = max(
-        (each.commits.last_ms for each in former if each.is_back and each.commits is not None),
+        (
+            each.commits.last_ms
+            for each in phase.former
+            if each.is_back and each.commits is not None
+        ),
         default=phase.shown_ms or 0,
     ) - min(HEARTBEAT_MS, phase.session_timeout_ms // LEAST_HEARTBEATS_PER_SESSION)
     stops = sorted(
         (stop_ms, each.is_back, each.commits is not None and each.commits.is_only)
-        for each in former
+        for each in phase.former
         if each not in expired
-        and (stop_ms := _stopped_ms(each, end_ms, usual_ms)) is not None
+        and (stop_ms := _stopped_ms(each, phase.end_ms, usual_ms)) is not None
         and stop_ms >= earliest_ms
     )
     # One commit shows no rhythm; two members that stop at the same time do not do so by chance.
     if len(stops) == 1 or (len(stops) > 1 and stops[1][0] - stops[0][0] > heartbeat_ms):
         stops = [each for each in stops if not each[2]]
-    if stops and (not emptied or len(expired) < len(gone)):
-        stop_ms, is_back, _ = stops[0]
-        return min(latest_ms, stop_ms - int(HEARD_AFTER * heartbeat_ms) if is_back else stop_ms)
-    unknown = not any(each.commits for each in gone)
-    if phase.newcomers and any(each.may_have_expired for each in gone) and (expired or unknown):
-        session_ms = max(each.session_timeout_ms for each in gone)
-        return min(latest_ms, end_ms - int((1 - RETURN_AFTER) * session_ms))
-    return latest_ms
+    return (stops[0][0], stops[0][1]) if stops else None
 
 
 def _has_expired(member: Former, end_ms: int) -> bool:

@@ -77,6 +77,8 @@ class Life:
         self.is_whole = options.is_whole(log_partition)
         """Whether the partition lacks no record; None if nobody counted."""
         self._emit = emit
+        self.last_signs: dict[str, int] = {}
+        """Members that the write removed: when each was last heard of (epoch ms). No part of the state either."""
         self.on_member: Callable[[Stint], None] | None = None
         """Called for every member id that appears."""
         self.on_departure: Callable[[Row], None] | None = None
@@ -121,6 +123,7 @@ class Life:
 
     def begin_write(self, write: Sequence[Step]) -> None:
         """Advance time to the write."""
+        self.last_signs.clear()
         for span in self._spans:
             span.written(write[0].position)
         self.ownership.begin_write(write[0].position)
@@ -307,11 +310,11 @@ class Life:
         rebalance = self.rebalance
         if rebalance is None:
             return
-        if self.span is not None and self.span.rebalance_seq == rebalance.rebalance_seq:
-            rebalance.end_epoch(self.span)
         if rebalance.settled_at_ms is not None:
             at_ms, outcome = rebalance.settled_at_ms, "stable"
         rebalance.ended_at_ms = at_ms
+        if self.span is not None and self.span.rebalance_seq == rebalance.rebalance_seq:
+            rebalance.end_epoch(self.span)
         self._emit(REBALANCES, rebalance.row(outcome, self.moves.owners))
         self.rebalance = None
 
@@ -354,6 +357,7 @@ class Life:
         watch = self.watches.pop(member_id, None)
         if watch is None:
             return
+        self.last_signs[member_id] = watch.last_sign_ms
         stint = watch.stint
         cause, certainty = as_logged(self.witness, watch, position, cause, certainty)
         stint.left_at_ms = position.record_timestamp_ms
@@ -408,6 +412,7 @@ class Life:
             identity.client_host,
             started_at_ms,
             watch.partitions,
+            is_away=watch.left_for_a_while,
         )
 
     # -- partitions -----------------------------------------------------------------------------

@@ -329,7 +329,10 @@ class ModernAudit:
         watch.assigned(change)
         span = life.span
         progress = span.progress.get(change.member_id) if span is not None else None
-        if span is None or progress is None or progress.outcome is not None:
+        if span is None or progress is None:
+            return
+        progress.is_away |= watch.left_for_a_while
+        if progress.outcome is not None:
             return
         progress.count_change(gained, lost)
         progress.revoke(at_ms, now=change.new_state == UNREVOKED, before=was_revoking is not None)
@@ -411,6 +414,7 @@ class ModernAudit:
         )
         life.open_span(span)
         rebalance.begin_epoch(span)
+        rebalance.hold_ups.depart(span.verdicts, life.last_signs)
         for member_id, watch in life.watches.items():
             progress = life.start_progress(member_id, at_ms)
             progress.go_on(watch, before.progress.get(member_id) if before else None)

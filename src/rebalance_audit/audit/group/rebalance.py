@@ -6,7 +6,9 @@ from typing import Final
 
 from rebalance_audit.audit.group.bounds import NOTHING, Bounds, bounds_columns
 from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.audit.group.held_up import HoldUps
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
+from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.partitions import Topic, TopicPartition
 
 BLOCKERS_MAX: Final = 1_000
@@ -50,6 +52,7 @@ class Rebalance:
     slowest_member_id: str | None = None
     slowest_ms: int = -1
     blocked_by: set[str] = field(default_factory=set)
+    hold_ups: HoldUps = field(default_factory=HoldUps)
     gap: bool = False
     follows_start: bool = False
     is_counted: bool = True
@@ -93,6 +96,9 @@ class Rebalance:
         for progress in span.progress.values():
             if progress.waited_for:
                 self.wait_for(progress.waited_for)
+        if span.protocol != GroupType.CLASSIC:
+            until_ms = self.ended_at_ms if span.ended_at_ms is None else span.ended_at_ms
+            self.hold_ups.end_epoch(span, until_ms)
 
     def wait_for(self, member_ids: Iterable[str]) -> None:
         """Note members that others waited for; the first `BLOCKERS_MAX` of a rebalance are kept."""
@@ -160,6 +166,7 @@ class Rebalance:
             **bounds_columns(unowned, "unowned_partition"),
             "slowest_member_id": self.slowest_member_id,
             "blocked_by": sorted(self.blocked_by),
+            **self.hold_ups.columns(self.started_at_ms, self.ended_at_ms),
             "outcome": outcome,
             "completeness": completeness(self.gap),
         }
