@@ -8,7 +8,7 @@ from operator import itemgetter
 from rebalance_audit.audit.broker_log.of_generations import testify_to_generation
 from rebalance_audit.audit.broker_log.testimony import Testimony
 from rebalance_audit.audit.causes.absences import departure_of, judge_absence
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.cause import DEPARTURES, Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic import judge_classic
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
 from rebalance_audit.audit.commits.evidence import evidence_of
@@ -299,6 +299,7 @@ class ClassicAudit:
                 Former(
                     member.member_id,
                     member.session_timeout_ms,
+                    member.rebalance_timeout_ms,
                     identity in now,
                     _may_have_expired(departure_of(verdicts, member.member_id)),
                     self._last_commits(member, old),
@@ -319,12 +320,14 @@ class ClassicAudit:
         for verdict in verdicts:
             member_id = verdict.member_id
             watch = self._life.watches.get(member_id or "")
-            if member_id is None or watch is None or verdict.cause not in UNANNOUNCED:
+            if member_id is None or watch is None or verdict.cause not in DEPARTURES:
                 continue
             late = verdict.cause is RebalanceCause.MEMBER_REBALANCE_TIMEOUT
             if late or member_id in waited_for:
                 yield hold_up_of(verdict, HeldUpWhy.DID_NOT_REJOIN, start_ms, end_ms)
-            elif verdict.cause is not RebalanceCause.MEMBER_DEPARTED:
+            elif (
+                verdict.cause in UNANNOUNCED and verdict.cause is not RebalanceCause.MEMBER_DEPARTED
+            ):
                 yield hold_up_of(verdict, HeldUpWhy.SILENT, watch.last_sign_ms, start_ms)
 
     def _last_commits(self, member: ClassicMember, old: Generation | None) -> LastCommits | None:

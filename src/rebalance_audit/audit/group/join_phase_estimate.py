@@ -22,6 +22,8 @@ EARLY: Final = 0.8
 """A commit within less than this many times the usual pause is one of a member that rejoins or closes."""
 EXPIRED: Final = 0.98
 """A member's session may have ended if its last commit is at least this share of the session ago."""
+ALL_OF_IT: Final = 0.95
+"""A join phase ended with the rebalance timeout if it lasted at least this share of it."""
 RETURN_AFTER: Final = 0.2
 """Where a restarted member waits for the session of the one that it replaces: share of the session that had passed."""
 HEARD_AFTER: Final = 0.3
@@ -44,6 +46,7 @@ class Former(NamedTuple):
 
     member_id: str
     session_timeout_ms: int
+    rebalance_timeout_ms: int
     is_back: bool
     """Whether it is a member of the new generation as well."""
     may_have_expired: bool
@@ -125,13 +128,26 @@ def _estimate(phase: JoinPhase, delay: InitialDelay) -> Estimate:
     if stop is not None and (not emptied or len(expired) < len(gone)):
         stop_ms, is_back = stop
         start_ms = min(latest_ms, stop_ms - int(HEARD_AFTER * heartbeat_ms) if is_back else stop_ms)
-        return Estimate(start_ms, held_by if end_ms - start_ms > 2 * heartbeat_ms else ())
+        if end_ms - start_ms <= 2 * heartbeat_ms:
+            return Estimate(start_ms)
+        return Estimate(start_ms, held_by or _timed_out(phase, start_ms, is_back=is_back))
     unseen = [each for each in gone if each.may_have_expired and each.commits is None]
     if phase.newcomers and (expired or (unseen and len(unseen) == len(gone))):
         session_ms = max(each.session_timeout_ms for each in gone)
         held_by = held_by or tuple(each.member_id for each in unseen)
         return Estimate(min(latest_ms, end_ms - int((1 - RETURN_AFTER) * session_ms)), held_by)
     return Estimate(latest_ms)
+
+
+def _timed_out(phase: JoinPhase, start_ms: int, *, is_back: bool) -> tuple[str, ...]:
+    """Those that did not rejoin in a phase as long as the rebalance timeout, but for one that began it by leaving."""
+    longest_ms = max(each.rebalance_timeout_ms for each in phase.former)
+    if phase.end_ms - start_ms < ALL_OF_IT * longest_ms:
+        return ()
+    gone = [each for each in phase.former if not each.is_back and each.commits is not None]
+    if not is_back and gone:
+        gone.remove(min(gone, key=lambda each: each.commits.last_ms if each.commits else 0))
+    return tuple(each.member_id for each in gone)
 
 
 def _first_stop(
