@@ -23,20 +23,20 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {30: "13eba2820109"}
+SHAPES = {31: "3701df6a9642"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
     "GroupAudit": "_classic _findings _life _modern _options _splitter options outside recorded "
     "group_id log_partition",
     "Outside": "_options",
-    "ClassicAudit": "_life times",
+    "ClassicAudit": "_life delay times",
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_outside",
     "Life": "_emit _states away commits group_id is_whole log_partition moves on_departure on_member options ownership "
     "witness",
     "Ownership": "_count_unowned _emit _end_commits _group_id _topic_names _topics_of",
-    "CommitBook": "_is_whole _log_partition _parsed",
+    "CommitBook": "_is_whole _log_partition _parsed rhythm",
     "GroupStates": "_emit_row _group_id",
     "GroupFindings": "_emit _life _span _watchers "
     "_on_began _on_change _on_coming _on_ended _on_gap _on_members _on_settled _on_wrote _repeats",
@@ -45,6 +45,7 @@ KEPT_ELSEWHERE = {
 """Attributes that are not state: what the caller gives, what follows from it, and parts with their own state."""
 
 OF_ONE_WRITE = {
+    "Life": "last_signs",
     "Ownership": "_carried _released _write_offset",
     "ModernAudit": "_contradictions _evidence _goes_on _group _is_hidden _missing _step_of _verdicts",
     "RecordedTopics": "contradicted",

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.rows import duration_ms
 
 NAMED_FROM_PERCENT: Final = 10
 """Share of a rebalance for which the group must wait for a member to name it."""
@@ -89,9 +90,11 @@ class HoldUps:
             if member_id is None or verdict.cause not in UNANNOUNCED:
                 continue
             since_ms = self.unreached.pop(member_id, None)
-            if since_ms is None and verdict.cause is RebalanceCause.MEMBER_DEPARTED:
+            if member_id not in last_signs or (
+                since_ms is None and verdict.cause is RebalanceCause.MEMBER_DEPARTED
+            ):
                 continue
-            from_ms = last_signs.get(member_id) if since_ms is None else since_ms
+            from_ms = last_signs[member_id] if since_ms is None else since_ms
             self.add([hold_up_of(verdict, HeldUpWhy.SILENT, from_ms, verdict.at_ms)])
 
     def columns(self, started_ms: int | None, ended_ms: int | None) -> dict[str, Any]:
@@ -132,7 +135,7 @@ def _merged(pieces: Sequence[HoldUp]) -> _Merged:
     known = sorted(
         (piece.from_ms, piece.to_ms)
         for piece in pieces
-        if piece.from_ms is not None and piece.to_ms is not None
+        if piece.from_ms is not None and piece.to_ms is not None and _ms(piece) is not None
     )
     if not known:
         return _Merged(worst, worst.from_ms, worst.to_ms, None)
@@ -144,9 +147,7 @@ def _merged(pieces: Sequence[HoldUp]) -> _Merged:
 
 
 def _ms(hold_up: HoldUp) -> int | None:
-    if hold_up.from_ms is None or hold_up.to_ms is None:
-        return None
-    return max(0, hold_up.to_ms - hold_up.from_ms)
+    return duration_ms(hold_up.from_ms, hold_up.to_ms)
 
 
 def hold_up_of(verdict: Verdict, why: HeldUpWhy, from_ms: int | None, to_ms: int | None) -> HoldUp:
