@@ -9,6 +9,7 @@ from rich.text import Text
 
 from rebalance_audit.audit.causes.cause import Certainty
 from rebalance_audit.report import causes, present, words
+from rebalance_audit.report.sentence import Name, Sentence
 from rebalance_audit.report.summary import (
     GroupSummary,
     RowKey,
@@ -26,6 +27,7 @@ from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.findings import print_findings
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
+from rebalance_audit.visible import shortened, visible
 
 SHOWN: Final = 20
 """Rows of each table unless all are wanted."""
@@ -68,8 +70,13 @@ def _worst_rebalances(layout: ConsoleReport, tables: Tables) -> None:
         return
     layout.title("Longest rebalances")
     for group_id, row in worst.items():
-        text = f"{group_id}: {rebalance_heading(row)}. {verdicts.short(row)}"
-        layout.line(f"- {layout.names.in_sentence(group_id, text)}")
+        text = Sentence.of(
+            "- {group}: {heading}. {verdict}",
+            group=Name(group_id),
+            heading=rebalance_heading(row),
+            verdict=verdicts.short(row),
+        )
+        layout.line(layout.names.in_sentence(group_id, text))
 
 
 def headline(groups: Sequence[GroupSummary]) -> str:
@@ -104,15 +111,15 @@ def _wide_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Table
     )
     for group in groups:
         table.add_row(
-            cell(group.group_id, "bold"),
-            protocol(group),
+            cell(shortened(group.group_id), "bold"),
+            cell(protocol(group)),
             present.cell_of(group.present),
             f"{group.rebalances:,}",
             words.bounds(group.not_stable),
             words.bounds(group.longest),
             words.bounds(group.unowned),
             _mostly(group),
-            _worst(layout, group),
+            cell(_worst(layout, group)),
         )
     return table
 
@@ -126,7 +133,7 @@ def _narrow_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Tab
         worst = _worst(layout, group)
         table.add_row(
             two_lines(
-                cell(group.group_id, "bold"),
+                cell(shortened(group.group_id), "bold"),
                 f"{protocol(group)}, {present.cell_of(group.present)}",
             ),
             two_lines(f"{group.rebalances:,}", words.counted(group.epochs, group.epoch_noun)),
@@ -183,7 +190,7 @@ def print_rebalances(
     narrow = layout.table("Start", *group_column, "Took", "Cause", right=right)
     for row in shown:
         start = layout.moment(row["started_at"])
-        group_cell = (cell(row["group_id"]),) if with_group else ()
+        group_cell = (cell(shortened(row["group_id"])),) if with_group else ()
         held_up = _held_up_by(layout, row, verdicts)
         wide.add_row(
             start,
@@ -270,7 +277,7 @@ def _cause(
     others = len(row["causes"] or ()) - 1
     if others > 0:
         sentence += f" (and {words.counted(others, 'other cause')})"
-    return text.append(words.visible(sentence), "default")
+    return text.append(visible(sentence), "default")
 
 
 def _held_up_by(layout: ConsoleReport, rebalance: TableRow, verdicts: Verdicts) -> str:
