@@ -14,7 +14,8 @@ from rebalance_audit.report.at_moment import sentences_at
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.evidence import is_logged, where_it_stands
 from rebalance_audit.report.gravity import gravest_first
-from rebalance_audit.report.holders import HoldUp
+from rebalance_audit.report.held_up import HeldUp, held_up_of
+from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.outcomes import outcome
 from rebalance_audit.report.sentence import MemberId, Moment, Name, Sentence, Stored
 from rebalance_audit.report.summary import (
@@ -23,7 +24,6 @@ from rebalance_audit.report.summary import (
     bounds_in,
     duration_of,
     epoch_noun,
-    estimate_of,
     is_classic,
     kept_unused,
     summaries,
@@ -97,20 +97,19 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
             )
         )
     why = _why_mostly(own)
-    longest = max(rebalances, key=estimate_of, default=None)
+    longest = longest_of(rebalances)
     short = list(answer(own))
     if longest is not None:
-        number = longest["first_epoch"]
-        short.append(
-            Sentence.plain(f"Its evidence: the same command with --epoch {number}; all: --epochs.")
-        )
+        number = longest.rebalance["first_epoch"]
+        example = f"Evidence: add --epoch {number}; every {summary.epoch_noun}: add --epochs."
+        short.append(Sentence.plain(example))
     sections = [
         Section("In short", short),
         Section("How often", how_often),
         Section("Why, mostly", why),
     ]
     last = max(rebalances, key=lambda row: (row["incarnation"], row["rebalance_seq"]), default=None)
-    if last is not None and last is not longest:
+    if last is not None and (longest is None or last is not longest.rebalance):
         sections.append(Section("The last rebalance", list(_rebalance(own, last))))
     sections += _findings(own.get("findings", ()))
     if every_epoch:
@@ -149,7 +148,7 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
         None,
     )
     end_ms = _end_of(own, epoch)
-    held_up = () if rebalance is None else Verdicts(own).holders(rebalance)
+    held_up = () if rebalance is None else held_up_of(rebalance)
     sections = []
     sections.append(Section("In short", list(_epoch_in_short(own, epoch, rebalance))))
     if moment_ms is not None:
@@ -157,7 +156,7 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
     sections += [
         Section("Why", list(_why(its_causes))),
         Section("How long", list(_how_long(epoch, rebalance))),
-        Section("Who held it up", list(_who(epoch, progress, held_up))),
+        Section("Who held it up", list(_who(progress, held_up))),
         Section("Partitions", list(_partitions(epoch, own["ownership"], end_ms))),
     ]
     near = [row for row in own.get("findings", ()) if _overlaps(row, epoch, end_ms)]
@@ -313,10 +312,8 @@ def _how_long_classic(epoch: TableRow) -> Iterator[Sentence]:
         )
 
 
-def _who(
-    epoch: TableRow, progress: Sequence[TableRow], held_up: Sequence[HoldUp]
-) -> Iterator[Sentence]:
-    named = [holder.member_id for holder in held_up]
+def _who(progress: Sequence[TableRow], held_up: Sequence[HeldUp]) -> Iterator[Sentence]:
+    named = [holder.member_id for holder in held_up if holder.member_id is not None]
     waited = sorted(
         (row for row in progress if row["waited_ms"]), key=lambda row: -row["waited_ms"]
     )
@@ -342,16 +339,10 @@ def _who(
     for row in progress:
         if row["revoke_started_at"] is not None and row["revoked_at"] is None:
             yield Sentence.of(
-                "{who} was told at {at} to give up partitions and did not.",
+                "{who} was asked to give up partitions at {at} and did not.",
                 who=MemberId(row["member_id"]),
                 at=Moment(row["revoke_started_at"]),
             )
-    if epoch["slowest_member_id"] and epoch["slowest_member_ms"] and not is_classic(epoch):
-        yield Sentence.of(
-            "The last to arrive was {who}, after {took}.",
-            who=MemberId(epoch["slowest_member_id"]),
-            took=words.duration(epoch["slowest_member_ms"]),
-        )
 
 
 def _partitions(
@@ -447,7 +438,7 @@ def _rebalance(own: Tables, row: TableRow) -> Iterator[Sentence]:
     verdicts = Verdicts(own)
     first, *others = rebalance_heading(row).parts
     yield Sentence((f"{first[:1].upper()}{first[1:]}", *others, "."))
-    if verdicts.holders(row):
+    if held_up_of(row):
         yield verdicts.held_up(row)
         yield from verdicts.ways(row)
     yield verdicts.set_off(row)

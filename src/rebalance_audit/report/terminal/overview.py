@@ -9,6 +9,7 @@ from rich.text import Text
 
 from rebalance_audit.audit.causes.cause import Certainty
 from rebalance_audit.report import causes, present, words
+from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.sentence import Name, Sentence
 from rebalance_audit.report.summary import (
     GroupSummary,
@@ -176,7 +177,6 @@ def print_rebalances(
     if not rebalances:
         return
     triggers = trigger_members(tables)
-    verdicts = Verdicts(tables)
     if with_group:
         which, ranked = "longest", sorted(rebalances, key=_longest_first)
     else:
@@ -191,7 +191,7 @@ def print_rebalances(
     for row in shown:
         start = layout.moment(row["started_at"])
         group_cell = (cell(shortened(row["group_id"])),) if with_group else ()
-        held_up = _held_up_by(layout, row, verdicts)
+        held_up = _held_up_by(layout, row)
         wide.add_row(
             start,
             *group_cell,
@@ -280,15 +280,13 @@ def _cause(
     return text.append(visible(sentence), "default")
 
 
-def _held_up_by(layout: ConsoleReport, rebalance: TableRow, verdicts: Verdicts) -> str:
-    """The members that kept others waiting; where none did, the one that arrived last."""
-    group_id, slowest = rebalance["group_id"], rebalance["slowest_member_id"]
-    holders = verdicts.holders(rebalance)
-    if holders:
-        return ", ".join(layout.names.of(group_id, holder.member_id) for holder in holders)
-    if slowest is None or not rebalance["duration_ms"] or is_classic(rebalance):
-        return ""
-    return f"last: {layout.names.of(group_id, slowest)}"
+def _held_up_by(layout: ConsoleReport, rebalance: TableRow) -> str:
+    """Those that held it up, worst first."""
+    group_id = rebalance["group_id"]
+    return ", ".join(
+        holder.name if holder.member_id is None else layout.names.of(group_id, holder.member_id)
+        for holder in held_up_of(rebalance)
+    )
 
 
 def _took(row: TableRow) -> Text:
@@ -300,7 +298,7 @@ def _took(row: TableRow) -> Text:
 def _aside(row: TableRow, held_up: str) -> str:
     parts = []
     if held_up:
-        parts.append(held_up if held_up.startswith("last: ") else f"held up by {held_up}")
+        parts.append(f"held up by {held_up}")
     if row["partitions_moved"]:
         parts.append(f"{row['partitions_moved']:,} moved")
     unowned = unowned_of(row)
