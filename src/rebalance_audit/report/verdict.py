@@ -53,22 +53,20 @@ class Verdicts:
         return Sentence.joined(" ", [*held_up, self.set_off(rebalance)])
 
     def held_up(self, rebalance: TableRow, what: str = "It") -> Sentence:
-        """`what` was held up by whom, for how long of how long; or that nobody is known to have. One sentence."""
+        """How long `what` took, who held it up, and for how long; or that nobody is known to have. One sentence."""
         found, took = held_up_of(rebalance), duration_of(rebalance)
+        lasted = "goes on" if took is None else f"took {words.likely(took)}"
         if not found:
-            lasted = "goes on" if took is None else f"took {words.likely(took)}"
             return Sentence((f"{what} {lasted}: ", _nobody(rebalance), "."))
-        by = Sentence.joined(
-            ", and by ",
-            (
-                Sentence((self._who(rebalance["group_id"], holder), _for_how_long(holder, took)))
-                for holder in found[:HELD_UP_NAMED]
-            ),
+        sure = _ADVERBS[rebalance["held_up_certainty"]]
+        verb = "holds it up" if took is None else "held it up"
+        first, *others = (
+            (self._who(rebalance["group_id"], holder), _lasted(holder, took))
+            for holder in found[:HELD_UP_NAMED]
         )
-        how = "is" if took is None else f"was{_ADVERBS[rebalance['held_up_certainty']]}"
-        lasted = "" if took is None else f", which took {words.likely(took)}"
-        of_all = "" if took is None or _is_all(found[0], took) else lasted
-        return Sentence((f"{what} {how} held up by ", by, of_all, "."))
+        by = Sentence((first[0], f" {sure}{verb}{first[1]}"))
+        more = [Sentence((who, how_long)) for who, how_long in others]
+        return Sentence((f"{what} {lasted}: ", Sentence.joined(", then ", [by, *more]), "."))
 
     def ways(self, rebalance: TableRow) -> Iterator[Sentence]:
         """In which way each of them did; those alike in one sentence."""
@@ -148,26 +146,18 @@ class Verdicts:
         return sorted(self._epochs[rebalance_key(rebalance)], key=lambda row: row["epoch"])
 
 
-_ADVERBS: Final = {"proven": "", "probable": " probably", "possible": " perhaps"}
+_ADVERBS: Final = {"proven": "", "probable": "probably ", "possible": "perhaps "}
 
 
 def _name(holder: HeldUp) -> str:
     return "Its coordinator" if holder.member_id is None else MemberId(holder.member_id)
 
 
-def _is_all(holder: HeldUp, took: Bounds) -> bool:
-    return holder.ms is not None and holder.ms >= took.estimate
-
-
-def _for_how_long(holder: HeldUp, took: Bounds | None) -> str:
+def _lasted(holder: HeldUp, took: Bounds | None) -> str:
     if holder.ms is None:
         return ""
-    lasted = words.duration(holder.ms)
-    return (
-        f" for all {lasted}"
-        if took is not None and holder.ms == took.estimate
-        else f" for {lasted}"
-    )
+    is_all = took is not None and holder.ms >= took.estimate
+    return " for all of it" if is_all else f" for {words.duration(holder.ms)}"
 
 
 def _nobody(rebalance: TableRow) -> str:

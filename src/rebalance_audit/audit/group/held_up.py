@@ -83,19 +83,27 @@ class HoldUps:
             elif _without_a_sign(progress) and len(self.unreached) < HOLD_UPS_MAX:
                 self.unreached.setdefault(member_id, progress.started_at_ms)
 
-    def depart(self, verdicts: Iterable[Verdict], last_signs: Mapping[str, int]) -> None:
-        """Members are gone whose coordinator assigns; `last_signs`: when each was last heard of (epoch ms)."""
+    def depart(
+        self, verdicts: Iterable[Verdict], last_signs: Mapping[str, int], started_ms: int | None
+    ) -> None:
+        """Members are gone whose coordinator assigns.
+
+        `last_signs`: when each was last heard of; `started_ms`: when the rebalance started (epoch ms).
+        """
         for verdict in verdicts:
-            member_id = verdict.member_id
-            if member_id is None or verdict.cause not in UNANNOUNCED:
+            member_id, cause = verdict.member_id, verdict.cause
+            if member_id is None or cause not in UNANNOUNCED:
                 continue
             since_ms = self.unreached.pop(member_id, None)
-            if member_id not in last_signs or (
-                since_ms is None and verdict.cause is RebalanceCause.MEMBER_DEPARTED
-            ):
-                continue
-            from_ms = last_signs[member_id] if since_ms is None else since_ms
-            self.add([hold_up_of(verdict, HeldUpWhy.SILENT, from_ms, verdict.at_ms)])
+            if since_ms is None:
+                since_ms = last_signs.get(member_id)
+                if cause is RebalanceCause.MEMBER_DEPARTED:
+                    continue
+            if since_ms is not None and started_ms is not None and verdict.at_ms > started_ms:
+                since_ms = max(since_ms, started_ms)
+            had_left = cause is RebalanceCause.STATIC_MEMBER_EXPIRED
+            why = HeldUpWhy.HAD_LEFT if had_left else HeldUpWhy.SILENT
+            self.add([hold_up_of(verdict, why, since_ms, verdict.at_ms)])
 
     def columns(self, started_ms: int | None, ended_ms: int | None) -> dict[str, Any]:
         """The columns `held_up_*` of gold.rebalances, of those for whom the group waited a share worth naming."""

@@ -78,7 +78,7 @@ class Life:
         """Whether the partition lacks no record; None if nobody counted."""
         self._emit = emit
         self.last_signs: dict[str, int] = {}
-        """Members that the write removed, but for those that had left: when each was last heard of (epoch ms)."""
+        """Members that the write removed: when each was last heard of (epoch ms)."""
         self.on_member: Callable[[Stint], None] | None = None
         """Called for every member id that appears."""
         self.on_departure: Callable[[Row], None] | None = None
@@ -357,8 +357,7 @@ class Life:
         watch = self.watches.pop(member_id, None)
         if watch is None:
             return
-        if not watch.left_for_a_while:
-            self.last_signs[member_id] = watch.last_sign_ms
+        self.last_signs[member_id] = watch.last_sign_ms
         stint = watch.stint
         cause, certainty = as_logged(self.witness, watch, position, cause, certainty)
         stint.left_at_ms = position.record_timestamp_ms

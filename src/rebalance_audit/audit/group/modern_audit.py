@@ -414,7 +414,7 @@ class ModernAudit:
         )
         life.open_span(span)
         rebalance.begin_epoch(span)
-        rebalance.hold_ups.depart(span.verdicts, life.last_signs)
+        rebalance.hold_ups.depart(span.verdicts, life.last_signs, rebalance.started_at_ms)
         for member_id, watch in life.watches.items():
             progress = life.start_progress(member_id, at_ms)
             progress.go_on(watch, before.progress.get(member_id) if before else None)
