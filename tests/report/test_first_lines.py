@@ -14,7 +14,7 @@ from rebalance_audit.report.causes import label
 from rebalance_audit.report.explanation import explain_epoch
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import duration_of, estimate_of, is_classic
-from rebalance_audit.report.verdict import Verdicts
+from rebalance_audit.report.held_up import held_up_of
 from tests.accuracy.captured import NO_LINE, SAME_THING
 from tests.cli.audited import audited_once
 from tests.cli.call import CAPTURES, call
@@ -253,14 +253,13 @@ def stretches(happened: Sequence[tuple[int, str]], end_ms: int) -> Iterator[tupl
 def test_clients_that_kept_others_waiting_are_named(folder: Path, log_of: Log) -> None:
     """By their own callbacks and by what was done to them; where every step is a record."""
     tables = audited_once(log_of(folder)).tables
-    verdicts = Verdicts(tables)
     for row in tables["rebalances"]:
         took = duration_of(row)
         if is_classic(row) or took is None or took.least < LONG_MS:
             continue
         own = of_group(tables, row["group_id"])
         clients = {member["member_id"]: member["client_id"] for member in own["members"]}
-        held = {clients[holder.member_id] for holder in verdicts.holders(row)}
+        held = {clients[holder.member_id or ""] for holder in held_up_of(row)}
         assert busy_clients(folder, own, row).keys() <= held, row
 
 
@@ -268,10 +267,12 @@ def test_clients_that_kept_others_waiting_are_named(folder: Path, log_of: Log) -
 def test_the_broker_removed_those_that_did_not_answer(folder: Path, log_of: Log) -> None:
     """A member that is said not to have answered until its removal, or never to have released, was removed."""
     tables = audited_once(log_of(folder)).tables
-    verdicts, reasons = Verdicts(tables), reasons_of(folder)
+    reasons = reasons_of(folder)
     for row in tables["rebalances"]:
-        for holder in verdicts.holders(row):
-            if holder.how.name != "SILENT":
+        if is_classic(row):
+            continue
+        for holder in held_up_of(row):
+            if holder.why != "silent":
                 continue
             its_reasons = [
                 reason

@@ -92,7 +92,7 @@ class HoldUps:
         """
         for verdict in verdicts:
             member_id, cause = verdict.member_id, verdict.cause
-            if member_id is None or cause not in UNANNOUNCED:
+            if member_id is None or member_id in self.found or cause not in UNANNOUNCED:
                 continue
             since_ms = self.unreached.pop(member_id, None)
             if since_ms is None:
@@ -112,7 +112,11 @@ class HoldUps:
         merged = [_merged(pieces) for pieces in self.found.values()]
         named = sorted(
             (each for each in merged if each.ms is None or each.ms >= least_ms),
-            key=lambda each: (each.certainty_rank, -(each.ms or 0), each.worst.name),
+            key=lambda each: (
+                each.worst.certainty is Certainty.POSSIBLE,
+                -(each.ms or 0),
+                each.worst.name,
+            ),
         )
         return {
             "held_up_by": [each.worst.name for each in named],
@@ -132,10 +136,6 @@ class _Merged(NamedTuple):
     to_ms: int | None
     ms: int | None
     """Time that any of the stretches covers."""
-
-    @property
-    def certainty_rank(self) -> int:
-        return list(Certainty).index(self.worst.certainty)
 
 
 def _merged(pieces: Sequence[HoldUp]) -> _Merged:
