@@ -12,9 +12,9 @@ import pytest
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.explanation import explain_epoch
+from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import duration_of, estimate_of, is_classic
-from rebalance_audit.report.held_up import held_up_of
 from tests.accuracy.captured import NO_LINE, SAME_THING
 from tests.cli.audited import audited_once
 from tests.cli.call import CAPTURES, call
