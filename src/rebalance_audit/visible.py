@@ -8,7 +8,7 @@ import unicodedata
 from hashlib import blake2b
 from typing import Final
 
-NAME_MAX: Final = 256
+NAME_MAX: Final = 512
 """Characters of one name in a text for people. A topic has 249 at most (`Topic.MAX_NAME_LENGTH`), an id 32,767."""
 TEXT_MAX: Final = 2000
 """Characters of one sentence that a table holds."""

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.sentence import MemberId, Moment, Sentence
+from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence
 
 
 def member(member_id: str, client_id: str, instance_id: str | None = None) -> dict[str, Any]:
@@ -93,8 +93,8 @@ def test_the_first_moment_of_a_sentence_has_its_age(later_ms: int | None, age: s
     sentence = Sentence.of(
         "{who} from {first} to {last}",
         who=MemberId("2026-11-21 09:00:00.000 UTC"),
-        first=Moment(moment_ms),
-        last=Moment(moment_ms + 10_537),
+        first=MomentUtc(moment_ms),
+        last=MomentUtc(moment_ms + 10_537),
     )
     told = f"2026-11-21 09:00:00.000 UTC from 2026-11-21 09:11:49.463 UTC{age} to 2026-11-21 09:12:00.000 UTC"
     assert sentence.aged(None if later_ms is None else moment_ms + later_ms) == told

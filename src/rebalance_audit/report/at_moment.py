@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rebalance_audit.report import words
-from rebalance_audit.report.sentence import MemberId, Moment, Sentence
+from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence
 from rebalance_audit.report.summary import TableRow, Tables, is_classic, is_share
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 
@@ -21,7 +21,9 @@ def sentences_at(own: Tables, moment_ms: int) -> Iterator[Sentence]:
     if last is None:
         return
     if last["to_at"] is not None and last["to_at"] <= moment_ms:
-        yield Sentence(("The group did not exist: it was deleted at ", Moment(last["to_at"]), "."))
+        yield Sentence(
+            ("The group did not exist: it was deleted at ", MomentUtc(last["to_at"]), ".")
+        )
         return
     yield _state(own, last, moment_ms)
     shared = is_share(last)
@@ -29,7 +31,7 @@ def sentences_at(own: Tables, moment_ms: int) -> Iterator[Sentence]:
 
 
 def _state(own: Tables, state: TableRow, moment_ms: int) -> Sentence:
-    since = Moment(state["from_at"])
+    since = MomentUtc(state["from_at"])
     if state["protocol"] != "classic":
         return Sentence((f"The group was {state['group_state']}, since ", since, "."))
     following = min(
@@ -50,7 +52,7 @@ def _state(own: Tables, state: TableRow, moment_ms: int) -> Sentence:
     earliest_ms = following["join_started_earliest"]
     if latest_ms <= moment_ms:
         followed = f"The group was rebalancing: generation {following['epoch']} followed at "
-        return Sentence((followed, Moment(following["converged_at"]), "."))
+        return Sentence((followed, MomentUtc(following["converged_at"]), "."))
     if earliest_ms is None or earliest_ms <= moment_ms:
         return Sentence.of(
             "{stood}{since}, or was already rebalancing: the join phase of generation {number} began at {latest} at "
@@ -58,7 +60,7 @@ def _state(own: Tables, state: TableRow, moment_ms: int) -> Sentence:
             stood=stood,
             since=since,
             number=following["epoch"],
-            latest=Moment(latest_ms),
+            latest=MomentUtc(latest_ms),
         )
     return Sentence((stood, since, "."))
 

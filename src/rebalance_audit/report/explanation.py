@@ -17,7 +17,14 @@ from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.held_up import HeldUp, held_up_of
 from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.outcomes import outcome
-from rebalance_audit.report.sentence import MemberId, Moment, Name, Sentence, Stored
+from rebalance_audit.report.sentence import (
+    EvidenceSentence,
+    MemberId,
+    MomentUtc,
+    Name,
+    Sentence,
+    Stored,
+)
 from rebalance_audit.report.summary import (
     TableRow,
     Tables,
@@ -25,11 +32,11 @@ from rebalance_audit.report.summary import (
     duration_of,
     epoch_noun,
     is_classic,
-    kept_unused,
     summaries,
     unowned_of,
 )
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+from rebalance_audit.report.unknowns import unknowns_of_epoch, unknowns_of_group
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 
 EVIDENCE_SHOWN: Final = 3
@@ -42,15 +49,6 @@ _CERTAINTY_WORDS: Final = {
     "possible": "This is one possibility of several",
 }
 _MEANWHILE_WORDS: Final = {**_CERTAINTY_WORDS, "proven": "The records show that it happened"}
-_DEPARTURE_CAUSES: Final = frozenset(
-    {"member_departed", "member_left", "member_session_expired", "member_removed_by_admin"}
-)
-
-
-class Evidence(Sentence):
-    """A sentence that names a record or a line of a broker's log; it stands behind what it shows."""
-
-    __slots__ = ()
 
 
 class Section(NamedTuple):
@@ -73,12 +71,8 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     """The group as a whole; `own` holds the rows of one group, and has epochs or states."""
     summary = summaries(own)[0]
     rebalances = own["rebalances"]
-    heading = Sentence(
-        (
-            Name(summary.group_id),
-            f" is {present.group_text(summary.present)} at the end of the log.",
-        )
-    )
+    state = present.group_text(summary.present)
+    heading = Sentence((Name(summary.group_id), f" is {state} at the end of the log."))
     protocols = " then ".join(summary.protocols) or "not known"
     epochs = words.counted(summary.epochs, summary.epoch_noun)
     rebalances_text = words.counted(summary.rebalances, "rebalance")
@@ -93,7 +87,7 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
         how_often.append(
             Sentence.of(
                 "A rebalance that began at {at} is still going on at the end of the log.",
-                at=Moment(summary.open_since_ms),
+                at=MomentUtc(summary.open_since_ms),
             )
         )
     why = _why_mostly(own)
@@ -114,7 +108,7 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     sections += _findings(own.get("findings", ()))
     if every_epoch:
         sections.append(Section(f"Every {summary.epoch_noun}", list(_every_epoch(own))))
-    sections.append(Section("Not known", list(dict.fromkeys(_not_known_of_group(own)))))
+    sections.append(Section("Not known", list(dict.fromkeys(unknowns_of_group(own)))))
     rows = {"rebalances": rebalances, "findings": own.get("findings", ())}
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
@@ -127,7 +121,7 @@ def _every_epoch(own: Tables) -> Iterator[Sentence]:
         yield Sentence.of(
             "{which}, {at}: {causes}; {outcome}.",
             which=f"{_noun(epoch)} {epoch['epoch']}{life}",
-            at=Moment(_start_of(epoch)),
+            at=MomentUtc(_start_of(epoch)),
             causes=verdicts.causes_of(epoch),
             outcome=outcome(epoch),
         )
@@ -161,7 +155,7 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
     ]
     near = [row for row in own.get("findings", ()) if _overlaps(row, epoch, end_ms)]
     sections += _findings(near)
-    sections.append(Section("Not known", list(_not_known(epoch, its_causes))))
+    sections.append(Section("Not known", list(unknowns_of_epoch(epoch, its_causes))))
     rows = {
         "epoch": epoch,
         "rebalance": rebalance,
@@ -173,7 +167,7 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
         "{which} of {group} began at {at}.",
         which=f"{_noun(epoch)} {epoch['epoch']}",
         group=Name(epoch["group_id"]),
-        at=Moment(_start_of(epoch)),
+        at=MomentUtc(_start_of(epoch)),
     )
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
@@ -241,7 +235,9 @@ def _why(its_causes: Sequence[TableRow]) -> Iterator[Sentence]:
         )
         # What a broker said comes first: it decides where records alone do not.
         for item in sorted(row["evidence"], key=is_logged, reverse=True)[:EVIDENCE_SHOWN]:
-            yield Evidence(("Evidence: ", Stored(item["fact"]), f" ({where_it_stands(item)})."))
+            yield EvidenceSentence(
+                ("Evidence: ", Stored(item["fact"]), f" ({where_it_stands(item)}).")
+            )
 
 
 def _alternatives(row: TableRow) -> str:
@@ -257,7 +253,7 @@ def _how_long(epoch: TableRow, rebalance: TableRow | None) -> Iterator[Sentence]
             "Every member had reached it {later} later, at {at}: {assign} until the target assignment, {reconcile} "
             "until the last member had taken it up.",
             later=words.duration(epoch["convergence_ms"]),
-            at=Moment(epoch["converged_at"]),
+            at=MomentUtc(epoch["converged_at"]),
             assign=words.duration(epoch["assign_ms"]),
             reconcile=words.duration(epoch["reconcile_ms"]),
         )
@@ -290,7 +286,7 @@ def _how_long_classic(epoch: TableRow) -> Iterator[Sentence]:
         yield Sentence.of(
             "The leader's assignment came {later} after the end of the join phase, at {at}.",
             later=words.duration(epoch["sync_ms"]),
-            at=Moment(epoch["converged_at"]),
+            at=MomentUtc(epoch["converged_at"]),
         )
     earliest, latest = epoch["join_started_earliest"], epoch["join_started_latest"]
     if earliest is not None and earliest == latest:
@@ -299,14 +295,14 @@ def _how_long_classic(epoch: TableRow) -> Iterator[Sentence]:
         )
         yield Sentence.of(
             "The join phase began at {at}, so the rebalance took {took}.",
-            at=Moment(earliest),
+            at=MomentUtc(earliest),
             took=words.bounds_in_sentence(took),
         )
     elif earliest is not None and latest is not None:
         yield Sentence.of(
             "The join phase began between {earliest} and {latest}, so the rebalance took between {least} and {most}.",
-            earliest=Moment(earliest),
-            latest=Moment(latest),
+            earliest=MomentUtc(earliest),
+            latest=MomentUtc(latest),
             least=words.duration((epoch["converged_at"] or latest) - latest),
             most=words.duration((epoch["converged_at"] or latest) - earliest),
         )
@@ -341,7 +337,7 @@ def _who(progress: Sequence[TableRow], held_up: Sequence[HeldUp]) -> Iterator[Se
             yield Sentence.of(
                 "{who} was asked to give up partitions at {at} and did not.",
                 who=MemberId(row["member_id"]),
-                at=Moment(row["revoke_started_at"]),
+                at=MomentUtc(row["revoke_started_at"]),
             )
 
 
@@ -371,8 +367,8 @@ def _partitions(
             "{partitions} stood still for {lasted}, from {since} to {until}: {before}then with {after}.",
             partitions=partitions_text(rows),
             lasted=words.duration(until_ms - since_ms),
-            since=Moment(since_ms),
-            until=Moment(until_ms),
+            since=MomentUtc(since_ms),
+            until=MomentUtc(until_ms),
             before=Sentence(("first with ", MemberId(before), ", ")) if before else "",
             after=MemberId(after),
         )
@@ -442,58 +438,3 @@ def _rebalance(own: Tables, row: TableRow) -> Iterator[Sentence]:
         yield verdicts.held_up(row)
         yield from verdicts.ways(row)
     yield verdicts.set_off(row)
-
-
-def _is_logged(generation: TableRow) -> bool:
-    """Whether the begin of the join phase is known: from a broker's log, or since the records leave one moment only."""
-    earliest = generation["join_started_earliest"]
-    return earliest is not None and earliest == generation["join_started_latest"]
-
-
-def _may_have_gone_otherwise(cause: TableRow) -> bool:
-    """Whether it is open how a member went."""
-    others = {*(cause["alternatives"] or ()), cause["cause"]} & _DEPARTURE_CAUSES
-    return cause["cause"] == "member_departed" or (
-        cause["cause"] in _DEPARTURE_CAUSES and len(others) > 1
-    )
-
-
-def _not_known(epoch: TableRow, its_causes: Sequence[TableRow]) -> Iterator[Sentence]:
-    if is_classic(epoch) and not _is_logged(epoch):
-        yield Sentence.plain(
-            "When exactly the join phase began and whom it waited for: a classic generation leaves one record, at "
-            "its end. The brokers' logs would tell (--broker-log)."
-        )
-    if epoch["completeness"] == "gap":
-        yield Sentence.plain("What happened right before: records are missing from the log there.")
-    if any(map(_may_have_gone_otherwise, its_causes)):
-        yield Sentence.plain(
-            "Whether the member left, expired or was removed: all of them write the same records; the broker's "
-            "log says."
-        )
-    if not is_classic(epoch) and epoch["target_installed_at"] is None and epoch["members"]:
-        yield Sentence.plain("What assignment it would have had: no target was computed for it.")
-
-
-def _not_known_of_group(own: Tables) -> Iterator[Sentence]:
-    if any(is_classic(row) and not _is_logged(row) for row in own["epochs"]):
-        yield Sentence.plain(
-            "When the join phases of classic generations began, and whom they waited for: each leaves one record, at "
-            "its end, so durations lie between two bounds. The brokers' logs would tell (--broker-log)."
-        )
-    gaps = sum(row["completeness"] == "gap" for row in own["epochs"])
-    if gaps:
-        count = words.counted(gaps, epoch_noun(own["epochs"]))
-        yield Sentence.plain(
-            f"What happened before {count}: records are missing from the log there."
-        )
-    if any(map(kept_unused, own["members"])):
-        yield Sentence.plain(
-            "How long partitions stood still with members that were dead, or with static members that were away: they "
-            "keep their partitions until they are removed, and that time does not count as without owner."
-        )
-    if any(map(_may_have_gone_otherwise, own["rebalance_causes"])):
-        yield Sentence.plain(
-            "Whether members left, expired or were removed, where the times do not tell: all of them write the "
-            "same records."
-        )

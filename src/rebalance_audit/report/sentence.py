@@ -32,7 +32,7 @@ class Stored(str):
     __slots__ = ()
 
 
-class Moment(str):
+class MomentUtc(str):
     """A slot with a time in UTC; a printer may add its age."""
 
     __slots__ = ("timestamp_ms",)
@@ -52,7 +52,7 @@ class Sentence(str):
     __slots__ = ("parts",)
 
     parts: tuple[str, ...]
-    """Our words, and slots: Name, MemberId, Stored, Moment."""
+    """Our words, and slots: Name, MemberId, Stored, MomentUtc."""
 
     def __new__(cls, parts: Iterable[str]) -> Self:
         """Takes the parts in their order; a sentence among them gives its own."""
@@ -68,7 +68,7 @@ class Sentence(str):
 
     @classmethod
     def of(cls, template: LiteralString, **slots: object) -> Self:
-        """`of("{who} left at {at}.", who=MemberId(…), at=Moment(…))`; the template is ours, never text of the log.
+        """`of("{who} left at {at}.", who=MemberId(…), at=MomentUtc(…))`; the template is ours, never text of the log.
 
         Raises KeyError for a slot that is not given.
         """
@@ -87,13 +87,19 @@ class Sentence(str):
     def aged(self, now_ms: int | None) -> "Sentence":
         """The sentence with the age of its first moment; as it is where nobody says what time it is."""
         for place, part in enumerate(self.parts):
-            if isinstance(part, Moment):
+            if isinstance(part, MomentUtc):
                 at_ms = part.timestamp_ms
                 if now_ms is None or at_ms is None or at_ms > now_ms:
                     break
                 age = f" ({words.ago(now_ms - at_ms)})"
                 return Sentence([*self.parts[: place + 1], age, *self.parts[place + 1 :]])
         return self
+
+
+class EvidenceSentence(Sentence):
+    """A sentence that names a record or a line of a broker's log; it stands behind what it shows."""
+
+    __slots__ = ()
 
 
 def _flat(parts: Iterable[str]) -> Iterator[str]:

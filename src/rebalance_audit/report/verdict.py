@@ -8,7 +8,7 @@ from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.group.bounds import Bounds
 from rebalance_audit.report import causes, words
 from rebalance_audit.report.held_up import PREDICATES, HeldUp, held_up_of
-from rebalance_audit.report.sentence import MemberId, Moment, Name, Sentence
+from rebalance_audit.report.sentence import MemberId, MomentUtc, Name, Sentence
 from rebalance_audit.report.summary import (
     RowKey,
     TableRow,
@@ -189,11 +189,11 @@ def rebalance_name(rebalance: TableRow) -> str:
 def rebalance_heading(rebalance: TableRow) -> Sentence:
     """`epochs 19 to 20, 22.7 s from 2026-11-21 09:11:49.463 UTC`; `… since` for one that goes on."""
     which = rebalance_name(rebalance)
-    took, began = duration_of(rebalance), Moment(rebalance["started_at"])
+    took, began = duration_of(rebalance), MomentUtc(rebalance["started_at"])
     if took is None:
         return Sentence((f"{which}, since ", began))
     lasted = words.likely(took)
     if took.most == took.least or not is_classic(rebalance):
         return Sentence((f"{which}, {lasted} from ", began))
     # Where the bounds differ, the time in the row is the latest at which it can have begun.
-    return Sentence((f"{which}, {lasted} until ", Moment(rebalance["ended_at"])))
+    return Sentence((f"{which}, {lasted} until ", MomentUtc(rebalance["ended_at"])))

@@ -35,17 +35,11 @@ def json_value(value: Any) -> Any:
 
 
 _OBEYED: Final = re.compile(
-    rb"\x7f"  # DEL
-    rb"|\xc2[\x80-\x9f\xad]"  # C1; soft hyphen
-    rb"|\xd8\x9c"  # Arabic letter mark
-    rb"|\xe1\xa0\x8e"  # Mongolian vowel separator
-    rb"|\xe2\x80[\x8b-\x8f\xa8-\xae]"  # U+200B to U+200F, U+2028 to U+202E
-    rb"|\xe2\x81[\xa0-\xaf]"  # U+2060 to U+206F
-    rb"|\xef\xbb\xbf"  # byte order mark
-    rb"|\xef\xbf[\xb9-\xbb]"  # interlinear annotations
-    rb"|\xf3\xa0[\x80\x81][\x80-\xbf]"  # tags
+    "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e007f]"
 )
-"""UTF-8 of what a terminal obeys or nobody sees, and JSON allows as it is; in JSON it can stand in strings alone."""
+"""DEL, C1, format characters (bidi controls, zero-width ones, tags), line separators: JSON allows them as they are."""
 
 
 def json_bytes(value: object, option: int = 0) -> bytes:
@@ -60,12 +54,12 @@ def json_bytes(value: object, option: int = 0) -> bytes:
         text = _with_surrogates(value, option)
     if text.isascii() and b"\x7f" not in text:
         return text
-    return _OBEYED.sub(_as_escape, text)
+    return _OBEYED.sub(_as_escape, text.decode()).encode()
 
 
-def _as_escape(found: re.Match[bytes]) -> bytes:
-    units = found[0].decode().encode("utf-16-be").hex()
-    return b"".join(b"\\u" + units[at : at + 4].encode() for at in range(0, len(units), 4))
+def _as_escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def _with_surrogates(value: object, option: int) -> bytes:

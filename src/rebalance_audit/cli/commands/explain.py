@@ -21,13 +21,13 @@ from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report.asked_epoch import epoch_of_moment, epoch_of_number
 from rebalance_audit.report.explanation import (
-    Evidence,
     Explanation,
     explain_epoch,
     explain_group,
 )
 from rebalance_audit.report.markdown import markdown_of
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.sentence import EvidenceSentence
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 
@@ -195,7 +195,7 @@ def _print(
             layout.line()
             layout.line(cell(section.title, "bold"))
         for sentence in section.sentences:
-            style = "dim" if isinstance(sentence, Evidence) else ""
+            style = "dim" if isinstance(sentence, EvidenceSentence) else ""
             aged = sentence.aged(now_ms) if section.title in AGED else sentence
             layout.paragraph(layout.names.in_sentence(group_id, aged), style, indent=2)
     layout.words()

@@ -64,7 +64,7 @@ def pagerduty(finding: Row, ended: bool, routing_key: str) -> dict[str, Any]:
             "group": _name(finding["cluster"]),
             "class": finding["kind"],
             "custom_details": {
-                name: json_value(finding[name])
+                name: _readable(finding[name])
                 for name in ("detail", "advice", "member_ids", "topics")
             },
         }
@@ -87,6 +87,11 @@ def _place(finding: Row) -> str:
 def _name(name: str) -> str:
     """A name for people; the body for programs has it whole."""
     return shortened(visible(name), _NAME_MAX)
+
+
+def _readable(value: str | list[str] | None) -> Any:
+    """A text or a list of names, whole, as people can read it."""
+    return list(map(visible, value)) if isinstance(value, list) else value and visible(value)
 
 
 def _plain(text: str, at_most: int) -> dict[str, Any]:
