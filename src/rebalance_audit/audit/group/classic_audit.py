@@ -1,6 +1,6 @@
 """Generations of classic groups: every record is the snapshot of a finished generation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from operator import itemgetter
@@ -8,7 +8,7 @@ from operator import itemgetter
 from rebalance_audit.audit.broker_log.of_generations import testify_to_generation
 from rebalance_audit.audit.broker_log.testimony import Testimony
 from rebalance_audit.audit.causes.absences import departure_of, judge_absence
-from rebalance_audit.audit.causes.cause import DEPARTURES, Certainty, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic import judge_classic
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
 from rebalance_audit.audit.commits.evidence import evidence_of
@@ -16,15 +16,7 @@ from rebalance_audit.audit.group.classic_times import ClassicTimes, is_cooperati
 from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
-from rebalance_audit.audit.group.held_up import UNANNOUNCED, HeldUpWhy, HoldUp, hold_up_of
-from rebalance_audit.audit.group.join_phase_estimate import (
-    Estimate,
-    Former,
-    InitialDelay,
-    JoinPhase,
-    LastCommits,
-    estimate,
-)
+from rebalance_audit.audit.group.join_phases import JoinPhases
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.shifts import Shift, by_identity, shifts
@@ -46,8 +38,8 @@ class ClassicAudit:
         self._life = life
         self._downgraded = False
         self.times = ClassicTimes()
-        self.delay = InitialDelay()
-        """Both are part of the state, see `GroupAudit.parts`."""
+        self.join_phases = JoinPhases(life)
+        """The times, and the delay of the join phases, are part of the state, see `GroupAudit.parts`."""
 
     def judge(self, write: Sequence[Step], group: ClassicGroup, downgrade: DowngradeKind) -> None:
         """Turn one write into rows; after it, `group` is a classic group."""
@@ -158,9 +150,12 @@ class ClassicAudit:
         unstable_ms = None if moved_here else earliest_ms
         rebalance = life.open_rebalance(latest_ms, unstable_ms, goes_on=self.times.hands_out(new))
         joined, left = self._count_changes(old, new, scene)
-        likely = self._estimate(old, new, verdicts, latest_ms, shown_ms)
+        likely = self.join_phases.estimate(old, new, verdicts, latest_ms, shown_ms)
         start_ms = latest_ms if exact else likely.start_ms
-        rebalance.hold_ups.add(self._held_up(verdicts, likely.waited_for, start_ms, latest_ms))
+        held_up = self.join_phases.held_up(new, verdicts, likely, start_ms, latest_ms)
+        rebalance.hold_ups.add(held_up)
+        if moved_here and not self.join_phases.began_after_move(old, start_ms):
+            rebalance.hold_ups.moves = True
         span = EpochSpan(
             life.group_id,
             life.incarnation,
@@ -276,72 +271,6 @@ class ClassicAudit:
             # A downgrade starts a join phase for all members in its own write, unless a failover loses it.
             latest_ms = min(latest_ms, old.position.record_timestamp_ms)
         return earliest_ms, latest_ms
-
-    def _estimate(
-        self,
-        old: Generation | None,
-        new: Generation,
-        verdicts: Sequence[Verdict],
-        end_ms: int,
-        shown_ms: int | None,
-    ) -> Estimate:
-        """What most likely happened in the join phase, which ended at `end_ms` (epoch ms)."""
-        life = self._life
-        before = {} if old is None else by_identity(old.members)
-        now = by_identity(new.members)
-        created = old is None and life.created_at is not None and new.generation == 1
-        if created and shown_ms is not None:
-            self.delay.learn(end_ms - shown_ms, len(now))
-        phase = JoinPhase(
-            end_ms,
-            shown_ms,
-            [
-                Former(
-                    member.member_id,
-                    member.session_timeout_ms,
-                    member.rebalance_timeout_ms,
-                    identity in now,
-                    _may_have_expired(departure_of(verdicts, member.member_id)),
-                    self._last_commits(member, old),
-                )
-                for identity, member in before.items()
-            ],
-            len(now.keys() - before.keys()),
-            min((each.session_timeout_ms for each in (now or before).values()), default=0),
-            created,
-            life.commits.usual_pause_ms(),
-        )
-        return estimate(phase, self.delay)
-
-    def _held_up(
-        self, verdicts: Sequence[Verdict], waited_for: Sequence[str], start_ms: int, end_ms: int
-    ) -> Iterator[HoldUp]:
-        """By whom: members that a timeout removed, at the end of the join phase or before it."""
-        for verdict in verdicts:
-            member_id = verdict.member_id
-            watch = self._life.watches.get(member_id or "")
-            if member_id is None or watch is None or verdict.cause not in DEPARTURES:
-                continue
-            late = verdict.cause is RebalanceCause.MEMBER_REBALANCE_TIMEOUT
-            if late or member_id in waited_for:
-                yield hold_up_of(verdict, HeldUpWhy.DID_NOT_REJOIN, start_ms, end_ms)
-            elif (
-                verdict.cause in UNANNOUNCED and verdict.cause is not RebalanceCause.MEMBER_DEPARTED
-            ):
-                yield hold_up_of(verdict, HeldUpWhy.SILENT, watch.last_sign_ms, start_ms)
-
-    def _last_commits(self, member: ClassicMember, old: Generation | None) -> LastCommits | None:
-        """What the member committed last in the generation before."""
-        life = self._life
-        watch = life.watches.get(member.member_id)
-        most = life.commits.most_of_round(life.ownership.owned_by(member.member_id))
-        if most is None or old is None or watch is None or watch.last_commit is None:
-            return None
-        pause_ms = most.pause_ms
-        if pause_ms is None:
-            pause_ms = most.last_ms - old.position.record_timestamp_ms
-        last_ms = watch.last_commit.position.record_timestamp_ms
-        return LastCommits(last_ms, pause_ms, is_only=most.commits == 1)
 
     def _install(self, span: EpochSpan, rebalance: Rebalance, *, takes_away: bool) -> None:
         moves = self._life.moves.install(takes_away=takes_away)
@@ -488,10 +417,6 @@ class ClassicAudit:
         return moved_by_identity
 
 
-def _may_have_expired(departure: Verdict | None) -> bool:
-    return departure is None or departure.cause in _POSSIBLY_EXPIRED
-
-
 def _same_identity(before: ClassicMember | None, member: ClassicMember) -> bool:
     """Whether the member's identity is the same as in the previous generation."""
     if before is None or before[:_IDENTITY_FIELDS] != member[:_IDENTITY_FIELDS]:
@@ -506,14 +431,6 @@ def _same_leader(old: Generation, new: Generation) -> bool:
     return leader_epoch is not None and leader_epoch == new.position.leader_epoch
 
 
-_POSSIBLY_EXPIRED = frozenset(
-    {
-        RebalanceCause.MEMBER_SESSION_EXPIRED,
-        RebalanceCause.STATIC_MEMBER_EXPIRED,
-        RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
-        RebalanceCause.MEMBER_DEPARTED,
-    }
-)
 _INSTANCE_ID = itemgetter(ClassicMember._fields.index("instance_id"))
 _IDENTITY_FIELDS = ClassicMember._fields.index("subscription_bytes")
 """How many fields a member has before its bytes: who it is, and its timeouts."""

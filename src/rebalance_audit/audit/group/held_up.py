@@ -66,6 +66,8 @@ class HoldUps:
     found: dict[str, list[HoldUp]] = field(default_factory=dict)
     unreached: dict[str, int | None] = field(default_factory=dict)
     """Members that an epoch waited for without a sign of them, and since when (epoch ms)."""
+    moves: bool = False
+    """The group moved to another coordinator meanwhile, or may have."""
 
     def add(self, hold_ups: Iterable[HoldUp]) -> None:
         """Note more of them; the first `HOLD_UPS_MAX` members of a rebalance are kept."""
@@ -77,6 +79,7 @@ class HoldUps:
     def end_epoch(self, span: EpochSpan, until_ms: int | None) -> None:
         """An epoch of a group whose coordinator assigns is over for the rebalance at `until_ms`; None: the log ends."""
         self.add(_while_reconciling(span, until_ms))
+        self.moves |= span.is_elsewhere
         for member_id, progress in span.progress.items():
             if progress.reached_at_ms is not None:
                 self.unreached.pop(member_id, None)
@@ -106,7 +109,10 @@ class HoldUps:
             self.add([hold_up_of(verdict, why, since_ms, verdict.at_ms)])
 
     def columns(self, started_ms: int | None, ended_ms: int | None) -> dict[str, Any]:
-        """The columns `held_up_*` of gold.rebalances, of those for whom the group waited a share worth naming."""
+        """The columns `held_up_*` of gold.rebalances, of those for whom the group waited a share worth naming.
+
+        The coordinator is named where no member is. `started_ms`, `ended_ms`: of the rebalance (epoch ms).
+        """
         lasted_ms = 0 if started_ms is None or ended_ms is None else ended_ms - started_ms
         least_ms = max(NAMED_FROM_MS, lasted_ms * NAMED_FROM_PERCENT // 100)
         merged = [_merged(pieces) for pieces in self.found.values()]
@@ -118,6 +124,16 @@ class HoldUps:
                 each.worst.name,
             ),
         )
+        if self.moves and not named and lasted_ms >= NAMED_FROM_MS:
+            moved = HoldUp(
+                None,
+                HeldUpWhy.COORDINATOR.value,
+                HeldUpWhy.COORDINATOR,
+                Certainty.POSSIBLE,
+                started_ms,
+                ended_ms,
+            )
+            named = [_merged([moved])]
         return {
             "held_up_by": [each.worst.name for each in named],
             "held_up_member_ids": [each.worst.member_id for each in named],

@@ -30,6 +30,10 @@ HEARD_AFTER: Final = 0.3
 """Share of a heartbeat interval until the first of several members learns of the rebalance."""
 
 
+LATE_AFTER: Final = 2
+"""At least so many members must have stopped at the same time, long before another one, to call that one late."""
+
+
 class LastCommits(NamedTuple):
     """The end of what a member committed in the previous generation, for its most committed partition."""
 
@@ -99,6 +103,8 @@ class Estimate(NamedTuple):
     """Begin of the join phase (epoch ms)."""
     waited_for: tuple[str, ...] = ()
     """Former members whose timeout ended the join phase, so that the others had to wait for it."""
+    late: str | None = None
+    """The member that rejoined last, long after the others."""
 
 
 def estimate(phase: JoinPhase, delay: InitialDelay) -> Estimate:
@@ -124,13 +130,15 @@ def _estimate(phase: JoinPhase, delay: InitialDelay) -> Estimate:
         return Estimate(end_ms)
     latest_ms = end_ms - heartbeat_ms if stayed else end_ms
     held_by = tuple(each.member_id for each in expired)
-    stop = _first_stop(phase, expired, heartbeat_ms)
+    late = _late_member(phase, heartbeat_ms)
+    stop = _first_stop(phase, expired, late, heartbeat_ms)
     if stop is not None and (not emptied or len(expired) < len(gone)):
         stop_ms, is_back = stop
         start_ms = min(latest_ms, stop_ms - int(HEARD_AFTER * heartbeat_ms) if is_back else stop_ms)
         if end_ms - start_ms <= 2 * heartbeat_ms:
             return Estimate(start_ms)
-        return Estimate(start_ms, held_by or _timed_out(phase, start_ms, is_back=is_back))
+        held_by = held_by or _timed_out(phase, start_ms, is_back=is_back)
+        return Estimate(start_ms, held_by, None if late is None else late.member_id)
     unseen = [each for each in gone if each.may_have_expired and each.commits is None]
     if phase.newcomers and (expired or (unseen and len(unseen) == len(gone))):
         session_ms = max(each.session_timeout_ms for each in gone)
@@ -144,37 +152,64 @@ def _timed_out(phase: JoinPhase, start_ms: int, *, is_back: bool) -> tuple[str, 
     longest_ms = max(each.rebalance_timeout_ms for each in phase.former)
     if phase.end_ms - start_ms < ALL_OF_IT * longest_ms:
         return ()
-    gone = [each for each in phase.former if not each.is_back and each.commits is not None]
-    if not is_back and gone:
-        gone.remove(min(gone, key=lambda each: each.commits.last_ms if each.commits else 0))
+    gone = [each for each in phase.former if not each.is_back and each.may_have_expired]
+    if not is_back:
+        gone = [each for each in gone if each.commits is not None]
+        gone.sort(key=lambda each: each.commits.last_ms if each.commits else 0)
+        del gone[:1]
     return tuple(each.member_id for each in gone)
 
 
 def _first_stop(
-    phase: JoinPhase, expired: Sequence[Former], heartbeat_ms: int
+    phase: JoinPhase, expired: Sequence[Former], late: Former | None, heartbeat_ms: int
 ) -> tuple[int, bool] | None:
     """When the first member stopped to rejoin or close, and whether it is back; None if no commits say it."""
-    usual_ms = phase.usual_pause_ms or COMMIT_PAUSE_MS
+    longest_beat_ms = _longest_beat_ms(phase)
     # A member that commits has not heard of the rebalance, which takes a heartbeat at most.
-    earliest_ms = max(
+    latest_commit_ms = max(
         (
             each.commits.last_ms
             for each in phase.former
-            if each.is_back and each.commits is not None
+            if each.is_back and each.commits is not None and each is not late
         ),
         default=phase.shown_ms or 0,
-    ) - min(HEARTBEAT_MS, phase.session_timeout_ms // LEAST_HEARTBEATS_PER_SESSION)
+    )
     stops = sorted(
         (stop_ms, each.is_back, each.commits is not None and each.commits.is_only)
         for each in phase.former
         if each not in expired
-        and (stop_ms := _stopped_ms(each, phase.end_ms, usual_ms)) is not None
-        and stop_ms >= earliest_ms
+        and each is not late
+        and (stop_ms := _stopped_ms(each, phase)) is not None
+        and stop_ms >= latest_commit_ms - longest_beat_ms
     )
-    # One commit shows no rhythm; two members that stop at the same time do not do so by chance.
-    if len(stops) == 1 or (len(stops) > 1 and stops[1][0] - stops[0][0] > heartbeat_ms):
+    # One commit shows no rhythm; two members that stop within a heartbeat do not do so by chance.
+    if len(stops) == 1 or (len(stops) > 1 and stops[1][0] - stops[0][0] > longest_beat_ms):
         stops = [each for each in stops if not each[2]]
     return (stops[0][0], stops[0][1]) if stops else None
+
+
+def _late_member(phase: JoinPhase, heartbeat_ms: int) -> Former | None:
+    """The member that committed last, just before the end, when at least two others had long stopped to rejoin."""
+    last_commits = sorted(
+        (each.commits.last_ms, number)
+        for number, each in enumerate(phase.former)
+        if each.is_back and each.commits is not None
+    )
+    if len(last_commits) < LATE_AFTER + 1:
+        return None
+    (late_ms, late), others = last_commits[-1], last_commits[:-1]
+    if (
+        phase.end_ms - late_ms > heartbeat_ms
+        or others[-1][0] - others[0][0] > heartbeat_ms
+        or late_ms - others[-1][0] <= _longest_beat_ms(phase)
+        or any(_stopped_ms(phase.former[number], phase) is None for _, number in others)
+    ):
+        return None
+    return phase.former[late]
+
+
+def _longest_beat_ms(phase: JoinPhase) -> int:
+    return min(HEARTBEAT_MS, phase.session_timeout_ms // LEAST_HEARTBEATS_PER_SESSION)
 
 
 def _has_expired(member: Former, end_ms: int) -> bool:
@@ -184,12 +219,12 @@ def _has_expired(member: Former, end_ms: int) -> bool:
     return end_ms - commits.last_ms >= EXPIRED * member.session_timeout_ms
 
 
-def _stopped_ms(member: Former, end_ms: int, usual_ms: int) -> int | None:
+def _stopped_ms(member: Former, phase: JoinPhase) -> int | None:
     """When its commits say that the member rejoined or closed; None if they do not say it."""
-    commits = member.commits
+    commits, usual_ms = member.commits, phase.usual_pause_ms or COMMIT_PAUSE_MS
     if commits is None:
         return None
     early = commits.pause_ms is not None and commits.pause_ms < EARLY * usual_ms
-    if end_ms - commits.last_ms > SILENT * usual_ms:
+    if phase.end_ms - commits.last_ms > SILENT * usual_ms:
         return commits.last_ms if early else commits.last_ms + usual_ms // 2
     return commits.last_ms if early else None

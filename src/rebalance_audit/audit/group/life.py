@@ -111,7 +111,7 @@ class Life:
             "target": self.moves,
             "ownership": self.ownership,
             "commits": self.commits,
-            "commit_rhythm": self.commits.rhythm,
+            "usual_pause": self.commits.usual_pause,
             "group_state": self._states,
         }
 

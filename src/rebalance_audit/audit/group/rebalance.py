@@ -49,8 +49,6 @@ class Rebalance:
     """The coordinator moved during it: its unowned time has no upper bound."""
     settled_at_ms: int | None = None
     """A cooperative generation took partitions away: the rebalance ended here unless the next one assigns them."""
-    slowest_member_id: str | None = None
-    slowest_ms: int = -1
     blocked_by: set[str] = field(default_factory=set)
     hold_ups: HoldUps = field(default_factory=HoldUps)
     gap: bool = False
@@ -90,9 +88,6 @@ class Rebalance:
         """The epoch is over for this rebalance: converged, superseded or emptied."""
         self.is_elsewhere |= span.is_cut
         self.is_doubted |= span.unowned_time() is None
-        member_id, latency_ms = span.slowest()
-        if latency_ms is not None and latency_ms > self.slowest_ms:
-            self.slowest_member_id, self.slowest_ms = member_id, latency_ms
         for progress in span.progress.values():
             if progress.waited_for:
                 self.wait_for(progress.waited_for)
@@ -135,6 +130,11 @@ class Rebalance:
         if unowned is None and not self.is_doubted:
             known_ms = self.unowned_partition_ms
             unowned = Bounds(known_ms, None if self.is_elsewhere else known_ms, known_ms)
+        lasted, started_ms = self._lasted(), self.started_at_ms
+        if self.not_stable is not None and lasted is not None and self.ended_at_ms is not None:
+            started_ms = self.ended_at_ms - lasted.estimate
+        held_up = self.hold_ups.columns(started_ms, self.ended_at_ms)
+        named = [each for each in held_up["held_up_member_ids"] if each is not None]
         is_counted = self.is_counted and not self.gap
         wasted = 0
         for (topic, number), owner in self.first_owners.items():
@@ -162,11 +162,11 @@ class Rebalance:
             "partitions_moved": None if self.gap or self.follows_start else self.partitions_moved,
             "wasted_moves": wasted,
             "unowned_partition_ms": None if unowned is None else unowned.exact,
-            **bounds_columns(self._lasted(), "duration"),
+            **bounds_columns(lasted, "duration"),
             **bounds_columns(unowned, "unowned_partition"),
-            "slowest_member_id": self.slowest_member_id,
-            "blocked_by": sorted(self.blocked_by),
-            **self.hold_ups.columns(self.started_at_ms, self.ended_at_ms),
+            "slowest_member_id": named[0] if named else None,
+            "blocked_by": sorted({*named, *sorted(self.blocked_by)[: BLOCKERS_MAX - len(named)]}),
+            **held_up,
             "outcome": outcome,
             "completeness": completeness(self.gap),
         }

@@ -15,7 +15,7 @@ USUAL: Final = 0.8
 """The share of pauses that are at most as long as the usual one: early commits must not shorten it."""
 
 
-class CommitRhythm:
+class UsualPause:
     """The usual pause between two commits for one partition, in ms by the coordinator's clock."""
 
     _pauses_ms: list[int]
