@@ -28,9 +28,12 @@ class HeldUp(NamedTuple):
     """A key of `PREDICATES`."""
     ms: int | None
     """None where the log does not hold how long, and while it goes on."""
+    to_ms: int | None
+    """Until when (epoch ms); None likewise."""
 
 
 def held_up_of(rebalance: TableRow) -> list[HeldUp]:
     """Who held the rebalance up, worst first; none in tables of releases before these columns."""
-    columns = (rebalance.get(f"held_up_{name}") or () for name in ("member_ids", "by", "why", "ms"))
+    names = ("member_ids", "by", "why", "ms", "to")
+    columns = (rebalance.get(f"held_up_{name}") or () for name in names)
     return [HeldUp(*entry) for entry in zip(*columns, strict=True)]

@@ -20,27 +20,28 @@ class Longest(NamedTuple):
     rival: TableRow | None
     """The one that may have been longer, by its upper bound; None where none can have been."""
     stands_out: bool
-    """Whether the estimates of more than two others do not come near."""
+    """Whether at most one other may have been as long, as far as estimates and bounds tell."""
 
 
 def longest_of(rebalances: Sequence[TableRow]) -> Longest | None:
-    """The longest one by its estimate; None where there is none.
+    """The longest finished one by its estimate; None where there is none.
 
     The join of a group's first members waits for `group.initial.rebalance.delay.ms`, and takes nothing from anybody:
     it counts only where there is no other.
     """
+    rebalances = [row for row in rebalances if row["ended_at"] is not None]
     counted = [row for row in rebalances if not _is_creation(row)] or list(rebalances)
     if not counted:
         return None
     longest, *others = sorted(counted, key=lambda row: (-estimate_of(row), row["rebalance_seq"]))
-    least, near = estimate_of(longest), 0
-    rival: TableRow | None = None
+    lasted_ms, near = estimate_of(longest), 0
+    rivals: list[TableRow] = []
     for row in others:
         took = duration_of(row)
-        near += least <= max(ALIKE * estimate_of(row), estimate_of(row) + ALIKE_MS)
-        if rival is None and took is not None and (took.most is None or took.most > least):
-            rival = row
-    return Longest(longest, len(counted), rival, near <= 1)
+        if took is not None and (took.most is None or took.most > lasted_ms):
+            near += lasted_ms <= max(ALIKE * took.estimate, took.estimate + ALIKE_MS)
+            rivals.append(row)
+    return Longest(longest, len(counted), rivals[0] if rivals else None, near <= 1)
 
 
 def _is_creation(row: TableRow) -> bool:

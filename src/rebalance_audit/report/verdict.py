@@ -60,12 +60,16 @@ class Verdicts:
             return Sentence((f"{what} {lasted}: ", _nobody(rebalance), "."))
         sure = _ADVERBS[rebalance["held_up_certainty"]]
         verb = "holds it up" if took is None else "held it up"
-        first, *others = (
-            (self._who(rebalance["group_id"], holder), _lasted(holder, took))
-            for holder in found[:HELD_UP_NAMED]
-        )
-        by = Sentence((first[0], f" {sure}{verb}{first[1]}"))
-        more = [Sentence((who, how_long)) for who, how_long in others]
+        first, *others = found[:HELD_UP_NAMED]
+        group_id, how_long = rebalance["group_id"], _lasted(first, took)
+        by = Sentence((self._who(group_id, first), f" {sure}{verb}{how_long}"))
+        if _came_before(first, rebalance):
+            by = Sentence((self._who(group_id, first), f" was {sure}silent{how_long} before it"))
+        more = [
+            Sentence((self._who(group_id, holder), _lasted(holder, took)))
+            for holder in others
+            if not _came_before(holder, rebalance)
+        ]
         return Sentence((f"{what} {lasted}: ", Sentence.joined(", then ", [by, *more]), "."))
 
     def ways(self, rebalance: TableRow) -> Iterator[Sentence]:
@@ -153,10 +157,18 @@ def _name(holder: HeldUp) -> str:
     return "Its coordinator" if holder.member_id is None else MemberId(holder.member_id)
 
 
+def _came_before(holder: HeldUp, rebalance: TableRow) -> bool:
+    """Whether the group waited for it before the rebalance: the end of its session is what set that off."""
+    took, ended_ms = duration_of(rebalance), rebalance["ended_at"]
+    if holder.why != "silent" or holder.to_ms is None or took is None:
+        return False
+    return bool(holder.to_ms <= ended_ms - took.estimate)
+
+
 def _lasted(holder: HeldUp, took: Bounds | None) -> str:
     if holder.ms is None:
         return ""
-    is_all = took is not None and holder.ms >= took.estimate
+    is_all = took is not None and holder.ms == took.estimate
     return " for all of it" if is_all else f" for {words.duration(holder.ms)}"
 
 

@@ -189,7 +189,7 @@ def _without_a_sign(progress: MemberProgress) -> bool:
         progress.revoke_started_at_ms is None
         and not progress.waited_for
         and not progress.is_away
-        and progress.outcome is None
+        and progress.outcome in (None, "left")
     )
 
 

@@ -274,7 +274,8 @@ def _cause(
     member_id = triggers.get((row["group_id"], row["incarnation"], row["first_epoch"]))
     if member_id:
         sentence += f": {layout.names.of(row['group_id'], member_id)}"
-    others = len(row["causes"] or ()) - 1
+    # That a group was created says nothing beside the join that created it.
+    others = len({*(row["causes"] or ()), row["primary_cause"]} - {"group_created"}) - 1
     if others > 0:
         sentence += f" (and {words.counted(others, 'other cause')})"
     return text.append(visible(sentence), "default")
