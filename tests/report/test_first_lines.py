@@ -194,7 +194,7 @@ def test_the_worst_rebalances_of_the_demo(
         busy = busy_clients(DEMO, own, row)
         if busy:
             client = max(busy, key=lambda each: busy[each])
-            assert re.search(rf"[:,] (then )?{client} at ", lines), printed
+            assert re.search(rf"[:,] (then )?{client} at\b", lines), printed
 
 
 def first_three_lines(printed: str) -> str:

@@ -150,9 +150,10 @@ class ClassicAudit:
         unstable_ms = None if moved_here else earliest_ms
         rebalance = life.open_rebalance(latest_ms, unstable_ms, goes_on=self.times.hands_out(new))
         joined, left = self._count_changes(old, new, scene)
-        likely = self.join_phases.estimate(old, new, verdicts, latest_ms, shown_ms)
-        start_ms = latest_ms if exact else likely.start_ms
-        held_up = self.join_phases.held_up(new, verdicts, likely, start_ms, latest_ms)
+        end_ms = at_ms if joined_at_ms is None else joined_at_ms
+        likely = self.join_phases.estimate(old, new, verdicts, end_ms, shown_ms)
+        start_ms = latest_ms if exact else min(likely.start_ms, latest_ms)
+        held_up = self.join_phases.held_up(new, verdicts, likely, start_ms, end_ms)
         rebalance.hold_ups.add(held_up)
         if moved_here and not self.join_phases.began_after_move(old, start_ms):
             rebalance.hold_ups.moves = True
@@ -180,7 +181,7 @@ class ClassicAudit:
                 new,
                 unstable_ms,
                 latest_ms,
-                likely.start_ms,
+                start_ms,
                 exact=exact and not moved_here,
             ),
         )
