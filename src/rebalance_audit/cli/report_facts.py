@@ -26,14 +26,13 @@ DETAIL_LIMITS: Final = {
     "epochs": 300,
     "states": 600,
     "causes": 12,
-    "slowest": 8,
+    "held_up": 8,
     "unowned": 100,
-    "longest": 10_000,
+    "longest": 5,
     "longest_epochs": 100,
-    "longest_convergence": 2000,
     "longest_causes": 500,
 }
-"""Rows of one group that its section is made of, of `longest` those of all groups."""
+"""Rows of one group that its section is made of."""
 LANE_ROWS_MAX: Final = 1500
 LANE_ROWS_LEAST: Final = 60
 LANE_ROWS_OF_ALL: Final = 150_000

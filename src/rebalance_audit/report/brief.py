@@ -39,7 +39,7 @@ def brief(tables: Tables, cluster: str) -> dict[str, Any]:
 
 
 def _group(group: GroupSummary, names: MemberNames) -> dict[str, Any]:
-    worst = group.worst_member_id
+    culprit = group.culprit_id
     return {
         "group_id": group.group_id,
         "protocols": list(group.protocols),
@@ -51,7 +51,7 @@ def _group(group: GroupSummary, names: MemberNames) -> dict[str, Any]:
         **_bounds("not_stable", group.not_stable),
         **_bounds("unowned_partition", group.unowned),
         "commonest_cause": group.top_cause,
-        "most_often_last": None if worst is None else names.whole(group.group_id, worst),
+        "held_up_by": None if culprit is None else names.whole(group.group_id, culprit),
     }
 
 

@@ -23,11 +23,11 @@ class Longest(NamedTuple):
     """Whether at most one other may have been as long, as far as estimates and bounds tell."""
 
 
-def longest_of(rebalances: Sequence[TableRow]) -> Longest | None:
+def longest_of(rebalances: Sequence[TableRow], of: int | None = None) -> Longest | None:
     """The longest finished one by its estimate; None where there is none.
 
     The join of a group's first members waits for `group.initial.rebalance.delay.ms`, and takes nothing from anybody:
-    it counts only where there is no other.
+    it counts only where there is no other. `of`: how many count in all, where `rebalances` are only the longest ones.
     """
     rebalances = [row for row in rebalances if row["ended_at"] is not None]
     counted = [row for row in rebalances if not _is_creation(row)] or list(rebalances)
@@ -41,7 +41,7 @@ def longest_of(rebalances: Sequence[TableRow]) -> Longest | None:
         if took is not None and (took.most is None or took.most > lasted_ms):
             near += lasted_ms <= max(ALIKE * took.estimate, took.estimate + ALIKE_MS)
             rivals.append(row)
-    return Longest(longest, len(counted), rivals[0] if rivals else None, near <= 1)
+    return Longest(longest, of or len(counted), rivals[0] if rivals else None, near <= 1)
 
 
 def _is_creation(row: TableRow) -> bool:

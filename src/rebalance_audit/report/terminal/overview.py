@@ -108,7 +108,7 @@ def _wide_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Table
     """A line for each group."""
     numbers = ("Rebalances", "Not stable", "Longest", "Unowned")
     table = layout.table(
-        "Group", "Protocol", "State", *numbers, "Mostly", "Last to arrive", right=numbers
+        "Group", "Protocol", "State", *numbers, "Mostly", "Held up by", right=numbers
     )
     for group in groups:
         table.add_row(
@@ -120,7 +120,7 @@ def _wide_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Table
             words.bounds(group.longest),
             words.bounds(group.unowned),
             _mostly(group),
-            cell(_worst(layout, group)),
+            cell(_culprit(layout, group)),
         )
     return table
 
@@ -131,7 +131,7 @@ def _narrow_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Tab
         "Group", "Rebalances", "Not stable", "Mostly", right=("Rebalances", "Not stable")
     )
     for group in groups:
-        worst = _worst(layout, group)
+        culprit = _culprit(layout, group)
         table.add_row(
             two_lines(
                 cell(shortened(group.group_id), "bold"),
@@ -142,7 +142,7 @@ def _narrow_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Tab
                 words.bounds(group.not_stable),
                 f"longest {words.bounds(group.longest)}" if group.longest else "",
             ),
-            two_lines(_mostly(group), f"last: {worst}" if group.worst_member_id else ""),
+            two_lines(_mostly(group), f"held up by {culprit}" if group.culprit_id else ""),
         )
     return table
 
@@ -257,11 +257,10 @@ def _mostly(group: GroupSummary) -> str:
     return f"{causes.label(group.top_cause)} {group.top_cause_times:,}×"
 
 
-def _worst(layout: ConsoleReport, group: GroupSummary) -> str:
-    if group.worst_member_id is None:
+def _culprit(layout: ConsoleReport, group: GroupSummary) -> str:
+    if group.culprit_id is None:
         return words.NOTHING
-    name = layout.names.of(group.group_id, group.worst_member_id)
-    return f"{name} {group.worst_member_times:,}×"
+    return f"{layout.names.of(group.group_id, group.culprit_id)} {group.culprit_times:,}×"
 
 
 def _cause(
