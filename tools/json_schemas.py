@@ -148,7 +148,7 @@ def _state() -> dict[str, Any]:
         "client_id": or_null(TEXT),
         "client_host": or_null(TEXT),
         "epoch": or_null(INTEGER),
-        "assignment": _PARTITIONS,
+        "assignment": or_null(_PARTITIONS),
         "target": or_null(_PARTITIONS),
     }
     offset = {
@@ -164,7 +164,7 @@ def _state() -> dict[str, Any]:
         "epoch": or_null(INTEGER),
         "assignment_epoch": or_null(INTEGER),
         "assignor": or_null(TEXT),
-        "members": list_of(object_of(member)),
+        "members": or_null(list_of(object_of(member, optional={"work": or_null(list_of(TEXT))}))),
         "offsets": {
             "type": "object",
             "description": "Topic -> partition -> what was committed last",
@@ -172,7 +172,21 @@ def _state() -> dict[str, Any]:
         },
     }
     return object_of(
-        {"schema_version": VERSION, "at": or_null(MOMENT), "groups": list_of(object_of(group))}
+        {
+            "schema_version": VERSION,
+            "at": or_null(MOMENT),
+            "groups": list_of(
+                object_of(
+                    group,
+                    optional={
+                        "protocol_type": TEXT,
+                        "unknown_since": object_of(
+                            {"partition": INTEGER, "offset": INTEGER, "at": or_null(MOMENT)}
+                        ),
+                    },
+                )
+            ),
+        }
     )
 
 

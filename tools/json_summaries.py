@@ -118,6 +118,7 @@ def _maintain() -> dict[str, Any]:
         "lake": TEXT,
         "dry_run": BOOLEAN,
         "tables": map_of("Full name of a table -> what was done to it, or would be", care),
+        "notes": list_of(TEXT),
         "views": list_of(TEXT),
         "views_refused": or_null(TEXT),
         "table_versions": _DELTA_VERSIONS,
@@ -166,7 +167,14 @@ def _report() -> dict[str, Any]:
 
 
 def _notify() -> dict[str, Any]:
-    sent = {"schema_version": VERSION, "dry_run": {"const": False}, "sent": list_of(TEXT)}
+    refused = object_of({"finding_id": TEXT, "why": TEXT})
+    sent = {
+        "schema_version": VERSION,
+        "dry_run": {"const": False},
+        "sent": list_of(TEXT),
+        "refused": list_of(refused),
+        "left": INTEGER,
+    }
     bodies = list_of(
         {"type": "object", "description": "As --format says; json: finding.schema.json"}
     )

@@ -24,3 +24,5 @@ class LogFacts(NamedTuple):
     """Sentences about damaged stretches and other oddities of the files."""
     unfinished_ends: int
     """Number of segments that end in preallocated space or in a partial batch, as a running broker's do."""
+    unread: Mapping[str, Mapping[str, int]] = {}
+    """Group id -> part of its members' bytes that cannot be read (`audit.group.unread.SENTENCES`) -> count."""

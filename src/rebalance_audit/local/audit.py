@@ -25,6 +25,7 @@ from rebalance_audit.local.shares import (
     anomalies_of,
     replay_shares,
     undecodable_of,
+    unread_of,
 )
 from rebalance_audit.local.state import group_ids_of, segment_state
 from rebalance_audit.moment_text import MomentLike, moment_ms
@@ -177,6 +178,7 @@ def audit_in_parts(
             *_notes(clocks, group_ids),
         ],
         unfinished_ends=total.unfinished_ends,
+        unread=unread_of(shares),
     )
     topics = in_key_order(TOPICS, _topics(names))
     parts = [share.finished for share in shares]

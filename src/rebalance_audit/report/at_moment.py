@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rebalance_audit.replay.describe import UNKNOWN
 from rebalance_audit.report import words
 from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence
 from rebalance_audit.report.summary import TableRow, Tables, is_classic, is_share
@@ -32,6 +33,10 @@ def sentences_at(own: Tables, moment_ms: int) -> Iterator[Sentence]:
 
 def _state(own: Tables, state: TableRow, moment_ms: int) -> Sentence:
     since = MomentUtc(state["from_at"])
+    if state["group_state"] == UNKNOWN:
+        where = f"offset {state['from_offset']} of partition {state['log_partition']}"
+        cannot = f": the record at {where} cannot be decoded."
+        return Sentence(("The group's state is unknown since ", since, cannot))
     if state["protocol"] != "classic":
         return Sentence((f"The group was {state['group_state']}, since ", since, "."))
     following = min(

@@ -76,9 +76,10 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     protocols = " then ".join(summary.protocols) or "not known"
     epochs = words.counted(summary.epochs, summary.epoch_noun)
     rebalances_text = words.counted(summary.rebalances, "rebalance")
-    how_often = [
-        Sentence.plain(f"It went through {epochs} in {rebalances_text}; protocol: {protocols}.")
-    ]
+    went = f"It went through {epochs} in {rebalances_text}; protocol: {protocols}"
+    how_often = [Sentence.plain(f"{went}.")]
+    if summary.protocol_type:
+        how_often = [Sentence((f"{went}, protocol type ", Name(summary.protocol_type), "."))]
     if summary.not_stable.most != 0:
         lasted = words.bounds_in_sentence(summary.not_stable)
         how_often.append(Sentence.plain(f"It was not stable for {lasted} in sum."))
@@ -378,13 +379,13 @@ def _partitions(
             f"… and {words.counted(more, 'shorter stretch', 'shorter stretches')}."
         )
     unowned = unowned_of(epoch)
-    if not longest and unowned.most != 0:
+    if not longest and unowned is not None and unowned.most != 0:
         yield from _without_owner("Partitions were", unowned)
 
 
-def _without_owner(whose: str, unowned: Bounds) -> Iterator[Sentence]:
+def _without_owner(whose: str, unowned: Bounds | None) -> Iterator[Sentence]:
     """How long, if anything is known: of a share group nothing is, since its members have partitions in common."""
-    if words.is_known(unowned):
+    if unowned is not None and words.is_known(unowned):
         lasted = words.bounds_in_sentence(unowned)
         yield Sentence.plain(f"{whose} without owner for {lasted}, summed over partitions.")
 

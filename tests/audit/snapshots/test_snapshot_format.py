@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {31: "f857be3e901b"}
+SHAPES = {32: "1eb63a4488f4"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
@@ -33,8 +33,9 @@ KEPT_ELSEWHERE = {
     "ClassicAudit": "_life join_phases times",
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_outside",
-    "Life": "_emit _states away commits group_id is_whole log_partition moves on_departure on_member options ownership "
-    "witness",
+    "Life": "_emit away commits group_id is_whole log_partition moves on_departure on_member options overlaps "
+    "ownership states witness",
+    "Overlaps": "_is_whole",
     "Ownership": "_count_unowned _emit _end_commits _group_id _topic_names _topics_of",
     "CommitBook": "_is_whole _log_partition _parsed usual_pause",
     "GroupStates": "_emit_row _group_id",
@@ -48,6 +49,7 @@ OF_ONE_WRITE = {
     "Life": "last_signs",
     "Ownership": "_carried _released _write_offset",
     "ModernAudit": "_contradictions _evidence _goes_on _group _is_hidden _missing _step_of _verdicts",
+    "Overlaps": "fresh",
     "RecordedTopics": "contradicted",
     "GroupFindings": "_arrivals _departures due_ms due_with_commits_ms",
 }

@@ -52,7 +52,7 @@ def written(folder: Path, *batches: pa.RecordBatch, cluster: str = "blue") -> di
 
 
 def test_a_file_has_all_rows_and_its_line_says_what_they_are(tmp_path: Path) -> None:
-    """Statistics as Delta keeps them: times in milliseconds, nulls counted, nothing of a long text."""
+    """Statistics as Delta keeps them: times in milliseconds, nulls counted, of a long text the beginning."""
     told = written(
         tmp_path, batch((5, AT, b"k", "x" * 40), (3, None, None, None)), batch((9, AT, b"", "é"))
     )
@@ -63,7 +63,7 @@ def test_a_file_has_all_rows_and_its_line_says_what_they_are(tmp_path: Path) -> 
     at = "2026-11-21T09:06:35.510Z"
     assert json.loads(add["stats"]) == {
         "numRecords": 3,
-        "minValues": {"cluster": "blue", "offset": 3, "timestamp": at},
+        "minValues": {"cluster": "blue", "offset": 3, "timestamp": at, "metadata": "x" * 32},
         "maxValues": {"cluster": "blue", "offset": 9, "timestamp": at, "metadata": "é"},
         "nullCount": {"cluster": 0, "offset": 0, "timestamp": 1, "metadata": 1},
     }

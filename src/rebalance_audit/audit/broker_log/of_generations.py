@@ -29,8 +29,8 @@ from rebalance_audit.audit.causes.cause import (
     RebalanceCause,
     Verdict,
 )
-from rebalance_audit.audit.causes.classic import COOPERATIVE_MARK
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
+from rebalance_audit.audit.causes.same_members import COOPERATIVE_MARK
 from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.partitions import minus, partitions_of
 

@@ -7,8 +7,8 @@ from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.commits.ended_stretch import EndedStretch
 from rebalance_audit.audit.commits.last_commit import LastCommit
-from rebalance_audit.audit.commits.usual_pause import UsualPause
 from rebalance_audit.audit.commits.summary import CommitSummary, Numbers, summary_from
+from rebalance_audit.audit.commits.usual_pause import UsualPause
 from rebalance_audit.audit.group.ownership import Ownership
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import TopicPartition

@@ -16,6 +16,7 @@ from rebalance_audit.replay.changes import (
 from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.replay.slot import Group
+from rebalance_audit.wire.consumer_protocol import OWNED_PARTITIONS
 
 COOPERATIVE_MARK = "cooperative"
 _WRAPPED = re.compile(r"\((?:\?:)?(.*)\)", re.DOTALL)
@@ -64,7 +65,11 @@ class StaticSubscriptionIgnored(Watcher):
             for member in group.members.values()
             if member.instance_id is not None
         }
-        topics = {instance_id: _topics(member) for instance_id, member in static.items()}
+        topics = {
+            instance_id: frozenset(member.subscription.topics)
+            for instance_id, member in static.items()
+            if member.subscription is not None
+        }
         if group.generation == self._generation:
             assigned = {
                 str(topic) for member in group.members.values() for topic in member.assigned
@@ -98,10 +103,6 @@ class StaticSubscriptionIgnored(Watcher):
                 subject=instance_id,
             )
         self._open.clear()
-
-
-def _topics(member: ClassicMember) -> frozenset[str]:
-    return frozenset(member.subscription.topics if member.subscription is not None else ())
 
 
 def plain_expression(expression: str) -> str:
@@ -267,6 +268,7 @@ class EagerCooperative(Watcher):
 
 
 def _owns_nothing(member: ClassicMember) -> bool:
-    return member.subscription is not None and not any(
-        numbers for _, numbers in member.subscription.owned_partitions
-    )
+    said = member.subscription
+    if said is None or OWNED_PARTITIONS in said.unread:
+        return False  # nobody knows
+    return not any(numbers for _, numbers in said.owned_partitions)

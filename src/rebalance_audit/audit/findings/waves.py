@@ -81,6 +81,8 @@ class _Wave:
     partitions_moved: int = 0
     unowned: Bounds = NOTHING
     """Partition time without owner."""
+    owns_partitions: bool = True
+    """False where the group's members are no consumers."""
     eager_epochs: int = 0
     eager_partitions: int = 0
     eager_stayed: int = 0
@@ -240,7 +242,9 @@ class DeployWave(Watcher):
         wave.rebalances += span.rebalance_seq != wave.last_rebalance_seq
         wave.last_rebalance_seq = span.rebalance_seq
         wave.partitions_moved += span.partitions_moved or 0
-        wave.unowned = wave.unowned.plus(span.unowned_time() or UNBOUNDED)
+        wave.owns_partitions = span.owns_partitions
+        if span.owns_partitions:
+            wave.unowned = wave.unowned.plus(span.unowned_time() or UNBOUNDED)
         if (
             span.protocol == GroupType.CLASSIC
             and span.partitions
@@ -293,9 +297,8 @@ class DeployWave(Watcher):
             wave.began,
             wave.last_ms,
             f"{wave.went} of {wave.members_before} members{alike} went and {wave.came} came within "
-            f"{spell_ms(took_ms)}; it took {wave.epochs} epochs in {wave.rebalances} rebalances, moved "
-            f"{wave.partitions_moved} partitions and left {_spell(wave.unowned)} of partition time without "
-            f"owner.{self._static_savings(wave)}{self._cooperative_savings(wave)}",
+            f"{spell_ms(took_ms)}; it took {wave.epochs} epochs in {wave.rebalances} rebalances"
+            f"{_partition_cost(wave)}.{self._static_savings(wave)}{self._cooperative_savings(wave)}",
             wave.trail.evidence(),
             subject=name,
         )
@@ -346,6 +349,15 @@ class DeployWave(Watcher):
             "assignments kept their owner and would not have been stopped by a cooperative assignor (assumption: "
             "it would have assigned the same)."
         )
+
+
+def _partition_cost(wave: _Wave) -> str:
+    if not wave.owns_partitions:
+        return ""
+    return (
+        f", moved {wave.partitions_moved} partitions and left {_spell(wave.unowned)} of partition time without "
+        "owner"
+    )
 
 
 def _spell(lasted: Bounds) -> str:

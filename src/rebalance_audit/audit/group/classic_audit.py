@@ -11,8 +11,12 @@ from rebalance_audit.audit.causes.absences import departure_of, judge_absence
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic import judge_classic
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
+from rebalance_audit.audit.causes.member_metadata import in_words_of
+from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.commits.evidence import evidence_of
-from rebalance_audit.audit.group.classic_times import ClassicTimes, is_cooperative, not_stable
+from rebalance_audit.audit.group.bounds import UNBOUNDED
+from rebalance_audit.audit.group.classic_identity import identity_of, same_identity
+from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable
 from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
@@ -20,7 +24,6 @@ from rebalance_audit.audit.group.join_phases import JoinPhases
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.shifts import Shift, by_identity, shifts
-from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.rows import duration_ms
 from rebalance_audit.audit.writes import Step, is_other_coordinator
 from rebalance_audit.replay.changes import GenerationCompleted, GroupType
@@ -63,6 +66,7 @@ class ClassicAudit:
             not set(map(_INSTANCE_ID, group.members.values())) <= {None},
             since_ms,
             since_ms,
+            group.protocol_type,
         )
         if downgrade is not DowngradeKind.NONE:
             self._adopt(new)
@@ -131,9 +135,10 @@ class ClassicAudit:
             replaced,
             partial(evidence_of, watches=life.watches, book=life.commits, ownership=life.ownership),
         )
+        is_unread = bool(new.unread() or (old is not None and old.unread()))
         joined_at_ms = new.joined_at_ms
         logged = self._testify(scene, joined_at_ms, judge_classic(scene, gap=gap))
-        verdicts = logged.verdicts
+        verdicts = in_words_of(new, logged.verdicts)
         earliest_ms, latest_ms = self._join_bounds(old, new, skipped)
         shown_ms = earliest_ms
         # The line begins the last join phase: those of generations that left no record came before it.
@@ -184,13 +189,15 @@ class ClassicAudit:
                 start_ms,
                 exact=exact and not moved_here,
             ),
+            owns_partitions=new.kind.owns_partitions,
+            is_unread=is_unread,
         )
-        if gap:
+        if gap or is_unread:
             life.ownership.doubt()  # the generations that are missing may have moved what was held
         # Unowned time that ends here belongs to the previous generation, so partitions move first.
         self._follow_members(old, new, verdicts, gap=gap)
-        moved = self._follow_partitions(old, new, since_known=False, gap=gap)
-        if gap:
+        moved = self._follow_partitions(old, new, since_known=False, gap=gap or is_unread)
+        if gap or is_unread:
             life.ownership.forget_unowned()  # nor is it known since when others are free
         was_first = follows_gap(life.span)
         # A cooperative generation may have taken partitions away.
@@ -201,6 +208,8 @@ class ClassicAudit:
         may_return = new.has_static and life.is_whole is False
         if (was_first or moved_here or may_return) and unowned.exact is not None:
             unowned = unowned._replace(most=None)  # what was taken away before left no record
+        if is_unread:
+            unowned = UNBOUNDED
         span.unowned = unowned
         rebalance.begin_epoch(span)
         takes_away = self.times.took_away(old, new)
@@ -296,7 +305,7 @@ class ClassicAudit:
         self, span: EpochSpan, new: Generation, moved_by_identity: Mapping[str, Shift]
     ) -> None:
         """Every member has reached the new generation once its record is written."""
-        at_ms = new.position.record_timestamp_ms
+        at_ms, work = new.position.record_timestamp_ms, new.kind.work
         for member in new.members.values():
             shift = moved_by_identity.get(member.instance_id or member.member_id)
             gained_count = lost_count = 0
@@ -315,6 +324,7 @@ class ClassicAudit:
                 partitions_revoked=lost_count,
                 partitions_assigned=gained_count,
                 outcome="reached",
+                work=work(member),
             )
 
     # -- members and partitions -----------------------------------------------------------------
@@ -362,10 +372,10 @@ class ClassicAudit:
             watch = life.watches.get(member.member_id)
             if watch is None:
                 watch = life.open_member(
-                    member.member_id, _identity_of(member), new.generation, position, gap=gap
+                    member.member_id, identity_of(member), new.generation, position, gap=gap
                 )
-            elif not _same_identity(before.get(member.member_id), member):
-                watch.stint.identity = _identity_of(member)
+            elif not same_identity(before.get(member.member_id), member):
+                watch.stint.identity = identity_of(member)
             stint = watch.stint
             stint.protocol, stint.last_seen_at_ms = protocol, position.record_timestamp_ms
             watch.last_life = position
@@ -418,14 +428,6 @@ class ClassicAudit:
         return moved_by_identity
 
 
-def _same_identity(before: ClassicMember | None, member: ClassicMember) -> bool:
-    """Whether the member's identity is the same as in the previous generation."""
-    if before is None or before[:_IDENTITY_FIELDS] != member[:_IDENTITY_FIELDS]:
-        return False
-    said, says = before.subscription, member.subscription
-    return said is says or (said is not None and says is not None and said.topics == says.topics)
-
-
 def _same_leader(old: Generation, new: Generation) -> bool:
     """Whether the same coordinator certainly wrote both; sources without leader epochs cannot tell."""
     leader_epoch = old.position.leader_epoch
@@ -433,17 +435,3 @@ def _same_leader(old: Generation, new: Generation) -> bool:
 
 
 _INSTANCE_ID = itemgetter(ClassicMember._fields.index("instance_id"))
-_IDENTITY_FIELDS = ClassicMember._fields.index("subscription_bytes")
-"""How many fields a member has before its bytes: who it is, and its timeouts."""
-
-
-def _identity_of(member: ClassicMember) -> Identity:
-    subscription = member.subscription
-    return Identity(
-        member.instance_id,
-        member.client_id,
-        member.client_host,
-        member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
-        member.session_timeout_ms,
-        tuple(subscription.topics) if subscription else (),
-    )

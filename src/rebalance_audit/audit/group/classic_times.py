@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from rebalance_audit.audit.causes.classic import COOPERATIVE_MARK
 from rebalance_audit.audit.causes.classic_scene import Generation
+from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.group.bounds import NOTHING, Bounds
 from rebalance_audit.audit.group.shifts import Shift, by_identity
 from rebalance_audit.replay.classic.group import ClassicMember
@@ -193,11 +193,6 @@ def not_stable(
         return Bounds.between(least, least, least)
     most = None if earliest_ms is None else at_ms - earliest_ms
     return Bounds.between(least, most, at_ms - likely_ms)
-
-
-def is_cooperative(generation: Generation) -> bool:
-    """Whether the assignor is a cooperative one; its members may still be eager."""
-    return COOPERATIVE_MARK in (generation.protocol_name or "")
 
 
 def _claims_to_own(member: ClassicMember) -> bool:

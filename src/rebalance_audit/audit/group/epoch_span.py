@@ -44,6 +44,8 @@ class MemberProgress:
     partitions_revoked: int = 0
     partitions_assigned: int = 0
     outcome: str | None = None
+    work: tuple[str, ...] | None = None
+    """Classic: what the member has then in the words of its protocol; None if that has none, or it is not known."""
     by_two_clocks: bool = False
     """The coordinator moved before the member reached the epoch: no duration is known."""
 
@@ -54,6 +56,11 @@ class MemberProgress:
         if watch.waiting:
             self.waiting_since_ms = self.waited_since_ms = self.started_at_ms
             self.waited_for |= earlier.waited_for if earlier else set()
+
+    def left_or_done(self, watch: MemberWatch) -> bool:
+        """Whether nothing more can happen to it in the epoch; notes whether it has left temporarily."""
+        self.is_away |= watch.left_for_a_while
+        return self.outcome is not None
 
     def count_change(self, gained: Partitions, lost: Partitions) -> None:
         """Count what one record assigned to the member and took from it."""
@@ -110,11 +117,18 @@ class MemberProgress:
             else duration_ms(self.revoke_started_at_ms, self.revoked_at_ms),
             "waited_ms": self.waited_ms,
             "waited_for": sorted(self.waited_for) if self.waited_for else [],
-            "partitions_before": self.partitions_before,
-            "partitions_after": self.partitions_after,
-            "partitions_revoked": self.partitions_revoked,
-            "partitions_assigned": self.partitions_assigned,
+            **self._partition_columns(span),
+            "work": None if self.work is None else list(self.work),
             "outcome": self.outcome or outcome,
+        }
+
+    def _partition_columns(self, span: "EpochSpan") -> Row:
+        known = span.owns_partitions and not span.is_unread
+        return {
+            "partitions_before": self.partitions_before if known else None,
+            "partitions_after": self.partitions_after if known else None,
+            "partitions_revoked": self.partitions_revoked if known else None,
+            "partitions_assigned": self.partitions_assigned if known else None,
         }
 
 
@@ -149,6 +163,10 @@ class EpochSpan:
     """Compaction left the epoch before as the first one of the log: its target may not be all there."""
     is_counted: bool = True
     """Who joined and left is told apart from members that were there before."""
+    owns_partitions: bool = True
+    """False for a classic group whose members are no consumers: what is said of partitions has no meaning there."""
+    is_unread: bool = False
+    """Classic: an assignment of this generation or of the one before cannot be read."""
     unowned_partition_ms: int = 0
     """Exact, from the records; a classic generation has bounds in `unowned` instead."""
     not_stable: Bounds | None = None
@@ -272,6 +290,8 @@ class EpochSpan:
 
         What passed while the coordinator moved is not known, nor what did after a hole, nor anything in a share group.
         """
+        if not self.owns_partitions:
+            return None
         if self.unowned is not None:
             return self.unowned
         if self.is_doubted or self.is_unowned_unknown or self.protocol == GroupType.SHARE:
@@ -285,7 +305,8 @@ class EpochSpan:
         primary = self.verdicts[0] if self.verdicts else None
         # If the previous epoch is lost, there is nothing to compare with.
         compared = not self.gap or self.previous_epoch is not None
-        has_target_before = compared and not self.follows_start
+        has_target = self.owns_partitions and not self.is_unread
+        has_target_before = has_target and compared and not self.follows_start
         unowned = self.unowned_time()
         return {
             "group_id": self.group_id,
@@ -317,7 +338,7 @@ class EpochSpan:
             "members": self.members,
             "members_joined": self.members_joined if compared and self.is_counted else None,
             "members_left": self.members_left if compared and self.is_counted else None,
-            "partitions": self.partitions,
+            "partitions": self.partitions if has_target else None,
             "partitions_moved": self.partitions_moved if has_target_before else None,
             "partitions_added": self.partitions_added if has_target_before else None,
             "partitions_dropped": self.partitions_dropped if has_target_before else None,

@@ -131,7 +131,7 @@ def _estimate(phase: JoinPhase, delay: InitialDelay) -> Estimate:
     latest_ms = end_ms - heartbeat_ms if stayed else end_ms
     held_by = tuple(each.member_id for each in expired)
     late = _late_member(phase, heartbeat_ms)
-    stop = _first_stop(phase, expired, late, heartbeat_ms)
+    stop = _first_stop(phase, expired, late)
     if stop is not None and (not emptied or len(expired) < len(gone)):
         stop_ms, is_back = stop
         start_ms = min(latest_ms, stop_ms - int(HEARD_AFTER * heartbeat_ms) if is_back else stop_ms)
@@ -161,7 +161,7 @@ def _timed_out(phase: JoinPhase, start_ms: int, *, is_back: bool) -> tuple[str, 
 
 
 def _first_stop(
-    phase: JoinPhase, expired: Sequence[Former], late: Former | None, heartbeat_ms: int
+    phase: JoinPhase, expired: Sequence[Former], late: Former | None
 ) -> tuple[int, bool] | None:
     """When the first member stopped to rejoin or close, and whether it is back; None if no commits say it."""
     longest_beat_ms = _longest_beat_ms(phase)

@@ -18,6 +18,7 @@ from rebalance_audit.audit.group.away import Away
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.logged_end import as_logged
+from rebalance_audit.audit.group.overlaps import Overlaps
 from rebalance_audit.audit.group.ownership import Owner, Ownership
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.target_moves import TargetMoves
@@ -90,6 +91,7 @@ class Life:
         self.watches = {}
         self.away = Away()
         self.moves = TargetMoves()
+        self.overlaps = Overlaps(is_whole=self.is_whole)
         self.commits = CommitBook(log_partition, is_whole=self.is_whole)
         self.ownership = Ownership(
             group_id, emit, self._topic_of, self._count_unowned, self.commits.end
@@ -98,7 +100,7 @@ class Life:
         self.previous_generation = None
         self.created_at = None
         self.joined_since = self.left_since = 0
-        self._states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
+        self.states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
         self._awaiting = []
         self._had_epochs = False
         self._rebalances = 0
@@ -110,9 +112,10 @@ class Life:
             "away": self.away,
             "target": self.moves,
             "ownership": self.ownership,
+            "overlaps": self.overlaps,
             "commits": self.commits,
             "usual_pause": self.commits.usual_pause,
-            "group_state": self._states,
+            "group_state": self.states,
         }
 
     @property
@@ -127,6 +130,7 @@ class Life:
         for span in self._spans:
             span.written(write[0].position)
         self.ownership.begin_write(write[0].position)
+        self.overlaps.begin_write()
 
     def end_write(self, write: Sequence[Step], group: Group | None) -> None:
         """Note the group's state after the write."""
@@ -140,7 +144,7 @@ class Life:
                     deciding = change.position
         classic = isinstance(group, ClassicGroup)
         last = write[-1]
-        self._states.enter(
+        self.states.enter(
             deciding,
             self.protocol or GroupType.CLASSIC,
             group.group_state(),
@@ -193,7 +197,7 @@ class Life:
         for watch in self.watches.values():
             self._emit(MEMBERS, watch.stint.row(self.group_id, self.incarnation))
         self.watches.clear()
-        self._states.leave(None, self.incarnation)
+        self.states.leave(None, self.incarnation)
 
     def _end(self, position: Position, outcome: str) -> None:
         last_epoch = self.span.epoch if self.span else None
@@ -207,8 +211,9 @@ class Life:
             self.close_member(
                 member_id, position, RebalanceCause.GROUP_DELETED, Certainty.PROBABLE, last_epoch
             )
-        self._states.leave(position, self.incarnation)
+        self.states.leave(position, self.incarnation)
         self.moves.clear()
+        self.overlaps.forget()
         self.span = self.previous_generation = self.created_at = None
         self.away.begin(())
         self.joined_since = self.left_since = 0
@@ -404,16 +409,12 @@ class Life:
         watch = self.watches.get(member_id)
         if watch is None:
             return MemberProgress(member_id, None, "", "", started_at_ms, 0)
-        identity = watch.stint.identity
-        return MemberProgress(
-            member_id,
-            identity.instance_id,
-            identity.client_id,
-            identity.client_host,
-            started_at_ms,
-            watch.partitions,
-            is_away=watch.left_for_a_while,
+        who, had = watch.stint.identity, watch.partitions
+        progress = MemberProgress(
+            member_id, who.instance_id, who.client_id, who.client_host, started_at_ms, had
         )
+        progress.is_away = watch.left_for_a_while
+        return progress
 
     # -- partitions -----------------------------------------------------------------------------
 
@@ -443,10 +444,7 @@ class Life:
         for span in self._spans:
             span.count_unowned(partitions, from_ms, to_ms)
         rebalance = self.rebalance
-        if (
-            rebalance is not None
-            and rebalance.started_at_ms is not None
-            and rebalance.unowned is None
-        ):
-            overlap_ms = to_ms - max(from_ms, rebalance.started_at_ms)
-            rebalance.unowned_partition_ms += partitions * max(0, overlap_ms)
+        if rebalance is None or rebalance.started_at_ms is None or rebalance.unowned is not None:
+            return
+        overlap_ms = to_ms - max(from_ms, rebalance.started_at_ms)
+        rebalance.unowned_partition_ms += partitions * max(0, overlap_ms)

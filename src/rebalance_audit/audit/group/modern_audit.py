@@ -38,7 +38,7 @@ from rebalance_audit.audit.group.downgrade import DowngradeKind, downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.missed_steps import hides_revocation, owes_a_step, takes_late
-from rebalance_audit.audit.group.upgrade import upgrade
+from rebalance_audit.audit.group.upgrade import lacks_tombstone, upgrade, upgrade_in_part
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.writes import Step, adjoins
 from rebalance_audit.replay.changes import (
@@ -126,6 +126,7 @@ class ModernAudit:
             Believed(life.watches, life.ownership.owner_of),
             at_start=life.span is None,
             lost=life.gap,
+            lacks_nothing=life.overlaps.lacks_nothing,
         ):
             life.doubt()
         follows = life.span is not None or self._began_unnumbered
@@ -151,7 +152,6 @@ class ModernAudit:
             self._given_up.topics.clear()
             self._began_unnumbered = False
         self._doubt.settle(group, self._evidence.bump)
-        # States within a write were never observable.
         if not self._goes_on and life.span is not None and life.span.is_reached(write[-1]):
             life.converge(write[-1].position.record_timestamp_ms)
         if not group.members:
@@ -182,6 +182,9 @@ class ModernAudit:
             self._doubt = Doubt()
             upgrade(life, generation, first, group)
             self._upgraded_at = write[-1].position
+        elif lacks_tombstone(life, write):
+            self._doubt = Doubt()
+            upgrade_in_part(life, first, group)
         else:
             life.restart(group.group_type, first)
             self._recorded.restart()
@@ -251,8 +254,6 @@ class ModernAudit:
     @property
     def _in_doubt(self) -> bool:
         return self._missing or self._doubt.is_open or self._life.gap
-
-    # -- single changes -------------------------------------------------------------------------
 
     def _subscribed(self, change: MemberSubscribed) -> None:
         life = self._life
@@ -329,10 +330,7 @@ class ModernAudit:
         watch.assigned(change)
         span = life.span
         progress = span.progress.get(change.member_id) if span is not None else None
-        if span is None or progress is None:
-            return
-        progress.is_away |= watch.left_for_a_while
-        if progress.outcome is not None:
+        if span is None or progress is None or progress.left_or_done(watch):
             return
         progress.count_change(gained, lost)
         progress.revoke(at_ms, now=change.new_state == UNREVOKED, before=was_revoking is not None)
@@ -356,17 +354,15 @@ class ModernAudit:
         old = union(change.old_assigned, change.old_pending)
         new = union(change.new_assigned, change.new_pending)
         epoch = life.span.epoch if life.span else None
-        how = "revoked"
-        if change.released:
-            replaced = any(
-                pair[0].member_id == change.member_id for pair in self._evidence.replaced.values()
-            )
-            how = "handed_over" if replaced else "member_left"
-        life.ownership.release(minus(old, new), change.member_id, change.position, epoch, how)
+        how = self._evidence.how_released(change)
+        lost = minus(old, new)
+        life.ownership.release(lost, change.member_id, change.position, epoch, how)
+        life.overlaps.release(lost, change.member_id)
         if hides_revocation(life, self._liveness, change, self._group.group_type):
             life.doubt()
         gained = minus(new, old)
         if gained:
+            life.overlaps.take(gained, change, life.ownership)
             life.ownership.take(
                 gained,
                 life.owner(change.member_id),

@@ -51,6 +51,11 @@ class Rebalance:
     """A cooperative generation took partitions away: the rebalance ended here unless the next one assigns them."""
     blocked_by: set[str] = field(default_factory=set)
     hold_ups: HoldUps = field(default_factory=HoldUps)
+    protocol_type: str | None = None
+    """Classic: as in its epochs."""
+    owns_partitions: bool = True
+    is_unread: bool = False
+    """As in its epochs, of any of them."""
     gap: bool = False
     follows_start: bool = False
     is_counted: bool = True
@@ -68,7 +73,10 @@ class Rebalance:
         self.settled_at_ms = None
         if span.not_stable is not None:
             self.not_stable = span.not_stable.plus(self.not_stable or NOTHING)
-        if span.unowned is not None:
+        self.protocol_type = span.protocol_type or self.protocol_type
+        self.owns_partitions = span.owns_partitions
+        self.is_unread |= span.is_unread
+        if span.unowned is not None and span.owns_partitions:
             self.unowned = span.unowned.plus(self.unowned or NOTHING)
         self.members_joined += span.members_joined
         self.members_left += span.members_left
@@ -127,7 +135,7 @@ class Rebalance:
     def row(self, outcome: str, target: Mapping[Topic, Mapping[int, str]]) -> Row:
         """The row of gold.rebalances; a partition that ends at its first owner was moved for nothing."""
         unowned = self.unowned
-        if unowned is None and not self.is_doubted:
+        if unowned is None and not self.is_doubted and self.owns_partitions:
             known_ms = self.unowned_partition_ms
             unowned = Bounds(known_ms, None if self.is_elsewhere else known_ms, known_ms)
         lasted, started_ms = self._lasted(), self.started_at_ms
@@ -136,6 +144,7 @@ class Rebalance:
         held_up = self.hold_ups.columns(started_ms, self.ended_at_ms)
         named = [each for each in held_up["held_up_member_ids"] if each is not None]
         is_counted = self.is_counted and not self.gap
+        has_target = self.owns_partitions and not self.is_unread
         wasted = 0
         for (topic, number), owner in self.first_owners.items():
             held = target.get(topic)
@@ -147,6 +156,7 @@ class Rebalance:
             "rebalance_seq": self.rebalance_seq,
             "log_partition": self.log_partition,
             "protocol": self.protocol,
+            "protocol_type": self.protocol_type,
             "started_at": self.started_at_ms,
             "started_at_earliest": self.started_at_earliest_ms,
             "ended_at": self.ended_at_ms,
@@ -159,8 +169,10 @@ class Rebalance:
             "causes": list(self.causes),
             "members_joined": self.members_joined if is_counted else None,
             "members_left": self.members_left if is_counted else None,
-            "partitions_moved": None if self.gap or self.follows_start else self.partitions_moved,
-            "wasted_moves": wasted,
+            "partitions_moved": None
+            if self.gap or self.follows_start or not has_target
+            else self.partitions_moved,
+            "wasted_moves": wasted if has_target else None,
             "unowned_partition_ms": None if unowned is None else unowned.exact,
             **bounds_columns(lasted, "duration"),
             **bounds_columns(unowned, "unowned_partition"),

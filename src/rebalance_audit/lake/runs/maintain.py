@@ -23,10 +23,18 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.runs.catalog_views import CatalogViews, make_catalog_views
+from rebalance_audit.lake.runs.lake_clusters import clusters_of
+from rebalance_audit.lake.runs.missing_bounds import (
+    lacks_bounds,
+    overwrite,
+    to_write_again,
+    write_again,
+    written_again,
+)
 from rebalance_audit.lake.session.kept_rows import keeping_rows, kept, remove_kept_rows
 from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
-from rebalance_audit.lake.storage.clustering import laid_out, target_file_count
+from rebalance_audit.lake.storage.clustering import target_file_count
 from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_ingest, sole_run
 from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
@@ -90,6 +98,8 @@ class TableCare:
     files_added: int = 0
     files_removed: int = 0
     """By OPTIMIZE; a dry run does not know it."""
+    lacked_bounds: bool = False
+    """Whether its files had to be written again, see `missing_bounds`."""
     files_vacuumed: int = 0
     vacuum_hours: int = 0
     version: int | None = None
@@ -104,6 +114,8 @@ class MaintainReport:
     tables: dict[str, TableCare] = field(default_factory=dict)
     views: CatalogViews = field(default_factory=CatalogViews)
     """Made anew in a catalog when all tables were maintained."""
+    notes: list[str] = field(default_factory=list)
+    """What people should know of the lake."""
 
 
 def check_maintain_request(request: MaintainRequest) -> None:
@@ -141,6 +153,9 @@ def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) ->
     ):
         done = side_by_side(lambda name: _Table(lake, name, request, now, tell).care(), names)
         report.tables.update(zip(names, done, strict=True))
+        if lacking := [name for name, care in report.tables.items() if care.lacked_bounds]:
+            told = to_write_again if request.dry_run else written_again
+            report.notes.append(told(lacking))
         if not (request.tables or request.dry_run):
             report.views = make_catalog_views(lake)
             if lake.folder is not None:
@@ -188,7 +203,9 @@ class _Table:
             done.older_than = self._now - timedelta(days=self._request.keep_days[self._name])
             self._tell(f"{self._name}: deleting rows before {done.older_than:%Y-%m-%d %H:%M}")
             done.rows_deleted = self._delete(done.older_than)
-        if not self._request.dry_run and done.files_before > 1:
+        if lacks_bounds(self._lake, self._name):
+            self._write_again(done)
+        elif not self._request.dry_run and done.files_before > 1:
             self._tell(f"{self._name}: laying out files")
             self._lay_out(done)
         hours = self._request.vacuum_hours_of.get(self._name, self._request.vacuum_hours)
@@ -215,10 +232,19 @@ class _Table:
         files = target_file_count(done.bytes_before)
         if done.files_before <= files + 1:
             return
-        rows = laid_out(schema, self._lake.read(self._name, pinned=True), files)
-        # The rows are the same: no reader of the change feed, and no stream, may see them again.
-        writer = rows.write.format("delta").mode("overwrite").option("dataChange", "false")
-        self._lake.save(self._name, writer)
+        overwrite(self._lake, self._name)
+        self._count_files(done)
+
+    def _write_again(self, done: TableCare) -> None:
+        """Mend the statistics of its files."""
+        done.lacked_bounds = True
+        if not self._request.dry_run:
+            self._tell(f"{self._name}: writing files again whose statistics lack long texts")
+            write_again(self._lake, self._name)
+            self._count_files(done)
+
+    def _count_files(self, done: TableCare) -> None:
+        """After all of them were written again."""
         detail = self._table.detail().select("numFiles").first()
         assert detail is not None
         done.files_added, done.files_removed = detail[0], done.files_before
@@ -304,19 +330,11 @@ def _alone(lake: Lake, request: MaintainRequest, run_id: str) -> Iterator[None]:
     """Keep runs out: rewriting a table's files while a run merges into it makes one of the two fail."""
     with ExitStack() as held:
         if not request.dry_run:
-            for cluster in _clusters(lake):
+            for cluster in clusters_of(lake):
                 held.enter_context(sole_run(lake.path, cluster, run_id))
                 if TableName.RECORDS in request.keep_days:
                     held.enter_context(sole_ingest(lake.path, cluster, run_id))
         yield
-
-
-def _clusters(lake: Lake) -> list[str]:
-    if lake.version(TableName.RUNS) is None:
-        return []
-    return sorted(
-        row[0] for row in lake.read(TableName.RUNS).select("cluster").distinct().collect()
-    )
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
+from rebalance_audit.delta_folder import check_files
 from rebalance_audit.lake.storage.delta_log import actions
 from rebalance_audit.lake.storage.table_files import CLUSTER, TableFiles, readable_types
 from rebalance_audit.location import local_path
@@ -20,6 +21,7 @@ def added_files(
     """The files of rows that came into the table at a path after one version, up to its newest one.
 
     None where tasks cannot read them (see `table_files`), where rows were removed meanwhile, and if a file is gone.
+    Raises LakeNotReadable for a log that names files outside of the table.
     """
     types, folder = readable_types(spark, schema, path, upto), local_path(path)
     if types is None or folder is None:
@@ -38,7 +40,8 @@ def added_files(
                     names.append(unquote(change["path"]))
     except OSError:
         return None  # the log has forgotten the commit
-    paths = [str(Path(folder) / name) for name in names]
+    check_files(path, folder, names)
+    paths = [str(folder / name) for name in names]
     if any(not Path(each).exists() for each in paths):
         return None
     return TableFiles(cluster, tuple(paths), types)

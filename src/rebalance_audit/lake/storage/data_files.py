@@ -57,6 +57,8 @@ PAGE_ROWS: Final = 20_000
 """As many as Parquet's writer in Java puts into a page, so that readers pass over as much."""
 STATS_PREFIX: Final = 32
 """`DataSkippingReader`: of a text this many characters are kept as its minimum and maximum."""
+LAST_CHARACTER: Final = "\U0010ffff"
+"""No text sorts after it, by code points as by the bytes of UTF-8."""
 FILE_COLUMNS: Final = {"line": "string", "rows": "bigint", "size_bytes": "bigint"}
 """What a task tells of a file: the line of Delta's log, see TaskFile."""
 _TOLD: Final = {**FILE_COLUMNS, "noted": "string"}
@@ -258,13 +260,29 @@ class FileInTask:
         return TaskFile(_json({"add": add}), self._rows, status.st_size)
 
     def _least_or_greatest(self, which: Callable[[list[Any]], Any]) -> dict[str, Any]:
+        bound = least_of_text if which is min else greatest_of_text
         found = {name: which(values) for name, values in self._extremes.items() if values}
-        # Nothing of a longer text: Delta would keep its beginning.
         return {
-            name: _in_log(value)
+            name: bound(value) if isinstance(value, str) else _in_log(value)
             for name, value in found.items()
-            if not isinstance(value, str) or len(value) < STATS_PREFIX
         }
+
+
+def least_of_text(value: str) -> str:
+    """What the log has as the minimum of texts of which this is the first: its beginning."""
+    return value[:STATS_PREFIX]
+
+
+def greatest_of_text(value: str) -> str:
+    """What the log has as the maximum of texts of which this is the last: its beginning, and what sorts after the rest.
+
+    Never nothing: of a file that has a minimum and no maximum some readers find no rows.
+    """
+    if len(value) <= STATS_PREFIX:
+        return value
+    # Behind as many of the last character as the cut meets nothing sorts later: what is before them does.
+    beginning = value[: STATS_PREFIX + 1].rstrip(LAST_CHARACTER)
+    return f"{beginning[:-1]}{LAST_CHARACTER}" if beginning else value
 
 
 def data_files(spark: SparkSession, schema: TableSchema, path: str) -> DataFiles | None:

@@ -8,12 +8,15 @@ import json
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
+from rebalance_audit.delta_folder import check_files
 from rebalance_audit.lake.session.java_classes import HADOOP_PATH, IO_UTILS, java_class
 from rebalance_audit.lake.session.private_spark import (
     DELTA_LOG,
@@ -34,6 +37,7 @@ from rebalance_audit.lake.storage.run_ids import OWN_COMMIT
 from rebalance_audit.lake.storage.small_tables import SMALL_BYTES
 from rebalance_audit.lake.storage.table_definition import first_commit
 from rebalance_audit.lake.storage.table_patch import PatchedTable
+from rebalance_audit.location import local_path
 from rebalance_audit.tables.schemas import TableSchema
 
 COMMIT_NAME: Final = re.compile(r"/_delta_log/(\d{20})\.json(?=[,}])")
@@ -137,6 +141,19 @@ def actions(spark: SparkSession, path: str, version: int) -> list[str]:
     except Py4JJavaError as error:
         raise OSError(java_message(error)) from None
     return [line for line in text.split("\n") if line]
+
+
+def check_files_of_commits(spark: SparkSession, path: str, versions: Iterable[int]) -> None:
+    """Raises LakeNotReadable if commits name files, also of the change feed, that lie outside of the table at a path.
+
+    Delta's own reader would open them. Commits that the log has forgotten name none.
+    """
+    for version in versions:
+        with suppress(OSError):
+            found = map(json.loads, actions(spark, path, version))
+            changes = (action.get("add") or action.get("cdc") for action in found)
+            names = [unquote(change["path"]) for change in changes if change is not None]
+            check_files(path, local_path(path), names)
 
 
 def is_unwritten(spark: SparkSession, path: str) -> bool:

@@ -101,8 +101,10 @@ class Folder:
         return reader.load(self.address(schema))
 
     def load_changes(self, schema: TableSchema, first: int, last: int) -> DataFrame:
-        """By path."""
-        return changes_reader(self._spark, first, last).load(self.address(schema))
+        """By path. Raises LakeNotReadable for a log that names files outside of the table."""
+        path = self.address(schema)
+        delta_log.check_files_of_commits(self._spark, path, range(first, last + 1))
+        return changes_reader(self._spark, first, last).load(path)
 
     def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:
         """By path."""

@@ -22,8 +22,9 @@ from rebalance_audit.replay.step import ReplayRule, ReplayStep
 from rebalance_audit.wire.consumer_protocol import (
     PROTOCOL_TYPE,
     Assignment,
-    decode_assignment,
-    decode_subscription,
+    Subscription,
+    read_assignment,
+    read_subscription,
 )
 from rebalance_audit.wire.generated.messages import (
     GroupMetadataKey,
@@ -113,7 +114,8 @@ def read_member(
     if before is not None and before.subscription_bytes == subscription_bytes:
         subscription = before.subscription
     elif is_consumer:
-        subscription = decode_subscription(subscription_bytes)
+        said = read_subscription(subscription_bytes)
+        subscription = said if isinstance(said, Subscription) else None
     if before is not None and before.assignment_bytes == assignment_bytes:
         assignment, assigned = before.assignment, before.assigned
         partition_count = before.partition_count
@@ -138,8 +140,8 @@ def read_member(
 
 @lru_cache(_CACHED_ASSIGNMENTS)
 def _read_assignment(assignment_bytes: bytes) -> tuple[Assignment | None, Partitions, int]:
-    assignment = decode_assignment(assignment_bytes)
-    if assignment is None:
+    assignment = read_assignment(assignment_bytes)
+    if not isinstance(assignment, Assignment):
         return None, NOTHING, 0
     assigned = partitions_of(assignment.assigned_partitions)
     return assignment, assigned, count(assigned)

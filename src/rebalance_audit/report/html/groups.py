@@ -144,9 +144,7 @@ def _section(
     return {
         "name": shown(group_id),
         "facts": _facts(group),
-        "answer": [
-            shown(names.in_sentence(group_id, sentence)) for sentence in _answer(own)
-        ],
+        "answer": [shown(names.in_sentence(group_id, sentence)) for sentence in _answer(own)],
         "timeline_note": _timeline_note(group, epochs),
         "findings": _of_one_group(group, own["findings"], names),
         "causes": own["causes"],
@@ -179,7 +177,7 @@ def _answer(own: Mapping[str, list[TableRow]]) -> Iterator[Sentence]:
 
 def _facts(group: TableRow) -> str:
     parts = [
-        group["protocol"] or words.NOTHING,
+        visible(group["protocol"] or words.NOTHING),
         state_text(group),
         words.counted(group["rebalances"], "rebalance"),
         f"not stable for {words.bounds(bounds_in(group, 'unsettled'))}",
