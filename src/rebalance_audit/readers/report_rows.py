@@ -184,17 +184,22 @@ select at_ms - ((at_ms % $size) + $size) % $size as bucket_ms, primary_cause as 
 from rebalances where at_ms is not null group by all order by bucket_ms, cause
 """
 
-_FINDINGS: Final = """
+_GRAVEST_FIRST: Final = """rank, findings.to_at is not null,
+    epoch_ms(findings.from_at) - coalesce(epoch_ms(findings.to_at), 0),
+    coalesce(findings.to_at, findings.from_at) desc, group_id, finding_id"""
+"""As `report.gravity`."""
+
+_FINDINGS: Final = f"""
 select finding_id, kind, severity, group_id, incarnation, log_partition, epoch_ms(from_at) as from_at,
     epoch_ms(to_at) as to_at, detail, advice
 from findings
 where $group_ids is null or list_contains($group_ids, group_id)
 qualify row_number() over (
     partition by case when $group_ids is null then severity || ' ' || kind else group_id end
-    order by rank, to_at is not null, coalesce(to_at, from_at) desc, group_id, finding_id
+    order by {_GRAVEST_FIRST}
 ) <= $limit
-order by rank, findings.to_at is not null, coalesce(findings.to_at, findings.from_at) desc, group_id, finding_id
-"""
+order by {_GRAVEST_FIRST}
+"""  # noqa: S608 - our own expressions
 
 _FINDING_COUNTS: Final = """
 select kind, severity, count(*) as findings, count(distinct group_id) as groups from findings group by all

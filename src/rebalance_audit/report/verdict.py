@@ -57,7 +57,7 @@ class Verdicts:
         found, took = held_up_of(rebalance), duration_of(rebalance)
         lasted = "goes on" if took is None else f"took {words.likely(took)}"
         if not found:
-            return Sentence((f"{what} {lasted}: ", _nobody(rebalance), "."))
+            return Sentence((what, f" {lasted}: ", _nobody(rebalance), "."))
         sure = _ADVERBS[rebalance["held_up_certainty"]]
         verb = "holds it up" if took is None else "held it up"
         first, *others = found[:HELD_UP_NAMED]
@@ -70,7 +70,7 @@ class Verdicts:
             for holder in others
             if not _came_before(holder, rebalance)
         ]
-        return Sentence((f"{what} {lasted}: ", Sentence.joined(", then ", [by, *more]), "."))
+        return Sentence((what, f" {lasted}: ", Sentence.joined(", then ", [by, *more]), "."))
 
     def ways(self, rebalance: TableRow) -> Iterator[Sentence]:
         """In which way each of them did; those alike in one sentence."""

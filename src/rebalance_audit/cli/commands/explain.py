@@ -12,6 +12,7 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress, slow_step
@@ -28,7 +29,7 @@ from rebalance_audit.report.explanation import (
 )
 from rebalance_audit.report.markdown import markdown_of
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.sentence import EvidenceSentence
+from rebalance_audit.report.sentence import EvidenceSentence, MomentUtc, Sentence
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 
@@ -108,9 +109,10 @@ def explain(
     if as_json and as_markdown:
         raise click.UsageError("Give --json or --markdown, not both.")
     with bad_arguments(group="GROUP"):
-        own, group_id, cluster_name = _rows_of(
+        own, group_id, cluster_name, end_ms = _rows_of(
             invocation, where, lake, cluster, broker_logs, broker_log_zone
         )
+    require_within_log("--at", at_ms, end_ms)
     if not own["epochs"]:
         raise click.UsageError(
             f"The log has no epoch of {group_id!r}, so there is nothing to explain."
@@ -126,7 +128,7 @@ def explain(
         echo(markdown_of(explanation, group_id, MemberNames(own["members"])).rstrip("\n"))
     else:
         with paged_console() as console:
-            _print(ConsoleReport(console, own), explanation, group_id, now_for_people())
+            _print(ConsoleReport(console, own), explanation, group_id, end_ms, now_for_people())
 
 
 def _rows_of(
@@ -136,8 +138,8 @@ def _rows_of(
     cluster: str | None,
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
-) -> tuple[Tables, str, str]:
-    """Rows of the group, its id, the cluster's name."""
+) -> tuple[Tables, str, str, int | None]:
+    """Rows of the group, its id, the cluster's name, and when the log ends (epoch ms)."""
     if len(where) == 2:
         if lake is not None:
             raise click.UsageError("Give SEGMENTS or --lake, not both.")
@@ -147,7 +149,7 @@ def _rows_of(
             audit = audit_segments(
                 segments, (group_id,), broker_logs, **settings._asdict(), tell=tell
             )
-        return audit.tables, group_id, audit.cluster
+        return audit.tables, group_id, audit.cluster, audit.facts.last_ms
     if len(where) > 2:
         raise click.UsageError("Give SEGMENTS and one GROUP, or --lake DIR and one GROUP.")
     if broker_logs:
@@ -160,6 +162,7 @@ def _rows_of(
         else "Nothing to read: give SEGMENTS before GROUP, or --lake DIR.",
     )
     from rebalance_audit.readers import group as lake_group  # noqa: PLC0415 - imports Arrow
+    from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - as above
 
     group_id = where[0]
     with slow_step("reading the lake"):
@@ -167,7 +170,7 @@ def _rows_of(
     if not tables["group_states"]:
         known = lake_group.group_ids(config.lake.path, config.cluster)
         require_known((group_id,), known)
-    return tables, group_id, config.cluster
+    return tables, group_id, config.cluster, log_end_ms(config.lake.path, config.cluster)
 
 
 def _explain(
@@ -186,7 +189,11 @@ def _explain(
 
 
 def _print(
-    layout: ConsoleReport, explanation: Explanation, group_id: str, now_ms: int | None
+    layout: ConsoleReport,
+    explanation: Explanation,
+    group_id: str,
+    end_ms: int | None,
+    now_ms: int | None,
 ) -> None:
     heading = explanation.heading.aged(now_ms)
     layout.line(cell(layout.names.in_sentence(group_id, heading), "bold"))
@@ -199,6 +206,9 @@ def _print(
             style = "dim" if isinstance(sentence, EvidenceSentence) else ""
             aged = sentence.aged(now_ms) if section.title in AGED else sentence
             layout.paragraph(layout.names.in_sentence(group_id, aged), style, indent=2)
+    if end_ms is not None:
+        layout.line()
+        layout.line(Sentence(("Log ends at ", MomentUtc(end_ms), ".")).aged(now_ms))
     layout.words()
 
 

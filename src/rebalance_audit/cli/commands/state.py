@@ -10,6 +10,7 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.local.state import segment_state
@@ -65,6 +66,8 @@ def state(
 
         with bad_arguments(), slow_step("reading the lake"):
             found = lake_state(config.lake.path, config.cluster, group_ids, at_ms)
+    if not found.has_later:
+        require_within_log("--at", at_ms, found.last_ms)
     if found.undecodable:
         click.echo(
             f"{words.counted(found.undecodable, 'record')} could not be decoded and are left out;"

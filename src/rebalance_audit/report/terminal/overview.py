@@ -28,6 +28,7 @@ from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.findings import print_findings
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
+from rebalance_audit.report.worst import worst_of
 from rebalance_audit.visible import shortened, visible
 
 SHOWN: Final = 20
@@ -45,11 +46,13 @@ def print_overview(
     if not groups:
         layout.line("This log has no records of groups other than offset commits.")
         return
+    worst = worst_of(tables)
+    layout.paragraph(layout.names.in_sentence(worst.group_id, worst.sentence), "bold", indent=0)
     layout.line(headline(groups))
+    print_findings(layout, tables.get("findings", ()), extent)
     _worst_rebalances(layout, tables)
     _groups(layout, groups, extent.rows(SHOWN))
     _causes(layout, tables)
-    print_findings(layout, tables.get("findings", ()), extent)
     print_rebalances(
         layout,
         tables,
