@@ -327,7 +327,8 @@ def _who(progress: Sequence[TableRow], held_up: Sequence[HeldUp]) -> Iterator[Se
             )
         )
     revoked = sorted(
-        (row for row in progress if row["revoke_ms"]), key=lambda row: -row["revoke_ms"]
+        (row for row in progress if row["revoke_ms"] and row["member_id"] in named),
+        key=lambda row: -row["revoke_ms"],
     )
     for row in revoked[:MEMBERS_SHOWN]:
         count = words.counted(row["partitions_revoked"] or 0, "partition")

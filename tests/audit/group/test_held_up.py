@@ -143,3 +143,56 @@ def test_commits_and_sessions_suggest_when_a_join_phase_began(story: str) -> Non
     """No record says it; the estimate stays within the bounds."""
     writes, expected = JOIN_PHASES[story]
     assert estimate(writes) == expected
+
+
+def test_a_member_that_rejoins_long_after_the_others_held_the_join_phase_up() -> None:
+    """The others committed as they gave up their partitions; its own commit came just before the end."""
+    writes = [
+        CREATED,
+        eager(4010, 1, 4000, "A", "B", "C"),
+        *STEADY,
+        *commits(2, 9000, 14_000, 19_000, 24_000),
+        *commits(0, 26_000),
+        *commits(1, 26_100),
+        *commits(2, 33_000),
+        eager(34_010, 2, 34_000, "A", "B", "C", "D"),
+    ]
+    assert estimate(writes) == (8509, ["C"], ["kept_partitions"])
+    others_late = sorted(writes + commits(1, 32_500))
+    assert estimate(others_late)[1] == []
+
+
+MOVE: dict[str, tuple[Writes, list[str]]] = {
+    "while a consumer group rebalances": (
+        [
+            (1000, TWO),
+            (5000, "3 3; 6 3"),
+            (5100, "8 A 3/2 0-2"),
+            (9000, "8 B 3/2 3-5"),
+        ],
+        ["coordinator"],
+    ),
+    "before a classic group rebalances": (
+        [CREATED, eager(4010, 1, 4000, "A", "B"), *commits(0, 8000), eager(46_010, 2, 46_000, "A")],
+        [],
+    ),
+    "perhaps while a classic group rebalances": (
+        [CREATED, eager(4010, 1, 4000, "A", "B"), eager(46_010, 2, 46_000, "A", "B", "C")],
+        ["coordinator"],
+    ),
+}
+
+
+@pytest.mark.parametrize("story", MOVE)
+def test_a_move_of_the_coordinator_is_named_where_no_member_is(story: str) -> None:
+    """By the leader epochs of the records; not where a commit shows that it had moved before."""
+    writes, expected = MOVE[story]
+    moved_at_ms = 6000
+    records = [
+        (record, position._replace(leader_epoch=int(position.record_timestamp_ms > moved_at_ms)))
+        for record, position in log(*writes)
+    ]
+    row = audit_log(records)["rebalances"][-1]
+    assert row["held_up_by"] == expected
+    assert row["held_up_member_ids"] == [None] * len(expected)
+    assert row["held_up_certainty"] == ("possible" if expected else None)
