@@ -17,6 +17,7 @@ from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.held_up import HeldUp, held_up_of
 from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.outcomes import outcome
+from rebalance_audit.report.partition_sentences import partition_sentences, without_owner
 from rebalance_audit.report.sentence import (
     EvidenceSentence,
     MemberId,
@@ -33,10 +34,15 @@ from rebalance_audit.report.summary import (
     epoch_noun,
     is_classic,
     summaries,
-    unowned_of,
 )
-from rebalance_audit.report.terminal.ownership_gaps import partitions_text
-from rebalance_audit.report.unknowns import unknowns_of_epoch, unknowns_of_group
+from rebalance_audit.report.unknowns import (
+    ADVICE,
+    advice_for_group,
+    log_would_settle,
+    rests_on_log,
+    unknowns_of_epoch,
+    unknowns_of_group,
+)
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 
 EVIDENCE_SHOWN: Final = 3
@@ -49,6 +55,7 @@ _CERTAINTY_WORDS: Final = {
     "possible": "This is one possibility of several",
 }
 _MEANWHILE_WORDS: Final = {**_CERTAINTY_WORDS, "proven": "The records show that it happened"}
+_LOGGED_WORDS: Final = "The broker's log proves it"
 
 
 class Section(NamedTuple):
@@ -67,8 +74,13 @@ class Explanation(NamedTuple):
     """For programs: rows by kind (`epoch`, `rebalance`, `causes`, `convergence`, `findings`)."""
 
 
-def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
-    """The group as a whole; `own` holds the rows of one group, and has epochs or states."""
+def explain_group(
+    own: Tables, *, every_epoch: bool = False, has_broker_log: bool = False
+) -> Explanation:
+    """The group as a whole; `own` holds the rows of one group, and has epochs or states.
+
+    `has_broker_log`: the audit was given brokers' logs, so it is no use to ask for them.
+    """
     summary = summaries(own)[0]
     rebalances = own["rebalances"]
     state = present.group_text(summary.present)
@@ -83,7 +95,7 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     if summary.not_stable.most != 0:
         lasted = words.bounds_in_sentence(summary.not_stable)
         how_often.append(Sentence.plain(f"It was not stable for {lasted} in sum."))
-        how_often += _without_owner("Its partitions were", summary.unowned)
+        how_often += without_owner("Its partitions were", summary.unowned)
     if summary.open_since_ms is not None:
         how_often.append(
             Sentence.of(
@@ -94,10 +106,13 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     why = _why_mostly(own)
     longest = longest_of(rebalances)
     short = list(answer(own))
+    has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
     if longest is not None:
         number = longest.rebalance["first_epoch"]
         example = f"Evidence: add --epoch {number}; every {summary.epoch_noun}: add --epochs."
         short.append(Sentence.plain(example))
+    if not has_broker_log:
+        short += advice_for_group(own)
     sections = [
         Section("In short", short),
         Section("How often", how_often),
@@ -109,7 +124,8 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     sections += _findings(own.get("findings", ()))
     if every_epoch:
         sections.append(Section(f"Every {summary.epoch_noun}", list(_every_epoch(own))))
-    sections.append(Section("Not known", list(dict.fromkeys(unknowns_of_group(own)))))
+    unknown = unknowns_of_group(own, has_broker_log=has_broker_log)
+    sections.append(Section("Not known", list(dict.fromkeys(unknown))))
     rows = {"rebalances": rebalances, "findings": own.get("findings", ())}
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
@@ -128,8 +144,17 @@ def _every_epoch(own: Tables) -> Iterator[Sentence]:
         )
 
 
-def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) -> Explanation:
-    """One epoch or generation; with `moment_ms` (epoch milliseconds) also the group at that time."""
+def explain_epoch(
+    own: Tables,
+    epoch: TableRow,
+    moment_ms: int | None = None,
+    *,
+    has_broker_log: bool = False,
+) -> Explanation:
+    """One epoch or generation; with `moment_ms` (epoch milliseconds) also the group at that time.
+
+    `has_broker_log`: the audit was given brokers' logs, so it is no use to ask for them.
+    """
     key = (epoch["incarnation"], epoch["epoch"])
     its_causes = [row for row in own["rebalance_causes"] if _key(row) == key]
     progress = [row for row in own["convergence"] if _key(row) == key]
@@ -145,18 +170,23 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
     end_ms = _end_of(own, epoch)
     held_up = () if rebalance is None else held_up_of(rebalance)
     sections = []
-    sections.append(Section("In short", list(_epoch_in_short(own, epoch, rebalance))))
+    has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
+    short = list(_epoch_in_short(own, epoch, rebalance))
+    if not has_broker_log and log_would_settle(epoch, its_causes):
+        short.insert(2, ADVICE)
+    sections.append(Section("In short", short))
     if moment_ms is not None:
         sections.append(Section(f"At {words.utc(moment_ms)}", list(sentences_at(own, moment_ms))))
     sections += [
         Section("Why", list(_why(its_causes))),
         Section("How long", list(_how_long(epoch, rebalance))),
         Section("Who held it up", list(_who(progress, held_up))),
-        Section("Partitions", list(_partitions(epoch, own["ownership"], end_ms))),
+        Section("Partitions", list(partition_sentences(epoch, own["ownership"], end_ms))),
     ]
     near = [row for row in own.get("findings", ()) if _overlaps(row, epoch, end_ms)]
     sections += _findings(near)
-    sections.append(Section("Not known", list(unknowns_of_epoch(epoch, its_causes))))
+    unknown = unknowns_of_epoch(epoch, its_causes, has_broker_log=has_broker_log)
+    sections.append(Section("Not known", list(unknown)))
     rows = {
         "epoch": epoch,
         "rebalance": rebalance,
@@ -226,6 +256,8 @@ def _why(its_causes: Sequence[TableRow]) -> Iterator[Sentence]:
         beside = causes.is_meanwhile(row)
         lead = "Meanwhile: " if beside else "Began by: " if row["cause_seq"] == 0 else "Also: "
         sure = (_MEANWHILE_WORDS if beside else _CERTAINTY_WORDS)[row["certainty"]]
+        if row["certainty"] == "proven" and rests_on_log(row):
+            sure = _LOGGED_WORDS
         yield Sentence.of(
             "{lead}{cause}. {detail} {sure}{alternatives}.",
             lead=lead,
@@ -341,54 +373,6 @@ def _who(progress: Sequence[TableRow], held_up: Sequence[HeldUp]) -> Iterator[Se
                 who=MemberId(row["member_id"]),
                 at=MomentUtc(row["revoke_started_at"]),
             )
-
-
-def _partitions(
-    epoch: TableRow, ownership: Sequence[TableRow], end_ms: int | None
-) -> Iterator[Sentence]:
-    if epoch["partitions"]:
-        yield Sentence.plain(
-            f"{words.counted(epoch['partitions'], 'partition')} in the assignment: "
-            f"against the one before, {words.number(epoch['partitions_moved'])} "
-            f"to another member, {words.number(epoch['partitions_added'])} new, "
-            f"{words.number(epoch['partitions_dropped'])} no longer assigned."
-        )
-    stretches: dict[tuple[Any, ...], list[TableRow]] = {}
-    start_ms = _start_of(epoch)
-    for row in ownership:
-        until_ms, unowned_ms = row["from_at"], row["unowned_before_ms"]
-        if not unowned_ms or until_ms is None or start_ms is None:
-            continue
-        since_ms = until_ms - unowned_ms
-        if until_ms >= start_ms and (end_ms is None or since_ms < end_ms):
-            story = (since_ms, until_ms, row["previous_member_id"], row["member_id"])
-            stretches.setdefault(story, []).append(row)
-    longest = sorted(stretches.items(), key=lambda item: item[0][0] - item[0][1])
-    for (since_ms, until_ms, before, after), rows in longest[:STRETCHES_SHOWN]:
-        yield Sentence.of(
-            "{partitions} stood still for {lasted}, from {since} to {until}: {before}then with {after}.",
-            partitions=partitions_text(rows),
-            lasted=words.duration(until_ms - since_ms),
-            since=MomentUtc(since_ms),
-            until=MomentUtc(until_ms),
-            before=Sentence(("first with ", MemberId(before), ", ")) if before else "",
-            after=MemberId(after),
-        )
-    if len(longest) > STRETCHES_SHOWN:
-        more = len(longest) - STRETCHES_SHOWN
-        yield Sentence.plain(
-            f"… and {words.counted(more, 'shorter stretch', 'shorter stretches')}."
-        )
-    unowned = unowned_of(epoch)
-    if not longest and unowned is not None and unowned.most != 0:
-        yield from _without_owner("Partitions were", unowned)
-
-
-def _without_owner(whose: str, unowned: Bounds | None) -> Iterator[Sentence]:
-    """How long, if anything is known: of a share group nothing is, since its members have partitions in common."""
-    if unowned is not None and words.is_known(unowned):
-        lasted = words.bounds_in_sentence(unowned)
-        yield Sentence.plain(f"{whose} without owner for {lasted}, summed over partitions.")
 
 
 def _findings(rows: Sequence[TableRow]) -> list[Section]:

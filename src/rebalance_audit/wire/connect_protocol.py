@@ -5,18 +5,17 @@ which adds keys for sessions) it holds what changes, and a worker that joins say
 `IncrementalCooperativeConnectProtocol` in Kafka).
 """
 
-import functools
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.wire import embedded
 from rebalance_audit.wire.embedded import Malformed
 from rebalance_audit.wire.generated import messages
+from rebalance_audit.wire.payload_cache import remembered
 
 PROTOCOL_TYPE: Final = "connect"
 CONNECTOR: Final = -1
 """Stands for the connector itself among the numbers of its tasks."""
 NO_ERROR: Final = 0
-_CACHED: Final = 4096
 
 ConnectorTasks: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 """(connector, numbers of tasks) in wire order; `CONNECTOR` among the numbers is the connector itself."""
@@ -55,7 +54,7 @@ class WorkerState(NamedTuple):
     """JSON names of fields that the bytes do not hold, or that cannot be read."""
 
 
-@functools.lru_cache(_CACHED)
+@remembered
 def read_worker_state(data: bytes) -> WorkerState | Malformed:
     """Decode a worker's metadata as far as it goes, or say why it is malformed. Never raises."""
     read = embedded.read(data, messages.ConnectWorkerState)
@@ -74,7 +73,7 @@ def read_worker_state(data: bytes) -> WorkerState | Malformed:
     return WorkerState(read.version, fields.url, fields.config_offset, allocation, unread)
 
 
-@functools.lru_cache(_CACHED)
+@remembered
 def read_worker_assignment(data: bytes) -> WorkerAssignment | Malformed:
     """Decode a worker's assignment as far as it goes, or say why it is malformed. Never raises.
 

@@ -5,12 +5,13 @@ without compact lengths or tags. A later version only adds fields at the end, so
 the part it knows from a version it does not know (`ConsumerProtocol` in Kafka).
 """
 
-import functools
 from typing import Final, NamedTuple, TypeAlias
 
+from rebalance_audit import limits
 from rebalance_audit.wire import embedded
 from rebalance_audit.wire.embedded import Malformed
 from rebalance_audit.wire.generated import messages
+from rebalance_audit.wire.payload_cache import PayloadCache
 
 TopicPartitions: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 """(topic name, partition numbers) in wire order."""
@@ -20,7 +21,7 @@ NEWEST_VERSION: Final = 3
 OWNED_PARTITIONS: Final = "ownedPartitions"
 """Name of the field that a subscription may lack, in `Subscription.unread`."""
 
-_CACHED_PAYLOADS: Final = 4096
+CACHED_PAYLOAD_BYTES: Final = limits.PAYLOAD_BYTES.most
 """Generations repeat most assignments, and consumers of one topic send equal subscriptions."""
 
 
@@ -67,22 +68,24 @@ def decode_assignment(data: bytes) -> Assignment | None:
     return read if isinstance(read, Assignment) and not read.unread else None
 
 
-@functools.lru_cache(_CACHED_PAYLOADS)
-def read_subscription(data: bytes) -> Subscription | Malformed:
-    """Decode subscription bytes as far as they hold one, or say why they hold not even its topics."""
+def _read_subscription(data: bytes) -> Subscription | Malformed:
     read = embedded.read(data, messages.ConsumerProtocolSubscription)
     if isinstance(read, Malformed):
         return read
     return Subscription._make((*read.fields, read.version, read.unread))
 
 
-@functools.lru_cache(_CACHED_PAYLOADS)
-def read_assignment(data: bytes) -> Assignment | Malformed:
-    """Decode assignment bytes as far as they hold one, or say why they hold not even its partitions."""
+def _read_assignment(data: bytes) -> Assignment | Malformed:
     read = embedded.read(data, messages.ConsumerProtocolAssignment)
     if isinstance(read, Malformed):
         return read
     return Assignment._make((*read.fields, read.version, read.unread))
+
+
+read_subscription: Final = PayloadCache(_read_subscription, CACHED_PAYLOAD_BYTES)
+"""Decodes subscription bytes as far as they hold one, or says why they hold not even its topics."""
+read_assignment: Final = PayloadCache(_read_assignment, CACHED_PAYLOAD_BYTES)
+"""Decodes assignment bytes as far as they hold one, or says why they hold not even its partitions."""
 
 
 def encode_subscription(subscription: Subscription) -> bytes:

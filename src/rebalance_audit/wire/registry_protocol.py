@@ -4,18 +4,17 @@ Both are JSON (`SchemaRegistryIdentity` and `SchemaRegistryProtocol` of Confluen
 follows): who an instance is, and which instance is the primary.
 """
 
-import functools
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from rebalance_audit.wire.embedded import Malformed
+from rebalance_audit.wire.payload_cache import remembered
 
 PROTOCOL_TYPE: Final = "sr"
 NO_ERROR: Final = 0
 LONGEST: Final = 1 << 16
 """Longer bytes are not read: an identity has a host and a few flags."""
-_CACHED: Final = 4096
 
 
 class RegistryIdentity(NamedTuple):
@@ -45,14 +44,14 @@ class RegistryAssignment(NamedTuple):
     primary: RegistryIdentity | None
 
 
-@functools.lru_cache(_CACHED)
+@remembered
 def read_registry_identity(data: bytes) -> RegistryIdentity | Malformed:
     """Decode an instance's metadata, or say why it is malformed. Never raises."""
     found = _object(data)
     return found if isinstance(found, Malformed) else _identity(found)
 
 
-@functools.lru_cache(_CACHED)
+@remembered
 def read_registry_assignment(data: bytes) -> RegistryAssignment | Malformed:
     """Decode an instance's assignment, or say why it is malformed. Never raises."""
     found = _object(data)

@@ -4,12 +4,12 @@ An int32 version, then fields (`SubscriptionInfo` and `AssignmentInfo` in Kafka;
 `schemas/records`). Since KIP-441 (version 7) an assignment says when its client is to rejoin.
 """
 
-import functools
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.wire import embedded
 from rebalance_audit.wire.embedded import Malformed
 from rebalance_audit.wire.generated import messages
+from rebalance_audit.wire.payload_cache import remembered
 
 PROTOCOL_NAME: Final = "stream"
 """Protocol name that Streams' clients offer; their protocol type is `consumer`."""
@@ -26,7 +26,6 @@ ERRORS: Final = {
 """Error code -> what it stands for (`AssignorError`)."""
 _HIGH_BYTES: Final = 2
 """The upper half of the int32 version is 0, so what follows it is an embedded message."""
-_CACHED: Final = 4096
 
 
 class TaskId(NamedTuple):
@@ -78,7 +77,7 @@ class StreamsAssignment(NamedTuple):
     """JSON names of fields that the bytes do not hold."""
 
 
-@functools.lru_cache(_CACHED)
+@remembered
 def read_streams_subscription(user_data: bytes) -> StreamsSubscription | Malformed:
     """Decode the user data of a subscription as far as it goes, or say why it is malformed. Never raises."""
     read = _read(user_data, messages.StreamsSubscriptionInfo)
@@ -109,7 +108,7 @@ def read_streams_subscription(user_data: bytes) -> StreamsSubscription | Malform
     )
 
 
-@functools.lru_cache(_CACHED)
+@remembered
 def read_streams_assignment(user_data: bytes) -> StreamsAssignment | Malformed:
     """Decode the user data of an assignment as far as it goes, or say why it is malformed. Never raises."""
     read = _read(user_data, messages.StreamsAssignmentInfo)

@@ -9,6 +9,7 @@ from rebalance_audit.audit.causes.departures import evidence_at, join_names
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
+from rebalance_audit.audit.findings.number_gaps import NumberGaps, number_gaps, numbers_text
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Lasting, Scene, Trail, Watcher
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.overlaps import Overlap
@@ -169,7 +170,7 @@ class LostPartition(Watcher):
         "and that the topic exists."
     )
 
-    _lasting: Lasting[tuple[str, frozenset[int]]]
+    _lasting: Lasting[tuple[str, NumberGaps]]
     _highest: dict[str, int]
     """Topic -> highest partition number ever assigned, while it is subscribed to."""
 
@@ -220,7 +221,7 @@ class LostPartition(Watcher):
             }
             for topic in topics
         )
-        missing: dict[tuple[str, frozenset[int]], Position] = {}
+        missing: dict[tuple[str, NumberGaps], Position] = {}
         highest: dict[str, int] = {}
         for topic in subscribed:
             numbers = assigned.get(topic, frozenset())
@@ -229,28 +230,27 @@ class LostPartition(Watcher):
                 highest[topic] = most
             if numbers:
                 if len(numbers) <= most:
-                    hole = frozenset(range(most + 1)).difference(numbers)
-                    missing[topic, hole] = position
+                    missing[topic, number_gaps(numbers, most)] = position
             elif not nameless and self.scene.outside.topic_existed(
                 topic, position.record_timestamp_ms
             ):
-                missing[topic, frozenset()] = position
+                missing[topic, ()] = position
         self._highest = highest
         self._close(self._lasting.update(missing), Ending(position.record_timestamp_ms))
 
     def _close(
         self,
-        ended: list[tuple[tuple[str, frozenset[int]], Position]],
+        ended: list[tuple[tuple[str, NumberGaps], Position]],
         end: Ending,
     ) -> None:
         least_ms = self.rules.unowned_ms
-        for (topic, numbers), since in ended:
+        for (topic, gaps), since in ended:
             if not end.reached(since.record_timestamp_ms + least_ms):
                 continue
             lasted = end.lasted(since.record_timestamp_ms, least_ms)
             what, doubt = f"no partition of {topic}", ""
-            if numbers:
-                what = f"not {topic} {join_names([str(number) for number in sorted(numbers)], 8)}"
+            if gaps:
+                what = f"not {topic} {numbers_text(gaps, 8)}"
                 doubt = " It is probably not consumed, unless the topic was made anew with fewer partitions."
             self.find(
                 since,
@@ -261,7 +261,7 @@ class LostPartition(Watcher):
                 (evidence_at(since, f"the assignment lacks {topic}"),),
                 topics=[topic],
                 subject=topic,
-                other=bool(numbers),
+                other=bool(gaps),
             )
 
 

@@ -214,7 +214,7 @@ class ClassicAudit:
         rebalance.begin_epoch(span)
         takes_away = self.times.took_away(old, new)
         self._install(span, rebalance, takes_away=takes_away)
-        self._reach(span, new, moved)
+        self._reach(span, old, new, moved)
         if new.members:
             life.converge(at_ms, takes_away=takes_away)
         else:
@@ -302,29 +302,35 @@ class ClassicAudit:
         return joined + self._life.joined_since, left + self._life.left_since
 
     def _reach(
-        self, span: EpochSpan, new: Generation, moved_by_identity: Mapping[str, Shift]
+        self,
+        span: EpochSpan,
+        old: Generation | None,
+        new: Generation,
+        moved_by_identity: Mapping[str, Shift],
     ) -> None:
         """Every member has reached the new generation once its record is written."""
+        known = old.members if old is not None else {}
         at_ms, work = new.position.record_timestamp_ms, new.kind.work
         for member in new.members.values():
             shift = moved_by_identity.get(member.instance_id or member.member_id)
             gained_count = lost_count = 0
             if shift is not None:
                 gained_count, lost_count = count(shift.gained), count(shift.lost)
-            had_count = member.partition_count + lost_count - gained_count
+            before = known.get(member.member_id)
             span.progress[member.member_id] = MemberProgress(
                 member.member_id,
                 member.instance_id,
                 member.client_id,
                 member.client_host,
                 span.started_at_ms,
-                had_count,
+                member.partition_count + lost_count - gained_count,
                 at_ms,
                 partitions_after=member.partition_count,
                 partitions_revoked=lost_count,
                 partitions_assigned=gained_count,
                 outcome="reached",
                 work=work(member),
+                is_new=before is None or work(before) != work(member),
             )
 
     # -- members and partitions -----------------------------------------------------------------
@@ -375,7 +381,7 @@ class ClassicAudit:
                     member.member_id, identity_of(member), new.generation, position, gap=gap
                 )
             elif not same_identity(before.get(member.member_id), member):
-                watch.stint.identity = identity_of(member)
+                life.identify(watch, identity_of(member))
             stint = watch.stint
             stint.protocol, stint.last_seen_at_ms = protocol, position.record_timestamp_ms
             watch.last_life = position

@@ -134,7 +134,9 @@ class Doubt:
             if bump is not None and not bump.new_metadata_hash:
                 self.end()
         elif not (
-            self.unconfirmed or group.unconverged or group.assignment_epoch <= self.since_epoch
+            self.unconfirmed
+            or group.unconverged_count
+            or group.assignment_epoch <= self.since_epoch
         ):
             self.end()
 

@@ -1,6 +1,6 @@
 """One epoch or generation, from its begin until its row is final, which may be after the next one has begun."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -48,14 +48,17 @@ class MemberProgress:
     """Classic: what the member has then in the words of its protocol; None if that has none, or it is not known."""
     by_two_clocks: bool = False
     """The coordinator moved before the member reached the epoch: no duration is known."""
+    is_new: bool = False
+    """Classic: the previous generation did not have the member, or it had other work in the words of its protocol."""
 
-    def go_on(self, watch: MemberWatch, earlier: "MemberProgress | None") -> None:
-        """Go on with what the member does since an earlier epoch: it gives partitions up, or waits for some."""
+    def go_on(self, watch: MemberWatch) -> None:
+        """Go on with what the member does since an earlier epoch: it gives partitions up, waits for some, is away."""
+        self.is_away |= watch.left_for_a_while
         if watch.unrevoked_since is not None:
             self.revoke_started_at_ms = watch.unrevoked_since.record_timestamp_ms
         if watch.waiting:
             self.waiting_since_ms = self.waited_since_ms = self.started_at_ms
-            self.waited_for |= earlier.waited_for if earlier else set()
+            self.waited_for |= watch.waited_for
 
     def left_or_done(self, watch: MemberWatch) -> bool:
         """Whether nothing more can happen to it in the epoch; notes whether it has left temporarily."""
@@ -92,6 +95,10 @@ class MemberProgress:
         if self.waiting_since_ms is not None:
             self.waited_ms += max(0, at_ms - self.waiting_since_ms)
             self.waiting_since_ms, self.waited_until_ms = None, at_ms
+
+    def is_changed_by_generation(self) -> bool:
+        """Classic: whether the generation brought the member, or gave it partitions or took some."""
+        return self.is_new or bool(self.partitions_assigned or self.partitions_revoked)
 
     def row(self, span: "EpochSpan", outcome: str) -> Row:
         """The row of gold.convergence; `outcome` applies unless the member has one of its own."""
@@ -199,6 +206,15 @@ class EpochSpan:
     contradictions: tuple[Evidence, ...] = ()
     """Statements of a broker's log that the records contradict."""
     progress: dict[str, MemberProgress] = field(default_factory=dict)
+    """Members for which something happened in its time; classic: all members of the generation."""
+    untouched: int = 0
+    """Members at its begin that have no record since, and so are not in `progress`."""
+    untouched_by_two_clocks: bool = False
+    """The coordinator moved in its time: no durations of these members are known."""
+    quiet: list[MemberProgress] = field(default_factory=list)
+    """When it has ended: the progress of those of them that findings examine."""
+    members_unchanged: int | None = None
+    """When it has ended: the number of its members without a row of gold.convergence."""
     settled_slowest: tuple[str | None, int | None] | None = None
     """The result of `slowest`, kept once `progress` is no longer needed."""
 
@@ -223,6 +239,7 @@ class EpochSpan:
             self.is_assigned_elsewhere = True
         elif self.converged_at_ms is None:
             self.is_converged_elsewhere = True
+        self.untouched_by_two_clocks = True
         for progress in self.progress.values():
             progress.by_two_clocks |= progress.reached_at_ms is None
 
@@ -262,7 +279,7 @@ class EpochSpan:
         if self.settled_slowest is not None:
             return self.settled_slowest
         unsure = self.is_unowned_unknown and self.converged_at_ms is None
-        if self.is_doubted or unsure or any(each.by_two_clocks for each in self.progress.values()):
+        if self.is_doubted or unsure or self._has_two_clocks():
             return None, None
         reached = [
             (reached_at_ms - started_at_ms, progress.member_id)
@@ -276,10 +293,20 @@ class EpochSpan:
         latency_ms, member_id = max(reached)
         return member_id, latency_ms
 
+    def members_not_in(self, progress: Sequence[MemberProgress]) -> int:
+        """How many of its members `progress` leaves out."""
+        return self.untouched + len(self.progress) - len(progress)
+
+    def _has_two_clocks(self) -> bool:
+        if self.untouched and self.untouched_by_two_clocks:
+            return True
+        return any(each.by_two_clocks for each in self.progress.values())
+
     def settle(self) -> None:
         """Drop the state that only cause and member rows need, after those rows have been emitted."""
         self.settled_slowest = self.slowest()
-        self.progress = {}
+        self.progress, self.quiet = {}, []
+        self.untouched, self.untouched_by_two_clocks = 0, False
         self.verdicts = tuple(
             verdict._replace(detail="", evidence=(), topics=(), alternatives=())
             for verdict in self.verdicts[:1]
@@ -338,6 +365,7 @@ class EpochSpan:
             "members": self.members,
             "members_joined": self.members_joined if compared and self.is_counted else None,
             "members_left": self.members_left if compared and self.is_counted else None,
+            "members_unchanged": self.members_unchanged,
             "partitions": self.partitions if has_target else None,
             "partitions_moved": self.partitions_moved if has_target_before else None,
             "partitions_added": self.partitions_added if has_target_before else None,
@@ -385,6 +413,17 @@ class EpochSpan:
             }
 
     def convergence_rows(self) -> Iterable[Row]:
-        """The rows of gold.convergence; members that did not reach the epoch get the epoch's outcome."""
+        """The rows of gold.convergence; members that did not reach the epoch get the epoch's outcome.
+
+        Only of members for which something happened, the others are counted: there would be a row for each member in
+        each epoch.
+        """
         fate = "open" if self.outcome == "open" else "superseded"
-        return [progress.row(self, fate) for progress in self.progress.values()]
+        is_classic = self.protocol == GroupType.CLASSIC
+        changed = [
+            progress
+            for progress in self.progress.values()
+            if not is_classic or progress.is_changed_by_generation()
+        ]
+        self.members_unchanged = self.untouched + len(self.progress) - len(changed)
+        return [progress.row(self, fate) for progress in changed]

@@ -257,7 +257,7 @@ class GroupAudit:
                 group.group_epoch,
                 group.assignment_epoch,
                 len(group.members),
-                len(group.unconverged),
+                group.unconverged_count,
             )
         if isinstance(group, ClassicGroup):
             members = len(group.members)

@@ -64,8 +64,8 @@ class HoldUps:
     """The hold-ups of one rebalance, by member."""
 
     found: dict[str, list[HoldUp]] = field(default_factory=dict)
-    unreached: dict[str, int | None] = field(default_factory=dict)
-    """Members that an epoch waited for without a sign of them, and since when (epoch ms)."""
+    silent: set[str] = field(default_factory=set)
+    """Members that were removed in the epoch that ended last, and gave no sign in it."""
     moves: bool = False
     """The group moved to another coordinator meanwhile, or may have."""
 
@@ -80,11 +80,9 @@ class HoldUps:
         """An epoch of a group whose coordinator assigns is over for the rebalance at `until_ms`; None: the log ends."""
         self.add(_while_reconciling(span, until_ms))
         self.moves |= span.is_elsewhere
-        for member_id, progress in span.progress.items():
-            if progress.reached_at_ms is not None:
-                self.unreached.pop(member_id, None)
-            elif _without_a_sign(progress) and len(self.unreached) < HOLD_UPS_MAX:
-                self.unreached.setdefault(member_id, progress.started_at_ms)
+        self.silent = {
+            member_id for member_id, progress in span.progress.items() if _left_silently(progress)
+        }
 
     def depart(
         self, verdicts: Iterable[Verdict], last_signs: Mapping[str, int], started_ms: int | None
@@ -97,11 +95,9 @@ class HoldUps:
             member_id, cause = verdict.member_id, verdict.cause
             if member_id is None or member_id in self.found or cause not in UNANNOUNCED:
                 continue
-            since_ms = self.unreached.pop(member_id, None)
-            if since_ms is None:
-                since_ms = last_signs.get(member_id)
-                if cause is RebalanceCause.MEMBER_DEPARTED:
-                    continue
+            if cause is RebalanceCause.MEMBER_DEPARTED and member_id not in self.silent:
+                continue
+            since_ms = last_signs.get(member_id)
             if since_ms is not None and started_ms is not None and verdict.at_ms > started_ms:
                 since_ms = max(since_ms, started_ms)
             had_left = cause is RebalanceCause.STATIC_MEMBER_EXPIRED
@@ -184,12 +180,13 @@ def hold_up_of(verdict: Verdict, why: HeldUpWhy, from_ms: int | None, to_ms: int
     return HoldUp(member_id, name, why, certainty, from_ms, to_ms)
 
 
-def _without_a_sign(progress: MemberProgress) -> bool:
+def _left_silently(progress: MemberProgress) -> bool:
+    """Whether it was removed without having reached the epoch or begun to give partitions up or to wait for some."""
     return (
-        progress.revoke_started_at_ms is None
+        progress.outcome == "left"
+        and progress.revoke_started_at_ms is None
         and not progress.waited_for
         and not progress.is_away
-        and progress.outcome in (None, "left")
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from rebalance_audit import limits
 from rebalance_audit.audit.group.bounds import NOTHING, Bounds, bounds_columns
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.held_up import HoldUps
@@ -11,7 +12,7 @@ from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.partitions import Topic, TopicPartition
 
-BLOCKERS_MAX: Final = 1_000
+BLOCKERS_MAX: Final = limits.BLOCKERS.most
 """Bounds memory: in a group that never becomes stable, every client that comes and goes adds one."""
 
 
@@ -108,6 +109,12 @@ class Rebalance:
         for member_id in sorted(member_ids):
             if len(self.blocked_by) < BLOCKERS_MAX:
                 self.blocked_by.add(member_id)
+
+    def count_unowned(self, partitions: int, from_ms: int, to_ms: int) -> None:
+        """Add the part of the time without owner that falls into the rebalance, where records show all of it."""
+        if self.started_at_ms is not None and self.unowned is None:
+            overlap_ms = to_ms - max(from_ms, self.started_at_ms)
+            self.unowned_partition_ms += partitions * max(0, overlap_ms)
 
     def move(self, old_owners: Mapping[TopicPartition, str]) -> None:
         """Note partitions that a target moved away from their owners."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rebalance_audit import limits
 from rebalance_audit.audit.rows import EPOCHS, GROUP_STATES, OWNERSHIP, REBALANCES
 from rebalance_audit.lake.gold.hour_codes import (
     HOUR_MS,
@@ -26,7 +27,7 @@ from rebalance_audit.lake.gold.hour_codes import (
 from rebalance_audit.moments import MICROS_PER_MILLI
 from rebalance_audit.tables.arrow_types import schema_of_columns, table_with
 
-HOURS_MAX: Final = 9_000
+HOURS_MAX: Final = limits.HOURS.most
 """A year and some days: a clock that is wrong by a thousand years must not make a million rows."""
 ADDED: Final = (
     "rebalances",
