@@ -156,7 +156,7 @@ def _brief() -> dict[str, Any]:
         "unowned_partition_max_ms": or_null(INTEGER),
         "unowned_partition_estimate_ms": INTEGER,
         "commonest_cause": or_null(TEXT),
-        "most_often_last": or_null(TEXT),
+        "held_up_by": or_null(TEXT),
     }
     whole = row_of("gold.findings")["properties"]
     names = ("finding_id", "kind", "severity", "group_id", "from_at", "to_at", "detail")

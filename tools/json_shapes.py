@@ -59,7 +59,9 @@ def or_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _of_type(kind: pa.DataType) -> dict[str, Any]:
     if pa.types.is_list(kind):
-        return list_of(_of_type(kind.value_type))
+        element = _of_type(kind.value_type)
+        # Columns that describe the same things in parallel have nulls for what is unknown.
+        return list_of(element if pa.types.is_struct(kind.value_type) else or_null(element))
     if pa.types.is_struct(kind):
         return object_of({field.name: or_null(_of_type(field.type)) for field in kind})
     if pa.types.is_timestamp(kind):

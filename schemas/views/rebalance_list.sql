@@ -1,5 +1,5 @@
 -- Which rebalances were there, why, and how long did each take?
--- One row is one rebalance, with the sentence about what began it and the member that reached its epoch last.
+-- One row is one rebalance, with the sentence about what began it and the member that held it up most.
 select
     rebalance.cluster,
     rebalance.group_id,

@@ -1,13 +1,14 @@
 """The audit of real brokers' logs against the brokers' own words."""
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from rebalance_audit.audit.causes.cause import DEPARTURES
 from rebalance_audit.local.audit import audit_segments
+from tests.accuracy.latencies import judge_estimate
 from tests.accuracy.simulated import by_epoch
 from tests.accuracy.tally import Tally
 from tests.accuracy.verdicts import judge_epoch
@@ -69,6 +70,7 @@ def _judge(tally: Tally, source: str, folder: Path, logs: list[Path]) -> None:
     audited = audit_segments(folder / "segments", broker_logs=logs)
     if not logs:
         _judge_departures(tally, source, folder, audited.tables["rebalance_causes"])
+    _judge_estimates(tally, source, folder, audited.tables["epochs"])
     causes = by_epoch(audited.tables["rebalance_causes"])
     epochs = {(row["group_id"], row["epoch"]): row for row in audited.tables["epochs"]}
     for key, reasons in _truth(folder).items():
@@ -83,6 +85,24 @@ def _judge(tally: Tally, source: str, folder: Path, logs: list[Path]) -> None:
         about = f"{folder.name} {key[0]} epoch {key[1]}"
         of_epoch = causes[epoch["group_id"], epoch["incarnation"], epoch["epoch"]]
         judge_epoch(tally, source, epoch, of_epoch, said, about, primary_alone=True)
+
+
+def _judge_estimates(tally: Tally, source: str, folder: Path, epochs: Sequence[Row]) -> None:
+    """Generations with a number of their own, by the broker's lines on the begin and the end of their join phases."""
+    phases: dict[tuple[str, int], tuple[int, int]] = {}
+    for row in _rows(folder):
+        if row.get("protocol") == "classic" and row.get("prepare_ms") and row.get("stabilized_ms"):
+            key = row["group"], row["epoch"]
+            began_ms, ended_ms = phases.get(key, (row["prepare_ms"], row["stabilized_ms"]))
+            phases[key] = min(began_ms, row["prepare_ms"]), max(ended_ms, row["stabilized_ms"])
+    numbers = Counter((row["group_id"], row["epoch"]) for row in epochs)
+    for epoch in epochs:
+        key = epoch["group_id"], epoch["epoch"]
+        if epoch["protocol"] != "classic" or numbers[key] > 1 or key not in phases:
+            continue
+        began_ms, ended_ms = phases[key]
+        true_ms = ended_ms - began_ms + (epoch["sync_ms"] or 0)
+        judge_estimate(tally, source, epoch, true_ms, f"{folder.name} {key[0]} epoch {key[1]}")
 
 
 def _judge_departures(tally: Tally, source: str, folder: Path, causes: Iterable[Row]) -> None:

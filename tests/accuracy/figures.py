@@ -174,6 +174,16 @@ def intervals_table(tally: Tally) -> Table:
     return rows
 
 
+def estimates_table(tally: Tally) -> Table:
+    """How near the estimates of long classic rebalances are."""
+    rows: Table = [("source", "generations", "near", "share")]
+    for source in SOURCES:
+        near, far = (tally.get("estimates", source, name) for name in ("near", "far"))
+        if near or far:
+            rows.append((source, str(near + far), str(near), f"{100 * near / (near + far):.0f} %"))
+    return rows
+
+
 def ends_table(tally: Tally, source: str) -> Table:
     """How members ended, by what they committed."""
     rows: Table = [("protocol", "commits", "traffic", "ends", *members.RESULTS)]
@@ -295,6 +305,15 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             "Intervals",
             "Ownership by the coordinator's clock, to the millisecond at both ends; bounds hold the truth or miss it.",
             intervals_table(tally),
+        ),
+        (
+            "Estimates of classic rebalances",
+            (
+                "Generations that took two seconds or more, from the begin of the join phase to their record. No "
+                "record says when a join phase began; commits, sessions and timeouts suggest it. *Near*: within 25 % "
+                "or one second."
+            ),
+            estimates_table(tally),
         ),
         (
             f"Ends of members ({simulated.WHOLE})",

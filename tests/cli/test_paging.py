@@ -6,7 +6,7 @@ import pty
 import subprocess
 from pathlib import Path
 
-from tests.cli.call import PROGRAM, segments
+from tests.cli.call import PROGRAM, call, segments
 
 
 def test_a_long_text_goes_through_the_pager_and_a_short_one_does_not(tmp_path: Path) -> None:
@@ -31,9 +31,33 @@ def test_a_long_text_goes_through_the_pager_and_a_short_one_does_not(tmp_path: P
     assert "\x1b[1m" in paged.read_text()
 
 
-def read_all(main: int) -> None:
+def test_states_are_tables_on_a_terminal_and_json_elsewhere() -> None:
+    """Programs read JSON from a pipe; people see groups, and members of those that they name."""
+    for arguments, expected in (
+        ([], ["Groups", "churn", "--group G shows"]),
+        (["--group", "churn"], ["Members of churn", "Committed offsets of churn"]),
+        (["--json"], ['"groups": [']),
+    ):
+        main, terminal = pty.openpty()
+        with subprocess.Popen(
+            [*PROGRAM, "state", str(segments("compacted")), *arguments],
+            stdin=terminal,
+            stdout=terminal,
+            env={**os.environ, "PAGER": "cat", "COLUMNS": "120", "TERM": "dumb"},
+        ) as showing:
+            os.close(terminal)
+            shown = read_all(main)
+        assert showing.returncode == 0
+        for text in expected:
+            assert text in shown
+    assert call("state", segments("compacted")).out.startswith("{")
+
+
+def read_all(main: int) -> str:
     """Until nobody has the terminal open any more: a full one would make its writer wait."""
+    found = b""
     with contextlib.suppress(OSError):
-        while os.read(main, 1 << 16):
-            pass
+        while read := os.read(main, 1 << 16):
+            found += read
     os.close(main)
+    return found.decode()

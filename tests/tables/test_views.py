@@ -1,6 +1,7 @@
 """The views of `schemas/views`, on DuckDB over what the audit of a real log found."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -107,6 +108,25 @@ def test_the_member_that_was_last_is_the_worst(sql: duckdb.DuckDBPyConnection) -
     )
     assert worst["client_id"] == "slow-0"
     assert worst["longest_revoke_ms"] > 2000
+    assert worst["rebalances_held_up"] == 1
+
+
+def test_the_list_and_the_worst_members_name_whom_the_verdict_names(
+    audit: Audit, sql: duckdb.DuckDBPyConnection
+) -> None:
+    """One figure, one value: the culprit of each rebalance, and how many each held up."""
+    first = {
+        (row["group_id"], row["incarnation"], row["rebalance_seq"]): row["slowest_member_id"]
+        for row in rows_of(sql, "from views.rebalance_list")
+    }
+    times: Counter[tuple[str, str]] = Counter()
+    for row in audit.rebalances:
+        held_up = [each for each in row["held_up_member_ids"] if each is not None]
+        times.update((row["group_id"], each) for each in held_up)
+        key = (row["group_id"], row["incarnation"], row["rebalance_seq"])
+        assert first[key] == (held_up[0] if held_up else None)
+    found = rows_of(sql, "from views.worst_members where rebalances_held_up > 0")
+    assert sum(row["rebalances_held_up"] for row in found) == times.total() > 0
 
 
 def test_who_never_gave_partitions_up_is_worse_than_all_who_did(

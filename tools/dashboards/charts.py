@@ -102,7 +102,7 @@ CHARTS: Final = (
     ),
     Chart(
         "worst_members",
-        ("longest_hold_ms", "longest_latency_ms"),
+        ("rebalances_held_up", "longest_hold_ms"),
         (
             "cluster",
             "group_id",
@@ -110,7 +110,7 @@ CHARTS: Final = (
             "client_id",
             "client_host",
             "epochs",
-            "times_last",
+            "rebalances_held_up",
             "times_not_released",
             "longest_hold_ms",
             "longest_latency_ms",

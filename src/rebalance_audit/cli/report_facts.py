@@ -14,6 +14,7 @@ from rebalance_audit.audit.rows import Row
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.lake_reader import open_lake
+from rebalance_audit.readers.log_end import log_end_ms
 from rebalance_audit.readers.report_rows import ReportRows
 from rebalance_audit.readers.tables import open_table, require_cluster
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, bucket_size
@@ -26,14 +27,13 @@ DETAIL_LIMITS: Final = {
     "epochs": 300,
     "states": 600,
     "causes": 12,
-    "slowest": 8,
+    "held_up": 8,
     "unowned": 100,
-    "longest": 10_000,
+    "longest": 5,
     "longest_epochs": 100,
-    "longest_convergence": 2000,
     "longest_causes": 500,
 }
-"""Rows of one group that its section is made of, of `longest` those of all groups."""
+"""Rows of one group that its section is made of."""
 LANE_ROWS_MAX: Final = 1500
 LANE_ROWS_LEAST: Final = 60
 LANE_ROWS_OF_ALL: Final = 150_000
@@ -62,6 +62,8 @@ class PageSource(NamedTuple):
     """Raises LakeNotReadable where nothing was ever written about the cluster."""
     gold: GoldRows
     """The same tables row by row."""
+    log_end_ms: Callable[[], int | None]
+    """When the log ends (epoch ms); None where that is not known."""
 
 
 def of_lake(lake: str, cluster: str) -> PageSource:
@@ -74,6 +76,7 @@ def of_lake(lake: str, cluster: str) -> PageSource:
         partial(open_table, lake),
         partial(require_cluster, lake, cluster),
         open_lake(lake, cluster),
+        partial(log_end_ms, lake, cluster),
     )
 
 
@@ -84,7 +87,13 @@ def of_audit(segments: Path, audit: Audit) -> PageSource:
         return audit.table(name).to_arrow()
 
     return PageSource(
-        str(segments), audit.cluster, shlex.quote(str(segments)), rows, lambda: None, audit
+        str(segments),
+        audit.cluster,
+        shlex.quote(str(segments)),
+        rows,
+        lambda: None,
+        audit,
+        lambda: audit.facts.last_ms,
     )
 
 

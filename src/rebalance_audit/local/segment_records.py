@@ -45,6 +45,7 @@ class SegmentRecords:
         self._groups = groups
         self.last_ms: int | None = None
         self.damaged = 0
+        self.has_later = False
 
     def __iter__(self) -> Iterator[RawRecord]:
         last_commits = self._last_commits()
@@ -79,6 +80,7 @@ class SegmentRecords:
                     times = self._in_time(found.record_timestamps_ms)
                     yield from self.runs_of(found, times)
                     if len(times) < len(found.record_timestamps_ms):
+                        self.has_later = True
                         return
 
     def _in_time(self, times: list[int]) -> list[int]:

@@ -63,6 +63,7 @@ class WalkedRecords(SegmentRecords):
                     count = int(late.argmax()) if late.any() else len(moments)
                     yield found, count
                     if count < len(moments):
+                        self.has_later = True
                         return
 
     def _note_time(self, moments: Int64s) -> None:

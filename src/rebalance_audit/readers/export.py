@@ -147,6 +147,9 @@ def _flat(columns: Mapping[str, str], name: str) -> str:
 
 
 def _flat_column(column: str, kind: str) -> str:
+    if kind.startswith("TIMESTAMP") and kind.endswith("]"):
+        moments = f"list_transform(\"{column}\", lambda each: strftime(each, '{MOMENT_FORMAT}'))"
+        return f'cast(to_json({moments}) as varchar) as "{column}"'
     if kind.startswith("TIMESTAMP"):
         return f'strftime("{column}", \'{MOMENT_FORMAT}\') as "{column}"'
     if kind.endswith("]") or kind.startswith(("STRUCT", "MAP")):

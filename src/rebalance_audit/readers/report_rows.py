@@ -46,7 +46,9 @@ _BOUNDS: Final = {
         most := case when duration_min_ms is not null then duration_max_ms when protocol <> 'classic' then duration_ms
             else epoch_ms(ended_at) - epoch_ms(started_at_earliest) end,
         estimate := coalesce(duration_estimate_ms, duration_ms)
-    ) as took""",
+    ) as took,
+    rebalance_seq = 0 and completeness = 'complete' and first_epoch = last_epoch and coalesce(members_left, 0) = 0
+        as is_creation""",
     "epochs": """
     case when protocol <> 'classic' or coalesce(protocol_type, '') in ('', 'consumer') then struct_pack(
         least := coalesce(unowned_partition_min_ms, unowned_partition_ms, 0),
@@ -97,7 +99,7 @@ def _of_group(stem: str, exists: str = "true") -> str:
 _GROUPS: Final = f"""
 with settled as (
     select group_id, count(*) as rebalances, {_sum_of("took", "unsettled")},
-        arg_max(took, took.estimate) as longest,
+        coalesce(arg_max(took, took.estimate) filter (where not is_creation), arg_max(took, took.estimate)) as longest,
         count(*) filter (where outcome = 'open') as still_open, max(at_ms) as last_rebalance_ms
     from rebalances group by group_id
 ), without_owner as (
@@ -182,17 +184,22 @@ select at_ms - ((at_ms % $size) + $size) % $size as bucket_ms, primary_cause as 
 from rebalances where at_ms is not null group by all order by bucket_ms, cause
 """
 
-_FINDINGS: Final = """
+_GRAVEST_FIRST: Final = """rank, findings.to_at is not null,
+    epoch_ms(findings.from_at) - coalesce(epoch_ms(findings.to_at), 0),
+    coalesce(findings.to_at, findings.from_at) desc, group_id, finding_id"""
+"""As `report.gravity`."""
+
+_FINDINGS: Final = f"""
 select finding_id, kind, severity, group_id, incarnation, log_partition, epoch_ms(from_at) as from_at,
     epoch_ms(to_at) as to_at, detail, advice
 from findings
 where $group_ids is null or list_contains($group_ids, group_id)
 qualify row_number() over (
     partition by case when $group_ids is null then severity || ' ' || kind else group_id end
-    order by rank, to_at is not null, coalesce(to_at, from_at) desc, group_id, finding_id
+    order by {_GRAVEST_FIRST}
 ) <= $limit
-order by rank, findings.to_at is not null, coalesce(findings.to_at, findings.from_at) desc, group_id, finding_id
-"""
+order by {_GRAVEST_FIRST}
+"""  # noqa: S608 - our own expressions
 
 _FINDING_COUNTS: Final = """
 select kind, severity, count(*) as findings, count(distinct group_id) as groups from findings group by all
@@ -213,10 +220,13 @@ limit $limit
 """
 
 _LONGEST: Final = """
-create view longest as select * from rebalances where epochs > 0
-qualify row_number() over (partition by group_id order by coalesce(took.estimate, 0) desc, at_ms) <= 1
+create view longest as select *, count(*) filter (where not is_creation) over (partition by group_id) as counted,
+    row_number() over (
+        partition by group_id order by ended_at is not null, is_creation, coalesce(took.estimate, 0) desc, rebalance_seq
+    ) as place
+from rebalances where epochs > 0 qualify place <= 5
 """
-"""The longest rebalance of each group."""
+"""What may be the longest rebalance of each group, and one that goes on: `report.longest` decides."""
 
 _OF_GROUPS: Final = {
     "epochs": """
@@ -248,26 +258,19 @@ group by group_id, primary_cause, primary_certainty
 qualify row_number() over (partition by group_id order by count(*) desc, cause, certainty) <= $limit
 order by group_id, epochs desc, cause, certainty
 """,
-    # Classic members all arrive with one record, so none of them is slow in it.
-    # A member that never gave up its partitions was slow until the next epoch.
-    "slowest": """
-select v.group_id, coalesce(v.instance_id, v.member_id) as who, arg_max(v.member_id, v.at_ms) as member_id,
-    count(*) as epochs, max(coalesce(v.latency_ms, v.until_ms - v.at_ms)) as latency_ms_max,
-    avg(v.latency_ms)::bigint as latency_ms_mean,
-    max(coalesce(v.revoke_ms, v.until_ms - epoch_ms(v.revoke_started_at))) as revoke_ms_max,
-    max(v.waited_ms) as waited_ms_max,
-    count(*) filter (where v.slowest_member_id = v.member_id) as last_times
+    # By the name that people know: a static member is one, whatever its member ids.
+    "held_up": """
+select group_id, who, arg_max(member_id, at_ms) as member_id, count(*) as rebalances,
+    sum(held_up_ms)::bigint as lasted_ms, max(held_up_ms) as longest_ms,
+    string_agg(distinct why, ' ' order by why) as why
 from (
-    select v.*, e.slowest_member_id, e.until_ms
-    from convergence v join (
-        select *, lead(at_ms) over (partition by group_id, incarnation order by epoch) as until_ms from epochs
-    ) e on e.group_id = v.group_id and e.incarnation = v.incarnation and e.epoch = v.epoch
-    where v.group_id in (select unnest($group_ids)) and e.protocol <> 'classic'
-) v
-where v.latency_ms > 0 or (v.latency_ms is null and v.revoke_started_at is not null and v.until_ms is not null)
-group by v.group_id, who
-qualify row_number() over (partition by v.group_id order by latency_ms_max desc, who) <= $limit
-order by v.group_id, latency_ms_max desc, who
+    select group_id, at_ms, unnest(held_up_by) as who, unnest(held_up_member_ids) as member_id,
+        unnest(held_up_ms) as held_up_ms, unnest(held_up_why) as why
+    from rebalances where group_id in (select unnest($group_ids))
+)
+group by group_id, who
+qualify row_number() over (partition by group_id order by lasted_ms desc nulls last, rebalances desc, who) <= $limit
+order by group_id, lasted_ms desc nulls last, rebalances desc, who
 """,
     # Partitions with one story are one row.
     "unowned": """
@@ -313,29 +316,20 @@ order by group_id, at_ms, incarnation, rebalance_seq
     "longest": """
 select group_id, incarnation, rebalance_seq, protocol, epoch_ms(started_at) as started_at,
     epoch_ms(ended_at) as ended_at, epoch_ms(started_at_earliest) as started_at_earliest, duration_ms,
-    duration_min_ms, duration_max_ms,
-    duration_estimate_ms, first_epoch, last_epoch, slowest_member_id
-from longest where group_id in (select unnest($group_ids)) limit $limit
+    duration_min_ms, duration_max_ms, duration_estimate_ms, first_epoch, last_epoch, members_left, completeness,
+    held_up_by, held_up_member_ids, held_up_ms, held_up_why, held_up_certainty,
+    list_transform(held_up_to, lambda moment: epoch_ms(moment)) as held_up_to, counted
+from longest where group_id in (select unnest($group_ids))
+qualify row_number() over (partition by group_id order by place) <= $limit
+order by group_id, place
 """,
     "longest_epochs": """
 select e.group_id, e.incarnation, e.epoch, e.rebalance_seq, e.protocol, e.primary_cause, e.coordinator_epoch,
     epoch_ms(e.started_at) as started_at, epoch_ms(e.join_started_latest) as join_started_latest
 from epochs e join longest l using (group_id, incarnation, rebalance_seq)
 where e.group_id in (select unnest($group_ids))
-qualify row_number() over (partition by e.group_id order by e.epoch) <= $limit
-order by e.group_id, e.epoch
-""",
-    "longest_convergence": """
-select v.group_id, v.incarnation, v.epoch, v.member_id, v.waited_for, epoch_ms(v.started_at) as started_at,
-    epoch_ms(v.reached_at) as reached_at, epoch_ms(v.revoke_started_at) as revoke_started_at,
-    epoch_ms(v.revoked_at) as revoked_at
-from convergence v join epochs e using (group_id, incarnation, epoch)
-    join longest l using (group_id, incarnation, rebalance_seq)
-where v.group_id in (select unnest($group_ids))
-qualify row_number() over (
-    partition by v.group_id order by v.epoch, v.revoke_started_at nulls last, v.member_id
-) <= $limit
-order by v.group_id, v.epoch, v.member_id
+qualify row_number() over (partition by e.group_id order by l.place, e.epoch) <= $limit
+order by e.group_id, l.place, e.epoch
 """,
     "longest_causes": """
 select c.group_id, c.incarnation, c.epoch, c.cause_seq, c.cause, c.certainty, c.role, c.member_id,
@@ -343,8 +337,8 @@ select c.group_id, c.incarnation, c.epoch, c.cause_seq, c.cause, c.certainty, c.
 from rebalance_causes c join epochs e using (group_id, incarnation, epoch)
     join longest l using (group_id, incarnation, rebalance_seq)
 where c.group_id in (select unnest($group_ids))
-qualify row_number() over (partition by c.group_id order by c.epoch, c.cause_seq) <= $limit
-order by c.group_id, c.epoch, c.cause_seq
+qualify row_number() over (partition by c.group_id order by l.place, c.epoch, c.cause_seq) <= $limit
+order by c.group_id, l.place, c.epoch, c.cause_seq
 """,
     # In the tables' own order, so that a member's latest life names it.
     "members": """

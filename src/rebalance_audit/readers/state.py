@@ -92,11 +92,13 @@ class _PartitionRecords:
     ) -> None:
         self._table = table
         self._log_partition = log_partition
+        self.has_later = False
         if at_ms is not None:
             moment = pa.scalar(at_ms * 1000, pa.timestamp("us", tz="UTC"))
             later = wanted & (ds.field("timestamp") > moment)
             end = pc.min(table.to_table(["offset"], filter=later).column("offset")).as_py()
             if end is not None:
+                self.has_later = True
                 wanted &= ds.field("offset") < end
         moments = table.to_table(["timestamp"], filter=wanted).column("timestamp")
         last_us = pc.max(moments.cast(pa.int64())).as_py()

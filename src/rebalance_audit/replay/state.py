@@ -29,6 +29,8 @@ class State(NamedTuple):
     """Largest record timestamp that was read, in epoch milliseconds; None if there was no record."""
     undecodable: int
     """Records and damaged stretches that could not be applied."""
+    has_later: bool
+    """Whether the log has records after the moment."""
 
 
 class PartitionRecords(Protocol):
@@ -41,6 +43,8 @@ class PartitionRecords(Protocol):
     """Largest record timestamp up to the moment, of records of any group."""
     damaged: int
     """Stretches that could not be read."""
+    has_later: bool
+    """Whether a record later than the moment follows."""
 
     def __iter__(self) -> Iterator[RawRecord]: ...
 
@@ -71,12 +75,13 @@ def state_at(log: RecordLog, group_ids: Collection[str] = (), at_ms: int | None 
     names = log.topic_names()
     shards: list[Shard] = []
     moments: list[int] = []
-    missed = 0
+    missed, has_later = 0, False
     for log_partition in log.log_partitions():
         records = log.records(log_partition, group_ids, at_ms)
         shard = Shard(log_partition)
         missed += _replay(records, shard, names) + records.damaged
         shards.append(shard)
+        has_later |= records.has_later
         if records.last_ms is not None:
             moments.append(records.last_ms)
     met = {name for name in group_ids if any(shard.slot(name) is not None for shard in shards)}
@@ -97,6 +102,7 @@ def state_at(log: RecordLog, group_ids: Collection[str] = (), at_ms: int | None 
         [groups[group_id] for group_id in sorted(groups)],
         max(moments, default=None),
         missed,
+        has_later,
     )
 
 

@@ -4,32 +4,61 @@ from collections.abc import Iterator
 
 from rebalance_audit.report import words
 from rebalance_audit.report.gravity import gravest_first
-from rebalance_audit.report.sentence import MemberId, Sentence, Stored
-from rebalance_audit.report.summary import Tables, estimate_of
-from rebalance_audit.report.verdict import Verdicts, rebalance_heading
+from rebalance_audit.report.held_up import held_up_of
+from rebalance_audit.report.longest import Longest, longest_of
+from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence, Stored
+from rebalance_audit.report.summary import Tables, duration_of
+from rebalance_audit.report.verdict import Verdicts, rebalance_heading, rebalance_name
 
 
 def answer(own: Tables) -> Iterator[Sentence]:
-    """Sentences about the longest rebalance of the group whose rows `own` holds; none where it had no rebalance."""
-    longest = max(own["rebalances"], key=estimate_of, default=None)
-    if longest is None:
-        return
-    verdicts = Verdicts(own)
-    rebalances = own["rebalances"]
-    only = len(rebalances) == 1
-    yield verdicts.held_up(longest, f"The {'only' if only else 'longest'} rebalance")
-    yield verdicts.set_off(longest)
-    yield from verdicts.ways(longest)
-    count = words.counted(len(rebalances), "rebalance")
-    which = "the only one" if only else f"the longest of {count}"
-    yield Sentence((f"This was {which}: ", rebalance_heading(longest), "."))
-    for holder in verdicts.holders(longest)[:1]:
-        times = sum(
-            holder.member_id in {other.member_id for other in verdicts.holders(row)}
-            for row in rebalances
-        )
-        if not only and holder.kept_ms is not None:
-            yield Sentence((MemberId(holder.member_id), f" held up {times} of {count}."))
+    """Sentences about the group whose rows `own` holds: a rebalance that goes on, the longest one, what to do."""
+    yield from worst_rebalances(own, longest_of(own["rebalances"]))
+    yield from _how_often(own)
     grave = gravest_first(own.get("findings", ()))
     if grave and grave[0]["severity"] != "info":
         yield Sentence(("What to do: ", Stored(grave[0]["advice"])))
+
+
+def worst_rebalances(own: Tables, longest: Longest | None) -> Iterator[Sentence]:
+    """One that goes on at the end of the log, then the longest one: how long, who held it up, what set it off."""
+    verdicts = Verdicts(own)
+    for row in own["rebalances"]:
+        if row["ended_at"] is None:
+            yield verdicts.held_up(row, f"The rebalance of {rebalance_name(row)}")
+            yield verdicts.set_off(row)
+            yield from verdicts.ways(row)
+    if longest is not None:
+        yield from _longest(longest, verdicts)
+
+
+def _longest(found: Longest, verdicts: Verdicts) -> Iterator[Sentence]:
+    row, count = found.rebalance, words.counted(found.of, "rebalance")
+    if not found.stands_out:
+        yield Sentence.plain(
+            f"None of its {count} stands out: each took {words.likely(duration_of(row))} or less, "
+            "as far as the log shows."
+        )
+        at, why = MomentUtc(row["ended_at"]), verdicts.set_off(row)
+        yield Sentence(("The one until ", at, " may have been the longest. ", why))
+        return
+    yield verdicts.held_up(row, f"The {'only' if found.of == 1 else 'longest'} rebalance")
+    yield verdicts.set_off(row)
+    yield from verdicts.ways(row)
+    which = "the only one" if found.of == 1 else f"the longest of {count}"
+    yield Sentence((f"This was {which}: ", rebalance_heading(row), "."))
+    if found.rival is not None:
+        yield Sentence(("May have been longer: ", rebalance_name(found.rival), "."))
+
+
+def _how_often(own: Tables) -> Iterator[Sentence]:
+    found = longest_of(own["rebalances"])
+    if found is None or not found.stands_out or len(own["rebalances"]) == 1:
+        return
+    for holder in held_up_of(found.rebalance)[:1]:
+        times = sum(
+            holder.name in {other.name for other in held_up_of(each)} for each in own["rebalances"]
+        )
+        if holder.member_id is not None:
+            count = words.counted(len(own["rebalances"]), "rebalance")
+            yield Sentence((MemberId(holder.member_id), f" held up {times} of {count}."))

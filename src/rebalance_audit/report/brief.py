@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rebalance_audit.audit.group.bounds import bounds_columns
+from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import GroupSummary, Tables, summaries
 from rebalance_audit.report.words import iso
@@ -12,22 +13,12 @@ from rebalance_audit.tables.json_values import JSON_VERSION
 GROUPS_MAX: Final = 50
 FINDINGS_MAX: Final = 20
 
-_GRAVITY: Final = {"critical": 0, "warning": 1, "info": 2}
-
 
 def brief(tables: Tables, cluster: str) -> dict[str, Any]:
     """The object: groups that lost most time first; `…_in_all` counts what there is of each."""
     names = MemberNames(tables["members"])
     groups = sorted(summaries(tables), key=lambda each: (-each.not_stable.estimate, each.group_id))
-    findings = sorted(
-        tables["findings"],
-        key=lambda row: (
-            _GRAVITY[row["severity"]],
-            row["to_at"] is not None,
-            -(row["from_at"] or 0),
-            row["finding_id"],
-        ),
-    )
+    findings = gravest_first(tables["findings"])
     return {
         "schema_version": JSON_VERSION,
         "cluster": cluster,
@@ -39,7 +30,7 @@ def brief(tables: Tables, cluster: str) -> dict[str, Any]:
 
 
 def _group(group: GroupSummary, names: MemberNames) -> dict[str, Any]:
-    worst = group.worst_member_id
+    culprit = group.culprit_id
     return {
         "group_id": group.group_id,
         "protocols": list(group.protocols),
@@ -52,7 +43,7 @@ def _group(group: GroupSummary, names: MemberNames) -> dict[str, Any]:
         **bounds_columns(group.not_stable, "not_stable"),
         **bounds_columns(group.unowned, "unowned_partition"),
         "commonest_cause": group.top_cause,
-        "most_often_last": None if worst is None else names.whole(group.group_id, worst),
+        "held_up_by": None if culprit is None else names.whole(group.group_id, culprit),
     }
 
 

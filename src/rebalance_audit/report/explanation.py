@@ -14,8 +14,10 @@ from rebalance_audit.report.at_moment import sentences_at
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.evidence import is_logged, where_it_stands
 from rebalance_audit.report.gravity import gravest_first
-from rebalance_audit.report.holders import HoldUp
+from rebalance_audit.report.held_up import HeldUp, held_up_of
+from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.outcomes import outcome
+from rebalance_audit.report.partition_sentences import partition_sentences, without_owner
 from rebalance_audit.report.sentence import (
     EvidenceSentence,
     MemberId,
@@ -30,12 +32,9 @@ from rebalance_audit.report.summary import (
     bounds_in,
     duration_of,
     epoch_noun,
-    estimate_of,
     is_classic,
     summaries,
-    unowned_of,
 )
-from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 from rebalance_audit.report.unknowns import (
     ADVICE,
     advice_for_group,
@@ -96,7 +95,7 @@ def explain_group(
     if summary.not_stable.most != 0:
         lasted = words.bounds_in_sentence(summary.not_stable)
         how_often.append(Sentence.plain(f"It was not stable for {lasted} in sum."))
-        how_often += _without_owner("Its partitions were", summary.unowned)
+        how_often += without_owner("Its partitions were", summary.unowned)
     if summary.open_since_ms is not None:
         how_often.append(
             Sentence.of(
@@ -105,14 +104,13 @@ def explain_group(
             )
         )
     why = _why_mostly(own)
-    longest = max(rebalances, key=estimate_of, default=None)
-    has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
+    longest = longest_of(rebalances)
     short = list(answer(own))
+    has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
     if longest is not None:
-        number = longest["first_epoch"]
-        short.append(
-            Sentence.plain(f"Its evidence: the same command with --epoch {number}; all: --epochs.")
-        )
+        number = longest.rebalance["first_epoch"]
+        example = f"Evidence: add --epoch {number}; every {summary.epoch_noun}: add --epochs."
+        short.append(Sentence.plain(example))
     if not has_broker_log:
         short += advice_for_group(own)
     sections = [
@@ -121,7 +119,7 @@ def explain_group(
         Section("Why, mostly", why),
     ]
     last = max(rebalances, key=lambda row: (row["incarnation"], row["rebalance_seq"]), default=None)
-    if last is not None and last is not longest:
+    if last is not None and (longest is None or last is not longest.rebalance):
         sections.append(Section("The last rebalance", list(_rebalance(own, last))))
     sections += _findings(own.get("findings", ()))
     if every_epoch:
@@ -170,7 +168,7 @@ def explain_epoch(
         None,
     )
     end_ms = _end_of(own, epoch)
-    held_up = () if rebalance is None else Verdicts(own).holders(rebalance)
+    held_up = () if rebalance is None else held_up_of(rebalance)
     sections = []
     has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
     short = list(_epoch_in_short(own, epoch, rebalance))
@@ -182,8 +180,8 @@ def explain_epoch(
     sections += [
         Section("Why", list(_why(its_causes))),
         Section("How long", list(_how_long(epoch, rebalance))),
-        Section("Who held it up", list(_who(epoch, progress, held_up))),
-        Section("Partitions", list(_partitions(epoch, own["ownership"], end_ms))),
+        Section("Who held it up", list(_who(progress, held_up))),
+        Section("Partitions", list(partition_sentences(epoch, own["ownership"], end_ms))),
     ]
     near = [row for row in own.get("findings", ()) if _overlaps(row, epoch, end_ms)]
     sections += _findings(near)
@@ -343,10 +341,8 @@ def _how_long_classic(epoch: TableRow) -> Iterator[Sentence]:
         )
 
 
-def _who(
-    epoch: TableRow, progress: Sequence[TableRow], held_up: Sequence[HoldUp]
-) -> Iterator[Sentence]:
-    named = [holder.member_id for holder in held_up]
+def _who(progress: Sequence[TableRow], held_up: Sequence[HeldUp]) -> Iterator[Sentence]:
+    named = [holder.member_id for holder in held_up if holder.member_id is not None]
     waited = sorted(
         (row for row in progress if row["waited_ms"]), key=lambda row: -row["waited_ms"]
     )
@@ -363,7 +359,8 @@ def _who(
             )
         )
     revoked = sorted(
-        (row for row in progress if row["revoke_ms"]), key=lambda row: -row["revoke_ms"]
+        (row for row in progress if row["revoke_ms"] and row["member_id"] in named),
+        key=lambda row: -row["revoke_ms"],
     )
     for row in revoked[:MEMBERS_SHOWN]:
         count = words.counted(row["partitions_revoked"] or 0, "partition")
@@ -372,64 +369,10 @@ def _who(
     for row in progress:
         if row["revoke_started_at"] is not None and row["revoked_at"] is None:
             yield Sentence.of(
-                "{who} was told at {at} to give up partitions and did not.",
+                "{who} was asked to give up partitions at {at} and did not.",
                 who=MemberId(row["member_id"]),
                 at=MomentUtc(row["revoke_started_at"]),
             )
-    if epoch["slowest_member_id"] and epoch["slowest_member_ms"] and not is_classic(epoch):
-        yield Sentence.of(
-            "The last to arrive was {who}, after {took}.",
-            who=MemberId(epoch["slowest_member_id"]),
-            took=words.duration(epoch["slowest_member_ms"]),
-        )
-
-
-def _partitions(
-    epoch: TableRow, ownership: Sequence[TableRow], end_ms: int | None
-) -> Iterator[Sentence]:
-    if epoch["partitions"]:
-        yield Sentence.plain(
-            f"{words.counted(epoch['partitions'], 'partition')} in the assignment: "
-            f"against the one before, {words.number(epoch['partitions_moved'])} "
-            f"to another member, {words.number(epoch['partitions_added'])} new, "
-            f"{words.number(epoch['partitions_dropped'])} no longer assigned."
-        )
-    stretches: dict[tuple[Any, ...], list[TableRow]] = {}
-    start_ms = _start_of(epoch)
-    for row in ownership:
-        until_ms, unowned_ms = row["from_at"], row["unowned_before_ms"]
-        if not unowned_ms or until_ms is None or start_ms is None:
-            continue
-        since_ms = until_ms - unowned_ms
-        if until_ms >= start_ms and (end_ms is None or since_ms < end_ms):
-            story = (since_ms, until_ms, row["previous_member_id"], row["member_id"])
-            stretches.setdefault(story, []).append(row)
-    longest = sorted(stretches.items(), key=lambda item: item[0][0] - item[0][1])
-    for (since_ms, until_ms, before, after), rows in longest[:STRETCHES_SHOWN]:
-        yield Sentence.of(
-            "{partitions} stood still for {lasted}, from {since} to {until}: {before}then with {after}.",
-            partitions=partitions_text(rows),
-            lasted=words.duration(until_ms - since_ms),
-            since=MomentUtc(since_ms),
-            until=MomentUtc(until_ms),
-            before=Sentence(("first with ", MemberId(before), ", ")) if before else "",
-            after=MemberId(after),
-        )
-    if len(longest) > STRETCHES_SHOWN:
-        more = len(longest) - STRETCHES_SHOWN
-        yield Sentence.plain(
-            f"… and {words.counted(more, 'shorter stretch', 'shorter stretches')}."
-        )
-    unowned = unowned_of(epoch)
-    if not longest and unowned is not None and unowned.most != 0:
-        yield from _without_owner("Partitions were", unowned)
-
-
-def _without_owner(whose: str, unowned: Bounds | None) -> Iterator[Sentence]:
-    """How long, if anything is known: of a share group nothing is, since its members have partitions in common."""
-    if unowned is not None and words.is_known(unowned):
-        lasted = words.bounds_in_sentence(unowned)
-        yield Sentence.plain(f"{whose} without owner for {lasted}, summed over partitions.")
 
 
 def _findings(rows: Sequence[TableRow]) -> list[Section]:
@@ -477,7 +420,7 @@ def _rebalance(own: Tables, row: TableRow) -> Iterator[Sentence]:
     verdicts = Verdicts(own)
     first, *others = rebalance_heading(row).parts
     yield Sentence((f"{first[:1].upper()}{first[1:]}", *others, "."))
-    if verdicts.holders(row):
+    if held_up_of(row):
         yield verdicts.held_up(row)
         yield from verdicts.ways(row)
     yield verdicts.set_off(row)

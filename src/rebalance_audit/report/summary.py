@@ -54,9 +54,10 @@ class GroupSummary(NamedTuple):
 
     None if members of the group own no partitions.
     """
-    worst_member_id: str | None
-    """The member that most often arrived last, in rebalances that took any time."""
-    worst_member_times: int
+    culprit_id: str | None
+    """The member for which the group waited longest in all of its rebalances; None if no member held one up."""
+    culprit_times: int
+    """How many rebalances it held up."""
     top_cause: str | None
     """The cause that most epochs have as their first, with their count."""
     top_cause_times: int
@@ -160,13 +161,15 @@ def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
     epochs = sorted(rows["epochs"], key=lambda row: (row["incarnation"], row["epoch"]))
     rebalances, states = rows["rebalances"], rows["group_states"]
     durations = [took for row in rebalances if (took := duration_of(row)) is not None]
-    slowest = Counter(
-        row["slowest_member_id"]
-        for row in rebalances
-        if row["slowest_member_id"] and row["duration_ms"] and not is_classic(row)
-    )
+    waits: dict[str, list[int]] = defaultdict(list)
+    for row in rebalances:
+        for member_id, ms in zip(
+            row.get("held_up_member_ids") or (), row.get("held_up_ms") or (), strict=True
+        ):
+            if member_id is not None:
+                waits[member_id].append(ms or 0)
+    culprit_id = max(waits, key=lambda each: (sum(waits[each]), each), default=None)
     causes = Counter(row["primary_cause"] for row in epochs if row["primary_cause"])
-    worst_member_id, worst_member_times = next(iter(slowest.most_common(1)), (None, 0))
     top_cause, top_cause_times = next(iter(causes.most_common(1)), (None, 0))
     last_epoch = epochs[-1] if epochs else None
     measured = [unowned for row in epochs if (unowned := unowned_of(row)) is not None]
@@ -192,8 +195,8 @@ def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
         ),
         longest=max(durations, key=attrgetter("estimate"), default=None),
         unowned=unowned,
-        worst_member_id=worst_member_id,
-        worst_member_times=worst_member_times,
+        culprit_id=culprit_id,
+        culprit_times=0 if culprit_id is None else len(waits[culprit_id]),
         top_cause=top_cause,
         top_cause_times=top_cause_times,
     )

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.group.bounds import Bounds
 from rebalance_audit.report import causes, words
-from rebalance_audit.report.holders import HoldUp, How, Stretch, holders_of
+from rebalance_audit.report.held_up import PREDICATES, HeldUp, held_up_of
 from rebalance_audit.report.sentence import MemberId, MomentUtc, Name, Sentence
 from rebalance_audit.report.summary import (
     RowKey,
@@ -18,7 +19,7 @@ from rebalance_audit.report.summary import (
     rebalance_key,
 )
 
-HOLDERS_NAMED: Final = 2
+HELD_UP_NAMED: Final = 2
 CAUSES_NAMED: Final = 3
 """Causes of one epoch, and epochs of one rebalance, in one sentence."""
 MEMBERS_NAMED: Final = 3
@@ -34,72 +35,56 @@ class Verdicts:
     """The answers from the tables of one or many groups."""
 
     def __init__(self, tables: Tables) -> None:
-        """Takes `epochs`, `convergence`, `rebalance_causes` and `members`."""
+        """Takes `epochs`, `rebalance_causes` and `members`."""
         self._epochs: dict[RowKey, list[TableRow]] = defaultdict(list)
-        self._progress: dict[RowKey, list[TableRow]] = defaultdict(list)
         self._causes: dict[RowKey, list[TableRow]] = defaultdict(list)
         self._members: dict[str, dict[str, TableRow]] = defaultdict(dict)
         for row in tables["epochs"]:
             if row["rebalance_seq"] is not None:
                 self._epochs[rebalance_key(row)].append(row)
-        for row in tables["convergence"]:
-            self._progress[epoch_key(row)].append(row)
         for row in tables["rebalance_causes"]:
             self._causes[epoch_key(row)].append(row)
         for row in tables["members"]:
             self._members[row["group_id"]][row["member_id"]] = row
 
-    def holders(self, rebalance: TableRow) -> list[HoldUp]:
-        """The members for which the group waited for a share worth naming, the longest first."""
-        return holders_of(rebalance, list(self._stretches(rebalance)))
-
     def short(self, rebalance: TableRow) -> Sentence:
         """Who held it up and how, where somebody did, and what set it off."""
-        held_up = (
-            [self.held_up(rebalance), *self.ways(rebalance)] if self.holders(rebalance) else []
-        )
+        held_up = [self.held_up(rebalance), *self.ways(rebalance)] if held_up_of(rebalance) else []
         return Sentence.joined(" ", [*held_up, self.set_off(rebalance)])
 
-    def held_up(self, rebalance: TableRow, what: str = "") -> Sentence:
-        """`what` was held up by whom, for how long of how long; or that nobody did, or nothing tells. One sentence."""
-        found, took = self.holders(rebalance), duration_of(rebalance)
+    def held_up(self, rebalance: TableRow, what: str = "It") -> Sentence:
+        """How long `what` took, who held it up, and for how long; or that nobody is known to have. One sentence."""
+        found, took = held_up_of(rebalance), duration_of(rebalance)
+        lasted = "goes on" if took is None else f"took {words.likely(took)}"
         if not found:
-            lasted = "goes on" if took is None else f"took {words.bounds_in_sentence(took)}"
-            return Sentence((f"{what or 'It'} {lasted}: ", self._nobody(rebalance), "."))
-        timed = [holder for holder in found if holder.kept_ms is not None]
-        whom = [
-            self._who(rebalance["group_id"], holder.member_id)
-            for holder in (timed or found)[:HOLDERS_NAMED]
+            return Sentence((what, f" {lasted}: ", _nobody(rebalance), "."))
+        sure = _ADVERBS[rebalance["held_up_certainty"]]
+        verb = "holds it up" if took is None else "held it up"
+        first, *others = found[:HELD_UP_NAMED]
+        group_id, how_long = rebalance["group_id"], _lasted(first, took)
+        by = Sentence((self._who(group_id, first), f" {sure}{verb}{how_long}"))
+        if _came_before(first, rebalance):
+            by = Sentence((self._who(group_id, first), f" was {sure}silent{how_long} before it"))
+        more = [
+            Sentence((self._who(group_id, holder), _lasted(holder, took)))
+            for holder in others
+            if not _came_before(holder, rebalance)
         ]
-        if timed and took is not None:
-            kept = [words.duration(holder.kept_ms) for holder in timed]
-            least = "" if took.most == took.least else "at least "
-            kept[0] += f" of {least}{words.duration(took.least)}"
-            by = Sentence.joined(
-                ", and by ",
-                (Sentence((who, f" for {ms}")) for who, ms in zip(whom, kept, strict=False)),
-            )
-            return Sentence((f"{what} was held up by " if what else "Held up by ", by, "."))
-        by = Sentence.joined(" and ", whom)
-        if took is None:
-            if what:
-                return Sentence((f"{what} is held up by ", by, "."))
-            return Sentence(("Held up by ", by, " at the end of the log."))
-        perhaps = f"{what} was perhaps held up by " if what else "Perhaps held up by "
-        return Sentence((perhaps, by, "."))
+        return Sentence((what, f" {lasted}: ", Sentence.joined(", then ", [by, *more]), "."))
 
     def ways(self, rebalance: TableRow) -> Iterator[Sentence]:
         """In which way each of them did; those alike in one sentence."""
-        alike: dict[How, list[str]] = defaultdict(list)
-        for holder in self.holders(rebalance)[:HOLDERS_NAMED]:
-            alike[holder.how].append(holder.member_id)
-        for how, member_ids in alike.items():
-            whom = Sentence.joined(" and ", map(MemberId, member_ids))
-            yield Sentence((whom, f" each {how}." if len(member_ids) > 1 else f" {how}."))
+        alike: dict[str, list[HeldUp]] = defaultdict(list)
+        for holder in held_up_of(rebalance)[:HELD_UP_NAMED]:
+            alike[PREDICATES[holder.why]].append(holder)
+        for predicate, holders in alike.items():
+            whom = Sentence.joined(" and ", map(_name, holders))
+            each = " each" if len(holders) > 1 else ""
+            yield Sentence((whom, f"{each} {predicate}."))
 
     def set_off(self, rebalance: TableRow) -> Sentence:
         """One sentence: the cause of its first epoch with names, and those of the epochs that followed."""
-        epochs = [epoch for epoch, *_ in self._stretches(rebalance)]
+        epochs = self._epochs_of(rebalance)
         if not epochs:
             return Sentence.plain("What set it off is not in the log.")
         first, *later = epochs
@@ -137,7 +122,7 @@ class Verdicts:
 
     def _alike(self, cause: str, sure: str, rows: Sequence[TableRow]) -> Sentence:
         named = [
-            self._who(row["group_id"], row["member_id"])
+            self._member(row["group_id"], row["member_id"])
             for row in rows
             if row["member_id"] is not None
         ]
@@ -148,43 +133,49 @@ class Verdicts:
             parts.append(f" and {len(named) - MEMBERS_NAMED:,} more")
         return Sentence((*parts, f" ({sure})"))
 
-    def _nobody(self, rebalance: TableRow) -> Sentence:
-        took, slowest_member_id = duration_of(rebalance), rebalance["slowest_member_id"]
-        if is_classic(rebalance):
-            return Sentence.plain("no record tells whom it waited for")
-        if took is None:
-            return Sentence.plain("nobody keeps partitions that others wait for")
-        if not slowest_member_id or not took.least:
-            return Sentence.plain("nobody held it up")
-        return Sentence.of(
-            "nobody was slow to give up partitions; the last to arrive was {who}{moved}",
-            who=self._who(rebalance["group_id"], slowest_member_id),
-            moved=self._coordinator_moved(rebalance),
-        )
-
-    def _coordinator_moved(self, rebalance: TableRow) -> str:
-        """Members wait for a new coordinator too; only the next record has its leader epoch."""
-        epochs = [epoch for epoch, *_ in self._stretches(rebalance)]
-        following = self._epochs[rebalance_key(rebalance, after=1)]
-        led = [row["coordinator_epoch"] for row in (*epochs, *following[:1])]
-        if None in led or len(set(led)) <= 1:
-            return ""
-        return ". The coordinator moved to another broker during it or after it, which the members may have waited for"
-
-    def _who(self, group_id: str, member_id: str) -> Sentence:
+    def _member(self, group_id: str, member_id: str) -> Sentence:
         """A member with its host, where the log has it."""
         row = self._members[group_id].get(member_id)
         host = ((row or {}).get("client_host") or "").removeprefix("/")
         who = MemberId(member_id)
         return Sentence((who, " at ", Name(host))) if host else Sentence((who,))
 
-    def _stretches(self, rebalance: TableRow) -> Iterator[Stretch]:
+    def _who(self, group_id: str, holder: HeldUp) -> Sentence:
+        if holder.member_id is None:
+            return Sentence.plain("a move of its coordinator")
+        return self._member(group_id, holder.member_id)
+
+    def _epochs_of(self, rebalance: TableRow) -> list[TableRow]:
         """Its epochs in their order."""
-        epochs = sorted(self._epochs[rebalance_key(rebalance)], key=lambda row: row["epoch"])
-        ends: Sequence[int] = [row["started_at"] or 0 for row in epochs[1:]]
-        for epoch, until_ms in zip(epochs, [*ends, rebalance["ended_at"]], strict=False):
-            key = epoch_key(epoch)
-            yield Stretch(epoch, until_ms, self._progress[key], self._causes[key])
+        return sorted(self._epochs[rebalance_key(rebalance)], key=lambda row: row["epoch"])
+
+
+_ADVERBS: Final = {"proven": "", "probable": "probably ", "possible": "perhaps "}
+
+
+def _name(holder: HeldUp) -> str:
+    return "Its coordinator" if holder.member_id is None else MemberId(holder.member_id)
+
+
+def _came_before(holder: HeldUp, rebalance: TableRow) -> bool:
+    """Whether the group waited for it before the rebalance: the end of its session is what set that off."""
+    took, ended_ms = duration_of(rebalance), rebalance["ended_at"]
+    if holder.why != "silent" or holder.to_ms is None or took is None:
+        return False
+    return bool(holder.to_ms <= ended_ms - took.estimate)
+
+
+def _lasted(holder: HeldUp, took: Bounds | None) -> str:
+    if holder.ms is None:
+        return ""
+    is_all = took is not None and holder.ms == took.estimate
+    return " for all of it" if is_all else f" for {words.duration(holder.ms)}"
+
+
+def _nobody(rebalance: TableRow) -> str:
+    if is_classic(rebalance):
+        return "the log does not hold whom it waited for"
+    return "no member kept the others waiting"
 
 
 def _how_sure(cause: TableRow) -> str:
@@ -200,15 +191,20 @@ def _how_sure(cause: TableRow) -> str:
     return certainty
 
 
-def rebalance_heading(rebalance: TableRow) -> Sentence:
-    """`epochs 19 to 20, 22.7 s from 2026-11-21 09:11:49.463 UTC`; `… since` for one that goes on."""
+def rebalance_name(rebalance: TableRow) -> str:
+    """`epochs 19 to 20`, `generation 3`."""
     first, last = rebalance["first_epoch"], rebalance["last_epoch"]
     noun = "generation" if is_classic(rebalance) else "epoch"
-    which = f"{noun} {first}" if first == last else f"{noun}s {first} to {last}"
+    return f"{noun} {first}" if first == last else f"{noun}s {first} to {last}"
+
+
+def rebalance_heading(rebalance: TableRow) -> Sentence:
+    """`epochs 19 to 20, 22.7 s from 2026-11-21 09:11:49.463 UTC`; `… since` for one that goes on."""
+    which = rebalance_name(rebalance)
     took, began = duration_of(rebalance), MomentUtc(rebalance["started_at"])
     if took is None:
         return Sentence((f"{which}, since ", began))
-    lasted = words.bounds_in_sentence(took)
+    lasted = words.likely(took)
     if took.most == took.least or not is_classic(rebalance):
         return Sentence((f"{which}, {lasted} from ", began))
     # Where the bounds differ, the time in the row is the latest at which it can have begun.

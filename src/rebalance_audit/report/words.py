@@ -75,6 +75,14 @@ def bounds_in_sentence(lasted: Bounds | None) -> str:
     return (f"between {least} and {most}" if lasted.least else f"up to {most}") + about
 
 
+def likely(lasted: Bounds | None) -> str:
+    """`about 43.2 s (1 ms – 1 min)`, `14.1 s`, `up to 14.1 s`, `at least 31 ms`, `an unknown time`."""
+    if lasted is None or not lasted.estimate or lasted.least == lasted.most:
+        return bounds_in_sentence(lasted)
+    most = "?" if lasted.most is None else duration(lasted.most)
+    return f"about {duration(lasted.estimate)} ({duration(lasted.least)} – {most})"
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     """`1 group`, `2 groups`, `4,012,345 records`; `many` where adding an s is wrong."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

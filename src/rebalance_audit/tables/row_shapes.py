@@ -38,8 +38,19 @@ def shaper(
 def _converter(column_type: str, time: Convert) -> Convert | None:
     if column_type == "timestamp":
         return time
+    if column_type == "array<timestamp>":
+        return _in_list(time)
     times = _TIMES_IN_STRUCT.findall(column_type)
     return _in_structs(times, time) if times else None
+
+
+def _in_list(time: Convert) -> Convert:
+    """For a list of times, some of which may be None."""
+
+    def convert(times: list[Any] | None) -> list[Any] | None:
+        return None if times is None else [each if each is None else time(each) for each in times]
+
+    return convert
 
 
 def _in_structs(times: list[str], time: Convert) -> Convert:

@@ -81,8 +81,8 @@ def test_a_rebalance_blames_only_its_own_epochs() -> None:
     growth = (9000, "3 4 h2; 7 A 0-2,6; 6 4; 8 A 4/3 0-2,6; 8 B 4/3 3-5")
     got = tables(A_JOINS, B_JOINS, A_REVOKES, A_ACKS, B_GETS, growth)
     assert pick(got["rebalances"], "first_epoch", "blocked_by", "slowest_member_id")[1:] == [
-        (3, ["A"], "B"),
-        (4, [], "B"),
+        (3, ["A"], "A"),
+        (4, [], None),
     ]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from rebalance_audit.audit.group import rebalance
+from rebalance_audit.audit.group import held_up, rebalance
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
@@ -86,9 +86,10 @@ def test_a_rebalance_without_an_end_keeps_no_more_of_those_who_held_it_up(
 ) -> None:
     """A group that never becomes stable: a client comes and goes with each epoch, all in one rebalance."""
     monkeypatch.setattr(rebalance, "BLOCKERS_MAX", 20)
+    monkeypatch.setattr(held_up, "HOLD_UPS_MAX", 20)
     (row,) = [
         row
         for row in audit_log(numbered(restless_history(1)))["rebalances"]
         if row["outcome"] == "open"
     ]
-    assert len(row["blocked_by"]) == 20
+    assert len(row["blocked_by"]) == len(row["held_up_by"]) == 20

@@ -23,14 +23,14 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {33: "3cfe7f204cfc"}
+SHAPES = {33: "e5620e4000ca"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
     "GroupAudit": "_classic _findings _life _modern _options _splitter options outside recorded "
     "group_id log_partition",
     "Outside": "_options",
-    "ClassicAudit": "_life times",
+    "ClassicAudit": "_life join_phases times",
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_group _outside _subscribed",
     "RegexesAlike": "_spellings",
@@ -38,7 +38,7 @@ KEPT_ELSEWHERE = {
     "options overlaps ownership states witness",
     "Overlaps": "_is_whole",
     "Ownership": "_count_unowned _emit _end_commits _group_id _sure _topic_names _topics_of",
-    "CommitBook": "_is_whole _log_partition _parsed",
+    "CommitBook": "_is_whole _log_partition _parsed usual_pause",
     "GroupStates": "_emit_row _group_id",
     "GroupFindings": "_emit _life _span _watchers "
     "_on_began _on_change _on_coming _on_ended _on_gap _on_members _on_settled _on_wrote _repeats",
@@ -47,6 +47,7 @@ KEPT_ELSEWHERE = {
 """Attributes that are not state: what the caller gives, what follows from it, and parts with their own state."""
 
 OF_ONE_WRITE = {
+    "ProgressTracker": "last_signs",
     "Ownership": "_carried _released _write_offset",
     "ModernAudit": "_contradictions _evidence _goes_on _group _is_hidden _missing _step_of _verdicts",
     "Overlaps": "fresh",

@@ -170,7 +170,7 @@ def test_the_overview_fits_on_a_screen_and_says_why() -> None:
     assert "times in UTC" in text
     assert re.search(r"● (static )?member joined: \S+", text)
     assert "● proven  ◐ probable  ○ possible" in text
-    assert len(text.splitlines()) < 50
+    assert len(text.splitlines()) < 56
 
 
 def test_a_group_in_detail_has_causes_evidence_convergence_and_gaps() -> None:
@@ -189,7 +189,7 @@ def test_epochs_are_shown_on_demand_the_newest_first() -> None:
     """Without --epochs the answer alone, in both commands; --all has them too."""
     log = segments("consumer-protocol")
     short = call("inspect", log, "--group", "stuck").out
-    assert "The longest rebalance was held up by stuck-0" in short
+    assert "stuck-0 at 127.0.0.1 held it up" in short
     assert "\nEpoch " not in short
     for option in ("--epochs", "--all"):
         shown = re.findall(
@@ -219,7 +219,7 @@ def test_no_line_is_wider_than_the_screen(capture: str, monkeypatch: pytest.Monk
             monkeypatch.setenv("COLUMNS", str(width))
             text = call("inspect", source, "--all", *flags).out
             assert max(map(len, text.splitlines()[1:])) <= width
-            assert "…" not in re.sub(r" …|named \S+…", "", text)
+            assert "…" not in re.sub(r" …|named \S+…|\w-\d\s*…\w+", "", text)
 
 
 def test_long_tables_are_cut_with_a_word_and_all_shows_them() -> None:

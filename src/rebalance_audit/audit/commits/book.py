@@ -9,6 +9,7 @@ from rebalance_audit.audit.commits.ended_stretch import EndedStretch
 from rebalance_audit.audit.commits.last_commit import LastCommit
 from rebalance_audit.audit.commits.rhythm import CommitHabits, Rhythm, rhythm_of
 from rebalance_audit.audit.commits.summary import CommitSummary, Numbers, summary_from
+from rebalance_audit.audit.commits.usual_pause import UsualPause
 from rebalance_audit.audit.group.ownership import Ownership
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import TopicPartition
@@ -45,6 +46,8 @@ class CommitBook:
         self._of_round = {}
         self._round_ms = 0
         self.habits = CommitHabits()
+        self.usual_pause = UsualPause()
+        """Part of the state, see `Life.parts`."""
         self._parsed: dict[bytes, TopicPartition | None] = {}
 
     def take(
@@ -80,6 +83,8 @@ class CommitBook:
 
         Many clients start their interval anew with a generation, so its commits alone show their rhythm.
         """
+        if at_ms is not None:
+            self.usual_pause.learn(self._of_round.values())
         self._of_round = {}
         self._round_ms = at_ms or 0
 
@@ -122,6 +127,14 @@ class CommitBook:
         recent = _most(self._of_round, owned) if with_round else None
         return rhythm_of(_most(self._of_partition, owned), recent)
 
+    def most_of_round(self, partitions: Iterable[TopicPartition]) -> CommitSummary | None:
+        """The commits since the last generation for the one of the partitions that has most; None if none has any."""
+        return _most(self._of_round, partitions)
+
+    def usual_pause_ms(self) -> int | None:
+        """The usual pause between two commits for a partition, in a classic group; None if no generation shows one."""
+        return self.usual_pause.usual_ms(self._of_round.values())
+
     def end(self, partition: TopicPartition) -> EndedStretch:
         """The commits of the owner that no longer has the partition; from here on those of the next one count."""
         summary = self._of_partition.pop(partition, None)
@@ -138,6 +151,7 @@ class CommitBook:
         self._of_round = {}
         self._round_ms = 0
         self.habits = CommitHabits()
+        self.usual_pause.forget()
 
     def by_member(
         self, ownership: Ownership

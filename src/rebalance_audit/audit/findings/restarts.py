@@ -73,7 +73,7 @@ class FlappingMember(Watcher):
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
     advice = (
-        "Look at this client's own log for crashes, restarts by a supervisor, or processing that outlasts "
+        "Look at the log of this client for crashes, restarts by a supervisor, or processing that outlasts "
         "max.poll.interval.ms."
     )
 
@@ -183,6 +183,7 @@ class FlappingMember(Watcher):
             client.trail.evidence(),
             members=list(dict.fromkeys(client.members)),
             subject="/".join(who),
+            advice=self.advice.replace("this client", whom, 1),
         )
         client.began, client.count = None, 0
         client.trail = Trail()

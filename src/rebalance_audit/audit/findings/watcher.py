@@ -97,8 +97,9 @@ class Watcher(FindingKind):
         topics: Sequence[str] = (),
         subject: str = "",
         other: bool = False,
+        advice: str = "",
     ) -> None:
-        """Report a finding of this kind; `other` gives it the kind's other severity."""
+        """Report a finding of this kind; `other` gives it the kind's other severity, `advice` other words."""
         self.scene.report(
             Finding(
                 self.kind,
@@ -106,7 +107,7 @@ class Watcher(FindingKind):
                 began,
                 ended_ms,
                 detail,
-                self.advice,
+                advice or self.advice,
                 evidence,
                 members,
                 topics,

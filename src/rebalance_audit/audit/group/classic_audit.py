@@ -12,14 +12,15 @@ from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation,
 from rebalance_audit.audit.causes.member_metadata import in_words_of
 from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.group.bounds import UNBOUNDED
+from rebalance_audit.audit.group.classic_identity import identity_of, same_identity
 from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable
 from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.group.join_phases import JoinPhases
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.shifts import Shift, by_identity, shifts
-from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.rows import duration_ms
 from rebalance_audit.audit.writes import Step, is_other_coordinator
 from rebalance_audit.replay.changes import GenerationCompleted, GroupType
@@ -37,7 +38,8 @@ class ClassicAudit:
         self._life = life
         self._downgraded = False
         self.times = ClassicTimes()
-        """Part of the state, see `GroupAudit.parts`."""
+        self.join_phases = JoinPhases(life)
+        """The times, and the delay of the join phases, are part of the state, see `GroupAudit.parts`."""
 
     def judge(self, write: Sequence[Step], group: ClassicGroup, downgrade: DowngradeKind) -> None:
         """Turn one write into rows; after it, `group` is a classic group."""
@@ -113,7 +115,7 @@ class ClassicAudit:
     def _open(self, old: Generation | None, new: Generation, group: ClassicGroup) -> None:
         life, at_ms = self._life, new.position.record_timestamp_ms
         clients = [(each.client_id, each.client_host) for each in new.members.values()]
-        life.clients_come_back(clients, at_ms)
+        life.absences.judge(clients, at_ms)
         life.commits.learn(life.ownership, life.watches)
         first = old is None and self._is_first(new)
         gap = life.gap or (old is None and not first)
@@ -138,7 +140,7 @@ class ClassicAudit:
         joined_at_ms = new.joined_at_ms
         judged = judge_classic(scene, gap=gap)
         for verdict in judged:
-            life.learn(verdict)
+            life.ends.learn(verdict)
         logged = self._testify(scene, joined_at_ms, judged)
         verdicts = in_words_of(new, logged.verdicts)
         earliest_ms, latest_ms = self._join_bounds(old, new, skipped)
@@ -157,6 +159,12 @@ class ClassicAudit:
         unstable_ms = None if moved_here else earliest_ms
         rebalance = life.open_rebalance(latest_ms, unstable_ms, goes_on=self.times.hands_out(new))
         joined, left = self._count_changes(old, new, scene)
+        end_ms = at_ms if joined_at_ms is None else joined_at_ms
+        likely = self.join_phases.estimate(old, new, verdicts, end_ms, shown_ms)
+        start_ms = latest_ms if exact else min(likely.start_ms, latest_ms)
+        rebalance.hold_ups.add(self.join_phases.held_up(new, verdicts, likely, start_ms, end_ms))
+        if moved_here and not self.join_phases.began_after_move(old, start_ms):
+            rebalance.hold_ups.moves = True
         span = EpochSpan(
             life.group_id,
             life.incarnation,
@@ -177,7 +185,13 @@ class ClassicAudit:
             sync_ms,
             verdicts=verdicts,
             contradictions=logged.contradictions,
-            not_stable=not_stable(new, unstable_ms, latest_ms, exact=exact and not moved_here),
+            not_stable=not_stable(
+                new,
+                unstable_ms,
+                latest_ms,
+                start_ms,
+                exact=exact and not moved_here,
+            ),
             owns_partitions=new.kind.owns_partitions,
             is_unread=is_unread,
         )
@@ -359,7 +373,8 @@ class ClassicAudit:
                 if dropped is not None:
                     cause, certainty = dropped.cause, dropped.certainty
             else:
-                verdict = departure_of(verdicts, member_id) or life.judge_unseen(leaver, position)
+                verdict = departure_of(verdicts, member_id)
+                verdict = verdict or life.ends.judge_unseen(leaver, position)
                 cause, certainty = verdict.cause, verdict.certainty
             life.close_member(member_id, position, cause, certainty, last_epoch, waits=waits)
         # A generation's record is written again when one static member returns: no sign of life of the others.
@@ -369,10 +384,10 @@ class ClassicAudit:
             watch = life.watches.get(member.member_id)
             if watch is None:
                 watch = life.open_member(
-                    member.member_id, _identity_of(member), new.generation, position, gap=gap
+                    member.member_id, identity_of(member), new.generation, position, gap=gap
                 )
-            elif not _same_identity(before.get(member.member_id), member):
-                life.identify(watch, _identity_of(member))
+            elif not same_identity(before.get(member.member_id), member):
+                life.identify(watch, identity_of(member))
             stint = watch.stint
             stint.protocol, stint.last_seen_at_ms = protocol, position.record_timestamp_ms
             if not repeats or member.member_id in previous_ids:
@@ -426,14 +441,6 @@ class ClassicAudit:
         return moved_by_identity
 
 
-def _same_identity(before: ClassicMember | None, member: ClassicMember) -> bool:
-    """Whether the member's identity is the same as in the previous generation."""
-    if before is None or before[:_IDENTITY_FIELDS] != member[:_IDENTITY_FIELDS]:
-        return False
-    said, says = before.subscription, member.subscription
-    return said is says or (said is not None and says is not None and said.topics == says.topics)
-
-
 def _same_leader(old: Generation, new: Generation) -> bool:
     """Whether the same coordinator certainly wrote both; sources without leader epochs cannot tell."""
     leader_epoch = old.position.leader_epoch
@@ -441,18 +448,3 @@ def _same_leader(old: Generation, new: Generation) -> bool:
 
 
 _INSTANCE_ID = itemgetter(ClassicMember._fields.index("instance_id"))
-_IDENTITY_FIELDS = ClassicMember._fields.index("subscription_bytes")
-"""How many fields a member has before its bytes: who it is, and its timeouts."""
-
-
-def _identity_of(member: ClassicMember) -> Identity:
-    subscription = member.subscription
-    return Identity(
-        member.instance_id,
-        member.client_id,
-        member.client_host,
-        member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
-        member.session_timeout_ms,
-        tuple(subscription.topics) if subscription else (),
-        topics_are_known=subscription is not None,
-    )

@@ -7,7 +7,7 @@ before it rejoins; a cooperative member gives up only those that the generation 
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.causes.same_members import is_cooperative
@@ -16,11 +16,6 @@ from rebalance_audit.audit.group.shifts import Shift, by_identity
 from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.partitions import NOTHING as NO_PARTITIONS
 from rebalance_audit.replay.partitions import TopicPartition, count, each
-
-HEARTBEAT_MS: Final = 3000
-"""Default of `heartbeat.interval.ms`, in ms: members learn of a rebalance from their next heartbeat."""
-HEARTBEATS_PER_SESSION: Final = 6
-"""An estimate: the default is 15, with sessions of a few seconds it is 3 at least."""
 
 
 class Loose(NamedTuple):
@@ -185,16 +180,19 @@ class ClassicTimes:
         }
 
 
-def not_stable(new: Generation, earliest_ms: int | None, latest_ms: int, *, exact: bool) -> Bounds:
-    """Time from the begin of the join phase to the record; `earliest_ms` and `latest_ms` bound that begin."""
+def not_stable(
+    new: Generation, earliest_ms: int | None, latest_ms: int, likely_ms: int, *, exact: bool
+) -> Bounds:
+    """Time from the begin of the join phase to the record.
+
+    `earliest_ms` and `latest_ms` bound that begin, `likely_ms` is the estimate.
+    """
     at_ms = new.position.record_timestamp_ms
     least = at_ms - latest_ms
-    most = None if earliest_ms is None else at_ms - earliest_ms
     if exact:
         return Bounds.between(least, least, least)
-    session_ms = min((member.session_timeout_ms for member in new.members.values()), default=0)
-    heard_ms = min(HEARTBEAT_MS, session_ms // HEARTBEATS_PER_SESSION)
-    return Bounds.between(least, most, least + heard_ms)
+    most = None if earliest_ms is None else at_ms - earliest_ms
+    return Bounds.between(least, most, at_ms - likely_ms)
 
 
 def _claims_to_own(member: ClassicMember) -> bool:

@@ -35,6 +35,11 @@ class MemberProgress:
     waiting_since_ms: int | None = None
     waited_ms: int = 0
     waited_for: set[str] = field(default_factory=set)
+    waited_since_ms: int | None = None
+    waited_until_ms: int | None = None
+    """From the first wait to the end of the last one (epoch ms); the end is None while it waits."""
+    is_away: bool = False
+    """It is a static member that had left temporarily, for some of the epoch at least."""
     partitions_after: int | None = None
     partitions_revoked: int = 0
     partitions_assigned: int = 0
@@ -47,12 +52,18 @@ class MemberProgress:
     """Classic: the previous generation did not have the member, or it had other work in the words of its protocol."""
 
     def go_on(self, watch: MemberWatch) -> None:
-        """Go on with what the member does since an earlier epoch: it gives partitions up, or waits for some."""
+        """Go on with what the member does since an earlier epoch: it gives partitions up, waits for some, is away."""
+        self.is_away |= watch.left_for_a_while
         if watch.unrevoked_since is not None:
             self.revoke_started_at_ms = watch.unrevoked_since.record_timestamp_ms
         if watch.waiting:
-            self.waiting_since_ms = self.started_at_ms
+            self.waiting_since_ms = self.waited_since_ms = self.started_at_ms
             self.waited_for |= watch.waited_for
+
+    def left_or_done(self, watch: MemberWatch) -> bool:
+        """Whether nothing more can happen to it in the epoch; notes whether it has left temporarily."""
+        self.is_away |= watch.left_for_a_while
+        return self.outcome is not None
 
     def count_change(self, gained: Partitions, lost: Partitions) -> None:
         """Count what one record assigned to the member and took from it."""
@@ -76,12 +87,14 @@ class MemberProgress:
         """Begin to wait for partitions that other members hold, unless it waits already."""
         if self.waiting_since_ms is None:
             self.waiting_since_ms = at_ms
+            self.waited_since_ms = at_ms if self.waited_since_ms is None else self.waited_since_ms
+            self.waited_until_ms = None
 
     def stop_waiting(self, at_ms: int) -> None:
         """End the wait for partitions that other members hold, if one is going on."""
         if self.waiting_since_ms is not None:
             self.waited_ms += max(0, at_ms - self.waiting_since_ms)
-            self.waiting_since_ms = None
+            self.waiting_since_ms, self.waited_until_ms = None, at_ms
 
     def is_changed_by_generation(self) -> bool:
         """Classic: whether the generation brought the member, or gave it partitions or took some."""

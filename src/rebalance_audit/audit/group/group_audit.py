@@ -111,6 +111,7 @@ class GroupAudit:
             "writes": self._splitter,
             "classic": self._classic,
             "classic_times": self._classic.times,
+            "initial_delay": self._classic.join_phases.delay,
             "modern": self._modern,
             "recorded": self.recorded,
             **self._life.parts(),

@@ -4,20 +4,17 @@ A *life* is one incarnation. It ends when the group is deleted, or when an empty
 another protocol. A conversion that carries the counter over (online upgrade or downgrade) continues the life.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rebalance_audit import limits
 from rebalance_audit.audit.broker_log.witness import Witness
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict, departure_of
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
 from rebalance_audit.audit.causes.classic_scene import Generation
-from rebalance_audit.audit.causes.departure_facts import DepartureFacts
-from rebalance_audit.audit.causes.departures import CLOSE_MS, judge_departure
-from rebalance_audit.audit.causes.liveness import successor_of
 from rebalance_audit.audit.causes.member_watch import MemberWatch
-from rebalance_audit.audit.causes.timers import can_have_fired, fired_then
 from rebalance_audit.audit.commits.book import CommitBook
-from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
-from rebalance_audit.audit.group.away import AWAY_MS, Away, clients_come_back, ids_come_back
+from rebalance_audit.audit.group.absences import Absences
+from rebalance_audit.audit.group.away import Away
+from rebalance_audit.audit.group.ends import EndsOfMembers
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.logged_end import as_logged
@@ -40,7 +37,7 @@ from rebalance_audit.audit.rows import (
 )
 from rebalance_audit.audit.tally import MemberTallies
 from rebalance_audit.audit.writes import Step
-from rebalance_audit.replay.changes import GroupStateChanged, GroupType, MemberSubscribed, Position
+from rebalance_audit.replay.changes import GroupStateChanged, GroupType, Position
 from rebalance_audit.replay.classic.group import ClassicGroup
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.replay.slot import Group
@@ -101,15 +98,17 @@ class Life:
         self.ownership = Ownership(
             group_id, emit, self._topic_of, self._count_unowned, self.commits.end
         )
+        self.ends = EndsOfMembers(
+            options.rules, lambda: self.watches, self.away, self.commits, self.ownership
+        )
         self.span = self.rebalance = None
-        self.previous_generation = None
-        self.created_at = None
+        self.previous_generation = self.created_at = None
         self.joined_since = self.left_since = 0
         self.states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
         self._awaiting = []
-        self._had_epochs = False
-        self._rebalances = 0
+        self._had_epochs, self._rebalances = False, 0
         self.progress = ProgressTracker(self)
+        self.absences = Absences(self)
         self.tallies = MemberTallies(
             lambda: {name: watch.stint.identity for name, watch in self.watches.items()}
         )
@@ -123,6 +122,7 @@ class Life:
             "ownership": self.ownership,
             "overlaps": self.overlaps,
             "commits": self.commits,
+            "usual_pause": self.commits.usual_pause,
             "group_state": self.states,
         }
 
@@ -142,21 +142,18 @@ class Life:
     def end_write(self, write: Sequence[Step], group: Group | None) -> None:
         """Note the group's state after the write."""
         self.ownership.settle()
+        self.progress.last_signs.clear()
         if group is None:
             return
-        deciding = write[-1].position
-        for step in write:
-            for change in step.changes:
-                if isinstance(change, GroupStateChanged):
-                    deciding = change.position
-        classic = isinstance(group, ClassicGroup)
-        last = write[-1]
+        changes = (change for step in write for change in step.changes)
+        moved = [change.position for change in changes if isinstance(change, GroupStateChanged)]
+        deciding, last = moved[-1] if moved else write[-1].position, write[-1]
         self.states.enter(
             deciding,
             self.protocol or GroupType.CLASSIC,
             group.group_state(),
             last.group_epoch,
-            None if classic else last.assignment_epoch,
+            None if isinstance(group, ClassicGroup) else last.assignment_epoch,
             last.members,
             self.incarnation,
             gap=self.span is not None and self.span.gap,
@@ -193,7 +190,7 @@ class Life:
 
     def finish(self) -> None:
         """The log ends: emit everything that is still open."""
-        self._settle_absences()
+        self.absences.settle()
         self._close_span("open")
         self.drop_awaiting()
         if self.rebalance is not None:
@@ -202,14 +199,14 @@ class Life:
             self.end_rebalance(None, "open")
         self.ownership.finish()
         for watch in self.watches.values():
-            self._emit(MEMBERS, watch.stint.row(self.group_id, self.incarnation))
+            self.emit_member(watch.stint)
         self.watches.clear()
         self.tallies.forget()
         self.states.leave(None, self.incarnation)
 
     def _end(self, position: Position, outcome: str) -> None:
         last_epoch = self.span.epoch if self.span else None
-        self._judge_absences((), position.record_timestamp_ms)
+        self.absences.judge((), position.record_timestamp_ms)
         self._close_span(outcome)
         self.drop_awaiting()
         if self.rebalance is not None:
@@ -243,16 +240,6 @@ class Life:
         self.gap = False
         self.joined_since = self.left_since = 0
 
-    def _settle_absences(self) -> None:
-        """The log ends: if it shows long enough that the clients did not come back, they stay away."""
-        since_ms, end_ms = self.away.since_ms, self.options.log_end_ms
-        if since_ms is not None and end_ms is not None:
-            if end_ms >= since_ms + AWAY_MS:
-                self._judge_absences((), since_ms + AWAY_MS)
-            else:
-                self.due_ms = since_ms + AWAY_MS
-        self._emit_absent()
-
     def converge(self, at_ms: int, *, takes_away: bool = False) -> None:
         """Every member has reached the current epoch.
 
@@ -275,30 +262,6 @@ class Life:
             self.rebalance.settled_at_ms, self.rebalance.settled_outcome = at_ms, "emptied"
         elif self.rebalance is not None:
             self.end_rebalance(at_ms, "emptied")
-
-    def clients_come_back(self, clients: Collection[tuple[str, str]], at_ms: int) -> None:
-        """A classic group that was left empty has members again, with these client ids and hosts."""
-        self._judge_absences(clients, at_ms)
-
-    def _judge_absences(self, clients: Collection[tuple[str, str]], at_ms: int) -> None:
-        """Judge the members again that left the group empty, and emit their rows."""
-        if not self.away.has_rows:
-            return
-        span = self.span
-        if span is not None:
-            span.verdicts = clients_come_back(clients, at_ms, span.verdicts)
-            if self.rebalance is not None and self.rebalance.epochs == 1:
-                self.rebalance.judge(span)
-        self._emit_absent()
-
-    def _emit_absent(self) -> None:
-        """Emit the rows of members that left the group empty, as the causes of the current epoch have them."""
-        verdicts = () if self.span is None else self.span.verdicts
-        for stint in self.away.take_rows():
-            verdict = departure_of(verdicts, stint.member_id)
-            if verdict is not None:
-                stint.left_how, stint.left_certainty = verdict.cause, verdict.certainty
-            self._emit(MEMBERS, stint.row(self.group_id, self.incarnation))
 
     def install_target(self, assignment_epoch: int, at_ms: int) -> None:
         """The target completes the superseded epochs up to its own epoch."""
@@ -369,11 +332,11 @@ class Life:
         rebalance = self.rebalance
         if rebalance is None:
             return
-        if self.span is not None and self.span.rebalance_seq == rebalance.rebalance_seq:
-            rebalance.end_epoch(self.span)
         if rebalance.settled_at_ms is not None:
             at_ms, outcome = rebalance.settled_at_ms, rebalance.settled_outcome
         rebalance.ended_at_ms = at_ms
+        if self.span is not None and self.span.rebalance_seq == rebalance.rebalance_seq:
+            rebalance.end_epoch(self.span)
         self._emit(REBALANCES, rebalance.row(outcome, self.moves.owners))
         self.rebalance = None
 
@@ -416,14 +379,12 @@ class Life:
         *,
         waits: bool = False,
     ) -> None:
-        """Stop following a member id that is gone, and emit its row.
-
-        If it `waits`, the row comes when the next generation shows whether the client is back.
-        """
+        """Stop following a member id that is gone; if it `waits`, its row comes once the next generation is known."""
         progress = self.progress.of(member_id)
         watch = self.watches.pop(member_id, None)
         if watch is None:
             return
+        self.progress.left(watch)
         self.tallies.remove(member_id)
         stint = watch.stint
         cause, certainty = as_logged(self.witness, watch, position, cause, certainty)
@@ -440,114 +401,14 @@ class Life:
         if progress is not None and progress.outcome is None:
             progress.outcome = "left"
 
+    def emit_member(self, stint: Stint) -> None:
+        """Emit the row of a member id."""
+        self._emit(MEMBERS, stint.row(self.group_id, self.incarnation))
+
     def identify(self, watch: MemberWatch, identity: Identity) -> None:
         """What the member says about itself from now on."""
         watch.stint.identity = identity
         self.tallies.set(watch.stint.member_id, identity)
-
-    def judge_departure(
-        self, watch: MemberWatch, gone: Position, company: int, overdue_ms: int
-    ) -> Verdict:
-        """Why a member of a consumer, share or streams group is gone.
-
-        `company`: other members that the same write removed; `overdue_ms`: how long it had owed an answer to a target.
-        """
-        facts = self._facts_of(watch, gone)
-        if facts.since_commit_ms is not None:
-            overdue_ms = min(overdue_ms, facts.since_commit_ms)  # who commits is there
-        facts = facts._replace(
-            in_one_request=company,
-            is_overdue=overdue_ms >= self.options.rules.answer_within_ms,
-            has_successor=successor_of(watch, self.watches.values()) is not None,
-            after_leave_ms=self.away.after_leave_ms(facts.gone_ms),
-        )
-        verdict = judge_departure(facts, watch, gone)
-        self.away.note(verdict)
-        self.learn(verdict)
-        return verdict
-
-    def learn(self, verdict: Verdict) -> None:
-        """A leave shows whether the group's clients commit as they close, where its moment is known."""
-        facts = verdict.facts
-        if verdict.cause is not RebalanceCause.MEMBER_LEFT or facts is None:
-            return
-        if facts.since_commit_ms is not None and (facts.phase is None or facts.phase.leaves_empty):
-            self.commits.habits.note_leave(with_commit=facts.since_commit_ms <= CLOSE_MS)
-
-    def judge_unseen(self, watch: MemberWatch, gone: Position) -> Verdict:
-        """Why a classic member is gone where the record does not show the join phase that it missed."""
-        facts = self._facts_of(watch, gone)._replace(since_commit_ms=None, is_classic=True)
-        return judge_departure(facts, watch, gone)
-
-    def _facts_of(self, watch: MemberWatch, gone: Position) -> DepartureFacts:
-        identity, last, rules = watch.stint.identity, watch.last_commit, self.options.rules
-        gone_ms, poll_ms = gone.record_timestamp_ms, identity.rebalance_timeout_ms
-        since_ms = None if last is None else gone_ms - last.position.record_timestamp_ms
-        same = last is not None and last.position.leader_epoch == gone.leader_epoch
-        seen_ms = gone_ms - watch.last_life.record_timestamp_ms
-        here = watch.last_life.leader_epoch == gone.leader_epoch
-        known_ms = rules.consumer_session_timeout_ms
-        if here and identity.session_timeout_ms is not None:
-            known_ms = identity.session_timeout_ms
-        sessions_ms = rules.likely_sessions_ms if known_ms is None else (known_ms,)
-        if (
-            watch.speaks_classic and poll_ms
-        ):  # when asked to rejoin, it has its rebalance timeout for that
-            sessions_ms = tuple(min(each, poll_ms) for each in sessions_ms)
-        held_ms = None
-        if watch.unrevoked_since is not None and poll_ms is not None:
-            held_ms = gone_ms - watch.unrevoked_since.record_timestamp_ms
-        rhythm = others_ms = None
-        if last is not None:
-            rhythm = self.commits.rhythm_of(self.ownership.owned_by(watch.stint.member_id))
-            others_ms = max(
-                (
-                    each.last_commit.position.record_timestamp_ms
-                    for each in self.watches.values()
-                    if each is not watch and each.last_commit is not None
-                ),
-                default=None,
-            )
-        habits = self.commits.habits
-        is_plain = last is not None and not last.position.is_transactional
-        is_own = is_plain or (rhythm is not None and rhythm.commits >= SHOWS_RHYTHM)
-        may_time_out = (
-            held_ms is not None and poll_ms is not None and can_have_fired(held_ms, poll_ms)
-        )
-        return DepartureFacts(
-            gone_ms,
-            False,
-            identity.instance_id is not None,
-            sessions_ms,
-            known_ms is not None,
-            poll_ms,
-            seen_ms if here and not watch.speaks_classic else None,
-            seen_ms,
-            since_ms if since_ms is not None and since_ms >= 0 and is_own else None,
-            False,
-            same,
-            rhythm,
-            habits.idle_commits(identity.client_id),
-            habits.idle_in_group,
-            habits.closed_with_commit,
-            habits.closed_without_commit,
-            others_since_ms=None if others_ms is None else max(0, gone_ms - others_ms),
-            may_time_out=watch.speaks_classic or may_time_out,
-            kept_too_long=held_ms is not None
-            and poll_ms is not None
-            and fired_then(held_ms, poll_ms, rules.rebalance_timeout_slack_ms),
-        )
-
-    def come_back(self, joined: Sequence[MemberSubscribed]) -> None:
-        """Members join; what an end was of a member id among them is now better known.
-
-        A rebalance that is over has been told of, and of one with several epochs nobody knows which had which cause.
-        """
-        span, rebalance = self.span, self.rebalance
-        if span is None or rebalance is None or rebalance.epochs > 1 or self.witness is not None:
-            return
-        span.verdicts = ids_come_back(joined, span.verdicts)
-        rebalance.judge(span)
 
     def owner(self, member_id: str) -> Owner:
         """The member as an owner of partitions."""

@@ -130,15 +130,14 @@ class ModernAudit:
             lacks_nothing=life.overlaps.lacks_nothing,
         ):
             life.doubt()
-        follows = life.span is not None or self._began_unnumbered
-        if lacks_head and follows and self._evidence.bump is not None:
+        follows, bump = life.span is not None or self._began_unnumbered, self._evidence.bump
+        if lacks_head and follows and bump is not None:
             self._doubt.begin(group, at_start=False)
         self._contradictions = ()
-        life.come_back(self._evidence.joined)
-        if self._evidence.bump is not None:
+        life.absences.come_back(self._evidence.joined)
+        if bump is not None:
             life.commits.learn(life.ownership, life.watches)
         self._verdicts = self._judge_causes(write)
-        bump = self._evidence.bump
         if bump is not None and bump.old_epoch is None and self._missing:
             self._doubt.begin(group, at_start=True)
         if bump is not None:
@@ -149,13 +148,12 @@ class ModernAudit:
         for step in write:
             self._step_of = step
             for change in step.changes:
-                handler = self._handlers.get(type(change))
-                if handler is not None:
+                if (handler := self._handlers.get(type(change))) is not None:
                     handler(change)
-        if self._evidence.bump is not None:
+        if bump is not None:
             self._given_up.topics.clear()
             self._began_unnumbered = False
-        self._doubt.settle(group, self._evidence.bump)
+        self._doubt.settle(group, bump)
         if not self._goes_on and life.span is not None and life.span.is_reached(write[-1]):
             life.converge(write[-1].position.record_timestamp_ms)
         if not group.members:
@@ -245,8 +243,8 @@ class ModernAudit:
         return logged.verdicts
 
     def _judge_departure(self, watch: MemberWatch, gone: Position, company: int) -> Verdict:
-        overdue_ms = self._liveness.overdue_ms(watch, gone.record_timestamp_ms)
-        return self._life.judge_departure(watch, gone, company, overdue_ms)
+        owed_ms = self._liveness.overdue_ms(watch, gone.record_timestamp_ms)
+        return self._life.ends.judge(watch, gone, company, owed_ms)
 
     def _beginning(self, bump: GroupEpochBumped) -> Beginning:
         life = self._life
@@ -334,7 +332,7 @@ class ModernAudit:
         was_revoking = watch.unrevoked_since
         progress, span = life.progress.of(change.member_id), life.span
         watch.assigned(change)
-        if span is None or progress is None or progress.outcome is not None:
+        if span is None or progress is None or progress.left_or_done(watch):
             return
         progress.count_change(gained, lost)
         progress.revoke(at_ms, now=change.new_state == UNREVOKED, before=was_revoking is not None)
@@ -415,7 +413,7 @@ class ModernAudit:
             is_unowned_unknown=hides_unowned(before),
         )
         life.open_span(span)
-        rebalance.begin_epoch(span)
+        rebalance.begin_epoch(span, life.progress.last_signs)
         life.progress.begin(before)
         if not span.members:
             life.empty(at_ms)

@@ -31,11 +31,17 @@ class ProgressTracker:
         self._life = life
         self._arrived: list[str] | None = None
         """Member ids that appeared since the current epoch began; None until it is known."""
+        self.last_signs: dict[str, int] = {}
+        """Members that the write removed: when each was last heard of (epoch ms)."""
 
     def arrived(self, member_id: str) -> None:
         """A member id appeared."""
         if self._arrived is not None:
             self._arrived.append(member_id)
+
+    def left(self, watch: MemberWatch) -> None:
+        """A member is gone."""
+        self.last_signs[watch.stint.member_id] = watch.last_sign_ms
 
     def forget_arrivals(self) -> None:
         """Another epoch begins that does not ask for them."""

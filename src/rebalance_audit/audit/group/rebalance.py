@@ -7,7 +7,9 @@ from typing import Final
 from rebalance_audit import limits
 from rebalance_audit.audit.group.bounds import NOTHING, Bounds, bounds_columns
 from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.audit.group.held_up import HoldUps
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
+from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.partitions import Topic, TopicPartition
 
 BLOCKERS_MAX: Final = limits.BLOCKERS.most
@@ -53,9 +55,8 @@ class Rebalance:
     the next one shows whether the clients came back at once.
     """
     settled_outcome: str = "stable"
-    slowest_member_id: str | None = None
-    slowest_ms: int = -1
     blocked_by: set[str] = field(default_factory=set)
+    hold_ups: HoldUps = field(default_factory=HoldUps)
     protocol_type: str | None = None
     """Classic: as in its epochs."""
     owns_partitions: bool = True
@@ -66,8 +67,13 @@ class Rebalance:
     is_counted: bool = True
     """Both as in its epochs, of all of them."""
 
-    def begin_epoch(self, span: EpochSpan) -> None:
-        """An epoch of this rebalance started; its causes are known."""
+    def begin_epoch(self, span: EpochSpan, last_signs: Mapping[str, int] | None = None) -> None:
+        """An epoch of this rebalance started; its causes are known.
+
+        `last_signs`: when members that it removed were last heard of (epoch ms); None in a classic group.
+        """
+        if last_signs is not None:
+            self.hold_ups.depart(span.verdicts, last_signs, self.started_at_ms)
         if self.first_epoch is None:
             self.first_epoch = span.epoch
             self.judge(span)
@@ -101,12 +107,12 @@ class Rebalance:
         """The epoch is over for this rebalance: converged, superseded or emptied."""
         self.is_elsewhere |= span.is_cut
         self.is_doubted |= span.unowned_time() is None
-        member_id, latency_ms = span.slowest()
-        if latency_ms is not None and latency_ms > self.slowest_ms:
-            self.slowest_member_id, self.slowest_ms = member_id, latency_ms
         for progress in span.progress.values():
             if progress.waited_for:
                 self.wait_for(progress.waited_for)
+        if span.protocol != GroupType.CLASSIC:
+            until_ms = self.ended_at_ms if span.ended_at_ms is None else span.ended_at_ms
+            self.hold_ups.end_epoch(span, until_ms)
 
     def wait_for(self, member_ids: Iterable[str]) -> None:
         """Note members that others waited for; the first `BLOCKERS_MAX` of a rebalance are kept."""
@@ -149,6 +155,11 @@ class Rebalance:
         if unowned is None and not self.is_doubted and self.owns_partitions:
             known_ms = self.unowned_partition_ms
             unowned = Bounds(known_ms, None if self.is_elsewhere else known_ms, known_ms)
+        lasted, started_ms = self._lasted(), self.started_at_ms
+        if self.not_stable is not None and lasted is not None and self.ended_at_ms is not None:
+            started_ms = self.ended_at_ms - lasted.estimate
+        held_up = self.hold_ups.columns(started_ms, self.ended_at_ms)
+        named = [each for each in held_up["held_up_member_ids"] if each is not None]
         is_counted = self.is_counted and not self.gap
         has_target = self.owns_partitions and not self.is_unread
         wasted = 0
@@ -180,10 +191,11 @@ class Rebalance:
             else self.partitions_moved,
             "wasted_moves": wasted if has_target else None,
             "unowned_partition_ms": None if unowned is None else unowned.exact,
-            **bounds_columns(self._lasted(), "duration"),
+            **bounds_columns(lasted, "duration"),
             **bounds_columns(unowned, "unowned_partition"),
-            "slowest_member_id": self.slowest_member_id,
-            "blocked_by": sorted(self.blocked_by),
+            "slowest_member_id": named[0] if named else None,
+            "blocked_by": sorted({*named, *sorted(self.blocked_by)[: BLOCKERS_MAX - len(named)]}),
+            **held_up,
             "outcome": outcome,
             "completeness": completeness(self.gap),
         }

@@ -13,7 +13,7 @@ def upgrade(life: Life, generation: Generation, position: Position, group: Moder
     """The group's last classic generation ends at `position`; members that the new group lacks are gone."""
     _convert(life, generation, position, group)
     for member_id in [known for known in life.watches if known not in group.members]:
-        verdict = life.judge_unseen(life.watches[member_id], position)
+        verdict = life.ends.judge_unseen(life.watches[member_id], position)
         life.close_member(
             member_id, position, verdict.cause, verdict.certainty, generation.generation
         )

@@ -14,6 +14,7 @@ from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.broker_log_files import file_for_programs, tell_files
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress, slow_step
@@ -30,7 +31,7 @@ from rebalance_audit.report.explanation import (
 )
 from rebalance_audit.report.markdown import markdown_of
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.sentence import EvidenceSentence
+from rebalance_audit.report.sentence import EvidenceSentence, MomentUtc, Sentence
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 
@@ -110,9 +111,10 @@ def explain(
     if as_json and as_markdown:
         raise click.UsageError("Give --json or --markdown, not both.")
     with bad_arguments(group="GROUP"):
-        own, group_id, cluster_name, files = _rows_of(
+        own, group_id, cluster_name, end_ms, files = _rows_of(
             invocation, where, lake, cluster, broker_logs, broker_log_zone
         )
+    require_within_log("--at", at_ms, end_ms)
     if not own["epochs"]:
         raise click.UsageError(
             f"The log has no epoch of {group_id!r}, so there is nothing to explain."
@@ -129,7 +131,7 @@ def explain(
         echo(markdown_of(explanation, group_id, MemberNames(own["members"])).rstrip("\n"))
     else:
         with paged_console() as console:
-            _print(ConsoleReport(console, own), explanation, group_id, now_for_people())
+            _print(ConsoleReport(console, own), explanation, group_id, end_ms, now_for_people())
 
 
 def _rows_of(
@@ -139,8 +141,8 @@ def _rows_of(
     cluster: str | None,
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
-) -> tuple[Tables, str, str, Sequence[BrokerLogFile]]:
-    """Rows of the group, its id, the cluster's name, what became of the brokers' logs."""
+) -> tuple[Tables, str, str, int | None, Sequence[BrokerLogFile]]:
+    """Rows of the group, its id, the cluster's name, the log's end (epoch ms), what became of the brokers' logs."""
     if len(where) == 2:
         if lake is not None:
             raise click.UsageError("Give SEGMENTS or --lake, not both.")
@@ -151,7 +153,8 @@ def _rows_of(
                 segments, (group_id,), broker_logs, **settings._asdict(), tell=tell
             )
         tell_files(audit.facts.broker_logs)
-        return audit.tables, group_id, audit.cluster, audit.facts.broker_logs
+        facts = audit.facts
+        return audit.tables, group_id, audit.cluster, facts.last_ms, facts.broker_logs
     if len(where) > 2:
         raise click.UsageError("Give SEGMENTS and one GROUP, or --lake DIR and one GROUP.")
     if broker_logs:
@@ -164,6 +167,7 @@ def _rows_of(
         else "Nothing to read: give SEGMENTS before GROUP, or --lake DIR.",
     )
     from rebalance_audit.readers import group as lake_group  # noqa: PLC0415 - imports Arrow
+    from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - as above
 
     group_id = where[0]
     with slow_step("reading the lake"):
@@ -171,7 +175,8 @@ def _rows_of(
     if not tables["group_states"]:
         known = lake_group.group_ids(config.lake.path, config.cluster)
         require_known((group_id,), known)
-    return tables, group_id, config.cluster, ()
+    end_ms = log_end_ms(config.lake.path, config.cluster)
+    return tables, group_id, config.cluster, end_ms, ()
 
 
 def _explain(
@@ -197,7 +202,11 @@ def _explain(
 
 
 def _print(
-    layout: ConsoleReport, explanation: Explanation, group_id: str, now_ms: int | None
+    layout: ConsoleReport,
+    explanation: Explanation,
+    group_id: str,
+    end_ms: int | None,
+    now_ms: int | None,
 ) -> None:
     heading = explanation.heading.aged(now_ms)
     layout.line(cell(layout.names.in_sentence(group_id, heading), "bold"))
@@ -210,6 +219,9 @@ def _print(
             style = "dim" if isinstance(sentence, EvidenceSentence) else ""
             aged = sentence.aged(now_ms) if section.title in AGED else sentence
             layout.paragraph(layout.names.in_sentence(group_id, aged), style, indent=2)
+    if end_ms is not None:
+        layout.line()
+        layout.line(Sentence(("Log ends at ", MomentUtc(end_ms), ".")).aged(now_ms))
     layout.words()
 
 

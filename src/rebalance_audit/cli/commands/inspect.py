@@ -13,12 +13,14 @@ from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.broker_log_files import tell_files
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress, slow_step
 from rebalance_audit.cli.tables_json import Brief, Narrowed
 from rebalance_audit.cli.times import now_for_people
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import audit_in_parts, audit_segments
+from rebalance_audit.report import words
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.terminal import (
     print_lake_report,
@@ -148,6 +150,7 @@ def inspect(
         return
     with bad_arguments(), slow_progress() as tell:
         audit = audit_segments(segments, group_ids, broker_logs, **settings._asdict(), tell=tell)
+    require_within_log("--from", from_ms, audit.facts.last_ms)
     tell_files(audit.facts.broker_logs)
     if wanted is not None:
         sys.stdout.buffer.write(wanted.json(audit.tables, audit.cluster))
@@ -177,6 +180,7 @@ def _json(
     del kept["cluster"]
     found = audit_in_parts(segments, group_ids, broker_logs, finish=lines, **kept, tell=tell)
     narrowed.require(GOLD_OF_LOG)
+    require_within_log("--from", narrowed.window.from_ms, found.facts.last_ms)
     tell_files(found.facts.broker_logs)
     return narrowed.joined([*found.parts, lines({TOPICS: found.topics})], found.facts.broker_logs)
 
@@ -195,17 +199,21 @@ def _inspect_lake(
         without="Nothing to read: give SEGMENTS or --lake DIR.",
     )
     from rebalance_audit.readers import gold, group  # noqa: PLC0415 - imports Arrow
+    from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - as above
 
     path, name = config.lake.path, config.cluster
     known = group.group_ids(path, name)
     with bad_arguments():
         require_known(group_ids, known)
+    end_ms = log_end_ms(path, name)
+    require_within_log("--from", extent.window.from_ms, end_ms)
     with slow_step("reading the lake"):
         tables = gold.gold_tables(path, name, group_ids)
     if wanted is not None:
         sys.stdout.buffer.write(wanted.json(tables, name))
     else:
-        source = f"{path}, cluster {name}"
+        ends = "" if end_ms is None else f"; log ends at {words.utc(end_ms)}"
+        source = f"{path}, cluster {name}{ends}"
         with paged_console() as console:
             print_lake_report(
                 console,

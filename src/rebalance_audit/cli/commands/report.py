@@ -12,6 +12,7 @@ from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.broker_log_files import tell_files
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.progress import slow_progress, slow_step
 from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
@@ -96,6 +97,7 @@ def report(
     if None not in (wanted["from_ms"], wanted["to_ms"]) and wanted["from_ms"] >= wanted["to_ms"]:
         raise click.UsageError("The window is empty: its end is not after its start.")
     source = _source(invocation, segments, lake, cluster, broker_logs, broker_log_zone)
+    require_within_log("--from", wanted["from_ms"], source.log_end_ms())
     if drawn is not None:
         _draw(source, drawn, wanted["from_ms"], wanted["to_ms"], out)
         hand_out({"group": drawn, "out": str(out)}, str(out))

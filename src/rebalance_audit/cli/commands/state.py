@@ -1,4 +1,4 @@
-"""`rebalance-audit state`: groups, members, assignments and offsets at a moment, as JSON."""
+"""`rebalance-audit state`: groups, members, assignments and offsets at a moment, as tables or JSON."""
 
 import re
 import sys
@@ -10,10 +10,13 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.log_end import require_within_log
+from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.local.state import segment_state
 from rebalance_audit.report import words
+from rebalance_audit.report.terminal.state_table import print_state
 from rebalance_audit.wire.segments.folder import open_log_folder
 
 EXAMPLES: Final = """\b
@@ -34,7 +37,12 @@ _NUMBERS: Final = re.compile(rb"\[\s+-?\d+(?:,\s+-?\d+)*\s+\]")
 @options.time_option(
     "--at", "at_ms", text="As of this moment, which is the end of the log if not given."
 )
-@options.errors_as_json
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="One JSON object, which is what a file or a pipe gets anyway.",
+)
 @configured
 def state(
     invocation: Invocation,
@@ -43,10 +51,12 @@ def state(
     cluster: str | None,
     group_ids: tuple[str, ...],
     at_ms: int | None,
+    as_json: bool,
 ) -> None:
     """Print the groups as they stood at a moment: state, members, assignments, committed offsets.
 
-    From SEGMENTS, or from a lake, which remembers what Kafka has compacted away since. One JSON object.
+    From SEGMENTS, or from a lake, which remembers what Kafka has compacted away since. Tables on a terminal;
+    one JSON object with --json, in a file and in a pipe.
     Types, states and assignors are spelled as Kafka's own describe commands spell them; a topic id
     stands where the log has no name for it. docs/glossary.md explains the words.
     """
@@ -65,13 +75,20 @@ def state(
 
         with bad_arguments(), slow_step("reading the lake"):
             found = lake_state(config.lake.path, config.cluster, group_ids, at_ms)
+    if not found.has_later:
+        require_within_log("--at", at_ms, found.last_ms)
     if found.undecodable:
         click.echo(
             f"{words.counted(found.undecodable, 'record')} could not be decoded and are left out;"
             " `decode` prints those of segments with the reason.",
             err=True,
         )
-    _print(words.iso(found.last_ms if at_ms is None else at_ms), found.groups)
+    moment_ms = found.last_ms if at_ms is None else at_ms
+    if as_json or not sys.stdout.isatty():
+        _print(words.iso(moment_ms), found.groups)
+        return
+    with paged_console() as console:
+        print_state(console, found.groups, moment_ms, with_members=bool(group_ids))
 
 
 def _print(at: str | None, groups: list[dict[str, Any]]) -> None:

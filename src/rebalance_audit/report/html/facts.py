@@ -55,11 +55,11 @@ class PageFacts(NamedTuple):
     detailed: Sequence[str]
     """Ids of the groups that have a section of their own, in the order of their weight."""
     details: Mapping[str, Sequence[TableRow]]
-    """epochs, states, causes, slowest, unowned, owned, progress and findings of these groups.
+    """epochs, states, causes, held_up, unowned, owned, progress and findings of these groups.
 
     members are those of every group on the page.
 
-    longest, longest_epochs, longest_convergence and longest_causes are about the longest rebalance of each.
+    longest, longest_epochs and longest_causes are about the longest rebalances of each, and one that goes on.
     """
 
 

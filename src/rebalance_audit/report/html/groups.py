@@ -1,4 +1,4 @@
-"""Sections of single groups: the group's state over time, the causes, slow members, and partitions without owner."""
+"""Sections of single groups: the group's state over time, the causes, who held it up, and partitions without owner."""
 
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -6,15 +6,17 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from rebalance_audit.report import causes, words
+from rebalance_audit.report.answer import worst_rebalances
+from rebalance_audit.report.held_up import PREDICATES
 from rebalance_audit.report.html.facts import PageFacts, rows_by_group
 from rebalance_audit.report.html.gantt import gantt
+from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.present import cell_of, present_of
 from rebalance_audit.report.sentence import Sentence
 from rebalance_audit.report.summary import TableRow, bounds_in, epoch_noun, is_classic
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
-from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 from rebalance_audit.visible import shortened, visible
 
 EPOCHS_LISTED: Final = 25
@@ -34,16 +36,9 @@ def group_sections(
     """What the template makes a section of, and its picture, for each detailed group in their order."""
     of_group = {name: rows_by_group(rows) for name, rows in facts.details.items()}
     summaries = {row["group_id"]: row for row in facts.groups}
-    tables = {
-        "epochs": facts.details["longest_epochs"],
-        "convergence": facts.details["longest_convergence"],
-        "rebalance_causes": facts.details["longest_causes"],
-        "members": facts.details["members"],
-    }
-    verdicts = Verdicts(tables)
     for group_id in facts.detailed:
         own = {name: rows.get(group_id, []) for name, rows in of_group.items()}
-        section = _section(facts, summaries[group_id], own, names, verdicts)
+        section = _section(facts, summaries[group_id], own, names)
         yield section, gantt(own, names, facts.totals["last_ms"], cause_numbers)
 
 
@@ -141,7 +136,6 @@ def _section(
     group: TableRow,
     own: Mapping[str, list[TableRow]],
     names: MemberNames,
-    verdicts: Verdicts,
 ) -> dict[str, Any]:
     group_id = group["group_id"]
     epochs = own["epochs"]
@@ -150,15 +144,11 @@ def _section(
     return {
         "name": shown(group_id),
         "facts": _facts(group),
-        "answer": [
-            shown(names.in_sentence(group_id, sentence))
-            for row in own["longest"]
-            for sentence in _answer(row, verdicts)
-        ],
+        "answer": [shown(names.in_sentence(group_id, sentence)) for sentence in _answer(own)],
         "timeline_note": _timeline_note(group, epochs),
         "findings": _of_one_group(group, own["findings"], names),
         "causes": own["causes"],
-        "slowest": [_slowest(row, names) for row in own["slowest"]],
+        "held_up": [_held_up(row, names) for row in own["held_up"]],
         "unowned": [_unowned(row, names) for row in own["unowned"][:10]],
         "epochs": [_epoch(row, names) for row in listed],
         "epoch_name": name,
@@ -172,10 +162,17 @@ def _section(
     }
 
 
-def _answer(rebalance: TableRow, verdicts: Verdicts) -> Iterator[Sentence]:
-    """Who held the longest rebalance up and what set it off."""
-    yield Sentence(("The longest rebalance: ", rebalance_heading(rebalance), "."))
-    yield verdicts.short(rebalance)
+def _answer(own: Mapping[str, list[TableRow]]) -> Iterator[Sentence]:
+    """The same sentences as in the text."""
+    rebalances = own["longest"]
+    tables = {
+        "rebalances": rebalances,
+        "epochs": own["longest_epochs"],
+        "rebalance_causes": own["longest_causes"],
+        "members": own["members"],
+    }
+    counted = rebalances[0]["counted"] if rebalances else None
+    return worst_rebalances(tables, longest_of(rebalances, counted))
 
 
 def _facts(group: TableRow) -> str:
@@ -209,18 +206,16 @@ def _timeline_note(group: TableRow, epochs: Sequence[TableRow]) -> str:
     return ""
 
 
-def _slowest(row: TableRow, names: MemberNames) -> dict[str, Any]:
+def _held_up(row: TableRow, names: MemberNames) -> dict[str, Any]:
+    name = names.of(row["group_id"], row["member_id"]) if row["member_id"] else "coordinator"
     return {
-        "name": shown(names.of(row["group_id"], row["member_id"])),
-        "slowest": words.duration(row["latency_ms_max"]),
-        "slowest_ms": row["latency_ms_max"],
-        "mean_ms": row["latency_ms_mean"],
-        "revoke_ms": row["revoke_ms_max"],
-        "waited_ms": row["waited_ms_max"],
-        "mean": words.duration(row["latency_ms_mean"]),
-        "revoke": words.duration(row["revoke_ms_max"]),
-        "waited": words.duration(row["waited_ms_max"] or None),
-        "last_times": row["last_times"],
+        "name": shown(name),
+        "rebalances": row["rebalances"],
+        "lasted": words.duration(row["lasted_ms"]),
+        "lasted_ms": row["lasted_ms"],
+        "longest": words.duration(row["longest_ms"]),
+        "longest_ms": row["longest_ms"],
+        "why": "; ".join(PREDICATES[why] for why in row["why"].split()),
     }
 
 

@@ -2,13 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from rich.table import Table
 from rich.text import Text
 
 from rebalance_audit.audit.causes.cause import Certainty
 from rebalance_audit.report import causes, present, words
+from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.sentence import Name, Sentence
 from rebalance_audit.report.summary import (
     GroupSummary,
@@ -27,6 +28,7 @@ from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.findings import print_findings
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
+from rebalance_audit.report.worst import worst_of
 from rebalance_audit.visible import shortened, visible
 
 SHOWN: Final = 20
@@ -44,11 +46,13 @@ def print_overview(
     if not groups:
         layout.line("This log has no records of groups other than offset commits.")
         return
+    worst = worst_of(tables)
+    layout.paragraph(layout.names.in_sentence(worst.group_id, worst.sentence), "bold", indent=0)
     layout.line(headline(groups))
+    print_findings(layout, tables.get("findings", ()), extent)
     _worst_rebalances(layout, tables)
     _groups(layout, groups, extent.rows(SHOWN))
     _causes(layout, tables)
-    print_findings(layout, tables.get("findings", ()), extent)
     print_rebalances(
         layout,
         tables,
@@ -111,7 +115,7 @@ def _wide_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Table
     """A line for each group."""
     numbers = ("Rebalances", "Not stable", "Longest", "Unowned")
     table = layout.table(
-        "Group", "Protocol", "State", *numbers, "Mostly", "Last to arrive", right=numbers
+        "Group", "Protocol", "State", *numbers, "Mostly", "Held up by", right=numbers
     )
     for group in groups:
         table.add_row(
@@ -123,7 +127,7 @@ def _wide_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Table
             words.bounds(group.longest),
             words.bounds(group.unowned),
             _mostly(group),
-            cell(_worst(layout, group)),
+            cell(_culprit(layout, group)),
         )
     return table
 
@@ -134,7 +138,7 @@ def _narrow_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Tab
         "Group", "Rebalances", "Not stable", "Mostly", right=("Rebalances", "Not stable")
     )
     for group in groups:
-        worst = _worst(layout, group)
+        culprit = _culprit(layout, group)
         table.add_row(
             two_lines(
                 cell(shortened(group.group_id), "bold"),
@@ -145,7 +149,7 @@ def _narrow_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Tab
                 words.bounds(group.not_stable),
                 f"longest {words.bounds(group.longest)}" if group.longest else "",
             ),
-            two_lines(_mostly(group), f"last: {worst}" if group.worst_member_id else ""),
+            two_lines(_mostly(group), f"held up by {culprit}" if group.culprit_id else ""),
         )
     return table
 
@@ -180,7 +184,6 @@ def print_rebalances(
     if not rebalances:
         return
     triggers = trigger_members(tables)
-    verdicts = Verdicts(tables)
     if with_group:
         which, ranked = "longest", sorted(rebalances, key=_longest_first)
     else:
@@ -195,14 +198,14 @@ def print_rebalances(
     for row in shown:
         start = layout.moment(row["started_at"])
         group_cell = (cell(shortened(row["group_id"])),) if with_group else ()
-        held_up = _held_up_by(layout, row, verdicts)
+        held_up = _held_up_by(layout, row)
         wide.add_row(
             start,
             *group_cell,
             epochs_of(row),
             _took(row),
             _cause(layout, row, triggers),
-            cell(held_up.text() or words.NOTHING),
+            cell(held_up or words.NOTHING),
             words.number(row["partitions_moved"]),
             words.bounds(unowned_of(row)),
         )
@@ -262,11 +265,10 @@ def _mostly(group: GroupSummary) -> str:
     return f"{causes.label(group.top_cause)} {group.top_cause_times:,}×"
 
 
-def _worst(layout: ConsoleReport, group: GroupSummary) -> str:
-    if group.worst_member_id is None:
+def _culprit(layout: ConsoleReport, group: GroupSummary) -> str:
+    if group.culprit_id is None:
         return words.NOTHING
-    name = layout.names.of(group.group_id, group.worst_member_id)
-    return f"{name} {group.worst_member_times:,}×"
+    return f"{layout.names.of(group.group_id, group.culprit_id)} {group.culprit_times:,}×"
 
 
 def _cause(
@@ -279,33 +281,20 @@ def _cause(
     member_id = triggers.get((row["group_id"], row["incarnation"], row["first_epoch"]))
     if member_id:
         sentence += f": {layout.names.of(row['group_id'], member_id)}"
-    others = len(row["causes"] or ()) - 1
+    # That a group was created says nothing beside the join that created it.
+    others = len({*(row["causes"] or ()), row["primary_cause"]} - {"group_created"}) - 1
     if others > 0:
         sentence += f" (and {words.counted(others, 'other cause')})"
     return text.append(visible(sentence), "default")
 
 
-class _HeldUpBy(NamedTuple):
-    """The members that kept others waiting; where none did, the one that arrived last."""
-
-    names: str = ""
-    is_last: bool = False
-
-    def text(self) -> str:
-        """For a column of that name."""
-        return f"last: {self.names}" if self.is_last else self.names
-
-
-def _held_up_by(layout: ConsoleReport, rebalance: TableRow, verdicts: Verdicts) -> _HeldUpBy:
-    group_id, slowest = rebalance["group_id"], rebalance["slowest_member_id"]
-    holders = verdicts.holders(rebalance)
-    if holders:
-        return _HeldUpBy(
-            ", ".join(layout.names.of(group_id, holder.member_id) for holder in holders)
-        )
-    if slowest is None or not rebalance["duration_ms"] or is_classic(rebalance):
-        return _HeldUpBy()
-    return _HeldUpBy(layout.names.of(group_id, slowest), is_last=True)
+def _held_up_by(layout: ConsoleReport, rebalance: TableRow) -> str:
+    """Those that held it up, worst first."""
+    group_id = rebalance["group_id"]
+    return ", ".join(
+        holder.name if holder.member_id is None else layout.names.of(group_id, holder.member_id)
+        for holder in held_up_of(rebalance)
+    )
 
 
 def _took(row: TableRow) -> Text:
@@ -314,10 +303,10 @@ def _took(row: TableRow) -> Text:
     return cell(words.bounds(duration_of(row)))
 
 
-def _aside(row: TableRow, held_up: _HeldUpBy) -> str:
+def _aside(row: TableRow, held_up: str) -> str:
     parts = []
-    if held_up.names:
-        parts.append(held_up.text() if held_up.is_last else f"held up by {held_up.names}")
+    if held_up:
+        parts.append(f"held up by {held_up}")
     if row["partitions_moved"]:
         parts.append(f"{row['partitions_moved']:,} moved")
     unowned = unowned_of(row)

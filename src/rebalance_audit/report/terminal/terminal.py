@@ -73,10 +73,10 @@ def _read(layout: ConsoleReport, facts: LogFacts, now_ms: int | None) -> None:
     )
     if facts.first_ms is not None and facts.last_ms is not None:
         first, last = words.moment(facts.first_ms), words.moment(facts.last_ms)
-        counts += f", {first[:-4]} to {last[11:-4] if first[:10] == last[:10] else last[:-4]} UTC"
+        counts += f", since {first[:-4]} UTC. Log ends at {last[:-4]} UTC"
         if now_ms is not None and now_ms >= facts.last_ms:
             counts += f" ({words.ago(now_ms - facts.last_ms)})"
-    layout.line(counts)
+    layout.line(f"{counts}.")
 
 
 def _oddities(layout: ConsoleReport, facts: LogFacts) -> None:

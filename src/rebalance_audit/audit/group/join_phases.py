@@ -1,0 +1,138 @@
+"""The join phases of one classic group: when each most likely began, and who held it up."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rebalance_audit.audit.causes.cause import (
+    DEPARTURES,
+    Certainty,
+    RebalanceCause,
+    Verdict,
+    departure_of,
+)
+from rebalance_audit.audit.causes.classic_scene import Generation
+from rebalance_audit.audit.group.held_up import UNANNOUNCED, HeldUpWhy, HoldUp, hold_up_of
+from rebalance_audit.audit.group.join_phase_estimate import (
+    Estimate,
+    Former,
+    InitialDelay,
+    JoinPhase,
+    LastCommits,
+    estimate,
+)
+from rebalance_audit.audit.group.life import Life
+from rebalance_audit.audit.group.shifts import by_identity
+from rebalance_audit.audit.writes import is_other_coordinator
+from rebalance_audit.replay.classic.group import ClassicMember
+
+
+class JoinPhases:
+    """Collects what the log holds about a join phase, and says what most likely happened."""
+
+    def __init__(self, life: Life) -> None:
+        """`life`: of the group, as its audit keeps it."""
+        self._life = life
+        self.delay = InitialDelay()
+
+    def estimate(
+        self,
+        old: Generation | None,
+        new: Generation,
+        verdicts: Sequence[Verdict],
+        end_ms: int,
+        shown_ms: int | None,
+    ) -> Estimate:
+        """What most likely happened in the join phase that ended at `end_ms`.
+
+        `shown_ms`: when the record before shows the group without a rebalance; both epoch ms.
+        """
+        life = self._life
+        before = {} if old is None else by_identity(old.members)
+        now = by_identity(new.members)
+        created = old is None and life.created_at is not None and new.generation == 1
+        if created and shown_ms is not None:
+            self.delay.learn(end_ms - shown_ms, len(now))
+        phase = JoinPhase(
+            end_ms,
+            shown_ms,
+            [
+                Former(
+                    member.member_id,
+                    member.session_timeout_ms,
+                    member.rebalance_timeout_ms,
+                    identity in now,
+                    _may_have_expired(departure_of(verdicts, member.member_id)),
+                    self._last_commits(member, old),
+                )
+                for identity, member in before.items()
+            ],
+            len(now.keys() - before.keys()),
+            min((each.session_timeout_ms for each in (now or before).values()), default=0),
+            created,
+            life.commits.usual_pause_ms(),
+        )
+        return estimate(phase, self.delay)
+
+    def held_up(
+        self,
+        new: Generation,
+        verdicts: Sequence[Verdict],
+        likely: Estimate,
+        start_ms: int,
+        end_ms: int,
+    ) -> Iterator[HoldUp]:
+        """Members that a timeout removed, at the end of the join phase or before it, and one that rejoined late."""
+        for verdict in verdicts:
+            member_id = verdict.member_id
+            watch = self._life.watches.get(member_id or "")
+            if member_id is None or watch is None or verdict.cause not in DEPARTURES:
+                continue
+            timed_out = verdict.cause is RebalanceCause.MEMBER_REBALANCE_TIMEOUT
+            if timed_out or member_id in likely.waited_for:
+                yield hold_up_of(verdict, HeldUpWhy.DID_NOT_REJOIN, start_ms, end_ms)
+            elif (
+                verdict.cause in UNANNOUNCED and verdict.cause is not RebalanceCause.MEMBER_DEPARTED
+            ):
+                yield hold_up_of(verdict, HeldUpWhy.SILENT, watch.last_sign_ms, start_ms)
+        late = new.members.get(likely.late or "")
+        if late is not None:
+            name, why = late.instance_id or late.client_id, HeldUpWhy.KEPT_PARTITIONS
+            yield HoldUp(late.member_id, name, why, Certainty.PROBABLE, start_ms, end_ms)
+
+    def began_after_move(self, old: Generation | None, start_ms: int) -> bool:
+        """Whether a commit shows that the coordinator had moved before the join phase began at `start_ms`."""
+        watches = self._life.watches
+        return old is not None and any(
+            watch.last_commit is not None
+            and watch.last_commit.position.record_timestamp_ms < start_ms
+            and is_other_coordinator(old.position, watch.last_commit.position)
+            for member_id in old.members
+            if (watch := watches.get(member_id)) is not None
+        )
+
+    def _last_commits(self, member: ClassicMember, old: Generation | None) -> LastCommits | None:
+        """What the member committed last in the generation before."""
+        life = self._life
+        watch = life.watches.get(member.member_id)
+        most = life.commits.most_of_round(life.ownership.owned_by(member.member_id))
+        if most is None or old is None or watch is None or watch.last_commit is None:
+            return None
+        pause_ms = most.pause_ms
+        if pause_ms is None:
+            pause_ms = most.last_ms - old.position.record_timestamp_ms
+        last_ms = watch.last_commit.position.record_timestamp_ms
+        return LastCommits(last_ms, pause_ms, is_only=most.commits == 1)
+
+
+def _may_have_expired(departure: Verdict | None) -> bool:
+    return departure is None or departure.cause in _POSSIBLY_EXPIRED
+
+
+_POSSIBLY_EXPIRED: Final = frozenset(
+    {
+        RebalanceCause.MEMBER_SESSION_EXPIRED,
+        RebalanceCause.STATIC_MEMBER_EXPIRED,
+        RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
+        RebalanceCause.MEMBER_DEPARTED,
+    }
+)

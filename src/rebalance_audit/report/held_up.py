@@ -1,0 +1,39 @@
+"""The verdict in the columns `held_up_*` of gold.rebalances, as objects; `audit/group/held_up.py` decides it."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from rebalance_audit.report.summary import TableRow
+
+PREDICATES: Final[Mapping[str, str]] = {
+    "kept_partitions": "kept partitions that others waited for",
+    "did_not_rejoin": "did not rejoin until a timeout removed it",
+    "silent": "sent no heartbeat until its session ended",
+    "had_left": "had left temporarily, and others waited for its partitions",
+    "coordinator": "moved to another broker, which the members may have waited for",
+}
+"""Reason code -> what is said of the one that held the rebalance up."""
+
+COORDINATOR: Final = "coordinator"
+
+
+class HeldUp(NamedTuple):
+    """One for whom the group waited."""
+
+    member_id: str | None
+    """None for the coordinator."""
+    name: str
+    """Instance id, else client id."""
+    why: str
+    """A key of `PREDICATES`."""
+    ms: int | None
+    """None where the log does not hold how long, and while it goes on."""
+    to_ms: int | None
+    """Until when (epoch ms); None likewise."""
+
+
+def held_up_of(rebalance: TableRow) -> list[HeldUp]:
+    """Who held the rebalance up, worst first; none in tables of releases before these columns."""
+    names = ("member_ids", "by", "why", "ms", "to")
+    columns = (rebalance.get(f"held_up_{name}") or () for name in names)
+    return [HeldUp(*entry) for entry in zip(*columns, strict=True)]

@@ -1,0 +1,49 @@
+"""Which rebalance of a group was the longest, and how sure that is."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from rebalance_audit.report.summary import TableRow, duration_of, estimate_of
+
+ALIKE: Final = 1.25
+"""Estimates of which the larger one is at most this many times the other do not say which was longer."""
+ALIKE_MS: Final = 500
+"""Nor do estimates that differ by less: members hear of a rebalance with their next heartbeat."""
+
+
+class Longest(NamedTuple):
+    """The rebalance that most likely took longest."""
+
+    rebalance: TableRow
+    of: int
+    """How many rebalances the group had, its creation aside where there are others."""
+    rival: TableRow | None
+    """The one that may have been longer, by its upper bound; None where none can have been."""
+    stands_out: bool
+    """Whether at most one other may have been as long, as far as estimates and bounds tell."""
+
+
+def longest_of(rebalances: Sequence[TableRow], of: int | None = None) -> Longest | None:
+    """The longest finished one by its estimate; None where there is none.
+
+    The join of a group's first members waits for `group.initial.rebalance.delay.ms`, and takes nothing from anybody:
+    it counts only where there is no other. `of`: how many count in all, where `rebalances` are only the longest ones.
+    """
+    rebalances = [row for row in rebalances if row["ended_at"] is not None]
+    counted = [row for row in rebalances if not _is_creation(row)] or list(rebalances)
+    if not counted:
+        return None
+    longest, *others = sorted(counted, key=lambda row: (-estimate_of(row), row["rebalance_seq"]))
+    lasted_ms, near = estimate_of(longest), 0
+    rivals: list[TableRow] = []
+    for row in others:
+        took = duration_of(row)
+        if took is not None and (took.most is None or took.most > lasted_ms):
+            near += lasted_ms <= max(ALIKE * took.estimate, took.estimate + ALIKE_MS)
+            rivals.append(row)
+    return Longest(longest, of or len(counted), rivals[0] if rivals else None, near <= 1)
+
+
+def _is_creation(row: TableRow) -> bool:
+    is_first = row["rebalance_seq"] == 0 and row["completeness"] == "complete"
+    return bool(is_first and row["first_epoch"] == row["last_epoch"] and not row["members_left"])

@@ -1,0 +1,61 @@
+"""Which partitions an epoch moved, and which stood still."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from rebalance_audit.audit.group.bounds import Bounds
+from rebalance_audit.report import words
+from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence
+from rebalance_audit.report.summary import TableRow, unowned_of
+from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+
+STRETCHES_SHOWN: Final = 5
+
+
+def partition_sentences(
+    epoch: TableRow, ownership: Sequence[TableRow], end_ms: int | None
+) -> Iterator[Sentence]:
+    """What it moved, and the longest stretches without owner until `end_ms`, the next epoch's begin (epoch ms)."""
+    if epoch["partitions"]:
+        yield Sentence.plain(
+            f"{words.counted(epoch['partitions'], 'partition')} in the assignment: "
+            f"against the one before, {words.number(epoch['partitions_moved'])} "
+            f"to another member, {words.number(epoch['partitions_added'])} new, "
+            f"{words.number(epoch['partitions_dropped'])} no longer assigned."
+        )
+    stretches: dict[tuple[Any, ...], list[TableRow]] = {}
+    start_ms = epoch["started_at"] if epoch["started_at"] is not None else epoch["converged_at"]
+    for row in ownership:
+        until_ms, unowned_ms = row["from_at"], row["unowned_before_ms"]
+        if not unowned_ms or until_ms is None or start_ms is None:
+            continue
+        since_ms = until_ms - unowned_ms
+        if until_ms >= start_ms and (end_ms is None or since_ms < end_ms):
+            story = (since_ms, until_ms, row["previous_member_id"], row["member_id"])
+            stretches.setdefault(story, []).append(row)
+    longest = sorted(stretches.items(), key=lambda item: item[0][0] - item[0][1])
+    for (since_ms, until_ms, before, after), rows in longest[:STRETCHES_SHOWN]:
+        yield Sentence.of(
+            "{partitions} stood still for {lasted}, from {since} to {until}: {before}then with {after}.",
+            partitions=partitions_text(rows),
+            lasted=words.duration(until_ms - since_ms),
+            since=MomentUtc(since_ms),
+            until=MomentUtc(until_ms),
+            before=Sentence(("first with ", MemberId(before), ", ")) if before else "",
+            after=MemberId(after),
+        )
+    if len(longest) > STRETCHES_SHOWN:
+        more = len(longest) - STRETCHES_SHOWN
+        yield Sentence.plain(
+            f"… and {words.counted(more, 'shorter stretch', 'shorter stretches')}."
+        )
+    unowned = unowned_of(epoch)
+    if not longest and unowned is not None and unowned.most != 0:
+        yield from without_owner("Partitions were", unowned)
+
+
+def without_owner(whose: str, unowned: Bounds | None) -> Iterator[Sentence]:
+    """How long, if anything is known: of a share group nothing is, since its members have partitions in common."""
+    if unowned is not None and words.is_known(unowned):
+        lasted = words.bounds_in_sentence(unowned)
+        yield Sentence.plain(f"{whose} without owner for {lasted}, summed over partitions.")

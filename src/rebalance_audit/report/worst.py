@@ -1,0 +1,69 @@
+"""The verdict on all groups in one sentence: the worst thing, who held it up, whether it is over, what to do."""
+
+from typing import Final, NamedTuple
+
+from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.report import words
+from rebalance_audit.report.causes import label
+from rebalance_audit.report.gravity import gravest_first
+from rebalance_audit.report.longest import longest_of
+from rebalance_audit.report.sentence import Name, Sentence, Stored
+from rebalance_audit.report.summary import TableRow, Tables, estimate_of
+from rebalance_audit.report.verdict import Verdicts
+
+WORTH_NAMING_MS: Final = 1000
+"""A shorter rebalance is nothing to worry about."""
+
+
+class Worst(NamedTuple):
+    """What a reader should know first."""
+
+    group_id: str
+    """Empty where nothing stands out, or where it concerns no single group."""
+    sentence: Sentence
+
+
+def worst_of(tables: Tables) -> Worst:
+    """A critical finding, else a rebalance that goes on, else the longest one; or that nothing stands out."""
+    found = gravest_first(tables.get("findings", ()))
+    if found and found[0]["severity"] == Severity.CRITICAL:
+        return _finding(found[0])
+    rebalance = _rebalance(tables)
+    if rebalance is not None:
+        group_id = rebalance["group_id"]
+        is_open = rebalance["ended_at"] is None
+        advice = next((row["advice"] for row in found if row["group_id"] == group_id), None)
+        what = Sentence((Name(group_id), ": its ", "rebalance" if is_open else "longest rebalance"))
+        over = " It is still going on." if is_open else " It is over."
+        parts = [Verdicts(tables).held_up(rebalance, what), over, *_what_to_do(advice)]
+        return Worst(group_id, Sentence(parts))
+    if found:
+        return _finding(found[0])
+    short = (
+        f"No rebalance took {words.duration(WORTH_NAMING_MS)} or more, and there are no findings."
+    )
+    return Worst("", Sentence.plain(short))
+
+
+def _rebalance(tables: Tables) -> TableRow | None:
+    """One that goes on, the oldest first, else the longest."""
+    of_group: dict[str, list[TableRow]] = {}
+    for row in tables["rebalances"]:
+        of_group.setdefault(row["group_id"], []).append(row)
+    still_open = [row for row in tables["rebalances"] if row["ended_at"] is None]
+    if still_open:
+        return min(still_open, key=lambda row: (row["started_at"] or 0, row["group_id"]))
+    longest = [found.rebalance for rows in of_group.values() if (found := longest_of(rows))]
+    worst = max(longest, key=lambda row: (estimate_of(row), row["group_id"]), default=None)
+    return None if worst is None or estimate_of(worst) < WORTH_NAMING_MS else worst
+
+
+def _finding(row: TableRow) -> Worst:
+    over = "It is still going on." if row["to_at"] is None else "It is over."
+    who = [] if row["group_id"] is None else [Name(row["group_id"]), ": "]
+    parts = [*who, f"{label(row['kind'])}. ", Stored(row["detail"]), f" {over}"]
+    return Worst(row["group_id"] or "", Sentence([*parts, *_what_to_do(row["advice"])]))
+
+
+def _what_to_do(advice: str | None) -> list[str]:
+    return [] if advice is None else [" What to do: ", Stored(advice)]

@@ -1,0 +1,198 @@
+"""Who held a rebalance up, and how long a classic group's join phase most likely took."""
+
+import pytest
+
+from rebalance_audit.audit.log_audit import audit_log
+from tests.dsl import log
+
+Writes = list[tuple[int, str]]
+
+TWO = "5 A client=c-a; 5 B client=c-b; 3 2; 7 A 0-2; 7 B 3-5; 6 2; 8 A 2/0 0-2; 8 B 2/0 3-5"
+C_JOINS = "5 C client=c-c; 3 3; 7 A 0; 7 C 1-2; 6 3; 8 C 3/0 UNRELEASED -"
+
+
+def named(writes: Writes) -> list[tuple[str, int | None, str, str]]:
+    """Of the log's last rebalance: who held it up, for how long (ms), why, and the certainty of the first."""
+    row = audit_log(log(*writes))["rebalances"][-1]
+    return [
+        (name, ms, why, row["held_up_certainty"])
+        for name, ms, why in zip(
+            row["held_up_by"], row["held_up_ms"], row["held_up_why"], strict=True
+        )
+    ]
+
+
+RECONCILIATIONS: dict[str, tuple[Writes, list[tuple[str, int | None, str, str]]]] = {
+    "kept partitions": (
+        [
+            (1000, TWO),
+            (5000, C_JOINS),
+            (5100, "8 A 2/2 UNREVOKED 0|1-2"),
+            (9100, "8 A 3/2 0"),
+            (9200, "8 B 3/2 3-5"),
+            (9300, "8 C 3/3 1-2"),
+        ],
+        [("c-a", 4000, "kept_partitions", "proven")],
+    ),
+    "nobody": (
+        [(1000, TWO), (5000, "3 3; 6 3"), (5010, "8 A 3/2 0-2"), (5020, "8 B 3/2 3-5")],
+        [],
+    ),
+    "a static member that had left": (
+        [
+            (
+                1000,
+                "5 A instance=pod-0; 5 B client=c-b; 3 2; 7 A 0-2; 7 B 3-5; 6 2; 8 A 2/0 0-2; 8 B 2/0 3-5",
+            ),
+            (3000, "8 A -2/2 0-2"),
+            (5000, "5 C client=c-c; 3 3; 7 A 0; 7 C 1-2; 6 3; 8 B 3/2 3-5; 8 C 3/0 UNRELEASED -"),
+            (36_000, "8t A; 7t A; 5t A; 3 4"),
+            (36_100, "7 C 0-2; 6 4; 8 C 4/3 0-2"),
+            (36_200, "8 B 4/3 3-5"),
+        ],
+        [("pod-0", 31_000, "had_left", "proven")],
+    ),
+}
+
+
+@pytest.mark.parametrize("story", RECONCILIATIONS)
+def test_every_step_of_a_consumer_group_shows_whom_it_waits_for(story: str) -> None:
+    """No member is named that did not keep the others waiting."""
+    writes, expected = RECONCILIATIONS[story]
+    assert named(writes) == expected
+
+
+def eager(at_ms: int, generation: int, joined_ms: int, *members: str) -> tuple[int, str]:
+    """A generation's record; each member has one partition, sessions of 10 s and rebalance timeouts of 30 s."""
+    assigned = " ".join(f"{member}={number}" for number, member in enumerate(members))
+    return (
+        at_ms,
+        f"2 {generation} range {assigned} session=10000 timeout=30000 state_at={joined_ms}",
+    )
+
+
+def commits(member: int, *times_ms: int) -> Writes:
+    """Commits for the partition of the member with this number."""
+    return [(at_ms, f"1 foo:{member} 1") for at_ms in times_ms]
+
+
+def estimate(writes: Writes) -> tuple[int, list[str], list[str]]:
+    """Of the last generation: its estimate (ms), who held it up, and why."""
+    tables = audit_log(log(*sorted(writes)))
+    row = tables["rebalances"][-1]
+    return (
+        tables["epochs"][-1]["not_stable_estimate_ms"],
+        row["held_up_member_ids"],
+        row["held_up_why"],
+    )
+
+
+CREATED = (1000, "2 0 state_at=1000")
+STEADY = [*commits(0, 9000, 14_000, 19_000, 24_000), *commits(1, 9000, 14_000, 19_000, 24_000)]
+
+JOIN_PHASES: dict[str, tuple[Writes, tuple[int, list[str], list[str]]]] = {
+    "the record that creates a group begins its first join phase": (
+        [CREATED, eager(7010, 1, 7000, "A", "B")],
+        (6010, [], []),
+    ),
+    "an empty group gathers as long as it did first": (
+        [
+            CREATED,
+            eager(4010, 1, 4000, "A"),
+            (20_000, "2 2 state_at=20000"),
+            eager(90_010, 3, 90_000, "A"),
+        ],
+        (3010, [], []),
+    ),
+    "all stop committing at once: the join phase began then": (
+        [
+            CREATED,
+            eager(4010, 1, 4000, "A", "B"),
+            *STEADY,
+            *commits(0, 26_000),
+            *commits(1, 26_100),
+            eager(46_010, 2, 46_000, "A", "B", "C"),
+        ],
+        (20_509, [], []),
+    ),
+    "a member at work has not heard of the rebalance": (
+        [
+            CREATED,
+            eager(4010, 1, 4000, "A", "B"),
+            *STEADY,
+            *commits(1, 29_000, 34_000, 39_000, 44_000),
+            eager(46_010, 2, 46_000, "A", "B", "C"),
+        ],
+        (1676, [], []),
+    ),
+    "the last to go did not rejoin until its session ended": (
+        [
+            CREATED,
+            eager(4010, 1, 4000, "A", "B"),
+            *STEADY,
+            *commits(0, 27_000),
+            eager(36_010, 2, 36_000),
+        ],
+        (9010, ["B"], ["did_not_rejoin"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("story", JOIN_PHASES)
+def test_commits_and_sessions_suggest_when_a_join_phase_began(story: str) -> None:
+    """No record says it; the estimate stays within the bounds."""
+    writes, expected = JOIN_PHASES[story]
+    assert estimate(writes) == expected
+
+
+def test_a_member_that_rejoins_long_after_the_others_held_the_join_phase_up() -> None:
+    """The others committed as they gave up their partitions; its own commit came just before the end."""
+    writes = [
+        CREATED,
+        eager(4010, 1, 4000, "A", "B", "C"),
+        *STEADY,
+        *commits(2, 9000, 14_000, 19_000, 24_000),
+        *commits(0, 26_000),
+        *commits(1, 26_100),
+        *commits(2, 33_000),
+        eager(34_010, 2, 34_000, "A", "B", "C", "D"),
+    ]
+    assert estimate(writes) == (8509, ["C"], ["kept_partitions"])
+    others_late = sorted(writes + commits(1, 32_500))
+    assert estimate(others_late)[1] == []
+
+
+MOVE: dict[str, tuple[Writes, list[str]]] = {
+    "while a consumer group rebalances": (
+        [
+            (1000, TWO),
+            (5000, "3 3; 6 3"),
+            (5100, "8 A 3/2 0-2"),
+            (9000, "8 B 3/2 3-5"),
+        ],
+        ["coordinator"],
+    ),
+    "before a classic group rebalances": (
+        [CREATED, eager(4010, 1, 4000, "A", "B"), *commits(0, 8000), eager(46_010, 2, 46_000, "A")],
+        [],
+    ),
+    "perhaps while a classic group rebalances": (
+        [CREATED, eager(4010, 1, 4000, "A", "B"), eager(46_010, 2, 46_000, "A", "B", "C")],
+        ["coordinator"],
+    ),
+}
+
+
+@pytest.mark.parametrize("story", MOVE)
+def test_a_move_of_the_coordinator_is_named_where_no_member_is(story: str) -> None:
+    """By the leader epochs of the records; not where a commit shows that it had moved before."""
+    writes, expected = MOVE[story]
+    moved_at_ms = 6000
+    records = [
+        (record, position._replace(leader_epoch=int(position.record_timestamp_ms > moved_at_ms)))
+        for record, position in log(*writes)
+    ]
+    row = audit_log(records)["rebalances"][-1]
+    assert row["held_up_by"] == expected
+    assert row["held_up_member_ids"] == [None] * len(expected)
+    assert row["held_up_certainty"] == ("possible" if expected else None)
