@@ -34,8 +34,8 @@ KEPT_ELSEWHERE = {
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_group _outside _subscribed",
     "RegexesAlike": "_spellings",
-    "Life": "_emit absences tallies progress away commits due_ms ends group_id is_whole log_partition moves on_departure on_member "
-    "options overlaps ownership states witness",
+    "Life": "_emit absences tallies progress away commits due_ms ends group_id is_whole log_partition moves "
+    "on_departure on_member options overlaps ownership states witness",
     "Overlaps": "_is_whole",
     "Ownership": "_count_unowned _emit _end_commits _group_id _sure _topic_names _topics_of",
     "CommitBook": "_is_whole _log_partition _parsed usual_pause",
