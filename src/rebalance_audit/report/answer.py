@@ -53,7 +53,7 @@ def _longest(found: Longest, verdicts: Verdicts) -> Iterator[Sentence]:
 
 def _how_often(own: Tables) -> Iterator[Sentence]:
     found = longest_of(own["rebalances"])
-    if found is None or not found.stands_out or len(own["rebalances"]) == 1:
+    if found is None or not found.stands_out or found.of == 1:
         return
     for holder in held_up_of(found.rebalance)[:1]:
         times = sum(

@@ -172,13 +172,13 @@ def test_refused_instances_are_a_finding() -> None:
         (
             2_000,
             5_000,
-            "Instance j was refused 1 time(s) while member A held its id.",
+            "Instance j was refused once while member A held its id.",
             ["A", "Z"],
         ),
         (
             2_000,
             9_500,
-            "Instance i was refused 2 time(s) while member A held its id. The gravest of 2 cases.",
+            "Instance i was refused 2 times while member A held its id. The gravest of 2 cases.",
             ["A", "X", "Y"],
         ),
     ]

@@ -65,10 +65,11 @@ class InstanceIdRefused(Watcher):
                 refused[fact.instance_id].append(fact)
         for instance_id, facts in refused.items():
             last = facts[-1]
+            often = "once" if len(facts) == 1 else f"{len(facts)} times"
             self.find(
                 span.first_position,
                 last.at_ms,
-                f"Instance {instance_id} was refused {len(facts)} time(s) while member {last.old_member_id} "
+                f"Instance {instance_id} was refused {often} while member {last.old_member_id} "
                 "held its id.",
                 [
                     said(fact, span.first_position, f"member {fact.member_id} refused")
