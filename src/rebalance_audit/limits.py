@@ -14,7 +14,7 @@ class Limit(NamedTuple):
     """What is limited."""
     most: int
     unit: str
-    """`bytes` or a plural."""
+    """`bytes`, `deep` or a plural."""
     beyond: str
     """What happens to the rest: one clause."""
     reason: str
@@ -151,6 +151,29 @@ BLOCKERS: Final = Limit(
     "further ones are left out",
     "In a group that never becomes stable, every client that comes and goes adds one.",
 )
+BROKER_LOG_LINE_BYTES: Final = Limit(
+    "a line of a broker's log, before the coordinator's mark and again after it",
+    64 << 10,
+    "bytes",
+    "the rest of the line is not read; lines cut short are counted",
+    "Lines of a coordinator are short; a log shipper may put many into one document.",
+)
+BROKER_LOG_EXPANSION: Final = Limit(
+    "a broker's log, unpacked beyond 64 MiB, for each packed byte",
+    300,
+    "bytes",
+    "the file is refused",
+    "Logs unpack to 10 to 100 times their size; bombs start at 1,000.",
+)
+BROKER_LOG_BYTES_FREE: Final = 64 << 20
+"""A broker's log may unpack to so many bytes at any ratio."""
+BROKER_LOG_NESTING: Final = Limit(
+    "archives and compressed files inside each other in a broker's log",
+    3,
+    "deep",
+    "the file is refused",
+    "A tar of gzip files is two deep.",
+)
 
 LIMITS: Final = (
     LOG_PARTITIONS,
@@ -171,4 +194,7 @@ LIMITS: Final = (
     SERIES,
     BLOCKERS,
     HOURS,
+    BROKER_LOG_LINE_BYTES,
+    BROKER_LOG_EXPANSION,
+    BROKER_LOG_NESTING,
 )

@@ -13,7 +13,8 @@ from rebalance_audit.audit.broker_log.reasons import (
     REJOIN_REASONS,
     TRIGGERS,
 )
-from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED, Wording
+from rebalance_audit.audit.broker_log.wording import Wording
+from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED
 from rebalance_audit.resources import checkout_root
 from tools import generated_files
 

@@ -20,17 +20,12 @@ from typing import IO, Any, Final, NamedTuple, cast
 
 import cramjam
 
+from rebalance_audit import limits
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
-NESTING_MAX: Final = 3
-"""Archives in archives, such as a tar of gzip files; deeper ones are refused."""
-
-EXPANSION_MAX: Final = 300
-"""Largest ratio of unpacked to packed bytes that is read. Logs reach 10 to 100; bombs start at 1,000."""
-
-EXPANSION_FREE_BYTES: Final = 64 << 20
-"""What a file may expand to whatever its ratio (bytes)."""
-
+_TOO_LARGE: Final = (
+    f"unpacks to more than {limits.BROKER_LOG_EXPANSION.most} times its size, as no log does"
+)
 _COPY_BYTES: Final = 1 << 20
 _HEAD_BYTES: Final = 512
 _TAR_MAGIC: Final = (257, b"ustar")
@@ -137,11 +132,15 @@ class _Limited(io.RawIOBase):
         data = self._file.read(len(buffer))
         buffer[: len(data)] = data
         self._bytes += len(data)
-        allowed = EXPANSION_FREE_BYTES + EXPANSION_MAX * self._packed.bytes_read
-        if self._bytes > allowed:
-            message = f"{self._path}: unpacks to more than {EXPANSION_MAX} times its size, as no log does: not read."
+        if self._bytes > _allowed(self._packed.bytes_read):
+            message = f"{self._path}: {_TOO_LARGE}: not read."
             raise BrokerLogNotReadable(message)
         return len(data)
+
+
+def _allowed(packed_bytes: int) -> int:
+    """How many bytes a file may unpack to."""
+    return limits.BROKER_LOG_BYTES_FREE + limits.BROKER_LOG_EXPANSION.most * packed_bytes
 
 
 def _unpacked(name: str, file: IO[bytes], depth: int) -> Iterator[Content]:
@@ -153,8 +152,9 @@ def _unpacked(name: str, file: IO[bytes], depth: int) -> Iterator[Content]:
     if not (opener or is_tar or is_zip):
         yield Content(name, file)
         return
-    if depth == NESTING_MAX:
-        message = f"{name}: archives more than {NESTING_MAX} deep: unpack it first."
+    deepest = limits.BROKER_LOG_NESTING.most
+    if depth == deepest:
+        message = f"{name}: archives more than {deepest} deep: unpack it first."
         raise BrokerLogNotReadable(message)
     if opener is not None:
         with closing(opener(file)) as opened:
@@ -197,9 +197,8 @@ def _unzstd(file: IO[bytes]) -> Any:
         packed.flush()
         size = packed.tell()
         packed.seek(0)
-        if _zstd_bytes_max(packed) > EXPANSION_FREE_BYTES + EXPANSION_MAX * size:
-            message = f"unpacks to more than {EXPANSION_MAX} times its size, as no log does"
-            raise cramjam.DecompressionError(message)
+        if _zstd_bytes_max(packed) > _allowed(size):
+            raise cramjam.DecompressionError(_TOO_LARGE)
         packed.seek(0)
         cramjam.zstd.decompress_into(
             cramjam.File(packed.name, truncate=False),

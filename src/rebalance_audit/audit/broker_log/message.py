@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.fact import FactKind
-from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED, Wording
+from rebalance_audit.audit.broker_log.wording import Wording
+from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED
 
 _PLACEHOLDER: Final = re.compile(r"\{([\w…]+)\}")
 _NUMBERS: Final = frozenset({"epoch", "size", "metadata_hash", "log_partition"})

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import IO, Final
 
+from rebalance_audit import limits
+
 BLOCK_BYTES: Final = 1 << 20
-LINE_BYTES_MAX: Final = 64 << 10
+LINE_BYTES_MAX: Final = limits.BROKER_LOG_LINE_BYTES.most
 """How much of a line is read before its mark, and after it. What is beyond is counted."""
 
 MARK: Final = re.compile(
