@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.sim.clients.habits import COMMIT_HABITS, CommitHabit, Scope
+from rebalance_audit.sim.clients.habits import COMMIT_HABITS, CommitHabit, CommitScope
 from rebalance_audit.sim.clients.traffic import Traffic
 from rebalance_audit.sim.options import GroupPlan, Protocol
 from rebalance_audit.wire.generated.messages import OffsetCommitKey
@@ -35,7 +35,9 @@ def test_clients_commit_as_measured(habit: CommitHabit, traffic: Traffic, tmp_pa
         for record, position in records_of(tmp_path)
         if isinstance(record.key, OffsetCommitKey)
     }
-    commits = {Scope.ALL} if traffic is Traffic.IDLE else {*Scope} - {Scope.NOTHING}
+    commits = (
+        {CommitScope.ALL} if traffic is Traffic.IDLE else {*CommitScope} - {CommitScope.NOTHING}
+    )
     assert bool(times - {stopped_ms}) is (bool(habit.interval_ms) and habit.on_interval in commits)
     if habit.on_close not in commits:
         assert stopped_ms not in times

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from rebalance_audit.audit.causes import departure_weights
-from rebalance_audit.audit.causes.departure_model import EVIDENCE, EXCLUSIONS, Kind
+from rebalance_audit.audit.causes.departure_model import EVIDENCE, EXCLUSIONS, EvidenceKind
 from rebalance_audit.audit.causes.departure_weights import SURE, WEIGHTS
 from rebalance_audit.resources import checkout_root
 from tools import generated_files
@@ -98,19 +98,19 @@ result is, client by client: [accuracy.md](accuracy.md).
 """
 
 _SAYS: Final = {
-    Kind.PRIOR: "Most leave; static members seldom do, for they are there to come back.",
-    Kind.TIMING: "See below.",
-    Kind.BEAT: "A timer's commit before its time was one on closing; one in time hardly was.",
-    Kind.MOVED: "Clients whose coordinator is away for longer than their session come back under another id.",
-    Kind.JOINED: "A client that was removed alive is back in the same phase, one that died often.",
-    Kind.ALONE: "Kafka's Admin removes all dynamic members of a group at once.",
-    Kind.COMEBACK: "Removed clients are back within seconds, others seldom; an id that joins again did not close.",
-    Kind.TIMER: "An expiry comes a session after a heartbeat, and heartbeats come at an interval.",
-    Kind.HELD: "The timer that runs while a member revokes.",
-    Kind.ANSWERS: "A living member answers with its next heartbeat.",
-    Kind.ONE_REQUEST: "Leaves and expiries have a write each.",
-    Kind.AFTER_LEAVE: "An application that stops takes all its members out at once.",
-    Kind.COMPANY: "Applications stop, die and are removed as a whole; weighed with the others' own posteriors.",
+    EvidenceKind.PRIOR: "Most leave; static members seldom do, for they are there to come back.",
+    EvidenceKind.TIMING: "See below.",
+    EvidenceKind.BEAT: "A timer's commit before its time was one on closing; one in time hardly was.",
+    EvidenceKind.MOVED: "Clients whose coordinator is away for longer than their session come back under another id.",
+    EvidenceKind.JOINED: "A client that was removed alive is back in the same phase, one that died often.",
+    EvidenceKind.ALONE: "Kafka's Admin removes all dynamic members of a group at once.",
+    EvidenceKind.COMEBACK: "Removed clients are back within seconds, others seldom; an id that rejoins did not close.",
+    EvidenceKind.TIMER: "An expiry comes a session after a heartbeat, and heartbeats come at an interval.",
+    EvidenceKind.HELD: "The timer that runs while a member revokes.",
+    EvidenceKind.ANSWERS: "A living member answers with its next heartbeat.",
+    EvidenceKind.ONE_REQUEST: "Leaves and expiries have a write each.",
+    EvidenceKind.AFTER_LEAVE: "An application that stops takes all its members out at once.",
+    EvidenceKind.COMPANY: "Applications stop, die and are removed as a whole; weighed with the others' own posteriors.",
 }
 
 
@@ -122,7 +122,7 @@ def page() -> str:
         for each in EXCLUSIONS
     ]
     lines += [_EVIDENCE.rstrip("\n")]
-    kinds = dict.fromkeys((*(kind for kind, _ in EVIDENCE), Kind.COMPANY))
+    kinds = dict.fromkeys((*(kind for kind, _ in EVIDENCE), EvidenceKind.COMPANY))
     lines += [f"| {kind.name.lower()} | {kind.value} | {_SAYS[kind]} |" for kind in kinds]
     lines += [_TIMES.rstrip("\n")]
     for section, rows in _sections():

@@ -127,7 +127,7 @@ def key_of(
 
 
 @inlined
-def position_of(data: Any, value: Any, value_size: Any) -> Any:
+def committed_position_of(data: Any, value: Any, value_size: Any) -> Any:
     """The offset that a commit's value commits, as `position_in` has it."""
     return i64(data, value + 2) if value_size >= 10 else np.int64(NO_POSITION)
 

@@ -17,11 +17,11 @@ from numba import njit
 from rebalance_audit.scan.batch import APPEND_TIME, CONTROL_BIT, TRANSACTIONAL_BIT, judge
 from rebalance_audit.scan.commit_rows import (
     add_commit,
+    committed_position_of,
     end_summaries,
     group_of,
     key_of,
     names_new_topic,
-    position_of,
 )
 from rebalance_audit.scan.commit_text import LINE_BYTES as ONE_LINE_BYTES
 from rebalance_audit.scan.commit_text import commit_line
@@ -74,7 +74,7 @@ from rebalance_audit.scan.places import (
     WHOLE,
 )
 
-PARTS: Final = "fa1afbf9825a84a7"
+PARTS: Final = "85ea6d8ed439743e"
 """Start of the SHA-256 of what comes into the walk from other files. Numba keeps compiled code as long as this file
 stays as it is, so it must change with them."""
 
@@ -215,7 +215,7 @@ def walk(
                         offset,
                         head[HEAD_EPOCH],
                         transaction,
-                        position_of(data, value, value_size),
+                        committed_position_of(data, value, value_size),
                         keys,
                         groups,
                         summaries,

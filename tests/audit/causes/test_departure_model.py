@@ -15,13 +15,13 @@ from rebalance_audit.audit.causes.departure_model import (
 )
 from rebalance_audit.audit.causes.departure_weights import SURE
 from rebalance_audit.audit.causes.departure_words import reason_of
-from rebalance_audit.audit.commits.rhythm import Rhythm
+from rebalance_audit.audit.commits.rhythm import CommitRhythm
 
 LEFT, EXPIRED, TIMED_OUT, REMOVED = WAYS
 UNDECIDED = RebalanceCause.MEMBER_DEPARTED
 
-EVERY_5S = Rhythm(20, 5_000, 5_010, 5_000)
-PHASE = Phase(60_000, 1_000, Rhythm(20, 5_000, 5_010, 5_000), 0, 0, 0, leaves_empty=False)
+EVERY_5S = CommitRhythm(20, 5_000, 5_010, 5_000)
+PHASE = Phase(60_000, 1_000, CommitRhythm(20, 5_000, 5_010, 5_000), 0, 0, 0, leaves_empty=False)
 EMPTIED = Phase(60_000, None, None, 0, 0, 0, leaves_empty=True)
 CLASSIC = DepartureFacts(
     gone_ms=1_800_000_000_000,
@@ -228,7 +228,9 @@ def test_no_client_can_break_the_prior_of_a_habit() -> None:
 
 times = st.integers(0, 10**7)
 sessions = st.sampled_from([(), (6_000,), (6_000, 45_000), (1,)])
-rhythms = st.none() | st.builds(Rhythm, st.integers(1, 10**6), times, times, st.none() | times)
+rhythms = st.none() | st.builds(
+    CommitRhythm, st.integers(1, 10**6), times, times, st.none() | times
+)
 phases = st.none() | st.builds(
     Phase,
     times,

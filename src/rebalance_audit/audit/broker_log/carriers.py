@@ -12,8 +12,13 @@ from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.broker_log.passages import LINE_BYTES_MAX, MARK, Passage, plain
-from rebalance_audit.audit.broker_log.times import NO_MOMENT, Moment, NoTime, TimeReader
+from rebalance_audit.audit.broker_log.passages import (
+    LINE_BYTES_MAX,
+    MARK,
+    Passage,
+    stripped_text,
+)
+from rebalance_audit.audit.broker_log.times import NO_MOMENT, LineTime, NoTime, TimeReader
 
 _DEPTH_MAX: Final = 4
 """JSON in a text of JSON, and so on."""
@@ -38,7 +43,7 @@ class Carried(NamedTuple):
 
     body: str
     """From the mark on, in what carries it; further lines of the same text follow."""
-    moment: Moment
+    moment: LineTime
     in_field: bool
     """Whether a quoted field or a JSON string carries it, so that another event may follow on the same line."""
 
@@ -85,7 +90,7 @@ class CarrierReader:
             found = self._in_json(head, body, depth) or self._in_quotes(head, body, depth)
             if found is not None:
                 return found
-        return Carried(plain(body), self._times.last_in(head), in_field=False)
+        return Carried(stripped_text(body), self._times.last_in(head), in_field=False)
 
     def _in_json(self, head: str, body: str, depth: int) -> Carried | None:
         """The event in the innermost JSON string around the mark; None if none is around it."""
@@ -101,7 +106,9 @@ class CarrierReader:
                 mark = MARK.search(inner) or _UNMARKED.search(inner)
                 if mark is None:
                     return None
-                inside = self._read(plain(inner[: mark.start()]), inner[mark.start() :], depth + 1)
+                inside = self._read(
+                    stripped_text(inner[: mark.start()]), inner[mark.start() :], depth + 1
+                )
                 found = inside._replace(in_field=True)
             if found.moment.at_ms is not None:
                 return found
@@ -145,7 +152,7 @@ class CarrierReader:
         field = body if closing is None else closing[1]
         rest = "" if closing is None else body[closing.end() :]
         unescape = _undoubled if doubles else _unescaped
-        inside = self._read(plain(unescape(head[opened + 1 :])), unescape(field), depth + 1)
+        inside = self._read(stripped_text(unescape(head[opened + 1 :])), unescape(field), depth + 1)
         moment = inside.moment
         if moment.at_ms is None:
             moment = _better(moment, self._times.last_in(head[:opened]))
@@ -163,7 +170,7 @@ class _Container:
 _UNMARKED: Final = re.compile(r"given member\.id ")
 
 
-def _better(first: Moment, second: Moment) -> Moment:
+def _better(first: LineTime, second: LineTime) -> LineTime:
     if first.at_ms is not None:
         return first
     if second.at_ms is not None or first is NO_MOMENT or first.missing is NoTime.NOTHING:

@@ -64,12 +64,12 @@ class Passage:
     @cached_property
     def head(self) -> str:
         """The line up to the mark."""
-        return plain(_text(self._data[self.start : self._mark]))
+        return stripped_text(_text(self._data[self.start : self._mark]))
 
     @cached_property
     def body(self) -> str:
         """The line from the mark on."""
-        return plain(_text(self._data[self._mark : self.end]))
+        return stripped_text(_text(self._data[self._mark : self.end]))
 
     @cached_property
     def before(self) -> str:
@@ -80,7 +80,9 @@ class Passage:
     def line_before(self) -> str:
         """The last line before."""
         end = max(0, self.start - 1)
-        return plain(_text(self._data[self._data.rfind(b"\n", max(0, end - 256), end) + 1 : end]))
+        return stripped_text(
+            _text(self._data[self._data.rfind(b"\n", max(0, end - 256), end) + 1 : end])
+        )
 
     @cached_property
     def after(self) -> str:
@@ -94,7 +96,7 @@ class Passage:
         return self.end if found is None else found.end()
 
 
-def plain(text: str) -> str:
+def stripped_text(text: str) -> str:
     """The text without colours of terminals and without the carriage return before a line break."""
     if any(begin in text for begin in _ANSI_BEGINS):
         text = _ANSI.sub("", text)

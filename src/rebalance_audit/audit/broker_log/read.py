@@ -16,7 +16,12 @@ from rebalance_audit.audit.broker_log.carriers import Carried, CarrierReader
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.file_report import FileReport
 from rebalance_audit.audit.broker_log.message import ParsedMessage, read_message
-from rebalance_audit.audit.broker_log.passages import MARK, Passage, PassageReader, plain
+from rebalance_audit.audit.broker_log.passages import (
+    MARK,
+    Passage,
+    PassageReader,
+    stripped_text,
+)
 from rebalance_audit.audit.broker_log.times import TimeReader
 
 __all__ = [
@@ -164,7 +169,7 @@ def _parsed(message: str, passage: Passage | None) -> ParsedMessage | None:
     for line in further[:_CONTINUED_LINES_MAX]:
         if MARK.search(line) is not None:
             return None
-        lines.append(plain(line))
+        lines.append(stripped_text(line))
         parsed = read_message("\n".join(lines))
         if parsed is not None:
             return parsed

@@ -44,7 +44,7 @@ class NoTime(StrEnum):
     NO_YEAR = "hold a date without a year"
 
 
-class Moment(NamedTuple):
+class LineTime(NamedTuple):
     """A time that was found, or why there is none."""
 
     at_ms: int | None
@@ -52,7 +52,7 @@ class Moment(NamedTuple):
     missing: NoTime = NoTime.NOTHING
 
 
-NO_MOMENT: Final = Moment(None)
+NO_MOMENT: Final = LineTime(None)
 
 _FORMS: Final = tuple(
     re.compile(rf"(?<![\w.]){form}", re.IGNORECASE | re.ASCII)
@@ -138,15 +138,15 @@ class TimeReader:
         self._clock = WallClock(zone)
         self._near_ms = near_ms
 
-    def last_in(self, text: str) -> Moment:
+    def last_in(self, text: str) -> LineTime:
         """The last time in `text`; one with a date counts before one without."""
         return self._pick(text[-_HEAD_CHARS_MAX:], -1)
 
-    def first_in(self, text: str) -> Moment:
+    def first_in(self, text: str) -> LineTime:
         """The first time in `text`."""
         return self._pick(text[:_HEAD_CHARS_MAX], 0)
 
-    def whole(self, text: str) -> Moment:
+    def whole(self, text: str) -> LineTime:
         """The time that `text` is, apart from brackets and spaces; none if it is anything more."""
         bare = text.strip(" \t\r\n[]()<>\"'")
         for form in (*_FORMS, *_YEARLESS, _EPOCH):
@@ -155,7 +155,7 @@ class TimeReader:
                 return self._moment(found)
         return NO_MOMENT
 
-    def in_value(self, value: object, depth: int = 0) -> Moment:
+    def in_value(self, value: object, depth: int = 0) -> LineTime:
         """The time that a decoded JSON value holds: a number, a text, or an object with such a field."""
         if isinstance(value, bool):
             return NO_MOMENT
@@ -172,13 +172,13 @@ class TimeReader:
             return self._in_fields(value, depth)
         return NO_MOMENT
 
-    def _in_fields(self, fields: Mapping[str, object], depth: int) -> Moment:
+    def _in_fields(self, fields: Mapping[str, object], depth: int) -> LineTime:
         seconds = fields.get("epochSecond", fields.get("seconds"))
         if isinstance(seconds, int):
             nanos = fields.get("nanoOfSecond", fields.get("nanos", 0))
             whole = _of_number(seconds)
             if whole.at_ms is not None and isinstance(nanos, int):
-                return Moment(whole.at_ms + nanos // 1_000_000)
+                return LineTime(whole.at_ms + nanos // 1_000_000)
         ranked: list[tuple[int, object]] = []
         for key, value in fields.items():
             name = "".join(char for char in key.lower().replace("@", "a") if char.isalnum())
@@ -192,7 +192,7 @@ class TimeReader:
         deeper = self._first(nested, depth)
         return deeper if deeper.at_ms is not None else found
 
-    def _first(self, values: Iterable[object], depth: int) -> Moment:
+    def _first(self, values: Iterable[object], depth: int) -> LineTime:
         why = NO_MOMENT
         for value in values:
             found = self.in_value(value, depth + 1)
@@ -202,7 +202,7 @@ class TimeReader:
                 why = found
         return why
 
-    def _pick(self, text: str, place: int) -> Moment:
+    def _pick(self, text: str, place: int) -> LineTime:
         for forms in (_FORMS, (_EPOCH,), _YEARLESS):
             found = [match for form in forms for match in form.finditer(text)]
             # Forms overlap: of those that end, or begin, at one place the longest counts.
@@ -214,10 +214,10 @@ class TimeReader:
                 if moment.at_ms is not None or forms is _YEARLESS:
                     return moment
         if _CLOCK_ONLY.search(text):
-            return Moment(None, missing=NoTime.CLOCK_ONLY)
+            return LineTime(None, missing=NoTime.CLOCK_ONLY)
         return NO_MOMENT
 
-    def _moment(self, match: re.Match[str]) -> Moment:
+    def _moment(self, match: re.Match[str]) -> LineTime:
         fields = match.groupdict()
         if "seconds" in fields:
             return _of_epoch(fields)
@@ -230,7 +230,7 @@ class TimeReader:
             hour = hour % 12 + (12 if fields["half"].lower() == "p" else 0)
         if year is None:
             if self._near_ms is None:
-                return Moment(None, missing=NoTime.NO_YEAR)
+                return LineTime(None, missing=NoTime.NO_YEAR)
             assumed = (*assumed, Assumption.YEAR)
             year = _nearest_year(self._near_ms, month, day)
         try:
@@ -243,7 +243,7 @@ class TimeReader:
         if zone is None:
             assumed = (*assumed, Assumption.ZONE)
         at_ms = self._clock.epoch_ms(wall, zone)
-        return Moment(at_ms + _millis(fields.get("fraction")), assumed)
+        return LineTime(at_ms + _millis(fields.get("fraction")), assumed)
 
 
 def _date_of(
@@ -294,14 +294,14 @@ def _millis(fraction: str | None) -> int:
     return int((fraction or "0")[:3].ljust(3, "0"))
 
 
-def _of_epoch(fields: Mapping[str, Any]) -> Moment:
+def _of_epoch(fields: Mapping[str, Any]) -> LineTime:
     for unit, per_ms in _UNITS.items():
         if fields[unit] is not None:
             return _in_years(int(fields[unit]) // per_ms)
     return _in_years(int(fields["seconds"]) * 1000 + _millis(fields["fraction"]))
 
 
-def _of_number(value: float) -> Moment:
+def _of_number(value: float) -> LineTime:
     """Seconds, milliseconds, microseconds or nanoseconds: the size tells, as a log is from this century."""
     for digits_over, per_ms in ((1e17, 1e6), (1e14, 1e3), (1e11, 1.0)):
         if value >= digits_over:
@@ -310,8 +310,8 @@ def _of_number(value: float) -> Moment:
     return _in_years(round(value * 1000)) if value > 0 else NO_MOMENT
 
 
-def _in_years(at_ms: int) -> Moment:
+def _in_years(at_ms: int) -> LineTime:
     first, last = (
         (year - 1970) * 365 * _DAY_SECONDS * 1000 for year in (_YEARS.start, _YEARS.stop)
     )
-    return Moment(at_ms) if first <= at_ms <= last else NO_MOMENT
+    return LineTime(at_ms) if first <= at_ms <= last else NO_MOMENT

@@ -10,7 +10,7 @@ from rebalance_audit.audit.causes.departure_model import posteriors_of
 from rebalance_audit.audit.causes.departures import verdict_of
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.book import CommitBook
-from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, Rhythm
+from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, CommitRhythm
 from rebalance_audit.audit.group.ownership import Ownership
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.classic.group import ClassicMember
@@ -110,7 +110,7 @@ class ClassicScene(NamedTuple):
             for each, posterior in zip(facts, posteriors_of(list(facts.values())), strict=True)
         }
 
-    def _rhythms(self) -> Mapping[str, Rhythm | None]:
+    def _rhythms(self) -> Mapping[str, CommitRhythm | None]:
         """Member id -> how often it commits, of those that committed what they own."""
         return {
             member_id: self.book.rhythm_of((each for each, _ in committed), with_round=True)
@@ -129,7 +129,7 @@ class ClassicScene(NamedTuple):
     def _facts_of(
         self,
         watch: MemberWatch,
-        rhythm: Rhythm | None,
+        rhythm: CommitRhythm | None,
         phase: Phase | None,
         newcomers: AbstractSet[tuple[str, str]],
     ) -> DepartureFacts:
@@ -171,7 +171,7 @@ class ClassicScene(NamedTuple):
             phase,
         )
 
-    def _phase(self, rhythms: Mapping[str, Rhythm | None]) -> Phase | None:
+    def _phase(self, rhythms: Mapping[str, CommitRhythm | None]) -> Phase | None:
         """The join phase that a member of the previous generation missed."""
         old, new = self.old, self.new
         if old is None or old.joined_at_ms is None or new.joined_at_ms is None:

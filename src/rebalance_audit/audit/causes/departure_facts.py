@@ -5,7 +5,7 @@ Values are plain numbers, so that they can wait in a snapshot until the log show
 
 from typing import NamedTuple
 
-from rebalance_audit.audit.commits.rhythm import Rhythm
+from rebalance_audit.audit.commits.rhythm import CommitRhythm
 
 
 class Phase(NamedTuple):
@@ -15,7 +15,7 @@ class Phase(NamedTuple):
     """How long it can last: the longest rebalance timeout in the group."""
     others_silent_ms: int | None
     """From the last commit of a member that stayed to the end of the phase; None if none of them ever committed."""
-    others_rhythm: Rhythm | None
+    others_rhythm: CommitRhythm | None
     """The rhythm of that member."""
     others_idle_commits: int
     """As `DepartureFacts.idle_commits`, for that member."""
@@ -58,7 +58,7 @@ class DepartureFacts(NamedTuple):
     """Whether that commit renewed its session."""
     same_coordinator: bool
     """Whether the coordinator that took that commit saw the member go."""
-    rhythm: Rhythm | None
+    rhythm: CommitRhythm | None
     """None if it committed too few times."""
     idle_commits: int
     """Commits without any new position that the member, or others with its client id, have been seen to make."""

@@ -171,7 +171,7 @@ def _timer(facts: DepartureFacts, weights: DepartureWeights) -> Scores:
     return Scores()
 
 
-class Kind(Enum):
+class EvidenceKind(Enum):
     """Kinds of evidence."""
 
     PRIOR = "how often members end so"
@@ -192,7 +192,7 @@ class Kind(Enum):
 class Sign(NamedTuple):
     """Evidence that is there or not: the weight that it has for each way to go, by its name."""
 
-    kind: Kind
+    kind: EvidenceKind
     shows: Callable[[DepartureFacts], bool]
     left: str | None = None
     expired: str | None = None
@@ -217,43 +217,48 @@ def _joined(facts: DepartureFacts) -> bool:
 
 
 SIGNS: Final = (
-    Sign(Kind.MOVED, lambda f: _moved(f) and not _joined(f), expired="moved"),
-    Sign(Kind.MOVED, lambda f: _moved(f) and _joined(f), expired="moved_and_joined"),
+    Sign(EvidenceKind.MOVED, lambda f: _moved(f) and not _joined(f), expired="moved"),
+    Sign(EvidenceKind.MOVED, lambda f: _moved(f) and _joined(f), expired="moved_and_joined"),
     Sign(
-        Kind.JOINED,
+        EvidenceKind.JOINED,
         lambda f: _joined(f) and not _moved(f),
         expired="joined_expired",
         removed="joined_removed",
     ),
     Sign(
-        Kind.ALONE,
+        EvidenceKind.ALONE,
         lambda f: not (f.is_static or f.phase is None or f.phase.leaves_empty),
         removed="others_stay",
     ),
-    Sign(Kind.HELD, lambda f: f.kept_too_long, left="kept", expired="kept", removed="kept"),
+    Sign(EvidenceKind.HELD, lambda f: f.kept_too_long, left="kept", expired="kept", removed="kept"),
     Sign(
-        Kind.ANSWERS, lambda f: f.is_overdue or f.has_successor, left="overdue", removed="overdue"
+        EvidenceKind.ANSWERS,
+        lambda f: f.is_overdue or f.has_successor,
+        left="overdue",
+        removed="overdue",
     ),
     Sign(
-        Kind.ONE_REQUEST,
+        EvidenceKind.ONE_REQUEST,
         lambda f: f.in_one_request > 0,
         left="one_request",
         expired="one_request",
         timed_out="one_request",
     ),
     Sign(
-        Kind.AFTER_LEAVE,
+        EvidenceKind.AFTER_LEAVE,
         lambda f: f.after_leave_ms is not None and 0 <= f.after_leave_ms <= TOGETHER_MS,
         left="together",
     ),
 )
 
-EVIDENCE: Final[Sequence[tuple[Kind, Callable[[DepartureFacts, DepartureWeights], Scores]]]] = (
-    (Kind.PRIOR, _prior),
-    (Kind.TIMING, timing),
-    (Kind.BEAT, _beat),
-    (Kind.COMEBACK, _comeback),
-    (Kind.TIMER, _timer),
+EVIDENCE: Final[
+    Sequence[tuple[EvidenceKind, Callable[[DepartureFacts, DepartureWeights], Scores]]]
+] = (
+    (EvidenceKind.PRIOR, _prior),
+    (EvidenceKind.TIMING, timing),
+    (EvidenceKind.BEAT, _beat),
+    (EvidenceKind.COMEBACK, _comeback),
+    (EvidenceKind.TIMER, _timer),
     *((sign.kind, sign.weigh) for sign in SIGNS),
 )
 
@@ -262,7 +267,7 @@ class Posterior(NamedTuple):
     """How likely each way to go is, and why."""
 
     shares: Scores
-    scores: tuple[tuple[Kind, Scores], ...]
+    scores: tuple[tuple[EvidenceKind, Scores], ...]
     excluded: tuple[str, ...]
     """Names of the exclusions that apply."""
 
@@ -299,12 +304,14 @@ def posteriors_of(
             for whole, own in zip(total, each.shares, strict=True)
         )
         company = Scores(*(log(1 - alike + alike * len(WAYS) * share) for share in others))
-        found.append(_posterior(facts, (*each.scores, (Kind.COMPANY, company)), weights))
+        found.append(_posterior(facts, (*each.scores, (EvidenceKind.COMPANY, company)), weights))
     return found
 
 
 def _posterior(
-    facts: DepartureFacts, scores: tuple[tuple[Kind, Scores], ...], weights: DepartureWeights
+    facts: DepartureFacts,
+    scores: tuple[tuple[EvidenceKind, Scores], ...],
+    weights: DepartureWeights,
 ) -> Posterior:
     excluded = [each for each in EXCLUSIONS if each.applies(facts)]
     out = {each.rules_out for each in excluded}

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.causes.departure_facts import DepartureFacts, Phase
 from rebalance_audit.audit.causes.departure_weights import DepartureWeights
-from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, Rhythm
+from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, CommitRhythm
 
 _EARLY_MS: Final = 50
 _LATE_MS: Final = 150
@@ -103,7 +103,7 @@ def on_close_share(facts: DepartureFacts, weights: DepartureWeights) -> float:
 
 @lru_cache(128)
 def _pause_of(
-    rhythm: Rhythm | None, idle_commits: int, idle_in_group: int, weights: DepartureWeights
+    rhythm: CommitRhythm | None, idle_commits: int, idle_in_group: int, weights: DepartureWeights
 ) -> _Pause:
     """By what the member has shown."""
     dry, usual_ms, longest_ms = 1.0, 1.0, 1.0

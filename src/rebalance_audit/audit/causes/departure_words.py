@@ -17,7 +17,7 @@ _MOMENT_MS: Final = 500
 """A commit so shortly before the end needs no word on the time between."""
 
 
-class Reason(NamedTuple):
+class DepartureReason(NamedTuple):
     """What decided: the name of an exclusion, or of the kind of evidence and the way to go that it speaks for."""
 
     code: str
@@ -86,9 +86,9 @@ _ENDS: Final = {
 
 def reason_of(
     name: str, facts: DepartureFacts, posterior: Posterior, cause: RebalanceCause
-) -> Reason:
+) -> DepartureReason:
     """What decided for the cause, against its strongest rival."""
-    return Reason(_code(facts, posterior, cause), _words(name, facts, posterior))
+    return DepartureReason(_code(facts, posterior, cause), _words(name, facts, posterior))
 
 
 def _code(facts: DepartureFacts, posterior: Posterior, cause: RebalanceCause) -> str:

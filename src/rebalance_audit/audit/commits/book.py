@@ -7,7 +7,7 @@ from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.commits.ended_stretch import EndedStretch
 from rebalance_audit.audit.commits.last_commit import LastCommit
-from rebalance_audit.audit.commits.rhythm import CommitHabits, Rhythm, rhythm_of
+from rebalance_audit.audit.commits.rhythm import CommitHabits, CommitRhythm, rhythm_of
 from rebalance_audit.audit.commits.summary import CommitSummary, Numbers, summary_from
 from rebalance_audit.audit.commits.usual_pause import UsualPause
 from rebalance_audit.audit.group.ownership import Ownership
@@ -118,7 +118,7 @@ class CommitBook:
 
     def rhythm_of(
         self, partitions: Iterable[TopicPartition], *, with_round: bool = False
-    ) -> Rhythm | None:
+    ) -> CommitRhythm | None:
         """The rhythm of the member that owns the partitions; None if it committed none of them.
 
         `with_round`: its clients start their interval anew with each generation.

@@ -17,7 +17,7 @@ SHOWS_RHYTHM: Final = 3
 """So many commits for one partition show how often a member commits."""
 
 
-class Rhythm(NamedTuple):
+class CommitRhythm(NamedTuple):
     """How often a member committed the partition that it committed most often; all times in ms."""
 
     commits: int
@@ -29,13 +29,13 @@ class Rhythm(NamedTuple):
     """Time between its last two commits in its last generation; None without two."""
 
 
-def rhythm_of(usual: CommitSummary | None, recent: CommitSummary | None) -> Rhythm | None:
+def rhythm_of(usual: CommitSummary | None, recent: CommitSummary | None) -> CommitRhythm | None:
     """By the commits since the last generation if there are three, else by all since it has the partition."""
     shown = usual if recent is None or recent.commits < SHOWS_RHYTHM else recent
     if shown is None:
         return None
     pause_ms = None if recent is None else recent.pause_ms
-    return Rhythm(shown.commits, shown.interval_ms or 0, shown.longest_ms, pause_ms)
+    return CommitRhythm(shown.commits, shown.interval_ms or 0, shown.longest_ms, pause_ms)
 
 
 @dataclass(slots=True)

@@ -34,7 +34,7 @@ LATE_AFTER: Final = 2
 """At least so many members must have stopped at the same time, long before another one, to call that one late."""
 
 
-class LastCommits(NamedTuple):
+class FinalCommits(NamedTuple):
     """The end of what a member committed in the previous generation, for its most committed partition."""
 
     last_ms: int
@@ -55,7 +55,7 @@ class Former(NamedTuple):
     """Whether it is a member of the new generation as well."""
     may_have_expired: bool
     """Whether the audit takes it for possible that its session expired."""
-    commits: LastCommits | None
+    commits: FinalCommits | None
 
 
 class JoinPhase(NamedTuple):

@@ -14,10 +14,10 @@ from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.group.held_up import UNANNOUNCED, HeldUpWhy, HoldUp, hold_up_of
 from rebalance_audit.audit.group.join_phase_estimate import (
     Estimate,
+    FinalCommits,
     Former,
     InitialDelay,
     JoinPhase,
-    LastCommits,
     estimate,
 )
 from rebalance_audit.audit.group.life import Life
@@ -113,7 +113,7 @@ class JoinPhases:
             if (watch := watches.get(member_id)) is not None
         )
 
-    def _last_commits(self, member: ClassicMember, old: Generation | None) -> LastCommits | None:
+    def _last_commits(self, member: ClassicMember, old: Generation | None) -> FinalCommits | None:
         """What the member committed last in the generation before."""
         life = self._life
         watch = life.watches.get(member.member_id)
@@ -124,7 +124,7 @@ class JoinPhases:
         if pause_ms is None:
             pause_ms = most.last_ms - old.position.record_timestamp_ms
         last_ms = watch.last_commit.position.record_timestamp_ms
-        return LastCommits(last_ms, pause_ms, is_only=most.commits == 1)
+        return FinalCommits(last_ms, pause_ms, is_only=most.commits == 1)
 
 
 def _may_have_expired(departure: Verdict | None) -> bool:

@@ -21,7 +21,7 @@ from rebalance_audit.coordinator.requests.offsets import (
 )
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client_config import ClientConfig, Committing, Library
-from rebalance_audit.sim.clients.habits import Scope
+from rebalance_audit.sim.clients.habits import CommitScope
 from rebalance_audit.sim.clients.transactions import Transactions
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.holdings import HeldPartition
@@ -352,13 +352,15 @@ class Client(ABC):
         elif self.config.committing is Committing.AUTO:
             self._commit(self.owned if self.config.library is Library.JAVA else partitions)
 
-    def _commit(self, partitions: frozenset[HeldPartition], scope: Scope | None = None) -> None:
+    def _commit(
+        self, partitions: frozenset[HeldPartition], scope: CommitScope | None = None
+    ) -> None:
         """Commit positions, as far as their topics exist; `scope` of a client with a habit."""
         request = self._commit_request(partitions, scope)
         if request is not None:
             self._ask_commit(request, _nothing)
 
-    def _commit_and_then(self, go: Action, scope: Scope | None = None) -> None:
+    def _commit_and_then(self, go: Action, scope: CommitScope | None = None) -> None:
         """Commit as clients do that close, and go on once that is answered, or takes too long."""
         habit = self.config.habit
         commits = self.config.committing in {Committing.AUTO, Committing.ON_WAKE_UP}
@@ -413,7 +415,7 @@ class Client(ABC):
         return sent
 
     def _commit_request(
-        self, partitions: frozenset[HeldPartition], scope: Scope | None = None
+        self, partitions: frozenset[HeldPartition], scope: CommitScope | None = None
     ) -> OffsetCommitRequest | None:
         """A commit of what is to commit; None if that is nothing."""
         identity = self._commit_identity()
@@ -423,14 +425,14 @@ class Client(ABC):
         if scope is None:
             all_of_them = self.config.library is Library.JAVA
             all_of_them &= self.config.committing is Committing.AUTO
-            scope = Scope.ALL if all_of_them else Scope.NEW
-        if scope is not Scope.ALL:
+            scope = CommitScope.ALL if all_of_them else CommitScope.NEW
+        if scope is not CommitScope.ALL:
             moved = frozenset(
                 each for each in partitions if self._saved.get(each) != position_of(each[1], now_ms)
             )
-            if scope is Scope.NOTHING or not moved:
+            if scope is CommitScope.NOTHING or not moved:
                 return None
-            partitions = moved if scope is Scope.NEW else partitions
+            partitions = moved if scope is CommitScope.NEW else partitions
             for each in partitions:
                 self._saved[each] = position_of(each[1], now_ms)
         topics = tuple(

@@ -4,7 +4,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 
-class Scope(Enum):
+class CommitScope(Enum):
     """Which of its positions a client commits on an occasion."""
 
     NOTHING = "nothing"
@@ -20,9 +20,9 @@ class CommitHabit(NamedTuple):
     name: str
     interval_ms: int
     """Milliseconds between commits; 0 = none."""
-    on_interval: Scope
-    on_revoke: Scope
-    on_close: Scope
+    on_interval: CommitScope
+    on_revoke: CommitScope
+    on_close: CommitScope
     per_batch: bool = False
     """After batches of messages rather than on a timer: the interval varies."""
     restarts_timer: bool = False
@@ -31,13 +31,15 @@ class CommitHabit(NamedTuple):
     """Whether static members leave for good when they close."""
 
 
-_NO, _NEW, _ALL = Scope.NOTHING, Scope.NEW, Scope.ALL
+_NO, _NEW, _ALL = CommitScope.NOTHING, CommitScope.NEW, CommitScope.ALL
 
 COMMIT_HABITS: Final = (
     CommitHabit("Java, auto commit", 5_000, _ALL, _ALL, _ALL, restarts_timer=True),
-    CommitHabit("Java, commitSync per batch", 600, Scope.ALL_IF_NEW, _NO, _NO, per_batch=True),
     CommitHabit(
-        "Java, commitAsync on revocation", 2_000, Scope.ALL_IF_NEW, _ALL, _ALL, per_batch=True
+        "Java, commitSync per batch", 600, CommitScope.ALL_IF_NEW, _NO, _NO, per_batch=True
+    ),
+    CommitHabit(
+        "Java, commitAsync on revocation", 2_000, CommitScope.ALL_IF_NEW, _ALL, _ALL, per_batch=True
     ),
     CommitHabit("Java, no commits", 0, _NO, _NO, _NO),
     CommitHabit("Spring Kafka", 600, _NEW, _NEW, _NO, per_batch=True),
