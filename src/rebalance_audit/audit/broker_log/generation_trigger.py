@@ -1,6 +1,6 @@
 """What set a classic rebalance off, by the reason that the broker logged when the join phase began."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rebalance_audit.audit.broker_log import reasons
@@ -35,6 +35,8 @@ class RebalanceTrigger:
         self._trigger = trigger_of(prepared.text or "")
         self._guess: RebalanceCause | None = None
         """What the records alone take for the likeliest."""
+        self._by_metadata: Verdict | None = None
+        """What changed metadata show, in a group whose members are no consumers."""
 
     @property
     def is_known(self) -> bool:
@@ -61,6 +63,7 @@ class RebalanceTrigger:
             return None
         verdicts = tuple(verdicts)
         self._guess = verdicts[0].cause if verdicts else None
+        self._by_metadata = _by_metadata(self._scene, verdicts)
         member_id = next((each for each in trigger.members if each), None)
         if member_id is None and trigger.role == reasons.LEAVE:
             left = self._witness.left_by(self._prepared)
@@ -149,6 +152,8 @@ class RebalanceTrigger:
     def _leader(
         self, trigger: LoggedTrigger, member_id: str | None, detail: str
     ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
+        if self._by_metadata is not None:
+            return self._by_metadata.cause, (), self._by_metadata.detail
         cause = self._named_cause(trigger, member_id)
         if cause is None and self._topics_differ(member_id):
             cause = RebalanceCause.SUBSCRIPTION_CHANGED
@@ -158,6 +163,8 @@ class RebalanceTrigger:
         self, trigger: LoggedTrigger, member_id: str | None, who: str
     ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
         """A follower's rejoin sets off a rebalance only if its metadata changed: topics, what it owns, user data."""
+        if self._by_metadata is not None:
+            return self._by_metadata.cause, (), self._by_metadata.detail
         cause = self._named_cause(trigger, member_id)
         if cause is not None:
             return cause, (), f"Member {who}."
@@ -273,3 +280,10 @@ class RebalanceTrigger:
             client_id=known.client_id,
             client_host=known.client_host,
         )
+
+
+def _by_metadata(scene: ClassicScene, verdicts: Sequence[Verdict]) -> Verdict | None:
+    """What the records say of the metadata of members that are no consumers: why one of them joined again."""
+    if scene.new.kind.owns_partitions or not verdicts:
+        return None
+    return verdicts[0] if verdicts[0].cause is RebalanceCause.SUBSCRIPTION_CHANGED else None
