@@ -20,9 +20,10 @@ from typing import Final
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
 from tests.accuracy import findings, reliability
 from tests.accuracy.captured import capture_names, tally_of_capture
+from tests.accuracy.churn import churn
 from tests.accuracy.ends import log_names
 from tests.accuracy.figures import as_json, page, proven_and_wrong, text
-from tests.accuracy.scripts import SCRIPTS, churn
+from tests.accuracy.scripts import SCRIPTS
 from tests.accuracy.simulated import dense_tally_of_seed, ordinary_tally_of_seed, tally_of_seed
 from tests.accuracy.sweeps import new_in_sweeps, sweep_of_capture, sweep_of_seed
 from tests.accuracy.tally import Tally

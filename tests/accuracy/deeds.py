@@ -6,10 +6,12 @@ from itertools import cycle
 from pathlib import Path
 from typing import Final
 
+from rebalance_audit.coordinator.handling import TopicImage
 from rebalance_audit.coordinator.requests.classic import JoinGroupResponse, SyncGroupAssignment
 from rebalance_audit.sim.brokers.server_log import SERVER_LOG
 from rebalance_audit.sim.clients.classic import ClassicClient
 from rebalance_audit.sim.clients.client_config import Library
+from rebalance_audit.sim.clients.leader import Leader
 from rebalance_audit.sim.clients.traffic import Traffic
 from rebalance_audit.sim.options import Protocol
 from rebalance_audit.wire.consumer_protocol import Assignment, decode_assignment, encode_assignment
@@ -83,34 +85,40 @@ def nothing_to_consume(stage: Stage) -> None:
 # --- assignments -----------------------------------------------------------------------------------
 
 
+class _BrokenLeader(Leader):
+    """A leader whose assignor is wrong."""
+
+    def __init__(self, spoil: Callable[[Shares], None]) -> None:
+        super().__init__()
+        self._spoil = spoil
+
+    def assign(
+        self, joined: JoinGroupResponse, image: TopicImage
+    ) -> tuple[SyncGroupAssignment, ...]:
+        """Spoil the right assignment."""
+        shares: Shares = {}
+        for assigned in super().assign(joined, image):
+            assignment = decode_assignment(assigned.assignment)
+            assert assignment is not None
+            shares[assigned.member_id] = assignment.assigned_partitions
+        self._spoil(shares)
+        return tuple(
+            SyncGroupAssignment(member_id, encode_assignment(Assignment(share, None)))
+            for member_id, share in shares.items()
+        )
+
+
 def broken_assignor(spoil: Callable[[Shares], None], stage: Stage) -> None:
     """From minute 30 to minute 90 the application has an assignor that is wrong, and one restart at each."""
 
-    def deploy(client: ClassicClient, *, is_broken: bool) -> None:
-        right = ClassicClient._assign
-
-        def wrong(joined: JoinGroupResponse) -> tuple[SyncGroupAssignment, ...]:
-            shares: Shares = {}
-            for assigned in right(client, joined):
-                assignment = decode_assignment(assigned.assignment)
-                assert assignment is not None
-                shares[assigned.member_id] = assignment.assigned_partitions
-            spoil(shares)
-            return tuple(
-                SyncGroupAssignment(member_id, encode_assignment(Assignment(share, None)))
-                for member_id, share in shares.items()
-            )
-
-        client._assign = wrong if is_broken else partial(right, client)  # type: ignore[method-assign]
-
-    def everywhere(*, is_broken: bool) -> None:
+    def deploy(new_leader: Callable[[], Leader]) -> None:
         for instance in stage.fleet.instances:
             assert isinstance(instance.client, ClassicClient)
-            deploy(instance.client, is_broken=is_broken)
+            instance.client.new_leader = new_leader
 
-    stage.at(29, partial(everywhere, is_broken=True))
+    stage.at(29, partial(deploy, partial(_BrokenLeader, spoil)))
     stage.at(30, partial(stage.stop, 1))
-    stage.at(89, partial(everywhere, is_broken=False))
+    stage.at(89, partial(deploy, Leader))
     stage.at(90, partial(stage.stop, 1))
 
 

@@ -1,10 +1,9 @@
 """The figures of a comparison, for terminals, programs and docs/accuracy.md."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from tests.accuracy import captured, findings, members, reliability, simulated
+from tests.accuracy import captured, end_tables, findings, reliability, simulated
 from tests.accuracy.tally import Tally, measures, share
 
 SOURCES: Final = (
@@ -184,69 +183,6 @@ def estimates_table(tally: Tally) -> Table:
     return rows
 
 
-def ends_table(tally: Tally, source: str) -> Table:
-    """How members ended, by what they committed."""
-    rows: Table = [("protocol", "commits", "traffic", "ends", *members.RESULTS)]
-    for protocol in tally.next_names("end", source):
-        for commits in tally.next_names("end", source, protocol):
-            for traffic in tally.next_names("end", source, protocol, commits):
-                counts = _ends_of(tally, source, protocol, commits, traffic)
-                rows.append((protocol, commits, traffic, *_end_cells(counts)))
-        of_committers = _ends_of_committers(tally, source, protocol)
-        rows.append((protocol, "all that committed", "any", *_end_cells(of_committers)))
-    return rows
-
-
-def densities_table(tally: Tally) -> Table:
-    """How members that committed ended, by how much happened in their clusters."""
-    rows: Table = [
-        ("source", "clusters", "faults a day in each group", "protocol", "ends", *members.RESULTS)
-    ]
-    for source in (simulated.WHOLE, simulated.ORDINARY):
-        clusters = tally.get("density", source, "clusters")
-        if not clusters:
-            continue
-        faults = str(round(tally.get("density", source, "faults a day") / clusters))
-        for protocol in tally.next_names("end", source):
-            counts = _ends_of_committers(tally, source, protocol)
-            rows.append((source, str(clusters), faults, protocol, *_end_cells(counts)))
-    return rows
-
-
-def departures_table(tally: Tally) -> Table:
-    """Departures in the captures against the brokers' lines, without these."""
-    rows: Table = [("source", "commits", "departures", "right", "undecided", "wrong")]
-    for source in tally.next_names("departure"):
-        for commits in tally.next_names("departure", source):
-            counts = Counter(
-                {
-                    each: tally.get("departure", source, commits, each)
-                    for each in ("right", "undecided", "wrong")
-                }
-            )
-            shares = (share(times, counts.total()) for times in counts.values())
-            rows.append((source, commits, str(counts.total()), *shares))
-    return rows
-
-
-def _ends_of(tally: Tally, *what: str) -> Counter[str]:
-    return Counter({each: tally.get("end", *what, each) for each in members.RESULTS})
-
-
-def _ends_of_committers(tally: Tally, source: str, protocol: str) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for commits in tally.next_names("end", source, protocol):
-        if commits != members.NO_COMMIT:
-            for traffic in tally.next_names("end", source, protocol, commits):
-                total += _ends_of(tally, source, protocol, commits, traffic)
-    return total
-
-
-def _end_cells(counts: Counter[str]) -> Row:
-    ends = counts.total()
-    return (str(ends), *(share(counts[each], ends) for each in members.RESULTS))
-
-
 def _ends(tally: Tally, source: str) -> list[str]:
     return tally.next_names("members", source)
 
@@ -322,7 +258,7 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
                 "was to commit. *Undecided*: member departed. A removal by an administrator is a leave in a member's "
                 "name; of dynamic members commits alone can tell the two apart, and often do not."
             ),
-            ends_table(tally, simulated.WHOLE),
+            end_tables.ends_table(tally, simulated.WHOLE),
         ),
         (
             "Ends of members by how much happens",
@@ -333,12 +269,12 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
                 f"fault every {24 * 60 // simulated.ORDINARY_FAULTS} minutes in each group. A deploy counts as one, "
                 "and ends all members of its group, one after another."
             ),
-            densities_table(tally),
+            end_tables.densities_table(tally),
         ),
         (
             f"Ends of members ({simulated.ORDINARY})",
             f"As above, of the {simulated.ORDINARY.removeprefix('simulated, ')}.",
-            ends_table(tally, simulated.ORDINARY),
+            end_tables.ends_table(tally, simulated.ORDINARY),
         ),
         (
             "How members of each client ended",
@@ -361,7 +297,7 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
                 "Members that are gone, by the records alone, against what the brokers logged of them; by whether a "
                 "commit is among the evidence."
             ),
-            departures_table(tally),
+            end_tables.departures_table(tally),
         ),
         (
             "Sweeps",

@@ -9,7 +9,7 @@ from rebalance_audit.sim.clients.client_config import Committing, Library
 from rebalance_audit.sim.clients.traffic import Traffic
 from rebalance_audit.sim.options import Protocol
 from tests.accuracy import deeds
-from tests.accuracy.script import BOTH, CHURN, CLASSIC, CONSUMER, Script, nothing
+from tests.accuracy.script import CLASSIC, CONSUMER, Script, nothing
 from tests.accuracy.stage import Setting, Stage
 
 
@@ -29,7 +29,6 @@ COMMITTING: Final = Setting(commit_interval_ms=5_000, has_bystander=False, hours
 PATIENT_COMMITTING: Final = replace(COMMITTING, max_poll_interval_ms=36_000_000)
 EVERYBODY: Final = range(Setting.members)
 COOPERATIVE: Final = ("cooperative-sticky",)
-CHURN_FAULTS: Final = {"scale_changes": 0.15, "crashes": 0.2, "freezes": 0.1, "slow_polls": 0.1}
 
 SCRIPTS: Final = (
     Script("a quiet day", setting=Setting(members=3, hours=24)),
@@ -429,24 +428,3 @@ SCRIPTS: Final = (
     ),
 )
 """Kinds of which the lake alone has findings are not among them: hanging_transaction, topic_growth, sources_differ."""
-
-
-def churn(seed: int) -> Script:
-    """An hour in which processes of one group crash, freeze, stall, start and stop at random: nobody deploys."""
-    static, cooperative = seed % 4 == 3, seed % 3 == 2
-    setting = Setting(
-        members=3 + seed % 6,
-        hours=1,
-        static=static,
-        assignors=COOPERATIVE if cooperative else Setting.assignors,
-        has_bystander=False,
-        faults=CHURN_FAULTS,
-    )
-    also = (
-        "flapping_member session_expiries slow_member slow_revoker slow_sync stuck_group epoch_without_target"
-        " unsticky_assignment unbalanced_assignment instance_id_refused"
-    )
-    protocol = BOTH[seed % 2]
-    return _script(
-        "random churn", nothing, "", also, setting=setting, protocols=(protocol,), suite=CHURN
-    )

@@ -8,7 +8,8 @@ import pytest
 from tests.accuracy import simulated
 from tests.accuracy.__main__ import main
 from tests.accuracy.damage import DAMAGES
-from tests.accuracy.figures import densities_table, proven_and_wrong
+from tests.accuracy.end_tables import densities_table
+from tests.accuracy.figures import proven_and_wrong
 from tests.accuracy.simulated import dense_tally_of_seed, ordinary_tally_of_seed, tally_of_seed
 from tests.accuracy.sweeps import new_in_sweeps, note_new, sweep_of_seed
 from tests.accuracy.tally import Measure, Tally, merged

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from rebalance_audit.sim.options import Protocol
+from tests.accuracy.churn import churn
 from tests.accuracy.findings import (
     COUNTED,
     KINDS,
@@ -16,7 +17,7 @@ from tests.accuracy.findings import (
     tally_of_script,
 )
 from tests.accuracy.script import CHURN, SCRIPTED, Script
-from tests.accuracy.scripts import SCRIPTS, churn
+from tests.accuracy.scripts import SCRIPTS
 from tests.accuracy.stage import BYSTANDER, SUBJECT
 from tests.accuracy.tally import Tally, merged
 

@@ -188,7 +188,7 @@ def _created(scene: ClassicScene) -> Iterator[Verdict]:
             generation_evidence(scene, "no member is left"),
         )
         if scene.skipped:
-            began = Verdict(
+            yield Verdict(
                 RebalanceCause.MEMBER_DEPARTED,
                 Certainty.PROBABLE,
                 at_ms,
@@ -196,10 +196,8 @@ def _created(scene: ClassicScene) -> Iterator[Verdict]:
                 facts,
                 alternatives=WAYS,
             )
-        else:
-            detail = "The group began with a member that was gone before it got an assignment."
-            began = Verdict(RebalanceCause.GROUP_CREATED, Certainty.PROVEN, at_ms, detail, facts)
-        yield began
+        detail = "The group began with a member that was gone before it got an assignment."
+        yield Verdict(RebalanceCause.GROUP_CREATED, Certainty.PROVEN, at_ms, detail, facts)
         detail = "The last member was gone before it got an assignment."
         yield Verdict(RebalanceCause.GROUP_EMPTIED, Certainty.PROVEN, at_ms, detail, facts)
 

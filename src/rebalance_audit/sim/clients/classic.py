@@ -1,5 +1,6 @@
 """Consumers of the classic protocol: the Java client, eager and cooperative, and librdkafka's behaviour."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -9,7 +10,7 @@ from rebalance_audit.coordinator.assignors.client_assignors import (
     RebalanceProtocol,
     rebalance_protocol,
 )
-from rebalance_audit.coordinator.assignors.client_members import JoinedMember, grouped
+from rebalance_audit.coordinator.assignors.client_members import grouped
 from rebalance_audit.coordinator.assignors.client_user_data import Claim
 from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.coordinator.requests.classic import (
@@ -32,6 +33,7 @@ from rebalance_audit.sim.clients.client import (
     Client,
 )
 from rebalance_audit.sim.clients.client_config import ClientConfig, Committing, Library
+from rebalance_audit.sim.clients.leader import Leader
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.holdings import HeldPartition
 from rebalance_audit.sim.scheduler import Action
@@ -39,8 +41,6 @@ from rebalance_audit.wire.consumer_protocol import (
     PROTOCOL_TYPE,
     Subscription,
     decode_assignment,
-    decode_subscription,
-    encode_assignment,
     encode_subscription,
 )
 
@@ -65,6 +65,9 @@ LOST: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATI
 class ClassicClient(Client):
     """One consumer. It is outside, joining, syncing, or a member with an assignment."""
 
+    new_leader: Callable[[], Leader] = Leader
+    """What assigns when the member leads, from the next generation on."""
+
     def __init__(self, cluster: Cluster, config: ClientConfig, chance: Chance) -> None:
         """Configured but not started."""
         super().__init__(cluster, config, chance)
@@ -72,10 +75,7 @@ class ClassicClient(Client):
         self._protocol_name: str | None = None
         self._assigned: frozenset[HeldPartition] = frozenset()
         self._last_claim: Claim | None = None
-        self._counts: dict[str, int] = {}
-        """Leader: partition counts of the subscribed topics at its last assignment."""
-        self._image: object = None
-        """Leader: the topics in which it last found these counts."""
+        self._leader = Leader()
         self._next_look = partial(self._run, self._life, self._look_at_topics)
         """The callback that checks the topics again; the same for one life of the process."""
         self._beats = 0
@@ -103,7 +103,7 @@ class ClassicClient(Client):
         self.generation = NO_GENERATION
         self.phase = "out"
         self._last_claim = None
-        self._counts = {}
+        self._leader = self.new_leader()
         self._beats += 1
         self._join(None)
         self._next_look = partial(self._run, self._life, self._look_at_topics)
@@ -279,10 +279,9 @@ class ClassicClient(Client):
         self.phase = "syncing"
         is_leader = joined.leader == self.member_id
         assignments: tuple[SyncGroupAssignment, ...] = ()
-        self._counts = {}
-        self._image = None
+        self._leader = self.new_leader()
         if is_leader:
-            assignments = self._assign(joined)
+            assignments = self._leader.assign(joined, self.cluster.topics.image)
         request = SyncGroupRequest(
             self.group_id,
             self.generation,
@@ -304,30 +303,6 @@ class ClassicClient(Client):
             if self.config.library is Library.LIBRDKAFKA:
                 timeout_ms = self.config.session_timeout_ms + SYNC_GRACE_MS
             self._ask("group", request, self._synced, lambda: self._join(None), timeout_ms)
-
-    def _assign(self, joined: JoinGroupResponse) -> tuple[SyncGroupAssignment, ...]:
-        """Compute the assignment as the leader, unless it is told to keep the current one."""
-        members: list[JoinedMember] = []
-        for member in joined.members:
-            subscription = decode_subscription(member.metadata)
-            assert subscription is not None
-            members.append(JoinedMember(member.member_id, member.group_instance_id, subscription))
-        image = self.cluster.topics.image
-        asked = {topic for member in members for topic in member.subscription.topics}
-        found = {name: image.topic(name) for name in sorted(asked)}
-        self._counts = {
-            name: 0 if topic is None else len(topic.partition_racks)
-            for name, topic in found.items()
-        }
-        if joined.skip_assignment:
-            return ()
-        counts = {name: count for name, count in self._counts.items() if count}
-        assert joined.protocol_name is not None
-        assigned = CLIENT_ASSIGNORS[joined.protocol_name].assign(members, counts)
-        return tuple(
-            SyncGroupAssignment(member_id, encode_assignment(assignment))
-            for member_id, assignment in assigned.items()
-        )
 
     def _synced(self, response: SyncGroupResponse) -> None:
         error = response.error_code
@@ -443,15 +418,5 @@ class ClassicClient(Client):
     def _look_at_topics(self) -> None:
         """The leader checks the topics again: a changed partition count calls for a new assignment."""
         self._scheduler.after(METADATA_INTERVAL_MS, self._next_look)
-        image = self.cluster.topics.image
-        if self.phase != "member" or not self._counts or image is self._image:
-            return
-        topics = {name: image.topic(name) for name in self._counts}
-        counts = {
-            name: 0 if topic is None else len(topic.partition_racks)
-            for name, topic in topics.items()
-        }
-        if counts == self._counts:
-            self._image = image
-        else:
+        if self.phase == "member" and self._leader.calls_for_rebalance(self.cluster.topics.image):
             self._when_polled(1, lambda: self._rejoin(RebalanceCause.TOPIC_METADATA_CHANGED))

@@ -9,8 +9,6 @@ from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import ErrorCode, TopicDescription
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -22,6 +20,7 @@ from rebalance_audit.coordinator.requests.offsets import (
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client_config import ClientConfig, Committing, Library
 from rebalance_audit.sim.clients.habits import CommitScope
+from rebalance_audit.sim.clients.positions import Positions
 from rebalance_audit.sim.clients.transactions import Transactions
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.holdings import HeldPartition
@@ -84,14 +83,11 @@ class Client(ABC):
         self._watched: dict[str, int] = {}
         """Channel -> when the client next checks whether the answer is overdue."""
         self._serial = 0
-        self._grouped: tuple[object, object, dict[str, list[int]]] = (None, None, {})
-        """Partitions, topics, and what `_by_name` made of them."""
         self._next_round = (0, self._commit_round)
         """Life, and the callback for when the next commit is due."""
         self._commits_from_ms = 0
         """No commit is due before this time; epoch milliseconds."""
-        self._saved: dict[HeldPartition, int] = {}
-        """Positions that need no commit: where it began, or what it committed."""
+        self._positions = Positions(config)
 
     # --- life --------------------------------------------------------------------------------------
 
@@ -189,9 +185,7 @@ class Client(ABC):
     def _take(self, partitions: frozenset[HeldPartition]) -> None:
         if partitions:
             self.owned |= partitions
-            now_ms, traffic = self._scheduler.now_ms, self.config.traffic
-            for each in partitions:
-                self._saved[each] = traffic.position(each[1], now_ms)
+            self._positions.begin(partitions, self._scheduler.now_ms)
             self.cluster.holdings.acquire(self, partitions, self._scheduler.now_ms)
             self._fetch_offsets()
 
@@ -291,21 +285,9 @@ class Client(ABC):
 
     # --- offsets -----------------------------------------------------------------------------------
 
-    def _by_name(self, partitions: frozenset[HeldPartition]) -> dict[str, list[int]]:
-        """Partitions of the existing topics, by name; the same object while neither changed."""
-        image = self.cluster.topics.image
-        if self._grouped[0] is not partitions or self._grouped[1] is not image:
-            by_name: dict[str, list[int]] = {}
-            for topic_id, number in sorted(partitions):
-                topic = image.topic_by_id(topic_id)
-                if topic is not None:
-                    by_name.setdefault(topic.name, []).append(number)
-            self._grouped = partitions, image, by_name
-        return self._grouped[2]
-
     def _fetch_offsets(self) -> None:
         """Fetch the committed offsets of its partitions."""
-        topics = self._by_name(self.owned)
+        topics = self._positions.by_name(self.owned, self.cluster.topics.image)
         if not self.running or not topics:
             return
         wanted = tuple(
@@ -421,34 +403,12 @@ class Client(ABC):
         identity = self._commit_identity()
         if identity is None or not partitions or not self.config.commit_interval_ms:
             return None
-        now_ms, position_of = self._scheduler.now_ms, self.config.traffic.position
         if scope is None:
             all_of_them = self.config.library is Library.JAVA
             all_of_them &= self.config.committing is Committing.AUTO
             scope = CommitScope.ALL if all_of_them else CommitScope.NEW
-        if scope is not CommitScope.ALL:
-            moved = frozenset(
-                each for each in partitions if self._saved.get(each) != position_of(each[1], now_ms)
-            )
-            if scope is CommitScope.NOTHING or not moved:
-                return None
-            partitions = moved if scope is CommitScope.NEW else partitions
-            for each in partitions:
-                self._saved[each] = position_of(each[1], now_ms)
-        topics = tuple(
-            [
-                OffsetCommitRequestTopic(
-                    name,
-                    tuple(
-                        [
-                            OffsetCommitRequestPartition(number, position_of(number, now_ms), 0, "")
-                            for number in numbers
-                        ]
-                    ),
-                )
-                for name, numbers in self._by_name(partitions).items()
-            ]
-        )
+        image, now_ms = self.cluster.topics.image, self._scheduler.now_ms
+        topics = self._positions.commit(partitions, scope, image, now_ms)
         if not topics:
             return None
         return OffsetCommitRequest(
