@@ -10,6 +10,7 @@ from rebalance_audit.tables.schemas import table_schemas
 
 TEXT: Final = {"type": "string"}
 INTEGER: Final = {"type": "integer"}
+NUMBER: Final = {"type": "number"}
 BOOLEAN: Final = {"type": "boolean"}
 VERSION: Final = {"const": JSON_VERSION}
 MOMENT: Final = {
@@ -68,4 +69,6 @@ def _of_type(kind: pa.DataType) -> dict[str, Any]:
         return dict(MOMENT)
     if pa.types.is_boolean(kind):
         return dict(BOOLEAN)
+    if pa.types.is_floating(kind):
+        return dict(NUMBER)
     return dict(INTEGER if pa.types.is_integer(kind) else TEXT)

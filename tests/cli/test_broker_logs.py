@@ -79,7 +79,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         (("--broker-log", tmp_path / "gone.log"), 2, "does not exist"),
         (("--broker-log", LOG, "--broker-log-time-zone", "Mars"), 2, "'Mars' is not a time zone"),
         (("--broker-log", tmp_path / "cut.gz"), 3, "cut.gz: cannot be read"),
-        (("--broker-log", tmp_path / "empty"), 3, "no file is named like server.log"),
+        (("--broker-log", tmp_path / "empty"), 3, "no file is in this folder"),
     ):
         outcome = call("inspect", CAPTURE, *arguments)
         assert outcome.code == code, outcome

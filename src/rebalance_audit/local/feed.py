@@ -161,6 +161,11 @@ class Feed:
         else:
             group_id = group.decode(errors="replace")
             self._meet(log_partition, group_id, log_offset)
-            self.audit.lost(group_id, position, found.record_type)
+            if (
+                group_id.encode() == group
+            ):  # a key whose group is no UTF-8 is quarantined, and names no group
+                self.audit.lost(group_id, position, found.record_type)
+            else:
+                self.audit.gap(group_id, log_partition)
         first, count = self.undecodable.get(found.reason, (place, 0))
         self.undecodable[found.reason] = first, count + 1
