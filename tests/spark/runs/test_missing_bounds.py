@@ -1,7 +1,7 @@
 """Files whose statistics lack the bounds of long texts: written no more, and mended where an earlier release did."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -134,17 +134,20 @@ def test_a_run_mends_an_earlier_lake(spark: SparkSession, mended: Mended) -> Non
     lake, before = Lake(spark, str(mended.lake)), Lake(spark, str(mended.before))
     assert tables_without_bounds(lake) == []
     for name in sorted({*lacking} - {*OF_RUNS}):
-        were = table(mended.before, name, None)
-        known = [
-            {column: row[column] for column in was}
-            for row, was in zip(table(mended.lake, name, None), were, strict=True)
-        ]
-        assert known == were, name
+        # This release judges some of the causes in another way than the one that wrote the lake.
+        columns = {*table_schemas()[name].key} if name.startswith("gold.") else set[str]()
+        assert cells(mended.lake, name, columns) == cells(mended.before, name, columns), name
         was, now = before.version(name), lake.version(name)
         assert was is not None
         assert now is not None
         changes = [{*data_changes(mended.lake, name, each)} for each in range(was + 1, now + 1)]
         assert {False} in changes, name
+
+
+def cells(lake: Path, name: str, columns: Collection[str]) -> list[dict[str, object]]:
+    """These columns of all rows, but for the cluster; all columns if none are named."""
+    rows = table(lake, name, None)
+    return [{key: row[key] for key in row if not columns or key in columns} for row in rows]
 
 
 def data_changes(lake: Path, name: str, version: int) -> Iterator[bool]:
