@@ -6,7 +6,7 @@ LONG_STRETCHES times the median of the stretches that end in the same hour. A si
 default retention of offsets, is not a stretch: the group begins anew.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -83,25 +83,6 @@ def continued(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = schema_of_columns(CONTINUED)
         arrays = [columns[field.name].cast(field.type) for field in schema]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def seconds_with(tables: Iterable[pa.Table]) -> pa.Table:
-    """With all columns of SECONDS."""
-    schema = schema_of_columns(SECONDS)
-    return pa.concat_tables([schema.empty_table(), *tables], promote_options="default").select(
-        schema.names
-    )
-
-
-def seconds_in_order(seconds: pa.Table, known: pa.Table | None = None) -> Sequence[pa.RecordBatch]:
-    """What `hours_of_seconds` gets: new seconds, and rows of gold.group_hours."""
-    given = seconds if known is None else seconds_with([seconds, _as_seconds(known)])
-    marked = given.append_column("is_new", given["commits"].is_valid().cast(pa.int8()))
-    order = [(name, "ascending") for name in ("group_id", "second", "is_new")]
-    batches: Sequence[pa.RecordBatch] = given.take(
-        pc.sort_indices(marked, sort_keys=order)
-    ).to_batches()
-    return batches
 
 
 def _hours(rows: pa.Table) -> pa.RecordBatch:
@@ -187,15 +168,3 @@ def _begins(*columns: npt.NDArray[Any]) -> Integers:
     """The rows that differ from the one before in any of the columns, and the first."""
     differs = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return np.flatnonzero(np.append(True, differs))
-
-
-def _as_seconds(known: pa.Table) -> pa.Table:
-    return pa.table(
-        {
-            **{name: known[name] for name in KEY},
-            "second": pc.floor_temporal(known["last_commit_at"], unit="second"),
-            "last_at": known["last_commit_at"],
-            "commits_before": known["commits"],
-            "longest_before": known["commit_gap_ms_max"],
-        }
-    )

@@ -17,17 +17,14 @@ from rebalance_audit.lake.gold.commit_hours import commit_hours
 from rebalance_audit.lake.gold.hour_codes import KEY
 from rebalance_audit.lake.gold.hour_facts import (
     FACTS,
-    HOURS_MAX,
     LOOKED_AT,
     OF_COMMITS,
     FactsOf,
     hours_of_open,
+    hours_touched,
 )
 from rebalance_audit.lake.gold.hour_rows import COLUMNS, hours_of_facts
-from rebalance_audit.lake.gold.output_rows import NEW, REBUILT
 from rebalance_audit.lake.gold.outputs import OUTPUTS
-from rebalance_audit.lake.gold.packed_rows import PACKED, batches_in
-from rebalance_audit.lake.gold.task_facts import HOUR_FACTS
 from rebalance_audit.lake.gold.wanted_hours import Wanted, hour_of
 from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.tables.schemas import TableName
@@ -37,53 +34,24 @@ Read: TypeAlias = Callable[[str], DataFrame | None]
 _KEY_DDL: Final = ddl_of_columns({name: FACTS[name] for name in KEY})
 
 
-def footprint_of(output: str) -> Callable[[str], Column] | None:
-    """The hours to which a row of a gold table belongs, as an expression; None for tables that hours do not use.
-
-    The same as `hour_facts.hours_touched`.
-    """
-    return FOOTPRINTS.get(output)
-
-
-def _of_epoch(row: str) -> Column:
-    return F.array(hour_of(_began(f"{row}.")))
-
-
-def _of_rebalance(row: str) -> Column:
-    began, ended = F.col(f"{row}.started_at"), F.col(f"{row}.ended_at")
-    return F.when(
-        began.isNotNull(), _hours(_began_at_the_earliest(f"{row}."), F.coalesce(ended, began))
-    )
-
-
-def _of_stretch(row: str) -> Column:
-    gap = F.col(f"{row}.unowned_before_ms")
-    until = F.col(f"{row}.from_at")
-    return F.when(gap > 0, _hours(_back(until, gap), until))
-
-
-def _of_state(row: str) -> Column:
-    return F.array(hour_of(F.col(f"{row}.from_at")))
-
-
-FOOTPRINTS: Final = {
-    EPOCHS: _of_epoch,
-    REBALANCES: _of_rebalance,
-    OWNERSHIP: _of_stretch,
-    GROUP_STATES: _of_state,
-}
-
-
-def open_hours(stream: DataFrame, since_ms: int | None, log_end_ms: int | None) -> DataFrame:
-    """KEY for new rebalances of the reducer's stream that have not ended, see `hours_of_open`."""
+def changed_hours(output: str, changes: DataFrame) -> DataFrame:
+    """KEY of the hours to which rows of an output belong, as they were and as they are; `changes` is a change feed."""
 
     def hours(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for rows in batches_in(batch[PACKED]):
-                yield from hours_of_open(rows, since_ms, log_end_ms).to_batches()
+            yield from hours_touched(output, batch).to_batches()
 
-    packed = stream.where((F.col("table") == REBALANCES) & F.col("mark").isin(REBUILT, NEW))
-    return packed.select(PACKED).mapInArrow(hours, _KEY_DDL)
+    return changes.select(*LOOKED_AT[output]).mapInArrow(hours, _KEY_DDL)
+
+
+def open_hours(rebalances: DataFrame, since_ms: int | None, log_end_ms: int | None) -> DataFrame:
+    """KEY for rebalances that have not ended, see `hours_of_open`."""
+
+    def hours(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield from hours_of_open(batch, since_ms, log_end_ms).to_batches()
+
+    return rebalances.select(*LOOKED_AT[REBALANCES]).mapInArrow(hours, _KEY_DDL)
 
 
 def reaches_window(from_ms: int | None, to_ms: int | None) -> Column:
@@ -122,36 +90,6 @@ def group_hours(
         make = partial(_facts_of_rows, output, FactsOf(log_end_ms, *wanted.numbers))
         facts.append(rows.mapInArrow(make, ddl_of_columns(FACTS)))
     return hours_of(facts, wanted, of_commits)
-
-
-def group_hours_of_stream(
-    stream: DataFrame, log_end_ms: int | None, of_commits: DataFrame | None
-) -> DataFrame:
-    """The same for all hours, of the rows that the reducer made of groups with all their records."""
-
-    def facts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for found in facts_of_packed(batches, log_end_ms):
-            yield from found.to_batches()
-
-    made = packed_for_hours(stream).mapInArrow(facts, ddl_of_columns(FACTS))
-    return hours_of([made], Wanted(), of_commits)
-
-
-def packed_for_hours(stream: DataFrame) -> DataFrame:
-    """What `facts_of_packed` gets of the reducer's stream: rows of groups with all their records, or facts of them."""
-    wanted = F.col("table").isin(*LOOKED_AT, HOUR_FACTS) & (F.col("mark") == REBUILT)
-    return stream.where(wanted).select("table", PACKED)
-
-
-def facts_of_packed(
-    batches: Iterable[pa.RecordBatch], log_end_ms: int | None
-) -> Iterator[pa.Table]:
-    """Facts of rows of the reducer's stream, in a task."""
-    of = FactsOf(log_end_ms)
-    for batch in batches:
-        outputs = batch["table"].to_pylist()
-        for output, rows in zip(outputs, batches_in(batch[PACKED]), strict=True):
-            yield pa.table(rows) if output == HOUR_FACTS else of.facts(output, rows)
 
 
 def hours_of(facts: Sequence[DataFrame], wanted: Wanted, of_commits: DataFrame | None) -> DataFrame:
@@ -212,13 +150,6 @@ def _began_at_the_earliest(prefix: str) -> Column:
     began, ended = F.col(f"{prefix}started_at"), F.col(f"{prefix}ended_at")
     by_bound = _back(ended, F.col(f"{prefix}duration_max_ms"))
     return F.least(began, F.coalesce(by_bound, F.col(f"{prefix}started_at_earliest"), began))
-
-
-def _hours(began: Column, ended: Column) -> Column:
-    """All hours that a stretch of time touches; of an absurdly long one the first HOURS_MAX."""
-    first = hour_of(began)
-    last = F.least(hour_of(ended), first + F.expr(f"interval {HOURS_MAX} hours"))
-    return F.when(first <= last, F.sequence(first, last, F.expr("interval 1 hour")))
 
 
 def _back(at: Column, by_ms: Column) -> Column:

@@ -183,12 +183,6 @@ def facts_with(count: int, **columns: Any) -> pa.Table:
     return table_with(SCHEMA, count, {name: _column(value) for name, value in columns.items()})
 
 
-def facts_of_commits(hours: pa.Table) -> pa.Table:
-    """Facts of hours with the columns KEY and OF_COMMITS."""
-    columns = {name: hours[name] for name in (*KEY, *OF_COMMITS)}
-    return facts_with(len(hours), **columns, makes_row=True)
-
-
 def hour_number(ms: Integers) -> Integers:
     """The hour in which a moment lies, in hours since 1970."""
     return np.where(ms == NOTHING, NOTHING, ms // HOUR_MS)

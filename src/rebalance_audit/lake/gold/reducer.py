@@ -1,7 +1,7 @@
 """The audit inside Spark: one pass over each group's records, in offset order, in the memory of one group.
 
 Records arrive sorted by group and offset. Decoded records go through `audit.GroupAudit`, others to quarantine; the rows
-of all tables leave in one stream (`output_rows`). The records of a group that an earlier run has replayed follow a row
+of all tables leave in one frame (`output_rows`). The records of a group that an earlier run has replayed follow a row
 with the group's state, and the replay goes on from there.
 """
 
@@ -9,12 +9,13 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.fact import BrokerFact
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.commits.collect import Summaries
@@ -29,10 +30,8 @@ from rebalance_audit.audit.snapshots.snapshot import (
     snapshot_of,
 )
 from rebalance_audit.garbage import collecting_less
-from rebalance_audit.lake.gold.broker_logs import SentLog
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
-from rebalance_audit.lake.gold.output_files import NO_FILES, OutputFiles
-from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, stream_ddl
+from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, frame_ddl
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHOTS
 from rebalance_audit.lake.records.commit_packs import HeldCommits
 from rebalance_audit.replay.changes import Position
@@ -82,10 +81,10 @@ class ReducerOptions:
     """Log partition -> where it lacks records, of those of which that is known."""
     with_silver: bool = True
     """Whether rows of silver.group_records and of meta.snapshots are wanted."""
-    broker_log: SentLog | None = None
+    broker_log: BrokerLog | None = None
     """What the brokers logged, by the records' clock."""
-    files: OutputFiles = NO_FILES
-    """The tables whose files the tasks write themselves."""
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    """Columns that are the same in all rows of a run, such as the cluster."""
 
     def is_whole(self, log_partition: int) -> bool | None:
         """Whether a partition lacks no record; None if nobody counted."""
@@ -95,7 +94,7 @@ class ReducerOptions:
         """What they logged about one group."""
         if self.broker_log is None:
             return ()
-        return self.broker_log.value.facts_of(group_id, log_partition)
+        return self.broker_log.facts_of(group_id, log_partition)
 
 
 def with_commits(records: DataFrame, packs: DataFrame) -> DataFrame:
@@ -120,7 +119,7 @@ def reduce_groups(
     def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return reduced(batches, options)
 
-    return ordered.mapInArrow(reduce, stream_ddl())
+    return ordered.mapInArrow(reduce, frame_ddl())
 
 
 def reduced(batches: Iterable[pa.RecordBatch], options: ReducerOptions) -> Iterator[pa.RecordBatch]:
@@ -304,18 +303,14 @@ class _Reducer:
 
     def __init__(self, options: ReducerOptions) -> None:
         self._options = options
-        self._rows = OutputRows(options.files)
+        self._rows = OutputRows(options.constants)
         self._group: _Group | None = None
 
     def reduce(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """All output rows of the task's groups, and what was written of them."""
-        try:
-            yield from self._reduced(batches)
-            self._leave()
-            yield from self._rows.close()
-        except BaseException:
-            self._rows.discard()
-            raise
+        """All output rows of the task's groups."""
+        yield from self._reduced(batches)
+        self._leave()
+        yield from self._rows.take_rest()
 
     def _reduced(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held_bytes = 0

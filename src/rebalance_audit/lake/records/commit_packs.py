@@ -11,14 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.records.record_columns import RECORD
-from rebalance_audit.lake.storage.table_files import TableFiles
-from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES, group_bytes
 
 if TYPE_CHECKING:
@@ -66,12 +63,6 @@ def commit_packs(records: DataFrame, groups_regex: str | None) -> DataFrame:
     return there.select(*_GIVEN).mapInArrow(packed, PACK_DDL)
 
 
-def packs_of_files(spark: SparkSession, files: TableFiles, groups_regex: str | None) -> DataFrame:
-    """As `commit_packs`, of all records of a cluster in files of bronze, which the tasks read themselves."""
-    packs = files.made_of(spark, READ, lambda rows: packed(commits_of(rows)), PACK_DDL)
-    return packs.where(routing.in_groups(groups_regex, F.col("group_id")))
-
-
 def commits_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same choice among batches of records with the columns READ, without Spark; for `packed`."""
     for batch in batches:
@@ -84,15 +75,6 @@ def are_commits(batch: pa.RecordBatch) -> pa.BooleanArray:
     types = pc.binary_slice(batch["key"], 0, TYPE_BYTES)
     control = pc.fill_null(batch["is_control"], False)
     return pc.and_not(pc.is_in(types, value_set=_TYPES), control)
-
-
-def others_of_files(spark: SparkSession, files: TableFiles) -> DataFrame:
-    """The records that are no commits, with the columns of RECORD, in files of bronze that tasks read themselves."""
-
-    def others(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (batch.filter(pc.invert(are_commits(batch))) for batch in batches)
-
-    return files.made_of(spark, [*RECORD], others, ddl_of_columns(RECORD))
 
 
 def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

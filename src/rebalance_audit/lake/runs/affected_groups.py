@@ -19,8 +19,8 @@ from rebalance_audit.errors import LakeNotReadable, two_histories
 from rebalance_audit.lake.gold.output_rows import REBUILT
 from rebalance_audit.lake.gold.reducer import INPUT, RESUMES
 from rebalance_audit.lake.records.routing import group_id, is_commit
-from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
+from rebalance_audit.lake.storage.stage import Stage
 
 GROUP: Final = ("partition", "group_id")
 RESUMED: Final = "resumed"
@@ -58,14 +58,16 @@ class News:
 class AffectedGroups:
     """The groups that a run replays."""
 
-    def __init__(self, snapshots: DataFrame, news: News, rebuild: DataFrame | None = None) -> None:
+    def __init__(
+        self, stage: Stage, snapshots: DataFrame, news: News, rebuild: DataFrame | None = None
+    ) -> None:
         """`snapshots` are the rows of one cluster; groups in `rebuild` are replayed from their first record.
 
         Raises LakeNotReadable for a group in two partitions of the log.
         """
         self._snapshots = snapshots.withColumnRenamed("log_partition", "partition")
         self._news = news
-        self.groups = kept(self._planned(rebuild))
+        self.groups = stage.keep(self._planned(rebuild))
         """Columns of GROUP, `mode`, and `after`: the first offset of which the audit may not know a commit."""
         few = F.slice(F.collect_list("group_id"), 1, LISTED_GROUPS + 1).alias("groups")
         counted = self.groups.groupBy("mode", "partition").agg(
@@ -85,8 +87,6 @@ class AffectedGroups:
         }
         self._few = listed[RESUMED] if 0 < self.resumed <= LISTED_GROUPS else None
         """The resumed groups, if they are few enough to be listed one by one."""
-        self.few_rebuilt = frozenset(listed[REBUILT]) if self.rebuilt <= LISTED_GROUPS else None
-        """The groups that are replayed from their first record, if they are few enough."""
         self._lowest: dict[int, int] = {}
         """Log partition -> the first offset of which an audit of it may not know a commit."""
         for row in found:
@@ -112,12 +112,6 @@ class AffectedGroups:
             among |= (F.col("partition") == partition) & (F.col("offset") >= after)
         return among
 
-    def knows_commits(self, next_offsets: Mapping[int, int]) -> bool:
-        """Whether the audits have seen all commits before these offsets, by log partition."""
-        return all(
-            next_offsets.get(partition, 0) <= after for partition, after in self._lowest.items()
-        )
-
     def commits(self, records: DataFrame) -> DataFrame:
         """Those commits, among records of bronze."""
         recent = records.where(self.among_commits() & is_commit())
@@ -125,10 +119,6 @@ class AffectedGroups:
         wanted = self.groups.select(*GROUP, "after")
         found = recent.join(F.broadcast(wanted), [*GROUP])
         return found.where(F.col("offset") >= F.col("after"))
-
-    def packs(self, packs: DataFrame) -> DataFrame:
-        """Packs of these groups; the reducer passes over the commits that an audit has seen."""
-        return packs.join(F.broadcast(self.groups.select(*GROUP)), [*GROUP], "left_semi")
 
     def input(self, history: DataFrame) -> DataFrame:
         """What the reducer gets; `history` are all group records of bronze, read only if a group is rebuilt."""
