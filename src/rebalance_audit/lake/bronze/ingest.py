@@ -73,7 +73,7 @@ def ingest(
     a live cluster it says where the first ingest begins. Raises BadRequest, SourceNotReadable, LakeBusy and
     LakeNotWritable.
     """
-    with sole_ingest(lake.path, cluster, run_id):
+    with sole_ingest(lake.path, cluster, run_id), lake.staging(run_id):
         lake.create(INGEST_TABLES)
         ledger = Ledger(lake, cluster)
         if read_again:

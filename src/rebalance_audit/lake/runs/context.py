@@ -111,8 +111,12 @@ class RunContext:
     @property
     def constants(self) -> dict[str, str | datetime]:
         """The columns that are the same in all rows that the run makes of groups."""
-        of_run = {"rules": self.rules, "run_id": self.run_id, "updated_at": self.started_at}
-        return {"cluster": self.request.cluster, **of_run}
+        return {
+            "cluster": self.request.cluster,
+            "rules": self.rules,
+            "run_id": self.run_id,
+            "updated_at": self.started_at,
+        }
 
     @cached_property
     def known_topics(self) -> list[TopicName]:

@@ -18,8 +18,7 @@ from rebalance_audit.lake.gold.hour_facts import OF_COMMITS
 from rebalance_audit.lake.gold.wanted_hours import Wanted, ends_of_hours
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.storage.key_range import KeyRange, range_columns, range_from
-from rebalance_audit.lake.storage.row_changes import gone_keys
-from rebalance_audit.tables.schemas import TableName, table_schemas
+from rebalance_audit.tables.schemas import TableName
 
 FEW_HOURS: Final = 100_000
 """Up to this many are broadcast: some MB in every task."""
@@ -63,11 +62,9 @@ def patch_hours(context: RunContext, news: HoursNews) -> None:
         old.append(known.join(rebuilt, "group_id", "left_semi").select("cluster", *KEY))
     if not rows:
         return
-    made = reduce(DataFrame.unionByName, rows).withColumn("cluster", F.lit(context.request.cluster))
-    made = context.lake.stage.keep(made)
-    # Hours that have no row any more.
-    gone = gone_keys(table_schemas()[name], reduce(DataFrame.unionByName, old), made)
-    context.note(name, context.sink.merge(name, made, gone))
+    made = context.lake.stage.keep(reduce(DataFrame.unionByName, rows))
+    # Among them are hours that have no row any more.
+    context.note(name, context.sink.merge(name, made, reduce(DataFrame.unionByName, old)))
 
 
 def _made_again(

@@ -168,7 +168,7 @@ class _Increment:
             return None
         context, since = self._context, self._since
         with context.step("decoding offset commits"):
-            commits = add_commits(
+            return add_commits(
                 context.sink,
                 records,
                 self._history(),
@@ -176,7 +176,6 @@ class _Increment:
                 is_late=since.has_late(counts),
                 is_clean=since.is_clean,
             )
-        return commits
 
     # -- groups ---------------------------------------------------------------------------------
 

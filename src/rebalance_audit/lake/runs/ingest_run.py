@@ -91,11 +91,7 @@ def run_ingest(spark: SparkSession, request: IngestRequest, tell: Tell = untold)
         lake.create([TableName.RUNS, *INGEST_TABLES])
         log = RunLog(lake, entry)
         log.start(is_numbered=False)
-        with (
-            log.noting_failure(),
-            errors.translated(),
-            lake.staging(entry.run_id),
-        ):
+        with log.noting_failure(), errors.translated():
             ingested = ingest(
                 request.source,
                 lake,

@@ -83,7 +83,7 @@ class Plan:
 
     @property
     def may_hang(self) -> bool:
-        """Whether there may be offset commits of open transactions: an increment does not know those of earlier runs."""
+        """Whether there may be commits of open transactions: an increment does not know those of earlier runs."""
         return self.since is not None or self.counts.has_transactions
 
 

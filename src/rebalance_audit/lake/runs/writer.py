@@ -33,7 +33,6 @@ from rebalance_audit.lake.runs.progress import Progress, marks_of_tables, progre
 from rebalance_audit.lake.runs.replayed import Replayed
 from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.storage.local_rows import local_rows
-from rebalance_audit.lake.storage.row_changes import gone_keys
 from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
@@ -112,8 +111,8 @@ class Writer:
         gone = self._keys_gone(output)
         if self._replaced is not None:
             scope = is_of_records(output)
-            gone = gone.unionByName(self._sink.others(name, rows, scope, self._replaced))
-        return self._sink.merge(name, rows, gone_keys(table_schemas()[name], gone, rows))
+            gone = gone.unionByName(self._sink.keys_within(name, scope, self._replaced))
+        return self._sink.merge(name, rows, gone)
 
     def _keys_gone(self, output: str) -> DataFrame:
         keys = table_schemas()[OUTPUTS[output]].key

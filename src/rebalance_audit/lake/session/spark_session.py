@@ -41,7 +41,7 @@ REQUIRED: Final[Mapping[str, str]] = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # Timestamps of the log are UTC, and so are those of the tables, whatever the machine's time zone.
     "spark.sql.session.timeZone": "UTC",
-    # What is staged is read without Spark as well; by default moments are stored as 96 bits, which Parquet has given up.
+    # What is staged is read without Spark as well. By default moments have 96 bits, a type that Parquet has given up.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Errors then say which file could not be read, and which disk is full: pyspark shows only the first line.
     "spark.sql.pyspark.jvmStacktrace.enabled": "true",

@@ -53,7 +53,7 @@ def replace_commits(
     if sink.is_empty(name):
         sink.append(name, staged)
     else:
-        sink.merge(name, staged.frame, sink.others(name, staged.frame, scope))
+        sink.merge(name, staged.frame, sink.keys_within(name, scope))
     return _written(staged, given, decoded)
 
 

@@ -85,7 +85,7 @@ class KafkaSource(Source):
             frame = reader.option(
                 "endingOffsets", _offsets({number: ends[number] for number in begins})
             ).load()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - of a missing connector pyspark has no error of its own
             raise self._not_loaded(error) from None
         return as_records(frame)
 
@@ -98,7 +98,7 @@ class KafkaSource(Source):
             reader = reader.option("maxOffsetsPerTrigger", self.settings.max_offsets_per_trigger)
         try:
             frame = reader.option("failOnDataLoss", fail_on_loss).load()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - of a missing connector pyspark has no error of its own
             raise self._not_loaded(error) from None
         return as_records(frame)
 

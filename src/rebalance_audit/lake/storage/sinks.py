@@ -64,7 +64,7 @@ class Sink:
         return self.append(name, self._missing(schema, self._shaped(schema, rows)))
 
     def merge(self, name: str, rows: DataFrame | Rows, gone: DataFrame | None = None) -> Written:
-        """Add rows, update those whose keys the table has, and remove those with the keys in `gone`.
+        """Add rows, update those whose keys the table has, and remove those with keys that only `gone` has.
 
         Staged rows may have GONE already.
         """
@@ -90,16 +90,14 @@ class Sink:
         if self.is_empty(name):
             return self.append(name, rows)
         rows = self.lake.stage.keep(self._shaped(schema, rows))
-        return self.merge(name, rows, self.others(name, rows, scope, groups))
+        return self.merge(name, rows, self.keys_within(name, scope, groups))
 
-    def others(
-        self, name: str, rows: DataFrame, scope: Column, groups: DataFrame | None = None
-    ) -> DataFrame:
-        """The keys of the cluster's rows within a scope, see `replace`, that are not among the given rows."""
+    def keys_within(self, name: str, scope: Column, groups: DataFrame | None = None) -> DataFrame:
+        """The keys of the cluster's rows within a scope, see `replace`."""
         old = self.of_cluster(name).where(scope)
         if groups is not None:
             old = old.join(groups.select("group_id").distinct(), "group_id", "left_semi")
-        return gone_keys(table_schemas()[name], old, rows)
+        return old.select(*table_schemas()[name].key)
 
     def rewrite(self, name: str, rows: Sequence[Mapping[str, Any]] | DataFrame) -> Written:
         """Replace all rows of the cluster by these, without comparing the two: for small tables."""
@@ -141,10 +139,11 @@ class Sink:
         return done[-1]
 
     def _changes(self, schema: TableSchema, rows: DataFrame, gone: DataFrame | None) -> Rows:
-        changes = self._shaped(schema, rows).withColumn(GONE, F.lit(False))
+        shaped = self._shaped(schema, rows)
+        changes = shaped.withColumn(GONE, F.lit(False))
         if gone is not None:
-            keys = gone.withColumn("cluster", F.lit(self.cluster)).select(*schema.key)
-            removed = keys.withColumn(GONE, F.lit(True))
+            keys = gone.withColumn("cluster", F.lit(self.cluster))
+            removed = gone_keys(schema, keys, shaped).withColumn(GONE, F.lit(True))
             changes = changes.unionByName(removed, allowMissingColumns=True)
         return self.lake.stage.put(changes, {**columns_of_table(schema), GONE: "boolean"})
 

@@ -215,7 +215,7 @@ class SparkWriter:
         """The commit that an append has made. Raises Outrun if Delta has left it out."""
         log = self._log_of(schema)
         commits = log.commits(commit.based_on + 1, log.version() or 0)
-        for found in reversed(commits):
-            if found.user_metadata == commit.run_id:
-                return found
+        made = [found for found in commits if found.user_metadata == commit.run_id]
+        if made:
+            return made[-1]
         raise Outrun(f"{self._place.address(schema)} has no commit of {commit.run_id}")

@@ -44,9 +44,8 @@ class TableCommit(NamedTuple):
     @property
     def rows_added(self) -> int | None:
         """How many rows an append added; None if the commit does not say."""
-        found = next(
-            (self.metrics[name] for name in ROWS_ADDED if name in (self.metrics or {})), None
-        )
+        metrics = self.metrics or {}
+        found = next((metrics[name] for name in ROWS_ADDED if name in metrics), None)
         return None if found is None else int(found)
 
 
@@ -216,7 +215,7 @@ NO_TABLE: Final = (
 """Conditions of Spark and Delta where there is no table."""
 
 
-class _NotThere(OSError):
+class _NotThere(OSError):  # noqa: N818 - it says what is the matter
     """There is no table."""
 
 

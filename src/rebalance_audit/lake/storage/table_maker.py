@@ -2,9 +2,9 @@
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from deltalake.exceptions import DeltaError
 from pyspark.errors import PySparkException
@@ -12,11 +12,10 @@ from pyspark.errors import PySparkException
 from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.storage.lock import sole_table_maker
-from rebalance_audit.lake.storage.table_log import first_line
+from rebalance_audit.lake.storage.table_log import TableLog, first_line
+from rebalance_audit.lake.storage.table_place import Place
+from rebalance_audit.lake.storage.table_writer import TableWriter
 from rebalance_audit.tables.schemas import TableSchema, table_schemas
-
-if TYPE_CHECKING:
-    from rebalance_audit.lake.storage.tables import Lake
 
 MADE_MEANWHILE: Final = re.compile(
     r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION|DELTA_TABLE_ALREADY_EXISTS|DELTA_CONCURRENT_|_CHANGED"
@@ -29,9 +28,18 @@ APPEARS_SECONDS: Final = 10
 class TableMaker:
     """Makes tables of one lake."""
 
-    def __init__(self, lake: "Lake") -> None:
-        """Nothing is made yet."""
+    def __init__(
+        self,
+        lake: str,
+        place: Place,
+        writer: TableWriter,
+        log_of: Callable[[str], TableLog],
+    ) -> None:
+        """`lake` is its path or name, `log_of` gives the log of a table by its full name. Nothing is made yet."""
         self._lake = lake
+        self._place = place
+        self._writer = writer
+        self._log_of = log_of
 
     def make(self, names: Iterable[str]) -> None:
         """Make the tables that do not exist, and add the columns that tables of an earlier release lack.
@@ -39,20 +47,20 @@ class TableMaker:
         Raises LakeNotWritable, also for a table that does not conform to `schemas/tables`.
         """
         schemas = [table_schemas()[name] for name in names]
-        with translated(self._lake.path):
-            self._lake.place.prepare(schema.layer for schema in schemas)
+        with translated(self._lake):
+            self._place.prepare(schema.layer for schema in schemas)
         is_there = side_by_side(self._adapt, schemas)
         missing = [schema for schema, found in zip(schemas, is_there, strict=True) if not found]
         if missing:
-            with translated(self._lake.path), sole_table_maker(self._lake.path):
+            with translated(self._lake), sole_table_maker(self._lake):
                 side_by_side(self._make, missing)
 
     def _make(self, schema: TableSchema) -> None:
         """Make a table, whatever an earlier attempt left of it."""
-        with translated(self._lake.place.address(schema)):
-            if self._lake.log(schema.full_name).version() is None:
+        with translated(self._place.address(schema)):
+            if self._log_of(schema.full_name).version() is None:
                 try:
-                    self._lake.writer.create(schema)
+                    self._writer.create(schema)
                 except (PySparkException, DeltaError) as error:
                     if not (MADE_MEANWHILE.search(str(error)) and self._appears(schema)):
                         raise
@@ -60,22 +68,22 @@ class TableMaker:
     def _appears(self, schema: TableSchema) -> bool:
         """Whether another process makes the table: where there are no locks, two may try at once."""
         for _ in range(APPEARS_SECONDS):
-            if self._lake.log(schema.full_name).version() is not None:
+            if self._log_of(schema.full_name).version() is not None:
                 return True
             time.sleep(1)
         return False
 
     def _adapt(self, schema: TableSchema) -> bool:
         """Add the columns that a table lacks; returns whether there is a table."""
-        path = self._lake.place.address(schema)
+        path = self._place.address(schema)
         with translated(path):
-            if self._lake.log(schema.full_name).version() is None:
+            if self._log_of(schema.full_name).version() is None:
                 return False
             self._add_columns(schema, path)
             return True
 
     def _add_columns(self, schema: TableSchema, path: str) -> None:
-        there = self._lake.log(schema.full_name).columns()
+        there = self._log_of(schema.full_name).columns()
         missing = []
         for column in schema.columns:
             found = there.get(column.name)
@@ -87,7 +95,7 @@ class TableMaker:
                     f" {found}, not {column.type}."
                 )
         if missing:
-            self._lake.writer.add_columns(schema, missing)
+            self._writer.add_columns(schema, missing)
 
 
 @contextmanager

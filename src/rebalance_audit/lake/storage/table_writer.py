@@ -73,7 +73,7 @@ class TableWriter(Protocol):
     def replace(
         self, schema: TableSchema, rows: Rows, column: str, value: str, commit: Commit
     ) -> None:
-        """Put these rows in the place of all that have a value in a column, without comparing the two. Raises Outrun."""
+        """Put these rows in the place of all that have a value in a column, without a comparison. Raises Outrun."""
 
     def rewrite(self, schema: TableSchema, rows: Rows, commit: Commit) -> None:
         """Put these rows, of all clusters, in the place of all that the table has. Raises Outrun."""

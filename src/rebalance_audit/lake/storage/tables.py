@@ -113,7 +113,10 @@ class Lake:
 
     @contextmanager
     def staging(self, run_id: str) -> Iterator[Stage]:
-        """Stage rows for a run in the block. Raises BadRequest where that is not possible."""
+        """Stage rows for a run in the block, which may be in another one. Raises BadRequest if it is not possible."""
+        if self._stage is not None:
+            yield self._stage
+            return
         with self.stages.of_run(self.spark, run_id) as stage:
             self._stage = stage
             try:
@@ -148,7 +151,7 @@ class Lake:
 
         Raises LakeNotWritable, also for a table that does not conform to `schemas/tables`.
         """
-        TableMaker(self).make(names)
+        TableMaker(self.path, self.place, self.writer, self.log).make(names)
 
     def version(self, name: str) -> int | None:
         """Newest version of a table; None if there is no table. Raises LakeNotReadable."""
