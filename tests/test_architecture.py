@@ -46,7 +46,6 @@ COMMAND_MODULES = "rebalance_audit.cli.commands."
 ENTRY_POINTS = {
     "rebalance_audit",
     "rebalance_audit.cli.main",
-    "rebalance_audit.lake.worker_daemon",
     *(COMMAND_MODULES + name for name in COMMANDS),
 }
 """What is started or imported from outside, beside the jobs, and the tools that write pages from tables of the code."""

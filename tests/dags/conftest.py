@@ -52,11 +52,9 @@ SPARK = {
     # As in tests/support/spark_sessions.py: one job writes at a time, and has all of the heap from the start. One
     # context for all logging, as local runs have it.
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
-    "spark.driver.extraJavaOptions": " ".join(
-        [
-            "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn600m",
-            "-Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.BasicContextSelector",
-        ]
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn600m"
+        " -Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.BasicContextSelector"
     ),
 }
 

@@ -1,39 +1,18 @@
-"""Hours of groups: what rows of gold tables and commits say, minute by minute; at once, and in two increments."""
+"""Hours of groups: what rows of gold tables and commits say, minute by minute."""
 
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.audit.rows import EPOCHS, GROUP_STATES, OWNERSHIP, REBALANCES
-from rebalance_audit.lake.gold.commit_seconds import counted_by_second
-from rebalance_audit.lake.gold.commit_stretches import (
-    HOURS,
-    hours_of_seconds,
-    seconds_in_order,
-    seconds_with,
-)
+from rebalance_audit.lake.gold.commit_stretches import HOURS, SECONDS, hours_of_seconds
 from rebalance_audit.lake.gold.hour_codes import KEY
-from rebalance_audit.lake.gold.hour_facts import (
-    LOOKED_AT,
-    OF_COMMITS,
-    FactsOf,
-    facts_with,
-    hours_of_open,
-    hours_touched,
-)
+from rebalance_audit.lake.gold.hour_facts import OF_COMMITS, FactsOf, facts_with
 from rebalance_audit.lake.gold.hour_rows import hours_made_of
-from rebalance_audit.lake.gold.hours_patch import HoursMade, HoursPatch
-from rebalance_audit.lake.storage.data_files import DataFiles
-from rebalance_audit.lake.storage.table_files import TableFiles
-from rebalance_audit.lake.storage.table_patch import PatchableTable, PatchedTable
-from rebalance_audit.tables.arrow_types import arrow_table, schema_of_columns
-from rebalance_audit.tables.schemas import TableName, table_schemas
+from rebalance_audit.tables.arrow_types import arrow_table, column_of, schema_of_columns
+from rebalance_audit.tables.schemas import table_schemas
 from tests.lake.gold.hours_by_hand import (
     COMMITS,
     HOUR,
@@ -45,8 +24,6 @@ from tests.lake.gold.hours_by_hand import (
 )
 
 CLUSTER = "blue"
-DATED_BACK = st.integers(0, 8)
-"""Which of nine commits come after later ones."""
 
 
 def arrow(name: str, rows: list[Row]) -> pa.Table:
@@ -64,10 +41,25 @@ def commit_rows(commits: Mapping[str, list[int]]) -> list[Row]:
 
 
 def hours_of_commits(rows: list[Row]) -> pa.Table:
-    """KEY and OF_COMMITS, made of all commits at once."""
-    batches = arrow(TableName.OFFSET_COMMITS, rows).to_batches()
-    seconds = seconds_with(pa.Table.from_batches([part]) for part in counted_by_second(batches))
-    made = [*hours_of_seconds(seconds_in_order(seconds))]
+    """KEY and OF_COMMITS, made of all commits."""
+    seconds: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for row in rows:
+        seconds[row["group_id"], row["timestamp"] // 1_000].append(row["timestamp"])
+    given = [
+        {
+            "group_id": group,
+            "hour": second // 3_600 * HOUR,
+            "second": second * 1_000,
+            "commits": len(times),
+            "first_at": min(times),
+            "last_at": max(times),
+        }
+        for (group, second), times in sorted(seconds.items())
+    ]
+    columns = {
+        name: column_of(kind, [row.get(name) for row in given]) for name, kind in SECONDS.items()
+    }
+    made = [*hours_of_seconds(pa.table(columns).to_batches())]
     return pa.Table.from_batches(made, schema_of_columns(HOURS)).select([*KEY, *OF_COMMITS])
 
 
@@ -132,127 +124,3 @@ def test_hours_are_what_rows_say(
     found = plain(made_at_once(tables, end, of_commits, batch_rows))
     wanted = by_key(expected(tables, end, known))
     assert found == [{name: row[name] for name in found[0]} for row in wanted]
-
-
-def until(tables: Tables, end: int) -> dict[str, list[Row]]:
-    """What tables have when the log has come to a moment: what ends later has not ended."""
-    bounds_of_open = dict.fromkeys([f"duration_{end}_ms" for end in ("min", "estimate", "max")])
-
-    def ends(row: Row) -> Row:
-        later = {
-            name: None
-            for name in ("ended_at", "converged_at", "to_at")
-            if row.get(name) is not None and row[name] > end
-        }
-        if "converged_at" in later:
-            later["convergence_ms"] = None
-        if "ended_at" in later:
-            later |= bounds_of_open
-        return {**row, **later}
-
-    begins = dict.fromkeys((EPOCHS, REBALANCES), "started_at")
-    begins |= dict.fromkeys((OWNERSHIP, GROUP_STATES), "from_at")
-    return {
-        name: [ends(row) for row in rows if row[begins[name]] <= end]
-        for name, rows in tables.items()
-    }
-
-
-class Files:
-    """Tables as files in folders of their own."""
-
-    def __init__(self, folder: Path) -> None:
-        """Nothing is written yet."""
-        self._folder = folder
-        self.names: dict[str, list[str]] = defaultdict(list)
-
-    def of(self, name: str) -> DataFiles:
-        """How the table's files are written."""
-        folder = self._folder / name
-        folder.mkdir(exist_ok=True)
-        columns = {column.name: (column.type, True) for column in table_schemas()[name].columns}
-        return DataFiles(str(folder), columns, (), "zstd")
-
-    def write(self, name: str, rows: pa.Table) -> TableFiles:
-        """One more file, or none; gives it alone."""
-        names = [self.of(name).written(rows).name] if rows.num_rows else []
-        self.names[name] += names
-        files = self.patchable(name).of_cluster(CLUSTER)
-        return replace(files, paths=files.paths[len(files.paths) - len(names) :])
-
-    def patchable(self, name: str) -> PatchableTable:
-        """As the driver describes it."""
-        key = tuple(table_schemas()[name].key)
-        return PatchableTable(self.of(name), tuple(self.names[name]), key, None, True, 0)
-
-    def change(self, name: str, done: PatchedTable) -> None:
-        """As the driver commits it."""
-        there = [each for each in self.names[name] if each not in done.removed]
-        self.names[name] = there + [file.name for file in done.added]
-
-    def rows(self, name: str) -> pa.Table:
-        """All of them."""
-        schema = schema_of_columns(
-            {column.name: column.type for column in table_schemas()[name].columns}
-        )
-        files = self.patchable(name).of_cluster(CLUSTER)
-        return pa.Table.from_batches([*files.rows(schema.names)], schema)
-
-
-def told(patch: HoursPatch, changed: list[pa.Table]) -> HoursMade:
-    """What the task tells."""
-    batches = pa.concat_tables(changed).to_batches()
-    ((text,),) = ([*each["told"].to_pylist()] for each in patch.tell(batches))
-    return HoursMade.from_told(text)
-
-
-@settings(deadline=None, max_examples=40)
-@example({name: [] for name in LOOKED_AT}, {"g": [600, 600, 3_000]}, 80, 0, {1})
-@given(TABLES, COMMITS, st.integers(0, 5 * 60), st.integers(0, 3 * 60), st.sets(DATED_BACK))
-def test_hours_go_on_as_if_made_at_once(
-    tables: Tables,
-    pauses: dict[str, list[float]],
-    first_minute: int,
-    more_minutes: int,
-    dated_back: set[int],
-) -> None:
-    """One task brings the table up to date from what changed, and reads known commits only where it asked for them."""
-    first = first_minute * MINUTE
-    end = first + more_minutes * MINUTE
-    commits = [row for row in commit_rows(moments(pauses)) if row["timestamp"] <= end]
-    is_new = [
-        row["timestamp"] > first or number % 9 in dated_back for number, row in enumerate(commits)
-    ]
-    old = [row for row, new in zip(commits, is_new, strict=True) if not new]
-    new = [row for row, new in zip(commits, is_new, strict=True) if new]
-    before, after = until(tables, first), until(tables, end)
-    with tempfile.TemporaryDirectory() as folder:
-        files = Files(Path(folder))
-        hours = made_at_once(before, first, hours_of_commits(old))
-        names = table_schemas()[TableName.GROUP_HOURS].column_names
-        hours = hours.append_column("cluster", pa.array([CLUSTER] * len(hours), pa.string()))
-        files.write(TableName.GROUP_HOURS, hours.select(names))
-        changed = []
-        for name, rows in after.items():
-            files.write(f"gold.{name}", arrow(f"gold.{name}", rows))
-            differ = [row for row in rows if row not in before[name]]
-            gone = [row for row in before[name] if row not in rows]
-            changed.append(hours_touched(name, arrow(f"gold.{name}", [*differ, *gone])))
-        changed.append(hours_of_open(arrow("gold.rebalances", after[REBALANCES]), first, end))
-        files.write(TableName.OFFSET_COMMITS, arrow(TableName.OFFSET_COMMITS, old))
-        patch = HoursPatch(
-            files.patchable(TableName.GROUP_HOURS),
-            {name: files.patchable(f"gold.{name}") for name in LOOKED_AT},
-            CLUSTER,
-            files.write(TableName.OFFSET_COMMITS, arrow(TableName.OFFSET_COMMITS, new)),
-            min((row["timestamp"] for row in new), default=None),
-            end,
-        )
-        made = told(patch, changed)
-        if made.lacks_commits:
-            there = files.patchable(TableName.OFFSET_COMMITS).of_cluster(CLUSTER)
-            made = told(replace(patch, commits=there), changed)
-        assert made.patched is not None
-        files.change(TableName.GROUP_HOURS, made.patched)
-        found = files.rows(TableName.GROUP_HOURS).drop_columns("cluster")
-    assert plain(found) == plain(made_at_once(after, end, hours_of_commits(commits)))

@@ -19,7 +19,7 @@ from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import MARK, TABLE, Staged
-from rebalance_audit.lake.storage.table_writer import Commit
+from rebalance_audit.lake.storage.table_writer import Commit, Outrun
 from rebalance_audit.lake.storage.tables import columns_of_table
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -237,7 +237,10 @@ class Bronze:
             self._lake.writer.append(schema, staged, commit)
 
         known = self.ledger.next_offsets()
-        with_retries(append)
+        try:
+            with_retries(append)
+        except Outrun:
+            raise LakeNotWritable(_elsewhere(self.ledger.cluster)) from None
         self.ledger.add(staged.frame)
         return staged.count()
 
