@@ -219,7 +219,8 @@ def _same_key(schema: TableSchema, cluster: str) -> str:
     parts = [f"target.cluster = {standard_literal(cluster)}"]
     for name in schema.key:
         equal = "IS NOT DISTINCT FROM" if name in nullable else "="
-        parts.append(f"target.`{name}` {equal} source.`{name}`")
+        # In brackets: its parser takes what follows `IS DISTINCT FROM` for more of the same.
+        parts.append(f"(target.`{name}` {equal} source.`{name}`)")
     return " AND ".join(parts)
 
 
