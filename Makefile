@@ -312,10 +312,10 @@ endurance: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Kill ingests and runs whi
 	$(PY) -m tests.endurance --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
 
 .PHONY: endurance-lake
-endurance-lake: java $(INSTALLED) $(JARS) package ## Do every fault to every table (TOGETHER=1: to all at once), kill executors in turn, run several writers without locks: an hour
-	$(PY) -m tests.endurance.faults $(if $(TOGETHER),--together)
+endurance-lake: java $(INSTALLED) $(JARS) package ## Do every fault to every table (WRITER=spark, TOGETHER=1: to all at once), kill executors in turn, run several writers without locks: an hour
+	$(PY) -m tests.endurance.faults --writer $(or $(WRITER),delta-rs) $(if $(TOGETHER),--together)
 	$(PY) -m tests.endurance.executors --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
-	$(PY) -m tests.endurance.writers --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
+	$(PY) -m tests.endurance.writers --writer $(or $(WRITER),delta-rs) --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
 
 .PHONY: scale
 scale: java $(INSTALLED) $(JARS) ## Measure what runs cost by records, groups, members, skew, and what an increment costs (RECORDS="1000000 4000000")

@@ -46,7 +46,7 @@ def write_results(lake: Lake, check_id: str, scope: Scope, results: Sequence[Che
     rows = [common | _row(result) for result in results]
     with commit_metadata(lake.spark, check_id):
         lake.create([TableName.CHECKS])
-        lake.add_rows(TableName.CHECKS, rows)
+        lake.add_rows(TableName.CHECKS, common["cluster"], lambda _: rows)
 
 
 def _row(result: CheckResult) -> dict[str, Any]:

@@ -54,9 +54,13 @@ class RunLog:
 
         The table's version numbers the runs: each makes commits of its own, one after the other.
         """
-        if is_numbered:
-            self.run_number = (self._lake.version(TableName.RUNS) or 0) + 1
-        self._lake.add_rows(TableName.RUNS, [self._row("running")])
+
+        def rows(version: int) -> list[dict[str, Any]]:
+            if is_numbered:
+                self.run_number = version + 1
+            return [self._row("running")]
+
+        self._lake.add_rows(TableName.RUNS, self._entry.cluster, rows)
 
     def end(self, columns: Mapping[str, Any]) -> None:
         """The last commit of a run that came through; `columns` are what the table says of its results."""

@@ -3,7 +3,7 @@
 The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs, DuckDB and BI engines can read them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Final
@@ -294,12 +294,18 @@ class Lake:
         """Rows that the driver knows, keyed by column, as a writer takes them."""
         return RowsHere(self.spark, arrow_rows(name, rows))
 
-    def add_rows(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Append rows that the driver knows, at least one, of keys that are new. Raises LakeNotWritable."""
-        schema, given = table_schemas()[name], self.rows_here(name, rows)
+    def add_rows(
+        self, name: str, cluster: str, rows_at: Callable[[int], Sequence[Mapping[str, Any]]]
+    ) -> None:
+        """Append rows that the driver knows, at least one, of keys that are new. Raises LakeNotWritable.
+
+        `rows_at` makes them for a version of the table: again if another program commits first.
+        """
 
         def append() -> None:
-            self.writer.append(schema, given, self._commit(name, str(rows[0]["cluster"])))
+            commit = self._commit(name, cluster)
+            given = self.rows_here(name, rows_at(commit.based_on))
+            self.writer.append(table_schemas()[name], given, commit)
 
         with translated(self.table_path(name)):
             with_retries(append)
