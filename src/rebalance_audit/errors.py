@@ -4,6 +4,8 @@ from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from rebalance_audit.visible import shortened
+
 _GROUPS_NAMED: Final = 10
 _GROUPS_MEANT: Final = 3
 
@@ -64,11 +66,11 @@ class UnknownGroup(LookupError):  # noqa: N818 - as above
         if not self.known:
             return f"no group {self.group_id!r}: the log has no groups at all."
         if near := self._near():
-            meant = " or ".join(map(repr, near))
+            meant = " or ".join(repr(shortened(name)) for name in near)
             return f"no group {self.group_id!r} in this log; did you mean {meant}?"
         some = sorted(self.known)[:_GROUPS_NAMED]
         more = f" and {len(self.known) - len(some):,} more" if len(self.known) > len(some) else ""
-        listed = ", ".join(map(repr, some))
+        listed = ", ".join(repr(shortened(name)) for name in some)
         return f"no group {self.group_id!r} in this log, which has {listed}{more}."
 
     def _near(self) -> list[str]:
@@ -104,9 +106,9 @@ def two_histories(group_id: str, partitions: Collection[int]) -> str:
     """
     listed = " and ".join(map(str, sorted(partitions)))
     return (
-        f"Group {group_id} has records in partitions {listed} of __consumer_offsets: partitions were added to it, and"
-        " the group began anew in another one. Two histories of a group are not mixed: leave it out, or give a copy of"
-        " one of these partitions."
+        f"Group {shortened(group_id)} has records in partitions {listed} of __consumer_offsets: partitions were added"
+        " to it, and the group began anew in another one. Two histories of a group are not mixed: leave it out, or give"
+        " a copy of one of these partitions."
     )
 
 

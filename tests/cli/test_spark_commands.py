@@ -7,10 +7,10 @@ import pytest
 from rebalance_audit.audit.rows import GOLD_OF_LOG
 from rebalance_audit.cli import exit_codes
 from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.report.terminal.console import file_console
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
-from rebalance_audit.report.terminal.terminal import file_console
 from tests.cli.call import call, process
 from tests.cli.page import Page
 from tests.support.spark_sessions import configuration

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 import duckdb
 import pytest
+from chispa import assert_df_equality
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeNotReadable
@@ -20,11 +21,17 @@ from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.tables.views import views
+from tests.spark.lakes import OF_RUNS, TABLES, request_of
+from tests.spark.mixed_log import PARTS, write_log
 from tests.wire.golden import capture
 
 LATER: Final = datetime(2027, 11, 21, tzinfo=UTC)
 NAME = "catalog:spark_catalog.audit"
 SEGMENTS = capture("broker-4.0").segments
+SHARES: Final = (0.5, 1.0)
+GROWING: Final = (PARTS[3], PARTS[5])
+"""Classic groups that become consumer groups, and a partition with damage."""
+MAY_BE_EMPTY: Final = ("gold.findings",)
 
 
 class Audited(NamedTuple):
@@ -85,6 +92,23 @@ def test_every_commit_says_which_run_made_it(audited: Audited) -> None:
     assert {made_by for versions in ids.values() for made_by in versions.values()} == {
         audited.run.run_id
     }
+
+
+def test_runs_over_what_is_new_leave_what_one_run_does(spark: SparkSession, tmp_path: Path) -> None:
+    """All layers, two runs over a growing log in the catalog, and one over all of it in a folder."""
+    name, folder = "catalog:spark_catalog.growing", str(tmp_path / "lake")
+    for share in SHARES:
+        log = write_log(tmp_path / "log", share, GROWING)
+        report = run_audit(spark, request_of(f"segments:{log}", name))
+        assert bool(report.resumed) == (share != SHARES[0])
+    run_audit(spark, request_of(f"segments:{log}", folder))
+    grown, whole = Lake(spark, name), Lake(spark, folder)
+    for table in TABLES:
+        found, expected = (
+            lake.read(table).drop("ingested_at", *OF_RUNS.get(table, ())) for lake in (grown, whole)
+        )
+        assert_df_equality(found, expected, ignore_row_order=True, ignore_nullable=True)
+        assert expected.count() or table in MAY_BE_EMPTY, table
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
 """Tables of a lake, read without Spark."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from deltalake import write_deltalake
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from rebalance_audit.readers.tables import open_table, read_rows
 from rebalance_audit.tables.schemas import table_schemas
+from tests.support.long_ids import CLUSTER, IDS
 
 ROWS = [
     {"cluster": "blue", "group_id": "checkout"},
@@ -48,3 +51,23 @@ def test_a_folder_is_read_without_python_in_the_threads_of_arrow(tmp_path: Path)
     system = open_table(str(lake_in(tmp_path)), "gold.epochs").filesystem
     assert isinstance(system, SubTreeFileSystem)
     assert isinstance(system.base_fs, LocalFileSystem)
+
+
+@pytest.mark.parametrize(
+    "lacking", [(), ("minValues",), ("maxValues",), ("minValues", "maxValues")]
+)
+def test_no_bound_that_is_missing_hides_rows(tmp_path: Path, lacking: tuple[str, ...]) -> None:
+    """Whatever a writer leaves out of the log's statistics of a file, each of its groups is found."""
+    folder = tmp_path / "gold" / "epochs"
+    rows = [{"cluster": CLUSTER, "group_id": group_id} for group_id in IDS.values()]
+    write_deltalake(folder, pa.Table.from_pylist(rows))
+    commit = folder / "_delta_log" / f"{0:020d}.json"
+    actions = [json.loads(line) for line in commit.read_text().splitlines()]
+    (added,) = (action["add"] for action in actions if "add" in action)
+    stats = json.loads(added["stats"])
+    for end in lacking:
+        del stats[end]["group_id"]
+    added["stats"] = json.dumps(stats)
+    commit.write_text("\n".join(map(json.dumps, actions)))
+    for row in rows:
+        assert read(str(tmp_path), cluster=CLUSTER, group_ids=[row["group_id"]]) == [row]

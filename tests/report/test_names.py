@@ -1,6 +1,9 @@
 from typing import Any
 
+import pytest
+
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence
 
 
 def member(member_id: str, client_id: str, instance_id: str | None = None) -> dict[str, Any]:
@@ -49,6 +52,49 @@ def test_the_id_stands_where_nothing_else_is_known() -> None:
 
 
 def test_sentences_speak_of_members_by_name() -> None:
-    """Ids in a sentence become names, with the marks around them left alone."""
-    sentence = "Member lone-5555 joined; pod-0-1111, too. It was lone-5555."
-    assert NAMES.in_sentence("g", sentence) == "Member lone joined; pod-0, too. It was lone."
+    """A member in a sentence is a part of it; no word is taken for one, however a member is called."""
+    names = MemberNames([member("longest", "evil"), member("nobody", "evil 2")])
+    sentence = Sentence.of(
+        "The longest rebalance: nobody held it up, {first} and {second} least.",
+        first=MemberId("longest"),
+        second=MemberId("unknown"),
+    )
+    told = "The longest rebalance: nobody held it up, {} and unknown least."
+    assert names.in_sentence("g", sentence) == told.format("evil")
+    assert sentence == told.format("longest")
+
+
+CLASSIC, MODERN = "app-5c1d8a37-58b1-4c54-8a1e-0d7f4a0d9c11", "x/2+h/j4Qn6eiCt9ZvVgFg"
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        (f"Member {CLASSIC} joined; {MODERN}, too.", "Member web joined; loader, too."),
+        (f"{MODERN}: instead of {CLASSIC}.", "loader: instead of web."),
+        # Parts of longer words are no members, nor are words that a member has as its id.
+        (f"my-{CLASSIC} {MODERN}-1 longest", f"my-{CLASSIC} {MODERN}-1 longest"),
+    ],
+)
+def test_a_stored_text_names_members_by_ids_that_were_generated(stored: str, shown: str) -> None:
+    """In the text of a table ids are not marked: only what no word can be is taken for one."""
+    names = MemberNames(
+        [member(CLASSIC, "web"), member(MODERN, "loader"), member("longest", "evil")]
+    )
+    assert names.in_sentence("g", stored) == shown
+
+
+@pytest.mark.parametrize(
+    ("later_ms", "age"), [(None, ""), (500, " (0 ms ago)"), (90_500, " (1 min 30 s ago)"), (-1, "")]
+)
+def test_the_first_moment_of_a_sentence_has_its_age(later_ms: int | None, age: str) -> None:
+    """Where it is known what time it is, unless the log's clock is ahead; an id is no moment."""
+    moment_ms = 1_795_252_309_463
+    sentence = Sentence.of(
+        "{who} from {first} to {last}",
+        who=MemberId("2026-11-21 09:00:00.000 UTC"),
+        first=MomentUtc(moment_ms),
+        last=MomentUtc(moment_ms + 10_537),
+    )
+    told = f"2026-11-21 09:00:00.000 UTC from 2026-11-21 09:11:49.463 UTC{age} to 2026-11-21 09:12:00.000 UTC"
+    assert sentence.aged(None if later_ms is None else moment_ms + later_ms) == told

@@ -47,7 +47,7 @@ class Earlier(NamedTuple):
     second: RunReport
 
 
-def request_of(source: str | Source | None, lake: Path, **fields: Any) -> RunRequest:
+def request_of(source: str | Source | None, lake: Path | str, **fields: Any) -> RunRequest:
     """A run over a source or the SPEC of one, or over what bronze holds."""
     given = parse_source(source) if isinstance(source, str) else source
     return RunRequest(given, str(lake), CLUSTER, **{"findings": FINDINGS, **fields})

@@ -11,6 +11,7 @@ from rebalance_audit.report.explanation import Explanation, explain_epoch, expla
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.visible import visible
 
 
 def explained(
@@ -27,11 +28,13 @@ def explained(
     found = _explanation(own, epoch, at)
     names = MemberNames(own["members"])
     return {
-        "heading": names.in_sentence(group_id, found.heading),
+        "heading": visible(names.in_sentence(group_id, found.heading)),
         "sections": [
             {
                 "title": section.title,
-                "sentences": [names.in_sentence(group_id, each) for each in section.sentences],
+                "sentences": [
+                    visible(names.in_sentence(group_id, each)) for each in section.sentences
+                ],
             }
             for section in found.sections
         ],

@@ -1,6 +1,6 @@
 """Entry point: finds the command, runs it, and turns an error into one sentence and an exit code."""
 
-import json
+import io
 import os
 import sys
 import traceback
@@ -19,8 +19,10 @@ from rebalance_audit.cli.invocation import (
     invocation_of,
     quiet_option,
 )
-from rebalance_audit.tables.json_values import JSON_VERSION
+from rebalance_audit.cli.output import echo
+from rebalance_audit.tables.json_values import JSON_VERSION, json_bytes
 from rebalance_audit.version import __version__
+from rebalance_audit.visible import visible
 
 PROGRAM: Final = "rebalance-audit"
 JAVA_TRACE: Final = "\n\tat "
@@ -160,14 +162,16 @@ def run(arguments: Sequence[str]) -> int:
 def _report(error: Exception, invocation: Invocation) -> int:
     code = exit_codes.code_of(error)
     if isinstance(error, click.ClickException):
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        echo(shown.getvalue().expandtabs().rstrip("\n"), err=True)
         return code
     if invocation.debug:
-        traceback.print_exception(error)
+        echo("".join(traceback.format_exception(error)).rstrip("\n"), err=True)
     hint = ""
     if code == exit_codes.UNFORESEEN and not (invocation.debug or exit_codes.says_it_all(error)):
         hint = " Run it again with --debug to see where."
-    click.echo(f"Error: {_sentence(error, code)}{hint}", err=True)
+    echo(f"Error: {visible(_sentence(error, code))}{hint}", err=True)
     return code
 
 
@@ -187,7 +191,7 @@ def _sentence(error: Exception, code: int) -> str:
 def _tell_program(error: Exception, code: int) -> None:
     """What went wrong, on stdout, for the program that expects an object there."""
     told = {"kind": type(error).__name__, "exit_code": code, "message": _sentence(error, code)}
-    click.echo(json.dumps({"schema_version": JSON_VERSION, "error": told}))
+    click.echo(json_bytes({"schema_version": JSON_VERSION, "error": told}))
 
 
 def main() -> None:

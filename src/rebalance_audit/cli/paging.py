@@ -9,7 +9,7 @@ from typing import Final
 import click
 from rich.console import Console
 
-from rebalance_audit.report.terminal.terminal import stdout_console
+from rebalance_audit.report.terminal.console import stdout_console
 
 LESS_OPTIONS: Final = "FRX"
 """Ends where the text fits, keeps colours, leaves the text on the terminal; as git sets them where nobody did."""

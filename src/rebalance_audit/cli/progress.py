@@ -9,9 +9,13 @@ from typing import Final
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from rebalance_audit.cli.invocation import Invocation
+from rebalance_audit.cli.output import echo
+from rebalance_audit.report.terminal.console import stderr_console
 from rebalance_audit.steps import Tell, untold
+from rebalance_audit.visible import visible
 
 SLOW_S: Final = 2.0
 """What is done sooner tells of no progress."""
@@ -28,11 +32,11 @@ def progress() -> Iterator[Tell]:
         return
     if not sys.stderr.isatty():
         begin = time.monotonic()
-        yield lambda step: click.echo(f"{time.monotonic() - begin:6.1f} s  {step}", err=True)
+        yield lambda step: echo(f"{time.monotonic() - begin:6.1f} s  {visible(step)}", err=True)
         return
-    console = Console(stderr=True)
+    console = stderr_console()
     with console.status("") as status:
-        yield lambda step: status.update(f"{step} …")
+        yield lambda step: status.update(Text(visible(f"{step} …")))
 
 
 @contextmanager
@@ -43,7 +47,7 @@ def slow_progress(
 
     No thread draws the line: the audit forks.
     """
-    console = console or Console(stderr=True)
+    console = console or stderr_console()
     if _is_quiet() or not console.is_terminal:
         yield untold
         return
@@ -54,7 +58,7 @@ def slow_progress(
         now = clock()
         if now - begin >= SLOW_S and now >= due:
             due = now + PAUSE_S
-            console.file.write(f"{CLEARED}{step} …")
+            console.file.write(f"{CLEARED}{visible(step)} …")
             console.file.flush()
 
     try:
@@ -74,7 +78,7 @@ def slow_step(
 
     A thread draws it, so nothing inside may fork.
     """
-    console = console or Console(stderr=True)
+    console = console or stderr_console()
     if _is_quiet() or not console.is_terminal:
         yield
         return
@@ -82,7 +86,7 @@ def slow_step(
 
     def draw() -> None:
         if not is_over.wait(patience_s):
-            with console.status(f"{step} …"):
+            with console.status(Text(visible(f"{step} …"))):
                 is_over.wait()
 
     drawing = threading.Thread(target=draw, daemon=True)

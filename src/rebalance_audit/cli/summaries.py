@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 import click
 import orjson
 
+from rebalance_audit.cli.output import echo
 from rebalance_audit.new_file import replacing
-from rebalance_audit.tables.json_values import JSON_VERSION
+from rebalance_audit.tables.json_values import JSON_VERSION, json_bytes
 
 HandOut: TypeAlias = Callable[[Mapping[str, Any], str | Callable[[], None]], None]
 """Takes the summary and the text for people, or what prints it: `hand_out` with what the command line says."""
@@ -61,7 +62,7 @@ def hand_out(
     if as_json:
         click.echo(told, nl=False)
     elif isinstance(text, str):
-        click.echo(folded(text))
+        echo(folded(text))
     else:
         text()
 
@@ -69,7 +70,7 @@ def hand_out(
 def document(shape: Mapping[str, Any]) -> bytes:
     """An object for programs as text in lines, `schema_version` first."""
     form = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    return orjson.dumps({"schema_version": JSON_VERSION, **shape}, option=form)
+    return json_bytes({"schema_version": JSON_VERSION, **shape}, form)
 
 
 def folded(text: str) -> str:

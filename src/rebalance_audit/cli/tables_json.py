@@ -5,14 +5,12 @@ from difflib import get_close_matches
 from itertools import chain
 from typing import Any, NamedTuple
 
-import orjson
-
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.report.brief import brief
 from rebalance_audit.report.words import iso
-from rebalance_audit.tables.json_values import JSON_VERSION
+from rebalance_audit.tables.json_values import JSON_VERSION, json_bytes
 from rebalance_audit.tables.order import is_by_group
 from rebalance_audit.tables.row_shapes import shaper
 from rebalance_audit.tables.schemas import table_schemas
@@ -97,7 +95,7 @@ def row_for_programs(table: str, row: Mapping[str, Any], cluster: str) -> dict[s
 
 def _rows(table: str, rows: Sequence[Mapping[str, Any]], cluster: str) -> list[bytes]:
     shape_of = shaper(table_schemas()[f"gold.{table}"], iso)
-    return [b"\n" + orjson.dumps(shape_of(row, cluster)) for row in rows]
+    return [b"\n" + json_bytes(shape_of(row, cluster)) for row in rows]
 
 
 def _joined(name: str, parts: Sequence[TableLines]) -> list[bytes]:
@@ -111,6 +109,6 @@ def _joined(name: str, parts: Sequence[TableLines]) -> list[bytes]:
 def _object(tables: Mapping[str, Sequence[bytes]], *, is_versioned: bool = False) -> bytes:
     parts = [b'"schema_version":%d' % JSON_VERSION] if is_versioned else []
     parts += [
-        orjson.dumps(name) + b":[" + b",".join(lines) + b"\n]" for name, lines in tables.items()
+        json_bytes(name) + b":[" + b",".join(lines) + b"\n]" for name, lines in tables.items()
     ]
     return b"{" + b",\n".join(parts) + b"}\n"

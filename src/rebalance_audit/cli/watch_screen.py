@@ -15,8 +15,10 @@ from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.cli.watched_groups import WatchedGroup, WatchedGroups
 from rebalance_audit.report import causes, words
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.terminal.console import Visible
 from rebalance_audit.report.terminal.layout import cell
 from rebalance_audit.report.verdict import Verdicts
+from rebalance_audit.visible import shortened, visible
 
 OPEN_SHARE: Final = 3
 """At most one line in so many is for what goes on."""
@@ -51,15 +53,15 @@ class WatchScreen:
         """The screen at a moment (epoch ms), for that many columns and lines."""
         groups = self._groups.by_trouble()
         going_on = [group for group in groups if group.open is not None]
-        head = Text(words.visible(self._source), "bold")
+        head = cell(self._source, "bold")
         head.append(
             f"  {words.clock(now_ms)} UTC, {words.counted(len(groups), 'group')}, {len(going_on):,} rebalancing",
             "default",
         )
-        notes = [Text(words.visible(self._note), "yellow")] if self._note else []
+        notes = [cell(self._note, "yellow")] if self._note else []
         lines = [line for group in going_on for line in _running(group, now_ms)]
         ended = [
-            Text(f"- {sentence}") for sentence in list(self._ended)[-(height // ENDED_SHARE) :]
+            cell(f"- {sentence}") for sentence in list(self._ended)[-(height // ENDED_SHARE) :]
         ]
         for text in (*lines, *ended):
             text.truncate(2 * width, overflow="ellipsis")
@@ -83,7 +85,7 @@ class WatchScreen:
         """Draw it now."""
         size = live.console.size
         drawn = self.drawn(clock_ms(), size.width, size.height)
-        live.update(drawn, refresh=True)
+        live.update(Visible(drawn), refresh=True)
 
 
 def _running(group: WatchedGroup, now_ms: int) -> list[Text]:
@@ -95,8 +97,8 @@ def _running(group: WatchedGroup, now_ms: int) -> list[Text]:
     verdict = Verdicts(news.tables).set_off(rebalance)
     began = rebalance["started_at"]
     since = "" if began is None else f" for {words.duration(max(0, now_ms - began))}"
-    head = Text(f"{words.visible(group.group_id)} rebalances{since}. ", "bold yellow")
-    head.append(names.in_sentence(group.group_id, verdict), "default")
+    head = cell(f"{shortened(group.group_id)} rebalances{since}. ", "bold yellow")
+    head.append(visible(names.in_sentence(group.group_id, verdict)), "default")
     lines = [head]
     rows = _present_rows(news.tables, rebalance)
     awaited = {member_id for row in rows for member_id in row["waited_for"] or ()}
@@ -107,7 +109,7 @@ def _running(group: WatchedGroup, now_ms: int) -> list[Text]:
     for row in late[:MEMBERS_SHOWN]:
         who = names.of(group.group_id, row["member_id"])
         style = "red" if row["member_id"] in awaited else "default"
-        lines.append(Text(f"  {words.visible(who)} {_doing(row, names, now_ms)}", style))
+        lines.append(cell(f"  {who} {_doing(row, names, now_ms)}", style))
     if len(late) > MEMBERS_SHOWN:
         lines.append(Text(f"  and {words.counted(len(late) - MEMBERS_SHOWN, 'more member')}"))
     return lines
@@ -136,7 +138,7 @@ def _doing(row: Row, names: MemberNames, now_ms: int) -> str:
         return f"is to give up partitions since {_ago(row['revoke_started_at'], now_ms)}"
     if row["waited_for"]:
         whom = ", ".join(names.of(row["group_id"], each) for each in row["waited_for"])
-        return f"waits for {words.visible(whom)} since {_ago(row['started_at'], now_ms)}"
+        return f"waits for {whom} since {_ago(row['started_at'], now_ms)}"
     return f"has not reached the epoch since {_ago(row['started_at'], now_ms)}"
 
 
@@ -162,7 +164,7 @@ def _table(groups: list[WatchedGroup], room: int) -> Table:
         present, by_cause = group.present, group.causes
         mostly = min(by_cause.items(), key=lambda each: (-each[1], each[0]), default=None)
         table.add_row(
-            cell(group.group_id, "bold"),
+            cell(shortened(group.group_id), "bold"),
             cell("" if present is None else present.cell(), "yellow" if group.open else ""),
             f"{by_cause.total():,}",
             words.duration(group.lost.estimate),

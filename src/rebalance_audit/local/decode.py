@@ -14,6 +14,7 @@ from rebalance_audit.errors import BadRequest, UnknownPartition
 from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.scan.available import walk_pays
+from rebalance_audit.tables.json_values import json_bytes
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.json_shape import key_data, value_data
@@ -290,4 +291,4 @@ def _base64(data: bytes | None) -> str | None:
 
 
 def _line(shape: DecodedRecord) -> bytes:
-    return orjson.dumps(shape, option=orjson.OPT_APPEND_NEWLINE)
+    return json_bytes(shape, orjson.OPT_APPEND_NEWLINE)

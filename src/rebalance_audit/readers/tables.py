@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
+from rebalance_audit.delta_folder import check_files, check_log, names_sidecars
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.plain_values import plain
@@ -31,8 +32,16 @@ def open_table(lake: str, name: str) -> ds.Dataset:
     # delta-rs reads through a file system in Python. If Arrow's threads release its files while the interpreter ends,
     # the process is aborted: one in thirty of short ones (https://github.com/apache/arrow/issues/34314).
     local = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
+    if folder is not None:
+        check_log(folder)
+        if names_sidecars(folder):
+            raise LakeNotReadable(
+                f"{path} cannot be read without Spark: its log has a checkpoint of version 2, which may name any file."
+            )
     try:
-        return DeltaTable(folder or path).to_pyarrow_dataset(filesystem=local)
+        table = DeltaTable(folder or path)
+        found = table.to_pyarrow_dataset(filesystem=local)
+        partitioned_by = table.metadata().partition_columns
     except (DeltaError, OSError) as error:
         if name != RUNS and is_there(lake, RUNS) and not is_there(lake, name):
             raise LakeNotReadable(
@@ -43,6 +52,16 @@ def open_table(lake: str, name: str) -> ds.Dataset:
             raise LakeNotReadable(no_lake(lake)) from error
         sentence = str(error).partition("\n")[0].rstrip(".")
         raise LakeNotReadable(f"{path} cannot be read as a Delta table: {sentence}.") from error
+    if partitioned_by:
+        raise LakeNotReadable(
+            f"{path} is partitioned by {', '.join(partitioned_by)}; no table of this program is."
+        )
+    check_files(path, folder, found.files)
+    # Without what delta-rs makes of the log's statistics: where a file has no minimum or maximum of a column, as Delta
+    # leaves them out of long texts, its dataset skips the file whatever one looks for. Parquet's own statistics stay.
+    return ds.FileSystemDataset.from_paths(
+        found.files, schema=found.schema, format=found.format, filesystem=found.filesystem
+    )
 
 
 def no_lake(lake: str) -> str:

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from rebalance_audit.report import words
 from rebalance_audit.report.gravity import gravest_first
+from rebalance_audit.report.sentence import MemberId, Sentence, Stored
 from rebalance_audit.report.summary import Tables, estimate_of
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 
 
-def answer(own: Tables) -> Iterator[str]:
+def answer(own: Tables) -> Iterator[Sentence]:
     """Sentences about the longest rebalance of the group whose rows `own` holds; none where it had no rebalance."""
     longest = max(own["rebalances"], key=estimate_of, default=None)
     if longest is None:
@@ -20,14 +21,15 @@ def answer(own: Tables) -> Iterator[str]:
     yield verdicts.set_off(longest)
     yield from verdicts.ways(longest)
     count = words.counted(len(rebalances), "rebalance")
-    yield f"This was {'the only one' if only else f'the longest of {count}'}: {rebalance_heading(longest)}."
+    which = "the only one" if only else f"the longest of {count}"
+    yield Sentence((f"This was {which}: ", rebalance_heading(longest), "."))
     for holder in verdicts.holders(longest)[:1]:
         times = sum(
             holder.member_id in {other.member_id for other in verdicts.holders(row)}
             for row in rebalances
         )
         if not only and holder.kept_ms is not None:
-            yield f"{holder.member_id} held up {times} of {count}."
+            yield Sentence((MemberId(holder.member_id), f" held up {times} of {count}."))
     grave = gravest_first(own.get("findings", ()))
     if grave and grave[0]["severity"] != "info":
-        yield f"What to do: {grave[0]['advice']}"
+        yield Sentence(("What to do: ", Stored(grave[0]["advice"])))

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 from rebalance_audit.report import words
+from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence
 from rebalance_audit.report.summary import TableRow, Tables, is_classic, is_share
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 
 MEMBERS_SHOWN = 20
 
 
-def sentences_at(own: Tables, moment_ms: int) -> Iterator[str]:
+def sentences_at(own: Tables, moment_ms: int) -> Iterator[Sentence]:
     """`own` holds the rows of one group; the result is empty where the group did not exist yet."""
     states = [row for row in own["group_states"] if row["from_at"] <= moment_ms]
     last = max(
@@ -20,17 +21,19 @@ def sentences_at(own: Tables, moment_ms: int) -> Iterator[str]:
     if last is None:
         return
     if last["to_at"] is not None and last["to_at"] <= moment_ms:
-        yield f"The group did not exist: it was deleted at {words.utc(last['to_at'])}."
+        yield Sentence(
+            ("The group did not exist: it was deleted at ", MomentUtc(last["to_at"]), ".")
+        )
         return
     yield _state(own, last, moment_ms)
     shared = is_share(last)
     yield from _members(own, last["incarnation"], moment_ms, shared=shared)
 
 
-def _state(own: Tables, state: TableRow, moment_ms: int) -> str:
-    since = f"since {words.utc(state['from_at'])}"
+def _state(own: Tables, state: TableRow, moment_ms: int) -> Sentence:
+    since = MomentUtc(state["from_at"])
     if state["protocol"] != "classic":
-        return f"The group was {state['group_state']}, {since}."
+        return Sentence((f"The group was {state['group_state']}, since ", since, "."))
     following = min(
         (
             row
@@ -42,25 +45,27 @@ def _state(own: Tables, state: TableRow, moment_ms: int) -> str:
         key=lambda row: row["epoch"],
         default=None,
     )
-    was = f"The group was {state['group_state']} in generation {state['epoch']}, {since}"
+    stood = f"The group was {state['group_state']} in generation {state['epoch']}, since "
     latest_ms = None if following is None else following["join_started_latest"]
     if following is None or latest_ms is None:
-        return f"{was}."
+        return Sentence((stood, since, "."))
     earliest_ms = following["join_started_earliest"]
     if latest_ms <= moment_ms:
-        return (
-            f"The group was rebalancing: generation {following['epoch']} followed at "
-            f"{words.utc(following['converged_at'])}."
-        )
+        followed = f"The group was rebalancing: generation {following['epoch']} followed at "
+        return Sentence((followed, MomentUtc(following["converged_at"]), "."))
     if earliest_ms is None or earliest_ms <= moment_ms:
-        return (
-            f"{was}, or was already rebalancing: the join phase of generation {following['epoch']} began at "
-            f"{words.utc(latest_ms)} at the latest, and no record says when."
+        return Sentence.of(
+            "{stood}{since}, or was already rebalancing: the join phase of generation {number} began at {latest} at "
+            "the latest, and no record says when.",
+            stood=stood,
+            since=since,
+            number=following["epoch"],
+            latest=MomentUtc(latest_ms),
         )
-    return f"{was}."
+    return Sentence((stood, since, "."))
 
 
-def _members(own: Tables, incarnation: int, moment_ms: int, *, shared: bool) -> Iterator[str]:
+def _members(own: Tables, incarnation: int, moment_ms: int, *, shared: bool) -> Iterator[Sentence]:
     """Who was there, with what; members of a share group have partitions in common, which ownership does not tell."""
     current, in_epoch = _epoch_with_members(own, incarnation, moment_ms)
     had: dict[str, list[TableRow]] = {
@@ -78,11 +83,12 @@ def _members(own: Tables, incarnation: int, moment_ms: int, *, shared: bool) -> 
             had.setdefault(row["member_id"], []).append(row)
     for member_id in sorted(had)[:MEMBERS_SHOWN]:
         if shared:
-            yield f"{member_id} was a member."
+            yield Sentence((MemberId(member_id), " was a member."))
         else:
-            yield f"{member_id} had {partitions_text(had[member_id]) or 'no partition'}."
+            partitions = partitions_text(had[member_id]) or "no partition"
+            yield Sentence((MemberId(member_id), " had ", partitions, "."))
     if len(had) > MEMBERS_SHOWN:
-        yield f"… and {words.counted(len(had) - MEMBERS_SHOWN, 'more member')}."
+        yield Sentence.plain(f"… and {words.counted(len(had) - MEMBERS_SHOWN, 'more member')}.")
 
 
 def _epoch_with_members(

@@ -51,7 +51,7 @@ def _group(group: GroupSummary, names: MemberNames) -> dict[str, Any]:
         **_bounds("not_stable", group.not_stable),
         **_bounds("unowned_partition", group.unowned),
         "commonest_cause": group.top_cause,
-        "most_often_last": None if worst is None else names.of(group.group_id, worst),
+        "most_often_last": None if worst is None else names.whole(group.group_id, worst),
     }
 
 

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from rebalance_audit.report.bars import Bar
-from rebalance_audit.report.words import visible
+from rebalance_audit.visible import shortened, visible
 
 LANE_INCHES: Final = 0.24
 WIDTH_INCHES: Final = 11.0
@@ -81,7 +81,7 @@ def _name_bar(axes: Axes, bar: Bar, middle: datetime, lane: int) -> None:
     axes.text(
         date2num(middle),
         lane,
-        shortened(bar.name),
+        lane_name(bar.name),
         color=ink,
         fontsize="x-small",
         ha="center",
@@ -116,14 +116,12 @@ def draw_moments(axes: Axes, moments: Iterable[datetime], span: Span) -> None:
 def name_lanes(axes: Axes, lanes: Sequence[str]) -> None:
     """The first lane is the uppermost."""
     # Names are names: by default a dollar sign begins a formula.
-    labels = [shortened(lane) for lane in lanes]
+    labels = [lane_name(lane) for lane in lanes]
     axes.set_yticks(range(len(lanes)), labels, fontsize="small", parse_math=False)
     axes.set_ylim(len(lanes) - 0.4, -0.6)
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def shortened(name: str) -> str:
+def lane_name(name: str) -> str:
     """A name out of the log with its control characters escaped, cut in its middle if it is long."""
-    shown = visible(name)
-    half = NAME_MAX // 2
-    return shown if len(shown) <= NAME_MAX else f"{shown[:half]}…{shown[-half + 1 :]}"
+    return shortened(visible(name), NAME_MAX)

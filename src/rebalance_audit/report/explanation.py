@@ -16,6 +16,14 @@ from rebalance_audit.report.evidence import is_logged, where_it_stands
 from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.holders import HoldUp
 from rebalance_audit.report.outcomes import outcome
+from rebalance_audit.report.sentence import (
+    EvidenceSentence,
+    MemberId,
+    MomentUtc,
+    Name,
+    Sentence,
+    Stored,
+)
 from rebalance_audit.report.summary import (
     TableRow,
     Tables,
@@ -24,11 +32,11 @@ from rebalance_audit.report.summary import (
     epoch_noun,
     estimate_of,
     is_classic,
-    kept_unused,
     summaries,
     unowned_of,
 )
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+from rebalance_audit.report.unknowns import unknowns_of_epoch, unknowns_of_group
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 
 EVIDENCE_SHOWN: Final = 3
@@ -41,22 +49,19 @@ _CERTAINTY_WORDS: Final = {
     "possible": "This is one possibility of several",
 }
 _MEANWHILE_WORDS: Final = {**_CERTAINTY_WORDS, "proven": "The records show that it happened"}
-_DEPARTURE_CAUSES: Final = frozenset(
-    {"member_departed", "member_left", "member_session_expired", "member_removed_by_admin"}
-)
 
 
 class Section(NamedTuple):
     """One question and the sentences that answer it."""
 
     title: str
-    sentences: list[str]
+    sentences: list[Sentence]
 
 
 class Explanation(NamedTuple):
     """What there is to say, and the rows that it is based on."""
 
-    heading: str
+    heading: Sentence
     sections: list[Section]
     rows: Mapping[str, Any]
     """For programs: rows by kind (`epoch`, `rebalance`, `causes`, `convergence`, `findings`)."""
@@ -66,27 +71,33 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     """The group as a whole; `own` holds the rows of one group, and has epochs or states."""
     summary = summaries(own)[0]
     rebalances = own["rebalances"]
-    heading = f"{summary.group_id} is {present.group_text(summary.present)} at the end of the log."
+    state = present.group_text(summary.present)
+    heading = Sentence((Name(summary.group_id), f" is {state} at the end of the log."))
     protocols = " then ".join(summary.protocols) or "not known"
     epochs = words.counted(summary.epochs, summary.epoch_noun)
+    rebalances_text = words.counted(summary.rebalances, "rebalance")
     how_often = [
-        f"It went through {epochs} in {words.counted(summary.rebalances, 'rebalance')}; protocol: {protocols}."
+        Sentence.plain(f"It went through {epochs} in {rebalances_text}; protocol: {protocols}.")
     ]
     if summary.not_stable.most != 0:
-        how_often.append(
-            f"It was not stable for {words.bounds_in_sentence(summary.not_stable)} in sum."
-        )
+        lasted = words.bounds_in_sentence(summary.not_stable)
+        how_often.append(Sentence.plain(f"It was not stable for {lasted} in sum."))
         how_often += _without_owner("Its partitions were", summary.unowned)
     if summary.open_since_ms is not None:
         how_often.append(
-            f"A rebalance that began at {words.utc(summary.open_since_ms)} is still going on at the end of the log."
+            Sentence.of(
+                "A rebalance that began at {at} is still going on at the end of the log.",
+                at=MomentUtc(summary.open_since_ms),
+            )
         )
     why = _why_mostly(own)
     longest = max(rebalances, key=estimate_of, default=None)
     short = list(answer(own))
     if longest is not None:
         number = longest["first_epoch"]
-        short.append(f"Its evidence: the same command with --epoch {number}; all: --epochs.")
+        short.append(
+            Sentence.plain(f"Its evidence: the same command with --epoch {number}; all: --epochs.")
+        )
     sections = [
         Section("In short", short),
         Section("How often", how_often),
@@ -98,19 +109,22 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     sections += _findings(own.get("findings", ()))
     if every_epoch:
         sections.append(Section(f"Every {summary.epoch_noun}", list(_every_epoch(own))))
-    sections.append(Section("Not known", list(dict.fromkeys(_not_known_of_group(own)))))
+    sections.append(Section("Not known", list(dict.fromkeys(unknowns_of_group(own)))))
     rows = {"rebalances": rebalances, "findings": own.get("findings", ())}
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
 
-def _every_epoch(own: Tables) -> Iterator[str]:
+def _every_epoch(own: Tables) -> Iterator[Sentence]:
     """A sentence for each, the newest first."""
     verdicts = Verdicts(own)
     for epoch in sorted(own["epochs"], key=_key, reverse=True):
         life = f" of life {epoch['incarnation'] + 1}" if epoch["incarnation"] else ""
-        yield (
-            f"{_noun(epoch)} {epoch['epoch']}{life}, {words.utc(_start_of(epoch))}: {verdicts.causes_of(epoch)}; "
-            f"{outcome(epoch)}."
+        yield Sentence.of(
+            "{which}, {at}: {causes}; {outcome}.",
+            which=f"{_noun(epoch)} {epoch['epoch']}{life}",
+            at=MomentUtc(_start_of(epoch)),
+            causes=verdicts.causes_of(epoch),
+            outcome=outcome(epoch),
         )
 
 
@@ -142,7 +156,7 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
     ]
     near = [row for row in own.get("findings", ()) if _overlaps(row, epoch, end_ms)]
     sections += _findings(near)
-    sections.append(Section("Not known", list(_not_known(epoch, its_causes))))
+    sections.append(Section("Not known", list(unknowns_of_epoch(epoch, its_causes))))
     rows = {
         "epoch": epoch,
         "rebalance": rebalance,
@@ -150,18 +164,27 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
         "convergence": progress,
         "findings": near,
     }
-    heading = f"{_noun(epoch)} {epoch['epoch']} of {epoch['group_id']} began at {words.utc(_start_of(epoch))}."
+    heading = Sentence.of(
+        "{which} of {group} began at {at}.",
+        which=f"{_noun(epoch)} {epoch['epoch']}",
+        group=Name(epoch["group_id"]),
+        at=MomentUtc(_start_of(epoch)),
+    )
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
 
-def _epoch_in_short(own: Tables, epoch: TableRow, rebalance: TableRow | None) -> Iterator[str]:
+def _epoch_in_short(own: Tables, epoch: TableRow, rebalance: TableRow | None) -> Iterator[Sentence]:
     verdicts = Verdicts(own)
-    yield f"Cause: {verdicts.causes_of(epoch)}."
+    yield Sentence(("Cause: ", verdicts.causes_of(epoch), "."))
     if rebalance is None:
         return
     yield verdicts.held_up(rebalance, "The rebalance")
     if rebalance["epochs"] != 1:
-        yield f"This rebalance: {rebalance_heading(rebalance)}. {verdicts.set_off(rebalance)}"
+        yield Sentence.of(
+            "This rebalance: {heading}. {set_off}",
+            heading=rebalance_heading(rebalance),
+            set_off=verdicts.set_off(rebalance),
+        )
     yield from verdicts.ways(rebalance)
 
 
@@ -198,15 +221,24 @@ def _end_of(own: Tables, epoch: TableRow) -> int | None:
     return min(later, default=None)
 
 
-def _why(its_causes: Sequence[TableRow]) -> Iterator[str]:
+def _why(its_causes: Sequence[TableRow]) -> Iterator[Sentence]:
     for row in sorted(its_causes, key=lambda row: row["cause_seq"]):
         beside = causes.is_meanwhile(row)
         lead = "Meanwhile: " if beside else "Began by: " if row["cause_seq"] == 0 else "Also: "
         sure = (_MEANWHILE_WORDS if beside else _CERTAINTY_WORDS)[row["certainty"]]
-        yield f"{lead}{causes.label(row['cause'])}. {row['detail']} {sure}{_alternatives(row)}."
+        yield Sentence.of(
+            "{lead}{cause}. {detail} {sure}{alternatives}.",
+            lead=lead,
+            cause=causes.label(row["cause"]),
+            detail=Stored(row["detail"]),
+            sure=sure,
+            alternatives=_alternatives(row),
+        )
         # What a broker said comes first: it decides where records alone do not.
         for item in sorted(row["evidence"], key=is_logged, reverse=True)[:EVIDENCE_SHOWN]:
-            yield f"Evidence: {item['fact']} ({where_it_stands(item)})."
+            yield EvidenceSentence(
+                ("Evidence: ", Stored(item["fact"]), f" ({where_it_stands(item)}).")
+            )
 
 
 def _alternatives(row: TableRow) -> str:
@@ -214,22 +246,29 @@ def _alternatives(row: TableRow) -> str:
     return f"; not excluded: {others}" if others else ""
 
 
-def _how_long(epoch: TableRow, rebalance: TableRow | None) -> Iterator[str]:
+def _how_long(epoch: TableRow, rebalance: TableRow | None) -> Iterator[Sentence]:
     if is_classic(epoch):
         yield from _how_long_classic(epoch)
     elif epoch["converged_at"] is not None:
-        yield (
-            f"Every member had reached it {words.duration(epoch['convergence_ms'])} later, at "
-            f"{words.utc(epoch['converged_at'])}: "
-            f"{words.duration(epoch['assign_ms'])} until the target assignment, "
-            f"{words.duration(epoch['reconcile_ms'])} until the last member had taken it up."
+        yield Sentence.of(
+            "Every member had reached it {later} later, at {at}: {assign} until the target assignment, {reconcile} "
+            "until the last member had taken it up.",
+            later=words.duration(epoch["convergence_ms"]),
+            at=MomentUtc(epoch["converged_at"]),
+            assign=words.duration(epoch["assign_ms"]),
+            reconcile=words.duration(epoch["reconcile_ms"]),
         )
     elif epoch["outcome"] == "superseded":
-        yield f"It was never reached by every member: epoch {epoch['superseded_by']} took its place."
+        following = epoch["superseded_by"]
+        yield Sentence.plain(
+            f"It was never reached by every member: epoch {following} took its place."
+        )
     elif epoch["outcome"] == "emptied":
-        yield "It left the group without members, so there was nothing to converge to."
+        yield Sentence.plain(
+            "It left the group without members, so there was nothing to converge to."
+        )
     elif epoch["outcome"] == "open":
-        yield "Not every member had reached it when the log ended."
+        yield Sentence.plain("Not every member had reached it when the log ended.")
     if rebalance is not None and rebalance["epochs"] and rebalance["epochs"] > 1:
         took = (
             f"took {words.bounds_in_sentence(duration_of(rebalance))}"
@@ -237,36 +276,42 @@ def _how_long(epoch: TableRow, rebalance: TableRow | None) -> Iterator[str]:
             else "was still going on when the log ended"
         )
         count = words.counted(rebalance["epochs"], epoch_noun([rebalance]))
-        yield (
+        yield Sentence.plain(
             f"It belongs to a rebalance of {count}, {rebalance['first_epoch']} to "
             f"{rebalance['last_epoch']}, which {took}."
         )
 
 
-def _how_long_classic(epoch: TableRow) -> Iterator[str]:
+def _how_long_classic(epoch: TableRow) -> Iterator[Sentence]:
     if epoch["sync_ms"] is not None:
-        yield (
-            f"The leader's assignment came {words.duration(epoch['sync_ms'])} after the end of the join phase, at "
-            f"{words.utc(epoch['converged_at'])}."
+        yield Sentence.of(
+            "The leader's assignment came {later} after the end of the join phase, at {at}.",
+            later=words.duration(epoch["sync_ms"]),
+            at=MomentUtc(epoch["converged_at"]),
         )
     earliest, latest = epoch["join_started_earliest"], epoch["join_started_latest"]
     if earliest is not None and earliest == latest:
         took = bounds_in(epoch, "not_stable") or Bounds.exactly(
             (epoch["converged_at"] or earliest) - earliest
         )
-        yield (
-            f"The join phase began at {words.utc(earliest)}, so the rebalance took {words.bounds_in_sentence(took)}."
+        yield Sentence.of(
+            "The join phase began at {at}, so the rebalance took {took}.",
+            at=MomentUtc(earliest),
+            took=words.bounds_in_sentence(took),
         )
     elif earliest is not None and latest is not None:
-        yield (
-            f"The join phase began between {words.utc(earliest)} and {words.utc(latest)}, so the "
-            "rebalance took between "
-            f"{words.duration((epoch['converged_at'] or latest) - latest)} and "
-            f"{words.duration((epoch['converged_at'] or latest) - earliest)}."
+        yield Sentence.of(
+            "The join phase began between {earliest} and {latest}, so the rebalance took between {least} and {most}.",
+            earliest=MomentUtc(earliest),
+            latest=MomentUtc(latest),
+            least=words.duration((epoch["converged_at"] or latest) - latest),
+            most=words.duration((epoch["converged_at"] or latest) - earliest),
         )
 
 
-def _who(epoch: TableRow, progress: Sequence[TableRow], held_up: Sequence[HoldUp]) -> Iterator[str]:
+def _who(
+    epoch: TableRow, progress: Sequence[TableRow], held_up: Sequence[HoldUp]
+) -> Iterator[Sentence]:
     named = [holder.member_id for holder in held_up]
     waited = sorted(
         (row for row in progress if row["waited_ms"]), key=lambda row: -row["waited_ms"]
@@ -274,33 +319,42 @@ def _who(epoch: TableRow, progress: Sequence[TableRow], held_up: Sequence[HoldUp
     for row in waited[:MEMBERS_SHOWN]:
         # Of those that had something to release, only those count that took time to do so.
         awaited = set(row["waited_for"] or ())
-        for_whom = ", ".join(member_id for member_id in named if member_id in awaited)
-        release = f" for {for_whom} to release partitions" if for_whom else ""
-        yield f"{row['member_id']} waited {words.duration(row['waited_ms'])}{release}."
+        for_whom = Sentence.joined(", ", (MemberId(each) for each in named if each in awaited))
+        yield Sentence(
+            (
+                MemberId(row["member_id"]),
+                f" waited {words.duration(row['waited_ms'])}",
+                *((" for ", for_whom, " to release partitions") if for_whom else ()),
+                ".",
+            )
+        )
     revoked = sorted(
         (row for row in progress if row["revoke_ms"]), key=lambda row: -row["revoke_ms"]
     )
     for row in revoked[:MEMBERS_SHOWN]:
-        yield (
-            f"{row['member_id']} took {words.duration(row['revoke_ms'])} to give up "
-            f"{words.counted(row['partitions_revoked'] or 0, 'partition')}."
-        )
+        count = words.counted(row["partitions_revoked"] or 0, "partition")
+        took = words.duration(row["revoke_ms"])
+        yield Sentence((MemberId(row["member_id"]), f" took {took} to give up {count}."))
     for row in progress:
         if row["revoke_started_at"] is not None and row["revoked_at"] is None:
-            told = words.utc(row["revoke_started_at"])
-            yield f"{row['member_id']} was told at {told} to give up partitions and did not."
+            yield Sentence.of(
+                "{who} was told at {at} to give up partitions and did not.",
+                who=MemberId(row["member_id"]),
+                at=MomentUtc(row["revoke_started_at"]),
+            )
     if epoch["slowest_member_id"] and epoch["slowest_member_ms"] and not is_classic(epoch):
-        yield (
-            f"The last to arrive was {epoch['slowest_member_id']}, after "
-            f"{words.duration(epoch['slowest_member_ms'])}."
+        yield Sentence.of(
+            "The last to arrive was {who}, after {took}.",
+            who=MemberId(epoch["slowest_member_id"]),
+            took=words.duration(epoch["slowest_member_ms"]),
         )
 
 
 def _partitions(
     epoch: TableRow, ownership: Sequence[TableRow], end_ms: int | None
-) -> Iterator[str]:
+) -> Iterator[Sentence]:
     if epoch["partitions"]:
-        yield (
+        yield Sentence.plain(
             f"{words.counted(epoch['partitions'], 'partition')} in the assignment: "
             f"against the one before, {words.number(epoch['partitions_moved'])} "
             f"to another member, {words.number(epoch['partitions_added'])} new, "
@@ -318,28 +372,41 @@ def _partitions(
             stretches.setdefault(story, []).append(row)
     longest = sorted(stretches.items(), key=lambda item: item[0][0] - item[0][1])
     for (since_ms, until_ms, before, after), rows in longest[:STRETCHES_SHOWN]:
-        whose = f"first with {before}, then" if before else "then"
-        yield (
-            f"{partitions_text(rows)} stood still for {words.duration(until_ms - since_ms)}, "
-            f"from {words.utc(since_ms)} to {words.utc(until_ms)}: {whose} with {after}."
+        yield Sentence.of(
+            "{partitions} stood still for {lasted}, from {since} to {until}: {before}then with {after}.",
+            partitions=partitions_text(rows),
+            lasted=words.duration(until_ms - since_ms),
+            since=MomentUtc(since_ms),
+            until=MomentUtc(until_ms),
+            before=Sentence(("first with ", MemberId(before), ", ")) if before else "",
+            after=MemberId(after),
         )
     if len(longest) > STRETCHES_SHOWN:
-        yield f"… and {words.counted(len(longest) - STRETCHES_SHOWN, 'shorter stretch', 'shorter stretches')}."
+        more = len(longest) - STRETCHES_SHOWN
+        yield Sentence.plain(
+            f"… and {words.counted(more, 'shorter stretch', 'shorter stretches')}."
+        )
     unowned = unowned_of(epoch)
     if not longest and unowned.most != 0:
         yield from _without_owner("Partitions were", unowned)
 
 
-def _without_owner(whose: str, unowned: Bounds) -> Iterator[str]:
+def _without_owner(whose: str, unowned: Bounds) -> Iterator[Sentence]:
     """How long, if anything is known: of a share group nothing is, since its members have partitions in common."""
     if words.is_known(unowned):
         lasted = words.bounds_in_sentence(unowned)
-        yield f"{whose} without owner for {lasted}, summed over partitions."
+        yield Sentence.plain(f"{whose} without owner for {lasted}, summed over partitions.")
 
 
 def _findings(rows: Sequence[TableRow]) -> list[Section]:
     sentences = [
-        f"{row['severity']}: {label(row['kind'])}. {row['detail']} {row['advice']}"
+        Sentence.of(
+            "{severity}: {kind}. {detail} {advice}",
+            severity=row["severity"],
+            kind=label(row["kind"]),
+            detail=Stored(row["detail"]),
+            advice=Stored(row["advice"]),
+        )
         for row in gravest_first(rows)
     ]
     return [Section("Findings", sentences)] if sentences else []
@@ -354,7 +421,7 @@ def _overlaps(finding: TableRow, epoch: TableRow, end_ms: int | None) -> bool:
     return not ends_before and (end_ms is None or finding["from_at"] < end_ms)
 
 
-def _why_mostly(own: Tables) -> list[str]:
+def _why_mostly(own: Tables) -> list[Sentence]:
     counts: dict[str, int] = {}
     for row in own["epochs"]:
         if row["primary_cause"]:
@@ -362,69 +429,21 @@ def _why_mostly(own: Tables) -> list[str]:
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     noun = epoch_noun(own["epochs"])
     return [
-        f"{causes.label(cause)}, {words.counted(times, noun)}: {DEFINITIONS[RebalanceCause(cause)]}"
+        Sentence(
+            (
+                f"{causes.label(cause)}, {words.counted(times, noun)}: ",
+                DEFINITIONS[RebalanceCause(cause)],
+            )
+        )
         for cause, times in ranked[:5]
     ]
 
 
-def _rebalance(own: Tables, row: TableRow) -> Iterator[str]:
+def _rebalance(own: Tables, row: TableRow) -> Iterator[Sentence]:
     verdicts = Verdicts(own)
-    heading = rebalance_heading(row)
-    yield f"{heading[:1].upper()}{heading[1:]}."
+    first, *others = rebalance_heading(row).parts
+    yield Sentence((f"{first[:1].upper()}{first[1:]}", *others, "."))
     if verdicts.holders(row):
         yield verdicts.held_up(row)
         yield from verdicts.ways(row)
     yield verdicts.set_off(row)
-
-
-def _is_logged(generation: TableRow) -> bool:
-    """Whether the begin of the join phase is known: from a broker's log, or since the records leave one moment only."""
-    earliest = generation["join_started_earliest"]
-    return earliest is not None and earliest == generation["join_started_latest"]
-
-
-def _may_have_gone_otherwise(cause: TableRow) -> bool:
-    """Whether it is open how a member went."""
-    others = {*(cause["alternatives"] or ()), cause["cause"]} & _DEPARTURE_CAUSES
-    return cause["cause"] == "member_departed" or (
-        cause["cause"] in _DEPARTURE_CAUSES and len(others) > 1
-    )
-
-
-def _not_known(epoch: TableRow, its_causes: Sequence[TableRow]) -> Iterator[str]:
-    if is_classic(epoch) and not _is_logged(epoch):
-        yield (
-            "When exactly the join phase began and whom it waited for: a classic generation leaves one record, at "
-            "its end. The brokers' logs would tell (--broker-log)."
-        )
-    if epoch["completeness"] == "gap":
-        yield "What happened right before: records are missing from the log there."
-    if any(map(_may_have_gone_otherwise, its_causes)):
-        yield (
-            "Whether the member left, expired or was removed: all of them write the same records; the broker's "
-            "log says."
-        )
-    if not is_classic(epoch) and epoch["target_installed_at"] is None and epoch["members"]:
-        yield "What assignment it would have had: no target was computed for it."
-
-
-def _not_known_of_group(own: Tables) -> Iterator[str]:
-    if any(is_classic(row) and not _is_logged(row) for row in own["epochs"]):
-        yield (
-            "When the join phases of classic generations began, and whom they waited for: each leaves one record, at "
-            "its end, so durations lie between two bounds. The brokers' logs would tell (--broker-log)."
-        )
-    gaps = sum(row["completeness"] == "gap" for row in own["epochs"])
-    if gaps:
-        count = words.counted(gaps, epoch_noun(own["epochs"]))
-        yield f"What happened before {count}: records are missing from the log there."
-    if any(map(kept_unused, own["members"])):
-        yield (
-            "How long partitions stood still with members that were dead, or with static members that were away: they "
-            "keep their partitions until they are removed, and that time does not count as without owner."
-        )
-    if any(map(_may_have_gone_otherwise, own["rebalance_causes"])):
-        yield (
-            "Whether members left, expired or were removed, where the times do not tell: all of them write the "
-            "same records."
-        )

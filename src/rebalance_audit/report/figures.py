@@ -85,7 +85,7 @@ def plot_group(
         label.set_color(colours[lane])
     above.tick_params(labelbottom=False)
     left_out = len(rows) - len(below)
-    title = f"{drawing.shortened(group_id)}: members and the partitions that they owned"
+    title = f"{drawing.lane_name(group_id)}: members and the partitions that they owned"
     above.set_title(title, loc="left", parse_math=False)
     shared = any(map(is_share, epochs))
     whose = "the member that got them last; others may have them, too" if shared else "their owner"

@@ -3,23 +3,53 @@
 import re
 from typing import Final
 
-from rebalance_audit.report import words
 from rebalance_audit.report.explanation import Explanation
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.visible import visible
 
-_SIGNS: Final = re.compile(r"([\\`*_{}\[\]<>#|~])")
-"""What Markdown would take for markup in names of groups, members and topics."""
+_SIGNS: Final = re.compile(
+    r"""
+    (?P<markup> [\\`*_{}\[\]<>|~$] | \#(?!\d) )       # of Markdown, of HTML in it, of a formula
+    | (?P<entity> & | :(?=//) | (?i:(?<=\bwww)\.) )  # what readers make a character or a link of
+    | (?P<mention> (?<!\w)@(?=\w) | \#(?=\d) )        # what they make a person or a ticket of
+    """,
+    re.VERBOSE,
+)
+_NO_WIDTH: Final = "&#8203;"
+_OF_A_LIST: Final = re.compile(r"([-+]|\d+[.)])(?=\s|$)")
+_BLANKS: Final = re.compile(r" +")
 
 
 def markdown_of(explanation: Explanation, group_id: str, names: MemberNames) -> str:
     """The sentences that `explain` prints, under headings; what stands in a name is text and nothing else."""
 
-    def told(sentence: str) -> str:
-        return _SIGNS.sub(r"\\\1", names.in_sentence(group_id, sentence))
+    def written(sentence: str) -> str:
+        return literal(names.in_sentence(group_id, sentence))
 
-    lines = [f"**{told(explanation.heading)}**"]
+    lines = [f"**{written(explanation.heading)}**"]
     for place, section in enumerate(explanation.sections):
         # The answer stands right below the heading, as on a terminal.
-        lines += ["", f"### {words.visible(section.title)}"] if place else []
-        lines += ["", *(f"- {told(sentence)}" for sentence in section.sentences)]
+        lines += ["", f"### {literal(section.title)}"] if place else []
+        lines += ["", *(f"- {written(sentence)}" for sentence in section.sentences)]
     return "\n".join(lines) + "\n"
+
+
+def literal(text: str) -> str:
+    """A text of one line that Markdown shows as it is; control characters are escaped first."""
+    text = visible(text)
+    written = _SIGNS.sub(_escaped, text)
+    if found := _OF_A_LIST.match(text):
+        return f"{written[: found.end() - 1]}\\{written[found.end() - 1 :]}"
+    if found := _BLANKS.match(text):
+        return "&#32;" * found.end() + written[found.end() :]
+    return written
+
+
+def _escaped(sign: re.Match[str]) -> str:
+    match sign.lastgroup:
+        case "markup":
+            return f"\\{sign[0]}"
+        case "entity":
+            return f"&#{ord(sign[0])};"
+        case _:
+            return ("\\#" if sign[0] == "#" else "@") + _NO_WIDTH

@@ -1,6 +1,5 @@
 """Numbers and times in words for people."""
 
-import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
@@ -10,7 +9,6 @@ from rebalance_audit.audit.group.bounds import Bounds
 NOTHING: Final = "–"
 """Shown where a value is unknown or does not apply."""
 UNKNOWN_TIME: Final = "an unknown time"
-_MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?) UTC")
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - written with its zone where a reader needs it
 
 _SECOND_MS: Final = 1000
@@ -145,29 +143,9 @@ def ago(passed_ms: int) -> str:
     return f"{duration(passed_ms // _SECOND_MS * _SECOND_MS)} ago"
 
 
-def aged(text: str, now_ms: int | None) -> str:
-    """A sentence with the age of the first moment in it; as it is where nobody says what time it is."""
-    found = None if now_ms is None else _MOMENT.search(text)
-    if found is None or now_ms is None:
-        return text
-    passed = timedelta(milliseconds=now_ms) - (datetime.fromisoformat(found[1]) - _EPOCH)
-    if passed < timedelta():
-        return text
-    return (
-        f"{text[: found.end()]} ({ago(passed // timedelta(milliseconds=1))}){text[found.end() :]}"
-    )
-
-
 def iso(timestamp_ms: int | None) -> str | None:
     """ISO 8601 in UTC with milliseconds, `2026-11-21T11:14:05.123Z`, for programs; None stays None."""
     return None if timestamp_ms is None else _written(timestamp_ms, "T", "Z")
-
-
-def visible(text: str) -> str:
-    """`text` with control characters escaped: a name from a log must not control the terminal."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def _written(timestamp_ms: int, between: str, zone: str = "") -> str:

@@ -1,7 +1,7 @@
 """Offset commits as the lines of JSON that `decode` prints, compiled.
 
 Only what `wire.json_shape` and a JSON encoder would print byte for byte the same: a commit of any known version, whose
-texts are ASCII and need no escape. Others are left to them.
+texts are printable ASCII and need no escape. Others are left to them.
 """
 
 from typing import Any, Final
@@ -41,7 +41,7 @@ _END_OF_TOPIC_ID: Final = _text(b'"}}}\n')
 _END: Final = _text(b"}}}\n")
 _BASE64: Final = _text(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 _AS_THEY_ARE: Final = np.array(
-    [0x20 <= letter < 0x80 and letter not in b'"\\' for letter in range(256)]
+    [0x20 <= letter < 0x7F and letter not in b'"\\' for letter in range(256)]
 )
 """Of each byte whether it stands for itself in a text of JSON."""
 

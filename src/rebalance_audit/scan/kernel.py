@@ -85,6 +85,7 @@ _RUN_BITS: Final = APPEND_TIME | TRANSACTIONAL_BIT
 def _compiled_once(function: Function) -> Function:
     """Compiled once a machine, if there is a folder for that; else once a process."""
     try:
+        # Numba's cache knows the time of this file alone, not of those whose functions are inlined here.
         return cast("Function", njit(nogil=True, cache=True)(function))
     except RuntimeError:  # no folder that can be written
         return inlined(function)

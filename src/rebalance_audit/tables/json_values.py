@@ -1,9 +1,13 @@
-"""Values of rows as JSON has them."""
+"""Values of rows as JSON has them, and the JSON that programs are given."""
 
+import json
+import re
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
+
+import orjson
 
 JSON_VERSION: Final = 1
 """`schema_version` of what programs are told. Keys and columns may be added without another one."""
@@ -28,3 +32,40 @@ def json_value(value: Any) -> Any:
             return str(value)
         case _:
             return str(value)
+
+
+_OBEYED: Final = re.compile(
+    "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e007f]"
+)
+"""DEL, C1, format characters (bidi controls, zero-width ones, tags), line separators: JSON allows them as they are."""
+
+
+def json_bytes(value: object, option: int = 0) -> bytes:
+    """JSON in UTF-8 by orjson with its options: the same values, but nothing in them that a terminal would obey.
+
+    C0 is escaped in all JSON; DEL, C1, bidi controls and invisible characters are here, too, and lone surrogates.
+    Raises TypeError for what JSON does not have.
+    """
+    try:
+        text = orjson.dumps(value, option=option)
+    except orjson.JSONEncodeError:
+        text = _with_surrogates(value, option)
+    if text.isascii() and b"\x7f" not in text:
+        return text
+    return _OBEYED.sub(_as_escape, text.decode()).encode()
+
+
+def _as_escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def _with_surrogates(value: object, option: int) -> bytes:
+    """As orjson would write it if it took lone surrogates, as paths of files and damaged texts may have."""
+    indent = 2 if option & orjson.OPT_INDENT_2 else None
+    separators = (",", ": " if indent else ":")
+    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+    end = "\n" if option & orjson.OPT_APPEND_NEWLINE else ""
+    return (text + end).encode(errors="backslashreplace")

@@ -10,6 +10,7 @@ from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report.explanation import Explanation
 from rebalance_audit.report.markdown import markdown_of
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.sentence import Sentence
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import write_lake
 
@@ -175,5 +176,5 @@ def test_markdown_for_a_ticket() -> None:
 
 def test_names_are_no_markup() -> None:
     """Markdown leaves them as they are."""
-    explanation = Explanation("a*b* is Stable.", [], {})
+    explanation = Explanation(Sentence.plain("a*b* is Stable."), [], {})
     assert markdown_of(explanation, "a*b*", MemberNames([])) == "**a\\*b\\* is Stable.**\n"

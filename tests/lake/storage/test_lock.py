@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.errors import LakeBusy
-from rebalance_audit.lake.storage.lock import sole_run
+from rebalance_audit.errors import LakeBusy, LakeNotWritable
+from rebalance_audit.lake.storage.lock import sole_run, sole_table_maker
 
 HOLDER = """
 import sys, time
@@ -41,3 +41,26 @@ def test_a_lake_on_other_storage_has_no_lock() -> None:
         with sole_run(lake, "blue", "run-1"), sole_run(lake, "blue", "run-2"):
             pass
     assert not list(Path.cwd().glob("s3a*"))
+
+
+def test_clusters_with_long_names_have_locks_of_their_own(tmp_path: Path) -> None:
+    """Of names as long as Kafka's identifiers may be, in letters that take twelve characters in a file's name."""
+    lake, name = str(tmp_path / "lake"), "\U0001f600" * 249
+    told = pytest.raises(LakeBusy, match="is being written by run-1")
+    with sole_run(lake, name, "run-1"), sole_run(lake, f"{name}!", "run-2"), told:
+        sole_run(lake, name, "run-3").__enter__()
+
+
+def test_a_lock_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    """Taking a lock empties its file: what a link leads to stays as it is."""
+    target, lake = tmp_path / "target", tmp_path / "lake"
+    target.write_text("precious")
+    (lake / "meta").mkdir(parents=True)
+    for name in (".running-blue", ".making-tables"):
+        (lake / "meta" / name).symlink_to(target)
+    sentence = "running-blue cannot be written: it is a symbolic link"
+    with pytest.raises(LakeNotWritable, match=sentence), sole_run(str(lake), "blue", "run-1"):
+        pass
+    with pytest.raises(OSError, match="it is a symbolic link"), sole_table_maker(str(lake)):
+        pass
+    assert target.read_text() == "precious"

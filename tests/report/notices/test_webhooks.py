@@ -128,14 +128,17 @@ def test_pagerduty_is_told_of_the_end(receiver: Receiver, tmp_path: Path) -> Non
     assert trigger["routing_key"] == "routing"
 
 
-def test_slack_gets_its_own_markup(receiver: Receiver, tmp_path: Path) -> None:
+def test_slack_gets_plain_text(receiver: Receiver, tmp_path: Path) -> None:
     """Names from the log do not become links or mentions."""
     tell(receiver, tmp_path / "sent.json", [finding("1")], "slack")
     (message,) = receiver.bodies
     header, section, context = message["blocks"]
-    assert header["text"] == {"type": "plain_text", "text": "stuck group: group <shop>"}
-    assert section["text"]["text"] == "Member m blocks &lt;shop&gt;.\n_Restart it._"
-    assert "blue/&lt;shop&gt;" in context["elements"][0]["text"]
+    assert message["text"] == "stuck group: group &lt;shop&gt;"
+    assert header["text"]["text"] == "stuck group: group <shop>"
+    assert section["text"]["text"] == "Member m blocks <shop>.\nRestart it."
+    assert "blue/<shop>" in context["elements"][0]["text"]
+    texts = [header["text"], section["text"], *context["elements"]]
+    assert {text["type"] for text in texts} == {"plain_text"}
 
 
 def test_the_command_reads_its_address_from_a_file(receiver: Receiver, tmp_path: Path) -> None:

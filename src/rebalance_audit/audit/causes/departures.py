@@ -89,7 +89,12 @@ class Decision(NamedTuple):
 
 
 def evidence_at(position: Position, fact: str) -> Evidence:
-    """A fact that the record at `position` shows."""
+    """A fact that the record at `position` shows.
+
+    It may begin with an id; one that reads like what a broker logged (`broker_log.witness.said`) is called an id.
+    """
+    if fact.startswith("broker "):
+        fact = f"id {fact}"
     return tuple.__new__(Evidence, (*position[:3], fact))
 
 

@@ -175,10 +175,11 @@ class FlappingMember(Watcher):
         if client.began is None:
             return
         took_ms = client.last_ms - client.began.record_timestamp_ms
+        whom = spell_who(who)
         self.find(
             client.began,
             None if going_on else client.last_ms,
-            f"{spell_who(who).capitalize()} was gone and came back {client.count} times within {spell_ms(took_ms)}.",
+            f"{whom[:1].upper()}{whom[1:]} was gone and came back {client.count} times within {spell_ms(took_ms)}.",
             client.trail.evidence(),
             members=list(dict.fromkeys(client.members)),
             subject="/".join(who),

@@ -10,6 +10,7 @@ from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report import words
+from rebalance_audit.visible import visible
 
 if TYPE_CHECKING:
     from rebalance_audit.lake.checks.check_log import CheckResult
@@ -83,7 +84,7 @@ def summary(lake: str, report: "CheckReport") -> str:
     lines += [f"  passed over: {reason}" for reason in sorted(reasons)]
     if report.broken:
         lines.append(f"All keys that were noted: meta.checks, check_id = '{report.check_id}'.")
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def _lines(result: "CheckResult") -> list[str]:

@@ -1,5 +1,6 @@
 """`rebalance-audit demo`: the whole pipeline once, on a bundled log of a real cluster."""
 
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -15,10 +16,11 @@ from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import Tables, summaries
+from rebalance_audit.report.terminal.console import file_console, stdout_console
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
-from rebalance_audit.report.terminal.terminal import file_console, stdout_console
+from rebalance_audit.visible import visible
 
 OUT: Final = "demo-lake"
 CLUSTER: Final = "demo"
@@ -100,7 +102,7 @@ def _write_report(path: Path, tables: Tables) -> None:
 
 def _what_next(out: Path, tables: Tables) -> str:
     """Where the rest of it is, and command lines to go on with."""
-    busiest = summaries(tables)[0].group_id
+    busiest = visible(shlex.quote(summaries(tables)[0].group_id))
     return f"""\
 All rebalances are in {out / REPORT}, pictures of each group in {out / PAGE}.
 What to look at next:

@@ -1,18 +1,18 @@
 """`rebalance-audit explain`: why a group rebalanced, how long it took and who held it up, in sentences."""
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import click
-from rich.padding import Padding
-from rich.text import Text
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress, slow_step
 from rebalance_audit.cli.summaries import document
@@ -20,7 +20,6 @@ from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.cli.times import now_for_people
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.report import words
 from rebalance_audit.report.asked_epoch import epoch_of_moment, epoch_of_number
 from rebalance_audit.report.explanation import (
     Explanation,
@@ -29,8 +28,9 @@ from rebalance_audit.report.explanation import (
 )
 from rebalance_audit.report.markdown import markdown_of
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.sentence import EvidenceSentence
 from rebalance_audit.report.summary import Tables
-from rebalance_audit.report.terminal.layout import ConsoleReport
+from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 
 EXAMPLES: Final = """\b
 Examples:
@@ -123,7 +123,7 @@ def explain(
     if as_json:
         sys.stdout.buffer.write(_json(explanation, cluster_name))
     elif as_markdown:
-        click.echo(markdown_of(explanation, group_id, MemberNames(own["members"])), nl=False)
+        echo(markdown_of(explanation, group_id, MemberNames(own["members"])).rstrip("\n"))
     else:
         with paged_console() as console:
             _print(ConsoleReport(console, own), explanation, group_id, now_for_people())
@@ -156,7 +156,7 @@ def _rows_of(
         {"lake.path": lake, "cluster": cluster},
         "readers",
         without=f"{where[0]} is a folder: give the name of a GROUP after it; `inspect` lists the groups."
-        if where and Path(where[0]).is_dir()
+        if where and os.path.isdir(where[0])  # noqa: PTH112 - of an id that is too long for a path it is no error
         else "Nothing to read: give SEGMENTS before GROUP, or --lake DIR.",
     )
     from rebalance_audit.readers import group as lake_group  # noqa: PLC0415 - imports Arrow
@@ -188,18 +188,17 @@ def _explain(
 def _print(
     layout: ConsoleReport, explanation: Explanation, group_id: str, now_ms: int | None
 ) -> None:
-    heading = words.aged(explanation.heading, now_ms)
-    layout.line(Text(layout.names.in_sentence(group_id, heading), "bold"))
+    heading = explanation.heading.aged(now_ms)
+    layout.line(cell(layout.names.in_sentence(group_id, heading), "bold"))
     for place, section in enumerate(explanation.sections):
         # The answer stands right below the heading.
         if place:
             layout.line()
-            layout.line(Text(words.visible(section.title), "bold"))
+            layout.line(cell(section.title, "bold"))
         for sentence in section.sentences:
-            style = "dim" if sentence.startswith("Evidence: ") else ""
-            told = words.aged(sentence, now_ms) if section.title in AGED else sentence
-            text = Text(layout.names.in_sentence(group_id, told), style)
-            layout.print(Padding(text, (0, 0, 0, 2)))
+            style = "dim" if isinstance(sentence, EvidenceSentence) else ""
+            aged = sentence.aged(now_ms) if section.title in AGED else sentence
+            layout.paragraph(layout.names.in_sentence(group_id, aged), style, indent=2)
     layout.words()
 
 

@@ -87,6 +87,8 @@ def maintain(
     )
     with progress() as tell:
         report = spark.maintain_once(config, request, tell)
+    for note in report.notes:
+        click.echo(note, err=True)
     hand_out(shape(config.lake.path, request, report), summary(config.lake.path, request, report))
 
 
@@ -140,6 +142,7 @@ def shape(lake: str, request: "MaintainRequest", report: "MaintainReport") -> Ma
             }
             for name, care in report.tables.items()
         },
+        "notes": report.notes,
         "views": report.views.names,
         "views_refused": report.views.refused,
         "table_versions": {name: care.version for name, care in report.tables.items()},

@@ -12,6 +12,7 @@ from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report import words
 from rebalance_audit.report.notices.bodies import BODIES
 from rebalance_audit.report.notices.delivery import SentFindings, Webhook, deliver, due
+from rebalance_audit.visible import shortened, visible
 
 if TYPE_CHECKING:
     from rebalance_audit.tables.gold_rows import GoldRows
@@ -112,7 +113,9 @@ def notify(
         ahead = due(gold.findings, sent, severities, tells_ends=kind == "pagerduty")
         bodies = [BODIES[kind](row, has_ended, "(not shown)") for row, has_ended in ahead]
         named = (
-            f"{row['severity']}: {row['kind']} of {row['group_id'] or 'the log'}"
+            visible(
+                f"{row['severity']}: {row['kind']} of {shortened(row['group_id'] or 'the log')}"
+            )
             for row, _ in ahead
         )
         text = "\n".join(named)

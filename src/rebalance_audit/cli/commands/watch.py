@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import orjson
 
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.cli import options
@@ -17,6 +16,7 @@ from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.live_source import live_source
 from rebalance_audit.cli.live_watch import Watch
+from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.rounds import asked_to_end
 from rebalance_audit.cli.tables_json import row_for_programs
@@ -27,9 +27,10 @@ from rebalance_audit.cli.watched_groups import Sample, WatchedGroups
 from rebalance_audit.local.live.live_audit import GroupNews, LiveAudit
 from rebalance_audit.report import words
 from rebalance_audit.report.live_text import rebalance_sentence
-from rebalance_audit.report.terminal.terminal import stdout_console
+from rebalance_audit.report.terminal.console import stdout_console
 from rebalance_audit.steps import Tell
-from rebalance_audit.tables.json_values import JSON_VERSION
+from rebalance_audit.tables.json_values import JSON_VERSION, json_bytes
+from rebalance_audit.visible import visible
 
 if TYPE_CHECKING:
     from rebalance_audit.readers.live_metrics import LiveMetrics
@@ -162,7 +163,7 @@ def watch(
                     )
     finally:
         source.log.close()
-    teller.say = click.echo
+    teller.say = echo
     teller.end(watched.unread_since_ms)
     if audit.log_end_ms is not None:
         since = "" if told is not None else f" with --since {words.iso(audit.log_end_ms)}"
@@ -195,7 +196,7 @@ class Teller:
     def __init__(self, cluster: str, *, as_json: bool) -> None:
         self._cluster = cluster
         self._as_json = as_json
-        self.say: Callable[[str], None] = click.echo
+        self.say: Callable[[str], None] = echo
         """Takes each line."""
         self._told = 0
         self._going_on: set[str] = set()
@@ -243,7 +244,7 @@ class Teller:
         }
 
     def _print(self, what: str | dict[str, Any]) -> None:
-        self.say(what if isinstance(what, str) else orjson.dumps(what).decode())
+        self.say(visible(what) if isinstance(what, str) else json_bytes(what).decode())
 
 
 def _notes(invocation: Invocation) -> Tell:
@@ -251,6 +252,6 @@ def _notes(invocation: Invocation) -> Tell:
 
     def tell(note: str) -> None:
         if not invocation.quiet:
-            click.echo(f"{words.clock(clock_ms())}  {note}", err=True)
+            echo(f"{words.clock(clock_ms())}  {visible(note)}", err=True)
 
     return tell

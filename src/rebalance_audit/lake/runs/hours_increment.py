@@ -28,7 +28,7 @@ class HoursNews(NamedTuple):
     """What has become known since the hours were made."""
 
     changed: Sequence[DataFrame]
-    """Group and hour of the rows that changed in other gold tables."""
+    """Group and hour of the rows that changed in other gold tables; the hour of a row that belongs to none is null."""
     seconds: Callable[[], DataFrame | None]
     """Of new commits, see `commit_seconds`; None if there are none."""
     from_ms: int | None
@@ -96,7 +96,8 @@ def _hours_to_make(
 ) -> _HoursToMake | None:
     """The hours to make again; None if there are none."""
     given = [
-        each.select(*KEY, *_of_no_commits(), F.lit(False).alias("again")) for each in news.changed
+        each.where("hour is not null").select(*KEY, *_of_no_commits(), F.lit(False).alias("again"))
+        for each in news.changed
     ]
     seconds = news.seconds()
     if seconds is not None and news.from_ms is not None:

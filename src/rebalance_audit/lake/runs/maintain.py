@@ -22,6 +22,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.runs.catalog_views import CatalogViews, make_catalog_views
+from rebalance_audit.lake.runs.lake_clusters import clusters_of
+from rebalance_audit.lake.runs.missing_bounds import (
+    lacks_bounds,
+    to_write_again,
+    write_again,
+    written_again,
+)
 from rebalance_audit.lake.session.pieces import parallelism
 from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
@@ -94,6 +101,8 @@ class TableCare:
     files_added: int = 0
     files_removed: int = 0
     """By OPTIMIZE; a dry run does not know it."""
+    lacked_bounds: bool = False
+    """Whether its files had to be written again, see `missing_bounds`."""
     files_vacuumed: int = 0
     vacuum_hours: int = 0
     version: int | None = None
@@ -108,6 +117,8 @@ class MaintainReport:
     tables: dict[str, TableCare] = field(default_factory=dict)
     views: CatalogViews = field(default_factory=CatalogViews)
     """Made anew in a catalog when all tables were maintained."""
+    notes: list[str] = field(default_factory=list)
+    """What people should know of the lake."""
 
 
 def check_maintain_request(request: MaintainRequest) -> None:
@@ -146,6 +157,9 @@ def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) ->
         tables = [_Table(lake, name, request, report.run_id, now, tell) for name in names]
         done = side_by_side(_Table.care, tables)
         report.tables.update(zip(names, done, strict=True))
+        if lacking := [name for name, care in report.tables.items() if care.lacked_bounds]:
+            told = to_write_again if request.dry_run else written_again
+            report.notes.append(told(lacking))
         if not (request.tables or request.dry_run):
             report.views = make_catalog_views(lake)
             lake.stages.remove_before(now - timedelta(hours=request.vacuum_hours))
@@ -189,7 +203,9 @@ class _Table:
             done.older_than = self._now - timedelta(days=self._request.keep_days[self._name])
             self._tell(f"{self._name}: deleting rows before {done.older_than:%Y-%m-%d %H:%M}")
             done.rows_deleted = self._delete(done.older_than)
-        if not dry_run and done.files_before > target_file_count(done.bytes_before) + 1:
+        if lacks_bounds(self._lake, self._name):
+            self._write_again(done)
+        elif not dry_run and done.files_before > target_file_count(done.bytes_before) + 1:
             self._tell(f"{self._name}: rewriting files")
             done.files_added, done.files_removed = writer.compact(self._schema)
         hours = self._request.vacuum_hours_of.get(self._name, self._request.vacuum_hours)
@@ -198,6 +214,14 @@ class _Table:
         done.files_vacuumed = writer.vacuum(self._schema, hours, dry_run=dry_run)
         done.version = self._lake.version(self._name)
         return done
+
+    def _write_again(self, done: TableCare) -> None:
+        """Mend the statistics of its files."""
+        done.lacked_bounds = True
+        if not self._request.dry_run:
+            self._tell(f"{self._name}: writing files again whose statistics lack long texts")
+            write_again(self._lake, self._name)
+            done.files_added, done.files_removed = self._log.files(), done.files_before
 
     def _delete(self, before: datetime) -> int:
         old = f"{AGES[self._name]} < TIMESTAMP '{before.astimezone(UTC):%Y-%m-%d %H:%M:%S+00:00}'"
@@ -270,19 +294,11 @@ def _alone(lake: Lake, request: MaintainRequest, run_id: str) -> Iterator[None]:
     """Keep runs out: rewriting a table's files while a run merges into it makes one of the two fail."""
     with ExitStack() as held:
         if not request.dry_run:
-            for cluster in _clusters(lake):
+            for cluster in clusters_of(lake):
                 held.enter_context(sole_run(lake.path, cluster, run_id))
                 if TableName.RECORDS in request.keep_days:
                     held.enter_context(sole_ingest(lake.path, cluster, run_id))
         yield
-
-
-def _clusters(lake: Lake) -> list[str]:
-    if lake.version(TableName.RUNS) is None:
-        return []
-    return sorted(
-        row[0] for row in lake.read(TableName.RUNS).select("cluster").distinct().collect()
-    )
 
 
 @contextmanager

@@ -54,7 +54,7 @@ class DeltaRsWriter:
     def create(self, schema: TableSchema) -> None:
         """By the table's first commit."""
         DeltaTable.create(
-            self._folder.path(schema),
+            self._folder.native_path(schema),
             arrow_fields(schema),
             mode="ignore",
             description=schema.description,
@@ -189,13 +189,13 @@ class DeltaRsWriter:
             raise Outrun(str(error)) from None
 
     def _table(self, schema: TableSchema) -> DeltaTable:
-        return DeltaTable(self._folder.path(schema), storage_options=self._options)
+        return DeltaTable(self._folder.native_path(schema), storage_options=self._options)
 
     def _table_at(self, schema: TableSchema, commit: Commit) -> DeltaTable:
         """The table at the version that a commit builds on. Raises Outrun if there is a later one."""
         table = self._table(schema)
         if table.version() != commit.based_on:
-            raise Outrun(f"{self._folder.path(schema)} is at version {table.version()}")
+            raise Outrun(f"{self._folder.native_path(schema)} is at version {table.version()}")
         return table
 
     def _made_by(self) -> CommitProperties:

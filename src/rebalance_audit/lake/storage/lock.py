@@ -9,18 +9,23 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EAGAIN, EWOULDBLOCK
+from errno import EAGAIN, ELOOP, EWOULDBLOCK
+from hashlib import sha256
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
 from rebalance_audit.errors import LakeBusy, LakeNotWritable
 from rebalance_audit.location import is_catalog, local_path
 
+NAME_MAX: Final = 150
+"""Characters of a cluster's name in the name of its lock; of a longer one the rest is told by a digest."""
+
 
 @contextmanager
 def sole_run(lake: str, cluster: str, run_id: str) -> Iterator[None]:
     """Hold the cluster's lock for the block. Raises LakeBusy, with what is known of the other run."""
-    path = _lock_file(lake, f".running-{quote(cluster, safe='')}")
+    path = _lock_file(lake, f".running-{_in_file_name(cluster)}")
     if path is None:
         yield
         return
@@ -66,9 +71,23 @@ def _lock_file(lake: str, name: str) -> Path | None:
     return None if folder is None else folder / "meta" / name
 
 
+def _in_file_name(cluster: str) -> str:
+    """A cluster's name as part of a file's, which file systems limit to 255 bytes."""
+    name = quote(cluster, safe="")
+    if len(name) <= NAME_MAX:
+        return name
+    return f"{name[:NAME_MAX]}-{sha256(cluster.encode()).hexdigest()}"
+
+
 def _open(path: Path) -> int:
+    """Never what a link leads to: taking the lock empties the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        if error.errno == ELOOP:
+            raise OSError(ELOOP, "it is a symbolic link", str(path)) from None
+        raise
 
 
 def _take(descriptor: int, path: Path, cluster: str) -> None:

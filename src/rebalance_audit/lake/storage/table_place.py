@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pyspark.sql import DataFrameReader, DataFrameWriter, SparkSession
 
-from rebalance_audit.location import CATALOG, is_catalog, parse_catalog
+from rebalance_audit.location import CATALOG, is_catalog, local_path, parse_catalog
 from rebalance_audit.tables.schemas import TableSchema
 from rebalance_audit.tables.views import VIEWS_SCHEMA
 
@@ -43,6 +43,11 @@ class Folder:
     def path(self, schema: TableSchema) -> str:
         """The table's folder."""
         return f"{self._folder}/{schema.layer}/{schema.name}"
+
+    def native_path(self, schema: TableSchema) -> str:
+        """The same as delta-rs takes it: on this machine without `file:`, after which it would decode the rest."""
+        path = self.path(schema)
+        return str(local_path(path) or path)
 
     def address(self, schema: TableSchema) -> str:
         """The table's folder."""

@@ -7,22 +7,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.delta_folder import check_commits, check_files
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
 from rebalance_audit.lake.storage.foreign_changes import TableMark, change_by_others
-from rebalance_audit.lake.storage.lake_options import LakeOptions, writer_of
+from rebalance_audit.lake.storage.lake_options import LakeOptions, is_name_of_delta_rs, writer_of
 from rebalance_audit.lake.storage.local_rows import arrow_rows
 from rebalance_audit.lake.storage.run_ids import USER_METADATA
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
@@ -92,13 +95,14 @@ class Lake:
         """The log of a table."""
         schema = table_schemas()[name]
         if isinstance(self.place, Folder) and self._has_log_files:
-            return LogFiles(self.place.path(schema), self.options.delta_rs_options)
+            return LogFiles(self.place.native_path(schema), self.options.delta_rs_options)
         return LogByName(self.spark, self.place.sql_name(schema))
 
     @property
     def _has_log_files(self) -> bool:
         """Whether `deltalake` reads the tables' logs: on this machine, and where delta-rs writes."""
-        return local_path(self.path) is not None or self.options.writer == "delta-rs"
+        is_here = local_path(self.path) is not None and is_name_of_delta_rs(self.path)
+        return is_here or self.options.writer == "delta-rs"
 
     def _recorded_writer(self) -> WriterKind | None:
         """What the lake was made with; None for a lake that is not there."""
@@ -237,23 +241,35 @@ class Lake:
         return [{**dict.fromkeys(columns), **row} for row in _plain_rows(arrow)]
 
     def _rows_here(self, name: str, cluster: str, columns: Sequence[str]) -> pa.Table:
-        assert isinstance(self.place, Folder)
+        path = self.table_path(name)
+        folder = local_path(path)
+        # Not through files in Python, see `readers.tables`.
+        files = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
         try:
-            table = DeltaTable(
-                self.place.path(table_schemas()[name]),
-                storage_options=dict(self.options.delta_rs_options),
-            )
+            table = DeltaTable(folder or path, storage_options=dict(self.options.delta_rs_options))
             # A table of an earlier release may lack columns.
             there = {field.name for field in table.schema().fields}
             wanted = [column for column in columns if column in there]
+            self._check_files(name, table)
             # Not by a filter of its own: it skips files without statistics of a long name.
-            rows = table.to_pyarrow_table(columns=["cluster", *wanted])
+            rows = table.to_pyarrow_table(columns=["cluster", *wanted], filesystem=files)
             return rows.filter(pc.equal(rows["cluster"], cluster)).select(wanted)
         except DeltaError as error:
             raise self._not_readable(name, error) from error
 
+    def _check_files(self, name: str, table: DeltaTable) -> None:
+        """Raises LakeNotReadable for a table whose log names files outside of it."""
+        path = self.table_path(name)
+        paths = pa.table(table.get_add_actions())["path"].to_pylist()
+        check_files(path, local_path(path), map(unquote, paths))
+
     def changed(self, name: str, after: int, upto: int) -> DataFrame:
-        """Rows of the change feed after one version, up to another. Raises LakeNotReadable."""
+        """Rows of the change feed after one version, up to another.
+
+        Raises LakeNotReadable, also for a log that names files outside of the table.
+        """
+        if isinstance(self.place, Folder) and (folder := local_path(self.table_path(name))):
+            check_commits(folder, range(after + 1, upto + 1))
         try:
             return changes_reader(self.spark, after + 1, upto).table(self.sql_name(name))
         except PySparkException as error:

@@ -12,6 +12,7 @@ from rebalance_audit.report.html.colours import REBALANCING, STATES
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import TableRow, epoch_noun, is_classic, is_share
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+from rebalance_audit.visible import shortened, visible
 
 LANES_MAX: Final = 60
 """Lanes of members, and of partitions: more cannot be told apart."""
@@ -279,5 +280,4 @@ def _until(row: TableRow, moment: int | None, end: int) -> tuple[int, bool]:
 
 
 def _cut(text: str) -> str:
-    text = words.visible(text)
-    return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
+    return shortened(visible(text), TEXT_MAX)

@@ -10,10 +10,12 @@ from rebalance_audit.report.html.facts import PageFacts, rows_by_group
 from rebalance_audit.report.html.gantt import gantt
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.present import cell_of, present_of
+from rebalance_audit.report.sentence import Sentence
 from rebalance_audit.report.summary import TableRow, bounds_in, epoch_noun, is_classic
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
+from rebalance_audit.visible import shortened, visible
 
 EPOCHS_LISTED: Final = 25
 """Rows of a group's table of epochs, the latest ones."""
@@ -128,8 +130,7 @@ def _of_one_group(
 
 def shown(text: str) -> str:
     """A text of the log as the page shows it: control characters escaped, and no longer than the page can show."""
-    text = words.visible(text)
-    return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
+    return shortened(visible(text), TEXT_MAX)
 
 
 # --- one section ---------------------------------------------------------------------------------
@@ -171,9 +172,9 @@ def _section(
     }
 
 
-def _answer(rebalance: TableRow, verdicts: Verdicts) -> Iterator[str]:
+def _answer(rebalance: TableRow, verdicts: Verdicts) -> Iterator[Sentence]:
     """Who held the longest rebalance up and what set it off."""
-    yield f"The longest rebalance: {rebalance_heading(rebalance)}."
+    yield Sentence(("The longest rebalance: ", rebalance_heading(rebalance), "."))
     yield verdicts.short(rebalance)
 
 

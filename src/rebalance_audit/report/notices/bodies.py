@@ -6,9 +6,13 @@ from typing import Any, Final, TypeAlias
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.tables.json_values import JSON_VERSION, json_value
 from rebalance_audit.version import __version__
+from rebalance_audit.visible import shortened, visible
 
+_SLACK_HEADER_MAX: Final = 150
 _SLACK_SECTION_MAX: Final = 3000
 _PAGERDUTY_SUMMARY_MAX: Final = 1024
+_NAME_MAX: Final = 100
+"""Characters of a name in a title."""
 
 Body: TypeAlias = Callable[[Row, bool, str], dict[str, Any]]
 """Takes a row of gold.findings, whether the finding has ended since it was sent, and a routing key."""
@@ -25,22 +29,18 @@ def generic(finding: Row, ended: bool, _routing_key: str = "") -> dict[str, Any]
 
 
 def slack(finding: Row, ended: bool, _routing_key: str = "") -> dict[str, Any]:
-    """A message of an incoming webhook, in Slack's markup."""
+    """A message of an incoming webhook; plain text throughout, since Slack's markup has no escape for `*` or `_`."""
     title = _title(finding) + (" (ended)" if ended else "")
-    text = f"{_escaped(finding['detail'])}\n_{_escaped(finding['advice'])}_"
+    said = f"{visible(finding['detail'])}\n{visible(finding['advice'])}"
     context = f"{finding['severity']} · {_place(finding)} · since {json_value(finding['from_at'])}"
     return {
+        # What a notification shows in place of the blocks.
         "text": _escaped(title),
+        "mrkdwn": False,
         "blocks": [
-            {"type": "header", "text": {"type": "plain_text", "text": title[:150]}},
-            {
-                "type": "section",
-                "text": {"type": "mrkdwn", "text": text[:_SLACK_SECTION_MAX]},
-            },
-            {
-                "type": "context",
-                "elements": [{"type": "mrkdwn", "text": _escaped(context)[:_SLACK_SECTION_MAX]}],
-            },
+            {"type": "header", "text": _plain(title, _SLACK_HEADER_MAX)},
+            {"type": "section", "text": _plain(said, _SLACK_SECTION_MAX)},
+            {"type": "context", "elements": [_plain(context, _SLACK_SECTION_MAX)]},
         ],
     }
 
@@ -54,15 +54,17 @@ def pagerduty(finding: Row, ended: bool, routing_key: str) -> dict[str, Any]:
     }
     if not ended:
         event["payload"] = {
-            "summary": f"{_title(finding)}: {finding['detail']}"[:_PAGERDUTY_SUMMARY_MAX],
+            "summary": shortened(
+                f"{_title(finding)}: {visible(finding['detail'])}", _PAGERDUTY_SUMMARY_MAX
+            ),
             "source": _place(finding),
             "severity": finding["severity"],
             "timestamp": json_value(finding["from_at"]),
-            "component": finding["group_id"] or "__consumer_offsets",
-            "group": finding["cluster"],
+            "component": _name(finding["group_id"] or "__consumer_offsets"),
+            "group": _name(finding["cluster"]),
             "class": finding["kind"],
             "custom_details": {
-                name: json_value(finding[name])
+                name: _readable(finding[name])
                 for name in ("detail", "advice", "member_ids", "topics")
             },
         }
@@ -74,14 +76,29 @@ BODIES: Final[Mapping[str, Body]] = {"json": generic, "slack": slack, "pagerduty
 
 
 def _title(finding: Row) -> str:
-    about = "the log" if finding["group_id"] is None else f"group {finding['group_id']}"
+    about = "the log" if finding["group_id"] is None else f"group {_name(finding['group_id'])}"
     return f"{finding['kind'].replace('_', ' ')}: {about}"
 
 
 def _place(finding: Row) -> str:
-    return f"{finding['cluster']}/{finding['group_id'] or '__consumer_offsets'}"
+    return f"{_name(finding['cluster'])}/{_name(finding['group_id'] or '__consumer_offsets')}"
+
+
+def _name(name: str) -> str:
+    """A name for people; the body for programs has it whole."""
+    return shortened(visible(name), _NAME_MAX)
+
+
+def _readable(value: str | list[str] | None) -> Any:
+    """A text or a list of names, whole, as people can read it."""
+    return list(map(visible, value)) if isinstance(value, list) else value and visible(value)
+
+
+def _plain(text: str, at_most: int) -> dict[str, Any]:
+    """A text object of Slack's without markup, mentions, links and `:smile:`."""
+    return {"type": "plain_text", "text": shortened(text, at_most), "emoji": False}
 
 
 def _escaped(text: str) -> str:
-    """As Slack's markup wants it."""
+    """As Slack wants the text of a message, of which it makes links and mentions otherwise."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import TableRow, Tables, epoch_key, rebalance_key
 from rebalance_audit.tables.window import Window
+from rebalance_audit.visible import shortened
 
 COUNTED: Final = {"rebalances": "rebalance", "epochs": "epoch", "findings": "finding"}
 """Tables whose rows put a group into a window -> what a row is called."""
@@ -70,7 +71,7 @@ class Extent(NamedTuple):
             more = f" and {len(groups) - NAMED:,} more" if len(groups) > NAMED else ""
             yield (
                 f"{words.counted(len(still), 'rebalance')} that began before went on then and "
-                f"{'is' if len(still) == 1 else 'are'} not shown: {', '.join(groups[:NAMED])}{more}."
+                f"{'is' if len(still) == 1 else 'are'} not shown: {', '.join(map(shortened, groups[:NAMED]))}{more}."
             )
         quiet = len(_groups(tables)) - len(_groups(kept))
         if quiet and not named:

@@ -4,16 +4,17 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from rich.padding import Padding
 from rich.text import Text
 
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.report import words
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.gravity import gravest_first
+from rebalance_audit.report.sentence import Sentence, Stored
 from rebalance_audit.report.summary import TableRow
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport, title_of
+from rebalance_audit.visible import shortened, visible
 
 SHOWN: Final = 12
 """Findings in the overview unless all are wanted."""
@@ -57,22 +58,24 @@ def print_findings_in_detail(
     for row in told:
         _head(layout, row, with_group=False)
         _paragraph(layout, row, row["detail"])
-        _paragraph(layout, row, f"What to do: {row['advice']}", "dim")
+        advice = Sentence(("What to do: ", Stored(row["advice"])))
+        _paragraph(layout, row, advice, "dim")
         evidence = row["evidence"]
         shown = evidence if extent.everything else evidence[:EVIDENCE_SHOWN]
         for item in shown:
-            place = f"{item['partition']}@{item['offset']}  {layout.moment(item['at'])}"
-            _paragraph(layout, row, f"{place}  {item['fact']}", "dim", indent=4)
+            place = f"{item['partition']}@{item['offset']}  {layout.moment(item['at'])}  "
+            line = Sentence((place, Stored(item["fact"])))
+            _paragraph(layout, row, line, "dim", indent=4)
         if len(shown) < len(evidence):
             more = f"… and {words.counted(len(evidence) - len(shown), 'more record')}"
-            _paragraph(layout, row, more, "dim", indent=4)
+            layout.paragraph(more, "dim", indent=4)
 
 
 def _head(layout: ConsoleReport, row: TableRow, *, with_group: bool, times: int = 1) -> None:
     text = Text(f"{row['severity']}  ", STYLES[row["severity"]])
     text.append(label(row["kind"]), "bold default")
     if with_group and row["group_id"] is not None:
-        text.append(f"  {words.visible(row['group_id'])}", "bold default")
+        text.append(f"  {visible(shortened(row['group_id']))}", "bold default")
     if times > 1:
         text.append(f"  {times:,} times, the latest", "not bold default")
     over = "" if row["to_at"] is None or row["to_at"] == row["from_at"] else ", over"
@@ -86,4 +89,4 @@ def _paragraph(
     layout: ConsoleReport, row: TableRow, sentence: str, style: str = "", *, indent: int = 2
 ) -> None:
     text = layout.names.in_sentence(row["group_id"], sentence)
-    layout.print(Padding(Text(text, style), (0, 0, 0, indent)))
+    layout.paragraph(text, style, indent=indent)

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from rich.padding import Padding
 from rich.text import Text
 
 from rebalance_audit.report import causes, evidence, present, words
@@ -16,6 +15,7 @@ from rebalance_audit.report.terminal.findings import print_findings_in_detail
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
 from rebalance_audit.report.terminal.overview import SHOWN, print_rebalances, protocol
 from rebalance_audit.report.terminal.ownership_gaps import print_ownership_gaps
+from rebalance_audit.visible import shortened, visible
 
 MEMBERS_SHOWN: Final = 10
 """Members of one epoch, the slowest first, and of the group, the latest first, unless all are wanted."""
@@ -32,7 +32,9 @@ def print_group(layout: ConsoleReport, tables: Tables, group_id: str, extent: Ex
     }
     found = summaries(own)
     if not found:
-        layout.line(f"{group_id}: the log has no more than offset commits of this group.")
+        layout.line(
+            f"{shortened(group_id)}: the log has no more than offset commits of this group."
+        )
         return
     layout.line(_headline(found[0]))
     own = extent.narrowed(own)
@@ -40,8 +42,7 @@ def print_group(layout: ConsoleReport, tables: Tables, group_id: str, extent: Ex
         layout.line("  Nothing of it began in that time.")
         return
     for sentence in answer(own):
-        text = Text(layout.names.in_sentence(group_id, sentence))
-        layout.print(Padding(text, (0, 0, 0, 2)))
+        layout.paragraph(layout.names.in_sentence(group_id, sentence), indent=2)
     print_findings_in_detail(layout, own.get("findings", ()), extent)
     print_rebalances(layout, own, own["rebalances"], limit=extent.rows(SHOWN), with_group=False)
     if extent.every_epoch or extent.everything:
@@ -57,14 +58,15 @@ def print_group(layout: ConsoleReport, tables: Tables, group_id: str, extent: Ex
 
 def _headline(group: GroupSummary) -> Text:
     lives = f" of its life {group.incarnations}" if group.incarnations > 1 else ""
-    text = cell(group.group_id, "bold")
+    text = cell(shortened(group.group_id), "bold")
     text.append(
         f": a {protocol(group)} group, {present.group_text(group.present)} at the end{lives}.",
         "not bold",
     )
     if group.last_epoch is not None:
-        assignor = f", assignor {group.assignor}" if group.assignor else ""
-        text.append(f" Last {group.epoch_noun} {group.last_epoch}{assignor};", "not bold")
+        assignor = f", assignor {shortened(group.assignor)}" if group.assignor else ""
+        last = visible(f" Last {group.epoch_noun} {group.last_epoch}{assignor};")
+        text.append(last, "not bold")
         text.append(f" partition {group.log_partition} of __consumer_offsets.", "not bold")
     return text
 
@@ -124,7 +126,7 @@ def _join_phase(layout: ConsoleReport, epoch: TableRow) -> None:
     if earliest == latest:
         since = "at"
     text = f"joining began {since} {layout.moment(latest)}"
-    layout.print(Padding(Text(text, "dim"), (0, 0, 0, 2)))
+    layout.paragraph(text, "dim", indent=2)
 
 
 def _plus_minus(epoch: TableRow) -> str:
@@ -137,20 +139,21 @@ def _cause(layout: ConsoleReport, row: TableRow, extent: Extent) -> None:
     text = causes.marked(row["certainty"])
     lead = "meanwhile " if causes.is_meanwhile(row) else ""
     text.append(f"{lead}{causes.label(row['cause'])}, {row['certainty']}: ", "bold default")
-    text.append(layout.names.in_sentence(row["group_id"], row["detail"]), "not bold default")
-    layout.print(Padding(text, (0, 0, 0, 2)))
+    detail = layout.names.in_sentence(row["group_id"], row["detail"])
+    text.append(visible(detail), "not bold default")
+    layout.paragraph(text, indent=2)
     if row["alternatives"]:
         others = ", ".join(map(causes.label, row["alternatives"]))
-        layout.print(Padding(Text(f"not excluded: {others}", "dim"), (0, 0, 0, 4)))
+        layout.paragraph(f"not excluded: {others}", "dim", indent=4)
     items: Sequence[Mapping[str, Any]] = row["evidence"] or ()
     shown = items if extent.everything else items[:EVIDENCE_SHOWN]
     for item in shown:
         fact = layout.names.in_sentence(row["group_id"], item["fact"])
         line = f"{item['partition']}@{item['offset']}  {layout.moment(item['at'])}  {fact}"
-        layout.print(Padding(Text(line, "dim"), (0, 0, 0, 4)))
+        layout.paragraph(line, "dim", indent=4)
     if len(shown) < len(items):
         more = f"… and {words.counted(len(items) - len(shown), 'more record')}; --all shows them"
-        layout.print(Padding(Text(more, "dim"), (0, 0, 0, 4)))
+        layout.paragraph(more, "dim", indent=4)
 
 
 def _convergence(
@@ -207,11 +210,12 @@ def _members(layout: ConsoleReport, members: Sequence[TableRow], extent: Extent)
     table = layout.table("Member", "From", "To", "Host")
     for row in shown:
         name = layout.names.of(row["group_id"], row["member_id"])
+        member_id = shortened(row["member_id"])
         table.add_row(
-            two_lines(cell(name), row["member_id"] if row["member_id"] != name else ""),
+            two_lines(cell(name), "" if name == member_id else member_id),
             layout.moment(row["first_seen_at"]),
             _end_of(layout, row),
-            cell((row["client_host"] or words.NOTHING).removeprefix("/")),
+            cell(shortened((row["client_host"] or words.NOTHING).removeprefix("/"))),
         )
     layout.print_table(table)
 

@@ -17,9 +17,9 @@ from rich.text import Text
 from rebalance_audit.report import words
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import Tables
+from rebalance_audit.report.terminal.console import UNBOUNDED, Visible
+from rebalance_audit.visible import visible
 
-UNBOUNDED: Final = 10_000
-"""Console columns of files: tables are as wide as their cells."""
 TEXT_WIDTH: Final = 140
 """Columns of paragraphs where tables are unbounded."""
 WORDS: Final = "The words, as generation, unowned or proven, are explained in docs/glossary.md."
@@ -101,11 +101,18 @@ class ConsoleReport:
         """Print a paragraph."""
         self._print(what, self._text_width)
 
+    def paragraph(self, text: str | Text, style: str = "", *, indent: int) -> None:
+        """Print a text, its lines indented."""
+        if isinstance(text, str):
+            text = cell(text, style)
+        self.print(Padding(text, (0, 0, 0, indent)))
+
     def _print(self, what: RenderableType, width: int | None) -> None:
         """Print anything that rich can render.
 
         In a file, lines do not end in the blanks that pad a terminal's width; an ASCII output gets ASCII.
         """
+        what = Visible(what)
         if self.console.is_terminal and not self._ascii_only:
             self.console.print(what, width=width)
             return
@@ -127,7 +134,7 @@ class ConsoleReport:
     def line(self, text: str | Text = "") -> None:
         """A line or paragraph, never read as markup."""
         if isinstance(text, str):
-            text = Text(words.visible(text))
+            text = cell(text)
         self.print(text)
 
 
@@ -181,8 +188,8 @@ def title_of(what: str, shown: int, total: int, which: str) -> str:
 
 
 def cell(text: object, style: str = "") -> Text:
-    """A cell of a table: the text as it is, control characters escaped."""
-    return Text(words.visible(str(text)), style)
+    """A cell of a table, or a paragraph: a text from outside as it is, control characters escaped."""
+    return Text(visible(str(text)), style)
 
 
 def two_lines(first: Text | str, second: Text | str) -> Text:

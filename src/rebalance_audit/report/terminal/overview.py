@@ -2,13 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.table import Table
 from rich.text import Text
 
 from rebalance_audit.audit.causes.cause import Certainty
 from rebalance_audit.report import causes, present, words
+from rebalance_audit.report.sentence import Name, Sentence
 from rebalance_audit.report.summary import (
     GroupSummary,
     RowKey,
@@ -26,6 +27,7 @@ from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.findings import print_findings
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
+from rebalance_audit.visible import shortened, visible
 
 SHOWN: Final = 20
 """Rows of each table unless all are wanted."""
@@ -68,8 +70,13 @@ def _worst_rebalances(layout: ConsoleReport, tables: Tables) -> None:
         return
     layout.title("Longest rebalances")
     for group_id, row in worst.items():
-        text = f"{group_id}: {rebalance_heading(row)}. {verdicts.short(row)}"
-        layout.line(f"- {layout.names.in_sentence(group_id, text)}")
+        text = Sentence.of(
+            "- {group}: {heading}. {verdict}",
+            group=Name(group_id),
+            heading=rebalance_heading(row),
+            verdict=verdicts.short(row),
+        )
+        layout.line(layout.names.in_sentence(group_id, text))
 
 
 def headline(groups: Sequence[GroupSummary]) -> str:
@@ -104,15 +111,15 @@ def _wide_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Table
     )
     for group in groups:
         table.add_row(
-            cell(group.group_id, "bold"),
-            protocol(group),
+            cell(shortened(group.group_id), "bold"),
+            cell(protocol(group)),
             present.cell_of(group.present),
             f"{group.rebalances:,}",
             words.bounds(group.not_stable),
             words.bounds(group.longest),
             words.bounds(group.unowned),
             _mostly(group),
-            _worst(layout, group),
+            cell(_worst(layout, group)),
         )
     return table
 
@@ -126,7 +133,7 @@ def _narrow_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Tab
         worst = _worst(layout, group)
         table.add_row(
             two_lines(
-                cell(group.group_id, "bold"),
+                cell(shortened(group.group_id), "bold"),
                 f"{protocol(group)}, {present.cell_of(group.present)}",
             ),
             two_lines(f"{group.rebalances:,}", words.counted(group.epochs, group.epoch_noun)),
@@ -183,7 +190,7 @@ def print_rebalances(
     narrow = layout.table("Start", *group_column, "Took", "Cause", right=right)
     for row in shown:
         start = layout.moment(row["started_at"])
-        group_cell = (cell(row["group_id"]),) if with_group else ()
+        group_cell = (cell(shortened(row["group_id"])),) if with_group else ()
         held_up = _held_up_by(layout, row, verdicts)
         wide.add_row(
             start,
@@ -191,7 +198,7 @@ def print_rebalances(
             epochs_of(row),
             _took(row),
             _cause(layout, row, triggers),
-            cell(held_up or words.NOTHING),
+            cell(held_up.text() or words.NOTHING),
             words.number(row["partitions_moved"]),
             words.bounds(unowned_of(row)),
         )
@@ -270,18 +277,30 @@ def _cause(
     others = len(row["causes"] or ()) - 1
     if others > 0:
         sentence += f" (and {words.counted(others, 'other cause')})"
-    return text.append(words.visible(sentence), "default")
+    return text.append(visible(sentence), "default")
 
 
-def _held_up_by(layout: ConsoleReport, rebalance: TableRow, verdicts: Verdicts) -> str:
+class _HeldUpBy(NamedTuple):
     """The members that kept others waiting; where none did, the one that arrived last."""
+
+    names: str = ""
+    is_last: bool = False
+
+    def text(self) -> str:
+        """For a column of that name."""
+        return f"last: {self.names}" if self.is_last else self.names
+
+
+def _held_up_by(layout: ConsoleReport, rebalance: TableRow, verdicts: Verdicts) -> _HeldUpBy:
     group_id, slowest = rebalance["group_id"], rebalance["slowest_member_id"]
     holders = verdicts.holders(rebalance)
     if holders:
-        return ", ".join(layout.names.of(group_id, holder.member_id) for holder in holders)
+        return _HeldUpBy(
+            ", ".join(layout.names.of(group_id, holder.member_id) for holder in holders)
+        )
     if slowest is None or not rebalance["duration_ms"] or is_classic(rebalance):
-        return ""
-    return f"last: {layout.names.of(group_id, slowest)}"
+        return _HeldUpBy()
+    return _HeldUpBy(layout.names.of(group_id, slowest), is_last=True)
 
 
 def _took(row: TableRow) -> Text:
@@ -290,10 +309,10 @@ def _took(row: TableRow) -> Text:
     return cell(words.bounds(duration_of(row)))
 
 
-def _aside(row: TableRow, held_up: str) -> str:
+def _aside(row: TableRow, held_up: _HeldUpBy) -> str:
     parts = []
-    if held_up:
-        parts.append(held_up if held_up.startswith("last: ") else f"held up by {held_up}")
+    if held_up.names:
+        parts.append(held_up.text() if held_up.is_last else f"held up by {held_up.names}")
     if row["partitions_moved"]:
         parts.append(f"{row['partitions_moved']:,} moved")
     unowned = unowned_of(row)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rebalance_audit.report import words
+from rebalance_audit.report.sentence import Name, Sentence
 from rebalance_audit.report.summary import TableRow
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of
@@ -33,19 +34,25 @@ def print_ownership_gaps(
         table.add_row(
             layout.moment(first["from_at"]),
             words.duration(first["unowned_before_ms"]),
-            cell(partitions_text(rows)),
+            cell(layout.names.in_sentence(first["group_id"], partitions_text(rows))),
             cell(layout.names.of(first["group_id"], first["previous_member_id"])),
             cell(layout.names.of(first["group_id"], first["member_id"])),
         )
     layout.print_table(table)
 
 
-def partitions_text(rows: Iterable[TableRow]) -> str:
+def partitions_text(rows: Iterable[TableRow]) -> Sentence:
     """`orders 0-3,7; payments 1`: topic partitions of ownership rows, consecutive numbers as ranges."""
     numbers: dict[str, list[int]] = defaultdict(list)
     for row in rows:
         numbers[row["topic"] or row["topic_id"]].append(row["topic_partition"])
-    return "; ".join(f"{topic} {_joined(sorted(numbers[topic]))}" for topic in sorted(numbers))
+    return Sentence.joined(
+        "; ",
+        (
+            Sentence((Name(topic), f" {_joined(sorted(numbers[topic]))}"))
+            for topic in sorted(numbers)
+        ),
+    )
 
 
 def _joined(ascending: list[int]) -> str:

@@ -1,37 +1,20 @@
 """The audit on a terminal or in a file: what was read, what happened, what was odd."""
 
-import os
-import sys
 from collections.abc import Sequence
-from typing import IO, Final, Literal
+from typing import Final
 
 from rich.console import Console
-from rich.text import Text
 
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.extent import Extent, has_events
 from rebalance_audit.report.terminal.group_detail import print_group
-from rebalance_audit.report.terminal.layout import UNBOUNDED, ConsoleReport
+from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 from rebalance_audit.report.terminal.overview import print_overview
+from rebalance_audit.visible import shortened
 
 NOTES_SHOWN: Final = 10
-
-
-def stdout_console() -> Console:
-    """Standard output: escape codes only on a terminal and without NO_COLOR.
-
-    Elsewhere COLUMNS says how wide it is; without that, tables are as wide as their cells.
-    """
-    color_system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
-    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else UNBOUNDED
-    return Console(file=sys.stdout, width=width, color_system=color_system, highlight=False)
-
-
-def file_console(file: IO[str]) -> Console:
-    """A file; its content does not depend on where it is written from."""
-    return Console(file=file, width=UNBOUNDED, color_system=None, highlight=False)
 
 
 def print_report(
@@ -58,7 +41,7 @@ def print_lake_report(
 ) -> None:
     """The same from the gold tables of a lake, which `source` names: they do not tell what the files were like."""
     layout = ConsoleReport(console, tables)
-    layout.line(Text(words.visible(source), "bold"))
+    layout.line(cell(source, "bold"))
     _answer(layout, tables, group_ids, extent)
 
 
@@ -70,7 +53,7 @@ def _answer(
 ) -> None:
     kept = extent.narrowed(tables)
     for sentence in extent.left_out(tables, kept, named=bool(group_ids)):
-        layout.line(Text(sentence, "bold"))
+        layout.line(cell(sentence, "bold"))
     if group_ids:
         for group_id in group_ids:
             layout.line()
@@ -82,7 +65,7 @@ def _answer(
 
 
 def _read(layout: ConsoleReport, facts: LogFacts, now_ms: int | None) -> None:
-    layout.line(Text(words.visible(facts.source), "bold"))
+    layout.line(cell(facts.source, "bold"))
     counts = (
         f"{words.counted(facts.records, 'record')}, {facts.offset_commits:,} of them offset commits, in "
         f"{words.counted(facts.log_partitions, 'partition')} ({words.size(facts.size_bytes)})"
@@ -104,7 +87,7 @@ def _oddities(layout: ConsoleReport, facts: LogFacts) -> None:
     ]
     for group_id, kinds in facts.anomalies.items():
         met = ", ".join(f"{kind.replace('_', ' ')} {times:,}×" for kind, times in kinds.items())
-        notes.append(f"{group_id}: records out of place ({met}).")
+        notes.append(f"{shortened(group_id)}: records out of place ({met}).")
     notes += facts.notes[:NOTES_SHOWN]
     if len(facts.notes) > NOTES_SHOWN:
         notes.append(

@@ -1,0 +1,69 @@
+"""What the records do not tell about a group or an epoch, and what would: sentences for `explain`."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rebalance_audit.report import words
+from rebalance_audit.report.sentence import Sentence
+from rebalance_audit.report.summary import TableRow, Tables, epoch_noun, is_classic, kept_unused
+
+_DEPARTURE_CAUSES: Final = frozenset(
+    {"member_departed", "member_left", "member_session_expired", "member_removed_by_admin"}
+)
+
+
+def _is_logged(generation: TableRow) -> bool:
+    """Whether the begin of the join phase is known: from a broker's log, or since the records leave one moment only."""
+    earliest = generation["join_started_earliest"]
+    return earliest is not None and earliest == generation["join_started_latest"]
+
+
+def _may_have_gone_otherwise(cause: TableRow) -> bool:
+    """Whether it is open how a member went."""
+    others = {*(cause["alternatives"] or ()), cause["cause"]} & _DEPARTURE_CAUSES
+    return cause["cause"] == "member_departed" or (
+        cause["cause"] in _DEPARTURE_CAUSES and len(others) > 1
+    )
+
+
+def unknowns_of_epoch(epoch: TableRow, its_causes: Sequence[TableRow]) -> Iterator[Sentence]:
+    """Of one epoch or generation with its rows of gold.rebalance_causes."""
+    if is_classic(epoch) and not _is_logged(epoch):
+        yield Sentence.plain(
+            "When exactly the join phase began and whom it waited for: a classic generation leaves one record, at "
+            "its end. The brokers' logs would tell (--broker-log)."
+        )
+    if epoch["completeness"] == "gap":
+        yield Sentence.plain("What happened right before: records are missing from the log there.")
+    if any(map(_may_have_gone_otherwise, its_causes)):
+        yield Sentence.plain(
+            "Whether the member left, expired or was removed: all of them write the same records; the broker's "
+            "log says."
+        )
+    if not is_classic(epoch) and epoch["target_installed_at"] is None and epoch["members"]:
+        yield Sentence.plain("What assignment it would have had: no target was computed for it.")
+
+
+def unknowns_of_group(own: Tables) -> Iterator[Sentence]:
+    """Of the group whose rows `own` holds."""
+    if any(is_classic(row) and not _is_logged(row) for row in own["epochs"]):
+        yield Sentence.plain(
+            "When the join phases of classic generations began, and whom they waited for: each leaves one record, at "
+            "its end, so durations lie between two bounds. The brokers' logs would tell (--broker-log)."
+        )
+    gaps = sum(row["completeness"] == "gap" for row in own["epochs"])
+    if gaps:
+        count = words.counted(gaps, epoch_noun(own["epochs"]))
+        yield Sentence.plain(
+            f"What happened before {count}: records are missing from the log there."
+        )
+    if any(map(kept_unused, own["members"])):
+        yield Sentence.plain(
+            "How long partitions stood still with members that were dead, or with static members that were away: they "
+            "keep their partitions until they are removed, and that time does not count as without owner."
+        )
+    if any(map(_may_have_gone_otherwise, own["rebalance_causes"])):
+        yield Sentence.plain(
+            "Whether members left, expired or were removed, where the times do not tell: all of them write the "
+            "same records."
+        )
