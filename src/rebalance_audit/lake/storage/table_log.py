@@ -85,9 +85,7 @@ class LogFiles:
     def version(self) -> int | None:
         """By the files of the log."""
         try:
-            return DeltaTable(
-                self._path, storage_options=self._options, without_files=True
-            ).version()
+            return DeltaTable(self._path, storage_options=self._options).version()
         except TableNotFoundError:
             return None
         except DeltaError as error:
@@ -130,7 +128,7 @@ class LogFiles:
 
     def _table(self) -> DeltaTable:
         try:
-            return DeltaTable(self._path, storage_options=self._options, without_files=True)
+            return DeltaTable(self._path, storage_options=self._options)
         except DeltaError as error:
             raise OSError(first_line(error)) from None
 
