@@ -43,7 +43,6 @@ from rebalance_audit.tables.schemas import TableName, table_schemas
 
 FILE_BYTES: Final = 128 << 20
 """Approximate size of a file."""
-ROWS: Final = F.count(F.lit(1)).alias("rows")
 
 AGES: Final[Mapping[str, str]] = {
     TableName.RECORDS: "timestamp",
@@ -235,9 +234,8 @@ class _Table:
     def _compact(self, old: Any) -> int:
         """Delete the old records that a compacted log would not contain."""
         doomed = self._lake.stage.keep(self._superseded(old))
-        found = {
-            row["cluster"]: row["rows"] for row in doomed.groupBy("cluster").agg(ROWS).collect()
-        }
+        counted = doomed.groupBy("cluster").agg(F.count(F.lit(1)).alias("rows")).collect()
+        found = {row["cluster"]: row["rows"] for row in counted}
         if found and not self._request.dry_run:
             with _changeable(self._lake, self._name):
                 for cluster in sorted(found):
