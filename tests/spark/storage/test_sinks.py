@@ -21,10 +21,11 @@ from rebalance_audit.lake.storage.table_writer import KINDS, Commit, Outrun, Wri
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import table_schemas
 from tests.spark.faults import truncate_log
-from tests.spark.lakes import table
+from tests.spark.lakes import frame_of, table
 
 TOPICS = "gold.topics"
 RUNS = "meta.runs"
+FINDINGS = "gold.findings"
 FIRST_RUN, SECOND_RUN = "20260101T000000Z-00000001", "20260101T010000Z-00000002"
 
 
@@ -52,6 +53,13 @@ def topics_of(spark: SparkSession, names: dict[str, str]) -> DataFrame:
         if column.name not in {"cluster", *frame.columns}
     }
     return frame.withColumns(absent)
+
+
+def findings(spark: SparkSession, **groups: str) -> DataFrame:
+    """Rows of gold.findings, the group by the finding's id."""
+    same = {"kind": "storm", "severity": "info", "detail": "", "advice": "", "evidence": []}
+    rows = [{**same, "finding_id": each, "group_id": group} for each, group in groups.items()]
+    return frame_of(spark, FINDINGS, rows)
 
 
 def keys(spark: SparkSession, *ids: str) -> DataFrame:
@@ -121,6 +129,17 @@ def test_rows_merged_take_the_place_of_those_with_their_key(
     assert named(lake, "blue") == {"a": "one", "b": "second", "c": "three"}
     assert named(lake, "green") == {"a": "mine"}
     assert lake.version(TOPICS) == 3
+
+
+def test_rows_to_go_are_found_by_their_key_alone(spark: SparkSession, lake: Lake) -> None:
+    """Also beside rows of a group, where the key does not say which group a row is of."""
+    lake.create([FINDINGS])
+    sink = Sink(lake, "blue", FIRST_RUN)
+    sink.append(FINDINGS, findings(spark, one="a", two="b"))
+    gone = findings(spark, one="a").select("finding_id")
+    assert sink.merge(FINDINGS, findings(spark, two="b", three="b"), gone) == Written(1, 0, 1)
+    found = lake.read(FINDINGS).select("finding_id", "group_id").collect()
+    assert sorted(map(tuple, found)) == [("three", "b"), ("two", "b")]
 
 
 def test_rewritten_rows_take_the_place_of_all_of_the_cluster(
