@@ -1,9 +1,11 @@
 """Changes tables at paths with delta-rs, through the public interface of `deltalake`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 from deltalake import (
     CommitProperties,
     DeltaTable,
@@ -14,6 +16,7 @@ from deltalake import (
     write_deltalake,
 )
 from deltalake.exceptions import CommitFailedError
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.storage.run_ids import USER_METADATA, appends_of
@@ -28,6 +31,7 @@ from rebalance_audit.lake.storage.table_writer import (
     Written,
     metrics_of,
 )
+from rebalance_audit.location import local_path
 from rebalance_audit.tables.schemas import TableSchema
 
 COUNTS: Final = (
@@ -99,6 +103,7 @@ class DeltaRsWriter:
             return Written()
         table = self._table_at(schema, commit)
         is_small = count <= ROWS_IN_MEMORY
+        source = _without_strangers(table, schema, changes)
         names = schema.column_names
         values = {f"`{name}`": f"source.`{name}`" for name in names}
         differs = " OR ".join(
@@ -109,7 +114,7 @@ class DeltaRsWriter:
         try:
             found = (
                 table.merge(
-                    changes.table() if is_small else changes.batches(),
+                    source.read_all() if is_small else source,
                     _same_key(schema, commit.cluster),
                     source_alias="source",
                     target_alias="target",
@@ -222,6 +227,61 @@ def _same_key(schema: TableSchema, cluster: str) -> str:
         # In brackets: its parser takes what follows `IS DISTINCT FROM` for more of the same.
         parts.append(f"(target.`{name}` {equal} source.`{name}`)")
     return " AND ".join(parts)
+
+
+def _without_strangers(
+    table: DeltaTable, schema: TableSchema, changes: Rows
+) -> pa.RecordBatchReader:
+    """The changes without keys to go that the table does not have: MERGE would make a row of nulls of each."""
+    rows = changes.batches()
+    gone = [batch.filter(batch[GONE]).select([*schema.key]) for batch in changes.batches()]
+    keys = _comparable(schema, pa.Table.from_batches(gone, _keys_of(rows.schema, schema)))
+    if not keys.num_rows:
+        return rows
+    there = keys.slice(0, 0)
+    for batch in _dataset(table).to_batches(columns=[*schema.key]):
+        here = _comparable(schema, pa.Table.from_batches([batch]))
+        found = here.join(keys, keys.column_names, join_type="left semi")
+        there = pa.concat_tables([there, found])
+
+    def known() -> Iterator[pa.RecordBatch]:
+        for batch in rows:
+            yield batch.filter(pc.invert(batch[GONE]))
+            to_go = pa.Table.from_batches([batch.filter(batch[GONE])])
+            places = pa.table({"place": pa.array(range(to_go.num_rows), pa.int64())})
+            for name, column in zip(keys.column_names, _comparable(schema, to_go), strict=True):
+                places = places.append_column(name, column)
+            found = places.join(there, keys.column_names, join_type="left semi")
+            yield from to_go.take(found["place"]).to_batches()
+
+    return pa.RecordBatchReader.from_batches(rows.schema, known())
+
+
+def _keys_of(given: pa.Schema, schema: TableSchema) -> pa.Schema:
+    return pa.schema([given.field(name) for name in schema.key])
+
+
+def _comparable(schema: TableSchema, rows: pa.Table) -> pa.Table:
+    """The columns of the key, and what a join takes for equal where a null is no value."""
+    columns: dict[str, Any] = {}
+    for field in _plain_schema(schema):
+        if field.name not in schema.key:
+            continue
+        column = rows[field.name].cast(field.type)
+        if field.nullable:
+            columns[f"{field.name} is null"] = column.is_null()
+            nothing = "" if pa.types.is_string(field.type) else 0
+            column = pc.fill_null(column, pa.scalar(nothing).cast(field.type))
+        columns[field.name] = column
+    return pa.table(columns)
+
+
+def _dataset(table: DeltaTable) -> ds.Dataset:
+    """All files, whatever their statistics."""
+    folder = local_path(table.table_uri)
+    # Not through files in Python, see `readers.tables`.
+    files = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
+    return table.to_pyarrow_dataset(filesystem=files)
 
 
 def _shaped(schema: TableSchema, rows: Rows) -> pa.RecordBatchReader:

@@ -7,6 +7,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
 from rebalance_audit.lake.storage.commit_retry import CONFLICTS
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
@@ -20,7 +21,7 @@ from rebalance_audit.lake.storage.row_changes import (
     goes_on,
     same_key,
 )
-from rebalance_audit.lake.storage.run_ids import appends_of
+from rebalance_audit.lake.storage.run_ids import USER_METADATA, appends_of
 from rebalance_audit.lake.storage.sql_text import quoted_comment, text_literal
 from rebalance_audit.lake.storage.stage import Rows, Stage
 from rebalance_audit.lake.storage.table_definition import definition
@@ -109,7 +110,9 @@ class SparkWriter:
             # Spark does not know how few there are, and would shuffle both sides of the join.
             source = F.broadcast(source)
         try:
-            self._merge(schema, source, commit, key_range, among)
+            # MERGE takes it from the session alone, where a run has the same.
+            with temporary_settings(self._spark, {USER_METADATA: commit.run_id}):
+                self._merge(schema, source, commit, key_range, among)
         except CONFLICTS as error:
             raise Outrun(str(error)) from None
         return written
