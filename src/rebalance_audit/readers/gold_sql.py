@@ -9,13 +9,11 @@ from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.readers.tables import open_table
 from rebalance_audit.tables.arrow_types import arrow_schema
 from rebalance_audit.tables.gold_rows import GoldRows
-from rebalance_audit.tables.schemas import GOLD_TABLES, TableName, table_schemas
+from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View, views
 
 OFFLINE: Final = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 """DuckDB would fetch from the network what it lacks."""
-LAKE_ONLY: Final = frozenset({TableName.GROUP_HOURS})
-"""Gold tables that only runs into a lake make: an audit in one process does not have them."""
 
 
 def gold_sql(rows: GoldRows) -> duckdb.DuckDBPyConnection:
@@ -26,17 +24,10 @@ def gold_sql(rows: GoldRows) -> duckdb.DuckDBPyConnection:
     """
     sql = duckdb.connect(":memory:", config=dict(OFFLINE))
     sql.execute("set timezone = 'UTC'; create schema gold")
-    names = gold_tables_of(rows)
-    for name in names:
+    for name in GOLD_TABLES:
         _make_table(sql, name, rows)
-    make_views(sql, names)
+    make_views(sql, GOLD_TABLES)
     return sql
-
-
-def gold_tables_of(rows: GoldRows) -> list[str]:
-    """Full names of the gold tables that there are."""
-    in_lake = isinstance(rows, LakeReader)
-    return [name for name in GOLD_TABLES if in_lake or name not in LAKE_ONLY]
 
 
 def views_over(tables: Collection[str]) -> list[View]:

@@ -5,6 +5,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.audit.hours.hour_sums import HOUR_MS
 from rebalance_audit.audit.members import FROM_FIRST_STINT
 from rebalance_audit.audit.members import KEY as MEMBER_KEY
 from rebalance_audit.audit.rows import MEMBERS
@@ -96,4 +97,15 @@ def in_window(output: str, from_ms: int | None, to_ms: int | None) -> Column:
         condition &= begins >= F.timestamp_millis(F.lit(from_ms))
     if to_ms is not None:
         condition &= begins < F.timestamp_millis(F.lit(to_ms))
+    return condition
+
+
+def hours_in_window(from_ms: int | None, to_ms: int | None) -> Column:
+    """Whether any of the `hour` lies in [from_ms, to_ms), epoch milliseconds."""
+    condition = F.lit(True)
+    if from_ms is not None:
+        first_ms = from_ms // HOUR_MS * HOUR_MS
+        condition &= F.col("hour") >= F.timestamp_millis(F.lit(first_ms))
+    if to_ms is not None:
+        condition &= F.col("hour") < F.timestamp_millis(F.lit(to_ms))
     return condition

@@ -22,7 +22,8 @@ from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.holes import Holes
-from rebalance_audit.audit.rows import MEMBERS, REBALANCES, Row
+from rebalance_audit.audit.hours.group_hours import GroupHours
+from rebalance_audit.audit.rows import GROUP_HOURS, MEMBERS, REBALANCES, Row
 from rebalance_audit.audit.snapshots.snapshot import (
     STATE_FORMAT,
     SnapshotNotUsable,
@@ -30,10 +31,11 @@ from rebalance_audit.audit.snapshots.snapshot import (
     snapshot_of,
 )
 from rebalance_audit.garbage import collecting_less
+from rebalance_audit.lake.gold.commit_hours import CommitHours
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
 from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, frame_ddl
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHOTS
-from rebalance_audit.lake.records.commit_packs import HeldCommits
+from rebalance_audit.lake.records.commit_packs import UNDECODABLE, HeldCommits, offsets_and_times
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.positions import position_of
 from rebalance_audit.wire.json_shape import key_data, value_data
@@ -161,7 +163,11 @@ class _Group:
             broker_facts=options.broker_facts,
         )
         self._provisional = Provisional(())
-        self.audit = GroupAudit(group_id, log_partition, self._emit, self._audit_options)
+        self._hours = GroupHours(options.log_end_ms, with_commits=options.with_silver)
+        self._commit_hours = CommitHours()
+        self.audit: GroupAudit = GroupAudit(
+            group_id, log_partition, self._emit, self._audit_options
+        )
         self.mark = REBUILT
         self.is_lost = False
         """The state cannot be resumed: the group's records are ignored, and it must be replayed from its first one."""
@@ -170,19 +176,34 @@ class _Group:
         self._next_offset = 0
         self._commits = HeldCommits()
         self._next_commit = 0
+        self._first_new = 0
+        """Commits before this offset are in the hours already."""
         self._first_untold = 0
         """Commits before this offset are passed over: an earlier run has told the audit of them, or they came late."""
         self._is_known = False
-        """There is a record of the group, or a state: offset commits alone make no group."""
+        """There is a record of the group: offset commits alone make no group, but they have their hours."""
+        self._only_commits = False
+        """An earlier run has seen offset commits of the group and nothing else."""
         self._is_unsettled = False
 
     def resume(self, state: bytes | None) -> None:
         """Go on from a state; None for a group that no run has seen."""
         self.mark = NEW
-        self._is_known = True
         if state is None:
             return
         memory = Memory.from_json(state)
+        if memory.hours is None:
+            self.is_lost = True
+            return
+        self._hours = GroupHours(
+            self._options.log_end_ms, with_commits=self._options.with_silver, state=memory.hours
+        )
+        self._commit_hours = CommitHours(memory.commit_hours)
+        self._first_new = self._next_commit = memory.next_commit
+        if memory.audit is None:
+            self._only_commits = True
+            return
+        self._is_known = True
         self._provisional = Provisional(memory.provisional)
         self._asked.asked.update(memory.topics)
         try:
@@ -190,8 +211,8 @@ class _Group:
         except SnapshotNotUsable:
             self.is_lost = True
             return
-        self._next_offset, self._next_commit = memory.next_offset, memory.next_commit
-        self._first_untold = max(memory.next_offset, memory.next_commit)
+        self._next_offset = memory.next_offset
+        self._first_new = self._first_untold = max(memory.next_offset, memory.next_commit)
         self._gaps_passed = bisect_right(self._gaps, self._next_offset - 1)
 
     def pass_gaps(self, log_offset: int) -> None:
@@ -215,19 +236,34 @@ class _Group:
         records = []
         for given in run:
             if given.key is not None and given.key.startswith(OFFSET_COMMIT_PREFIXES):
-                assert given.value is not None
-                _, _, _, leader_epoch, _, flag = given.position
-                self._commits.hold(given.key, given.value, leader_epoch, is_transactional=flag)
+                self._hold(given)
             else:
                 records.append(given)
+        if records and self._only_commits:
+            # The audit has to be told of all its commits.
+            self.is_lost = True
+            return ()
         self._commits.expect(self._first_untold, [given.position.log_offset for given in records])
         return records
 
-    def passed(self, log_offset: int) -> None:
-        """The record of the group at this offset comes next; the audit is told what was committed before it."""
+    def _hold(self, pack: "_Given") -> None:
+        """Keep offset commits until the record comes that follows them, and count them by hour."""
+        assert pack.key is not None
+        assert pack.value is not None
+        _, _, _, leader_epoch, _, flag = pack.position
+        self._commits.hold(pack.key, pack.value, leader_epoch, is_transactional=flag)
+        if self._options.with_silver and pack.producer_id != UNDECODABLE:
+            offsets, times = offsets_and_times(pack.value)
+            self._commit_hours.add(times[offsets >= self._first_new])
+            if not self._is_known:
+                self._next_commit = max(self._next_commit, int(offsets[-1]) + 1)
+
+    def passed(self, position: Position) -> None:
+        """The record of the group at this place comes next; the audit is told what was committed before it."""
         self._is_known = True
-        self._told_of(self._commits.take(log_offset))
-        self._next_offset = log_offset + 1
+        self._hours.seen(position.record_timestamp_ms)
+        self._told_of(self._commits.take(position.log_offset))
+        self._next_offset = position.log_offset + 1
 
     def _told_of(self, summaries: Summaries) -> None:
         if summaries:
@@ -238,29 +274,54 @@ class _Group:
 
     def finish(self) -> None:
         """The group has no more records: emit what is open, and keep the state."""
-        if not self._is_known:
-            return
         if self.is_lost:
             self._remember(None)
-            return
+        elif self._is_known:
+            self._finish_audit()
+        elif self._options.with_silver:
+            self._finish_hours()
+            if self._next_commit:
+                self._remember(self._memory(None))
+
+    def _finish_audit(self) -> None:
         self._told_of(self._commits.take_rest(self._first_untold))
         wants_memory = self._options.with_silver
         state = snapshot_of(self.audit) if wants_memory else {}
         self._provisional.finishing = True
+        self._hours.ended()
         if self._gaps_passed < len(self._gaps):
             self.audit.gap()
         self.audit.finish()
+        self._finish_hours()
         if not wants_memory:
             return
-        topics = sorted(self._asked.asked)
-        memory: Memory | None = Memory(
-            state, self._next_offset, self._provisional.keys, topics, self._next_commit
-        )
+        memory = self._memory(state)
         for table, key in self._provisional.gone():
             if table == MEMBERS:
                 memory = None  # an earlier stay of the member id may be in that row: the group must be rebuilt
             self._rows.add(table, GONE, key | {"group_id": self.group_id})
         self._remember(memory, self._due_ms(), self.audit.due_with_commits_ms)
+
+    def _finish_hours(self) -> None:
+        self._hours.committed(self._commit_hours.hours())
+        for row, is_there in self._hours.rows():
+            self._rows.add(
+                GROUP_HOURS, self.mark if is_there else GONE, row | {"group_id": self.group_id}
+            )
+
+    def _memory(self, audit: dict[str, object] | None) -> Memory | None:
+        """What a later run goes on from; None if the hours reach back further than an earlier run has kept them."""
+        if self._hours.is_lost or self._commit_hours.is_lost:
+            return None
+        return Memory(
+            audit,
+            self._next_offset,
+            self._provisional.keys,
+            sorted(self._asked.asked),
+            self._next_commit,
+            self._hours.state(),
+            self._commit_hours.state(),
+        )
 
     def _due_ms(self) -> int | None:
         end_ms, due_ms = self._options.log_end_ms, self.audit.due_ms
@@ -290,6 +351,7 @@ class _Group:
         self._rows.add(SNAPSHOTS, GONE if memory is None else self.mark, row)
 
     def _emit(self, table: str, row: Row) -> None:
+        self._hours.add(table, row)
         provisional = self._provisional
         if provisional.is_tracking:
             provisional.note(table, row)
@@ -350,7 +412,7 @@ class _Reducer:
     def _feed(self, group: _Group, given: _Given) -> None:
         position = given.position
         group.pass_gaps(position.log_offset)
-        group.passed(position.log_offset)
+        group.passed(position)
         record = decode_record(given.key, given.value)
         if isinstance(record, Undecodable):
             group.audit.gap()

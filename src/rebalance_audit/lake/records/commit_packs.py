@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.lake.records import routing
+from rebalance_audit.lake.records.commit_columns import are_decodable
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES, group_bytes
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ READ: Final = (*_GIVEN, "is_control", "value")
 """What `commits_of` looks at."""
 _NUMBERS: Final = np.dtype("<i8")
 _UNKNOWN_EPOCH: Final = -1
+UNDECODABLE: Final = 0
+"""`producer_id` of packs of commits that cannot be decoded: the audit sees them, silver does not have them."""
 _MICROS: Final = 1000
 _END: Final = (1 << 63) - 1
 """After every offset."""
@@ -60,7 +63,7 @@ def commit_packs(records: DataFrame, groups_regex: str | None) -> DataFrame:
     """
     commits = routing.commits(records, groups_regex)
     there = commits.where(F.col("value").isNotNull() & F.col("timestamp").isNotNull())
-    return there.select(*_GIVEN).mapInArrow(packed, PACK_DDL)
+    return there.select(*_GIVEN, "value").mapInArrow(packed, PACK_DDL)
 
 
 def commits_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -101,13 +104,13 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     times = table["timestamp"].cast(pa.int64()).to_numpy() // _MICROS
     epochs = pc.fill_null(table["leader_epoch"], _UNKNOWN_EPOCH).to_numpy()
     flags = pc.fill_null(table["is_transactional"], False).to_numpy()
-    columns = (keys.indices.to_numpy(), table["partition"].to_numpy(), epochs, flags)
+    odd = _are_undecodable(table)
+    columns = (keys.indices.to_numpy(), table["partition"].to_numpy(), epochs, flags, odd)
     order = np.lexsort((offsets, *reversed(columns)))
     offsets, times = offsets[order], times[order]
-    codes, partitions, epochs, flags = (column[order] for column in columns)
-    differs = np.any(
-        [column[1:] != column[:-1] for column in (codes, partitions, epochs, flags)], axis=0
-    )
+    columns = tuple(column[order] for column in columns)
+    codes, partitions, epochs, flags, odd = columns
+    differs = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     begins = np.concatenate(([0], np.flatnonzero(differs) + 1))
     first = pa.array(codes[begins])
     packs = pa.RecordBatch.from_arrays(
@@ -117,7 +120,7 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
             pa.array(offsets[begins], pa.int64()),
             pa.array(times[begins] * _MICROS, pa.timestamp("us", "UTC")),
             pa.array(epochs[begins], pa.int32(), mask=epochs[begins] == _UNKNOWN_EPOCH),
-            pa.nulls(len(begins), pa.int64()),
+            pa.array(np.full(len(begins), UNDECODABLE), pa.int64(), mask=~odd[begins]),
             pa.array(flags[begins]),
             keys.dictionary.take(first),
             _values(begins, offsets, times),
@@ -125,6 +128,18 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
         names=_NAMES,
     )
     return packs.filter(packs["group_id"].is_valid())
+
+
+def _are_undecodable(commits: pa.Table) -> npt.NDArray[np.bool_]:
+    """Which commits cannot be decoded; none where the values are not given."""
+    if "value" not in commits.column_names:
+        return np.zeros(len(commits), np.bool_)
+    return ~are_decodable(commits["key"].combine_chunks(), commits["value"].combine_chunks())
+
+
+def offsets_and_times(value: bytes) -> npt.NDArray[np.int64]:
+    """What a pack holds: two rows."""
+    return np.frombuffer(value, _NUMBERS).reshape(2, -1)
 
 
 def _values(
@@ -181,7 +196,7 @@ class HeldCommits:
         self, key: bytes, value: bytes, leader_epoch: int | None, *, is_transactional: bool
     ) -> None:
         """Take a pack."""
-        offsets, times = np.frombuffer(value, _NUMBERS).reshape(2, -1)
+        offsets, times = offsets_and_times(value)
         place = self._keys.setdefault(key, len(self._keys))
         self._parts.append(_Part(offsets, times, place, leader_epoch, is_transactional))
 

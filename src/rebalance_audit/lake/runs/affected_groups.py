@@ -1,7 +1,7 @@
 """Which groups a run has to replay, and from where: from their snapshots, or from the first record in bronze.
 
-A group is affected if it has new records, if the log has reached the moment at which its rows change without any, or
-may change by offset commits and there are new ones, if a record of its partition was found to be lost, if the answer
+A group is affected if it has new records or offset commits, if the log has reached the moment at which its rows change
+without any, if a record of its partition was found to be lost, if the answer
 about a topic that its audit asked for has changed, if a broker's log with lines about it was given, or if another
 program or other thresholds made its snapshot. Everything else stays as it is, unread.
 """
@@ -26,7 +26,7 @@ GROUP: Final = ("partition", "group_id")
 RESUMED: Final = "resumed"
 ELSEWHERE: Final = "elsewhere"
 """Marks groups with new records that have others in another partition of the log: they cannot be replayed."""
-FACTS: Final = ("is_other", "is_due", "is_due_with_commits", "has_committed", "is_lost")
+FACTS: Final = ("is_other", "is_due", "has_committed", "is_lost")
 """What may be true of a group; of `told_late` it also matters whether anybody told."""
 
 
@@ -48,7 +48,7 @@ class News:
     broker_news: DataFrame | None = None
     """(partition, group_id, is_late) of groups about which brokers' logs say something new; late: of audited times."""
     commits: DataFrame | None = None
-    """New offset commits, or at least their columns of GROUP; None if there are none."""
+    """New offset commits, or at least their offsets and columns of GROUP; None if there are none."""
     last_run: str | None = None
     """The run that made the newest snapshots: of these groups the audits know the commits up to its end."""
     ends: Mapping[int, int] = field(default_factory=dict)
@@ -162,23 +162,33 @@ class AffectedGroups:
             .groupBy(*GROUP)
             .agg(
                 F.min("first_new").alias("first_new"),
+                F.min("first_commit").alias("first_commit"),
                 F.max("next_offset").alias("next_offset"),
                 # Not every group has committed.
                 F.greatest(F.max("next_offset"), F.max("next_commit_offset")).alias("after"),
                 *[F.coalesce(F.bool_or(fact), F.lit(False)).alias(fact) for fact in FACTS],
                 F.bool_or("told_late").alias("told_late"),
             )
-            .where("first_new is not null or next_offset is not null")
+            .where("first_new is not null or next_offset is not null or has_committed")
         )
         lost_from = self._lost_from()
         is_told = F.col("told_late").isNotNull()
-        is_due = F.col("is_due") | (F.col("is_due_with_commits") & F.col("has_committed"))
-        is_affected = F.col("first_new").isNotNull() | F.col("is_other") | is_due | is_told
-        is_late = (F.col("first_new") < F.col("next_offset")) | (lost_from < F.col("next_offset"))
-        is_late = F.coalesce(is_late, F.lit(False)) | F.coalesce("told_late", F.lit(False))
+        has_new = F.col("first_new").isNotNull() | F.col("has_committed")
+        is_affected = has_new | F.col("is_other") | F.col("is_due") | is_told
+        is_late = F.lit(False)
+        for fact in (
+            F.col("first_new") < F.col("next_offset"),
+            F.col("first_commit") < F.col("after"),
+            lost_from < F.col("next_offset"),
+            F.col("told_late"),
+        ):
+            is_late |= F.coalesce(fact, F.lit(False))
         rebuild_it = F.lit(not self._news.is_clean) | F.col("is_other") | is_late | F.col("is_lost")
         mode = F.when(rebuild_it, REBUILT).otherwise(RESUMED)
-        partitions = F.sort_array(F.collect_set("partition").over(Window.partitionBy("group_id")))
+        # Offset commits alone make no history.
+        has_records = F.col("first_new").isNotNull() | (F.col("next_offset") > 0)
+        of_records = F.when(has_records, F.col("partition"))
+        partitions = F.sort_array(F.collect_set(of_records).over(Window.partitionBy("group_id")))
         is_elsewhere = F.col("first_new").isNotNull() & (F.size("partitions") > 1)
         after = F.coalesce(F.when(~rebuild_it, F.col("after")), F.lit(0))
         return (
@@ -205,8 +215,7 @@ class AffectedGroups:
                 | self._asked_again()
             ).alias("is_other"),
             self._is_due("due_at").alias("is_due"),
-            self._is_due("due_with_commits_at").alias("is_due_with_commits"),
-            F.lit(None).cast("bigint").alias("first_new"),
+            *[F.lit(None).cast("bigint").alias(first) for first in ("first_new", "first_commit")],
             *[
                 F.lit(None).cast("boolean").alias(fact)
                 for fact in ("has_committed", "is_lost", "told_late")
@@ -215,7 +224,9 @@ class AffectedGroups:
         named = news.records.where("group_id is not null")
         yield named.select(*GROUP, F.col("offset").alias("first_new"))
         if news.commits is not None:
-            yield news.commits.select(*GROUP, F.lit(True).alias("has_committed"))
+            yield news.commits.select(
+                *GROUP, F.col("offset").alias("first_commit"), F.lit(True).alias("has_committed")
+            )
         if news.broker_news is not None:
             yield news.broker_news.select(*GROUP, F.col("is_late").alias("told_late"))
         if rebuild is not None:

@@ -5,8 +5,7 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP, MEMBERS, REBALANCES
-from rebalance_audit.lake.gold import group_hours as hours
+from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP, GROUP_HOURS, MEMBERS
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.commit_findings import (
     Days,
@@ -15,12 +14,10 @@ from rebalance_audit.lake.gold.commit_findings import (
     is_of_records,
     scope_of,
 )
-from rebalance_audit.lake.gold.commit_hours import all_hours
-from rebalance_audit.lake.gold.commit_seconds import seconds_of
-from rebalance_audit.lake.gold.hour_facts import LOOKED_AT
 from rebalance_audit.lake.gold.output_rows import NEW
 from rebalance_audit.lake.gold.output_tables import (
     continue_stints,
+    hours_in_window,
     in_window,
     rebuilt_rows_of,
     rows_of,
@@ -28,7 +25,6 @@ from rebalance_audit.lake.gold.output_tables import (
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, OUTPUTS, QUARANTINE, SNAPSHOTS
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.runs.context import RunContext
-from rebalance_audit.lake.runs.hours_increment import HoursNews, patch_hours
 from rebalance_audit.lake.runs.progress import Progress, marks_of_tables, progress_columns
 from rebalance_audit.lake.runs.replayed import Replayed
 from rebalance_audit.lake.session.side_by_side import side_by_side
@@ -54,9 +50,7 @@ class Writer:
         """Write all tables. Raises LakeNotWritable."""
         self._write_quarantine()
         outputs = self._outputs()
-        versions = {output: self._sink.version(OUTPUTS[output]) for output in outputs}
         side_by_side(self._write_output, outputs)
-        self._write_hours(versions)
         self._write_commit_findings()
         # In this order: what a run that is cut short leaves stale, the next one makes again.
         if self._plan.reached is not None:
@@ -69,7 +63,11 @@ class Writer:
 
     def _outputs(self) -> list[str]:
         """The reducer's outputs that may change a table of silver or gold."""
-        outputs = [*GOLD_OF_GROUP, *([GROUP_RECORDS] if self._request.with_silver else [])]
+        outputs = [
+            *GOLD_OF_GROUP,
+            GROUP_HOURS,
+            *([GROUP_RECORDS] if self._request.with_silver else []),
+        ]
         return [
             output
             for output in outputs
@@ -90,6 +88,9 @@ class Writer:
         if output != MEMBERS and not self._request.has_window and self._sink.is_empty(name):
             return self._sink.append(name, self._staged.of(output))
         rows = rebuilt_rows_of(self._staged, output).where(window)
+        if output == GROUP_HOURS:
+            # Also of groups that have offset commits and no record.
+            return self._sink.replace(name, rows, scope & self._of_regex())
         return self._sink.replace(name, rows, scope, self._replaced)
 
     def _merge_output(self, output: str) -> Written:
@@ -119,9 +120,10 @@ class Writer:
         return self._staged.changes_of(output).frame.where("_gone").select(*keys)
 
     def _window(self, output: str) -> Column:
-        if output not in GOLD_OF_GROUP:
-            return F.lit(True)
-        return in_window(output, self._request.from_ms, self._request.to_ms)
+        ends = self._request.from_ms, self._request.to_ms
+        if output == GROUP_HOURS:
+            return hours_in_window(*ends)
+        return in_window(output, *ends) if output in GOLD_OF_GROUP else F.lit(True)
 
     def _write_quarantine(self) -> None:
         rows, given = rows_of(self._staged, QUARANTINE), self._staged.count(QUARANTINE)
@@ -136,60 +138,6 @@ class Writer:
                 self._context.replace(TableName.QUARANTINE, rows, single)
         elif given:
             self._context.note(TableName.QUARANTINE, self._sink.merge(TableName.QUARANTINE, rows))
-
-    def _write_hours(self, versions: dict[str, int]) -> None:
-        """gold.group_hours, made of the other gold tables, which had these versions before."""
-        context, plan, since = self._context, self._plan, self._since
-        if since is None:
-            self._write_all_hours()
-            return
-        changed = self._changed_hours(versions)
-        if self._replayed.rows(REBALANCES):
-            rebalances = rows_of(self._staged, REBALANCES)
-            changed.append(hours.open_hours(rebalances, since.last_ms, plan.log_end_ms))
-        patch_hours(
-            context,
-            HoursNews(
-                changed,
-                self._commit_seconds,
-                plan.counts.first_ms,
-                since.is_clean and not since.has_late(plan.counts),
-                self._replaced,
-                plan.log_end_ms,
-            ),
-        )
-
-    def _changed_hours(self, versions: dict[str, int]) -> list[DataFrame]:
-        """Group and hour of the rows that this run has changed, from the tables' change feeds."""
-        found = []
-        for output in LOOKED_AT:
-            name = OUTPUTS[output]
-            before, now = versions.get(output, 0), self._sink.version(name)
-            if output in versions and now > before:
-                changes = self._context.lake.changed(name, before, now)
-                ours = changes.where(F.col("cluster") == self._request.cluster)
-                found.append(hours.changed_hours(output, ours))
-        return found
-
-    def _write_all_hours(self) -> None:
-        """Those of a rebuild, from what is staged: in the tables are only the rows of the window."""
-        request, log_end_ms = self._request, self._plan.log_end_ms
-        seconds = self._commit_seconds()
-        rows = hours.group_hours(
-            self._rebuilt, log_end_ms, of_commits=None if seconds is None else all_hours(seconds)
-        )
-        scope = self._of_regex() & hours.reaches_window(request.from_ms, request.to_ms)
-        self._context.replace(TableName.GROUP_HOURS, rows.where(scope), scope)
-
-    def _rebuilt(self, name: str) -> DataFrame | None:
-        """Rows of which hours are made; none of commits: what is made of these is given where the run has any."""
-        output = next((output for output, table in OUTPUTS.items() if table == name), None)
-        return None if output is None else rebuilt_rows_of(self._staged, output)
-
-    def _commit_seconds(self) -> DataFrame | None:
-        """Of all commits that the plan has; None if it has none."""
-        commits = self._plan.commits
-        return None if commits is None else seconds_of(commits.rows.where(self._of_regex()))
 
     def _write_commit_findings(self) -> None:
         """The rows of gold.findings that offset commits show: of all days, or of those that have new records."""

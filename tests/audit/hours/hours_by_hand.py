@@ -1,4 +1,4 @@
-"""Rows of gold tables, and what they say of each hour of a group: told minute by minute, without Arrow."""
+"""Rows of gold tables, and what they say of each hour of a group: told minute by minute, by hand."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from rebalance_audit.audit.hours.group_hours import OF_COMMITS
 from rebalance_audit.audit.rows import EPOCHS, GROUP_STATES, OWNERSHIP, REBALANCES
-from rebalance_audit.lake.gold.hour_facts import OF_COMMITS
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
