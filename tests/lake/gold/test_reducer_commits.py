@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from rebalance_audit.lake.gold.outputs import SNAPSHOTS
-from rebalance_audit.lake.gold.reducer import INPUT, RESUMES, ReducerOptions, reduced
+from rebalance_audit.lake.gold.reducer import INPUT, RESUMES, reduced
+from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import pack_commits
 from rebalance_audit.local.byte_ranges import ranges_of
 from rebalance_audit.tables.arrow_types import column_of

@@ -18,7 +18,13 @@ from rebalance_audit.lake.storage.key_range import KeyRange
 from rebalance_audit.lake.storage.lake_options import LakeOptions
 from rebalance_audit.lake.storage.run_ids import commit_metadata
 from rebalance_audit.lake.storage.sinks import Sink
-from rebalance_audit.lake.storage.table_writer import KINDS, Commit, Outrun, WriterKind, Written
+from rebalance_audit.lake.storage.table_writer import (
+    KINDS,
+    Outrun,
+    TableChange,
+    WriterKind,
+    Written,
+)
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.readers.tables import open_table
 from rebalance_audit.tables.schemas import table_schemas
@@ -211,7 +217,7 @@ def test_a_change_builds_on_the_version_for_which_it_was_made(
     """The same again, or another one that knows as little, is refused; nothing is there twice."""
     schema = table_schemas()[TOPICS]
     rows = lake.rows_here(TOPICS, [{"cluster": "blue", **topic("a", "one")}])
-    first, second = Commit(FIRST_RUN, "blue", 0), Commit(SECOND_RUN, "blue", 0)
+    first, second = TableChange(FIRST_RUN, "blue", 0), TableChange(SECOND_RUN, "blue", 0)
     assert lake.writer.append(schema, rows, first) == Written(1)
     for commit in (first, second):
         with pytest.raises(Outrun):

@@ -19,7 +19,7 @@ from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import MARK, TABLE, Staged
-from rebalance_audit.lake.storage.table_writer import Commit, Outrun
+from rebalance_audit.lake.storage.table_writer import Outrun, TableChange
 from rebalance_audit.lake.storage.tables import columns_of_table
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -231,7 +231,7 @@ class Bronze:
 
         def append() -> None:
             self.ledger.catch_up()
-            commit = Commit(metadata, self.ledger.cluster, self.ledger.bronze_version)
+            commit = TableChange(metadata, self.ledger.cluster, self.ledger.bronze_version)
             if self.ledger.next_offsets() != known:
                 raise LakeNotWritable(_elsewhere(self.ledger.cluster))
             self._lake.writer.append(schema, staged, commit)

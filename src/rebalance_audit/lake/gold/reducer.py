@@ -6,22 +6,16 @@ with the group's state, and the replay goes on from there.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import orjson
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from rebalance_audit.audit.broker_log.broker_log import BrokerLog
-from rebalance_audit.audit.broker_log.fact import BrokerFact
-from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.commits.collect import Summaries
-from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.group.group_audit import GroupAudit
-from rebalance_audit.audit.holes import Holes
 from rebalance_audit.audit.hours.group_hours import GroupHours
 from rebalance_audit.audit.rows import GROUP_HOURS, MEMBERS, REBALANCES, Row
 from rebalance_audit.audit.snapshots.snapshot import (
@@ -35,13 +29,13 @@ from rebalance_audit.lake.gold.commit_hours import CommitHours
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
 from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, frame_ddl
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHOTS
+from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import UNDECODABLE, HeldCommits, offsets_and_times
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.positions import position_of
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
-from rebalance_audit.wire.topic_names import TopicNames
 
 INPUT: Final = (
     "partition",
@@ -62,41 +56,6 @@ A group without such a row is replayed from its first record."""
 HELD_BYTES: Final = 8 << 20
 """Rows leave after this many bytes of records, however few rows they are: a generation of a thousand members has a
 megabyte of JSON, and so has the state of such a group."""
-
-Gaps: TypeAlias = Mapping[int, Sequence[int]]
-"""Log partition -> offsets, ascending, before which something of the partition could not be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReducerOptions:
-    """What every group's audit is told; it is sent to the workers."""
-
-    names: TopicNames = field(default_factory=TopicNames)
-    rules: DepartureRules = field(default_factory=DepartureRules)
-    findings: FindingRules = field(default_factory=FindingRules)
-    log_end_ms: int | None = None
-    """Latest record time in all partitions of the log, epoch milliseconds."""
-    gaps: Gaps = field(default_factory=dict)
-    whole: frozenset[int] | None = None
-    """Log partitions that lack no record; None if nobody counted."""
-    holes: Mapping[int, Holes] = field(default_factory=dict)
-    """Log partition -> where it lacks records, of those of which that is known."""
-    with_silver: bool = True
-    """Whether rows of silver.group_records and of meta.snapshots are wanted."""
-    broker_log: BrokerLog | None = None
-    """What the brokers logged, by the records' clock."""
-    constants: Mapping[str, Any] = field(default_factory=dict)
-    """Columns that are the same in all rows of a run, such as the cluster."""
-
-    def is_whole(self, log_partition: int) -> bool | None:
-        """Whether a partition lacks no record; None if nobody counted."""
-        return None if self.whole is None else log_partition in self.whole
-
-    def broker_facts(self, group_id: str, log_partition: int) -> Sequence[BrokerFact]:
-        """What they logged about one group."""
-        if self.broker_log is None:
-            return ()
-        return self.broker_log.facts_of(group_id, log_partition)
 
 
 def with_commits(records: DataFrame, packs: DataFrame) -> DataFrame:

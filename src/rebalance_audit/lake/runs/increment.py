@@ -18,7 +18,8 @@ from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses
 from rebalance_audit.lake.gold.group_memory import answers
 from rebalance_audit.lake.gold.output_rows import GONE
 from rebalance_audit.lake.gold.outputs import SNAPSHOTS
-from rebalance_audit.lake.gold.reducer import Gaps, with_commits
+from rebalance_audit.lake.gold.reducer import with_commits
+from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.lake.records.record_counts import RecordCounts, count_records

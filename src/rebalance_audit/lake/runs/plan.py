@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.lake.gold.reducer import Gaps
+from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.pieces import parallelism

@@ -20,7 +20,8 @@ from rebalance_audit.lake.bronze.ingest import damaged_stretches
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses_without_group
 from rebalance_audit.lake.gold.output_tables import rows_of
-from rebalance_audit.lake.gold.reducer import Gaps, with_commits
+from rebalance_audit.lake.gold.reducer import with_commits
+from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER

@@ -5,7 +5,8 @@ from typing import NamedTuple
 from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, output_columns
 from rebalance_audit.lake.gold.output_tables import rows_of
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE
-from rebalance_audit.lake.gold.reducer import ReducerOptions, reduce_groups
+from rebalance_audit.lake.gold.reducer import reduce_groups
+from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.plan import Plan
 from rebalance_audit.lake.session.small_queries import small_queries

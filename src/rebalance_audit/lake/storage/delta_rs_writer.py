@@ -21,12 +21,12 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.storage.run_ids import USER_METADATA, appends_of
 from rebalance_audit.lake.storage.sql_text import standard_literal
-from rebalance_audit.lake.storage.stage import GONE, Rows
+from rebalance_audit.lake.storage.stage import GONE, GivenRows
 from rebalance_audit.lake.storage.table_definition import arrow_fields, properties
 from rebalance_audit.lake.storage.table_place import Folder
 from rebalance_audit.lake.storage.table_writer import (
-    Commit,
     Outrun,
+    TableChange,
     WriterKind,
     Written,
     metrics_of,
@@ -78,7 +78,7 @@ class DeltaRsWriter:
         ]
         self._table(schema).alter.add_columns(missing, commit_properties=self._made_by())
 
-    def append(self, schema: TableSchema, rows: Rows, commit: Commit) -> Written:
+    def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
         """From the stage, batch by batch."""
         count = rows.count()
         if not count:
@@ -96,7 +96,7 @@ class DeltaRsWriter:
             raise Outrun(str(error)) from None
         return Written(inserted=count)
 
-    def merge(self, schema: TableSchema, changes: Rows, commit: Commit) -> Written:
+    def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
         """By MERGE."""
         count = changes.count()
         if not count:
@@ -133,12 +133,12 @@ class DeltaRsWriter:
         return metrics_of(found, COUNTS)
 
     def replace(
-        self, schema: TableSchema, rows: Rows, column: str, value: str, commit: Commit
+        self, schema: TableSchema, rows: GivenRows, column: str, value: str, commit: TableChange
     ) -> None:
         """By an overwrite with a predicate."""
         self._overwrite(schema, rows, commit, f"{column} = {standard_literal(value)}")
 
-    def rewrite(self, schema: TableSchema, rows: Rows, commit: Commit) -> None:
+    def rewrite(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> None:
         """By an overwrite."""
         self._overwrite(schema, rows, commit, None)
 
@@ -178,7 +178,7 @@ class DeltaRsWriter:
         return len(found)
 
     def _overwrite(
-        self, schema: TableSchema, rows: Rows, commit: Commit, predicate: str | None
+        self, schema: TableSchema, rows: GivenRows, commit: TableChange, predicate: str | None
     ) -> None:
         table = self._table_at(schema, commit)
         try:
@@ -196,7 +196,7 @@ class DeltaRsWriter:
     def _table(self, schema: TableSchema) -> DeltaTable:
         return DeltaTable(self._folder.native_path(schema), storage_options=self._options)
 
-    def _table_at(self, schema: TableSchema, commit: Commit) -> DeltaTable:
+    def _table_at(self, schema: TableSchema, commit: TableChange) -> DeltaTable:
         """The table at the version that a commit builds on. Raises Outrun if there is a later one."""
         table = self._table(schema)
         if table.version() != commit.based_on:
@@ -209,7 +209,7 @@ class DeltaRsWriter:
         return CommitProperties(custom_metadata={"userMetadata": run_id} if run_id else None)
 
 
-def _properties(commit: Commit) -> CommitProperties:
+def _properties(commit: TableChange) -> CommitProperties:
     return CommitProperties(
         custom_metadata={"userMetadata": commit.run_id},
         # A commit that came first may hold the very same rows: whoever asked has to look.
@@ -230,7 +230,7 @@ def _same_key(schema: TableSchema, cluster: str) -> str:
 
 
 def _without_strangers(
-    table: DeltaTable, schema: TableSchema, changes: Rows
+    table: DeltaTable, schema: TableSchema, changes: GivenRows
 ) -> pa.RecordBatchReader:
     """The changes without keys to go that the table does not have: MERGE would make a row of nulls of each."""
     rows = changes.batches()
@@ -284,7 +284,7 @@ def _dataset(table: DeltaTable) -> ds.Dataset:
     return table.to_pyarrow_dataset(filesystem=files)
 
 
-def _shaped(schema: TableSchema, rows: Rows) -> pa.RecordBatchReader:
+def _shaped(schema: TableSchema, rows: GivenRows) -> pa.RecordBatchReader:
     wanted = _plain_schema(schema)
     batches = (
         pa.RecordBatch.from_arrays([batch[name] for name in wanted.names], schema=wanted)

@@ -15,8 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.errors import gave_way
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.row_changes import gone_keys, same_key
-from rebalance_audit.lake.storage.stage import GONE, Rows, RowsHere
-from rebalance_audit.lake.storage.table_writer import Commit, Written
+from rebalance_audit.lake.storage.stage import GONE, GivenRows, RowsHere
+from rebalance_audit.lake.storage.table_writer import TableChange, Written
 from rebalance_audit.lake.storage.tables import Lake, columns_of_table
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 
@@ -36,7 +36,7 @@ class Sink:
         """Rows to append to these tables are made for what they have now: see `append`."""
         self._based_on = {name: self._version(name) for name in names}
 
-    def append(self, name: str, rows: DataFrame | Rows) -> Written:
+    def append(self, name: str, rows: DataFrame | GivenRows) -> Written:
         """Add rows whose keys the table does not have.
 
         That is known of the version for which they were made. If there is a newer one, of a run of another cluster or
@@ -63,7 +63,9 @@ class Sink:
             return self.append(name, rows)
         return self.append(name, self._missing(schema, self._shaped(schema, rows)))
 
-    def merge(self, name: str, rows: DataFrame | Rows, gone: DataFrame | None = None) -> Written:
+    def merge(
+        self, name: str, rows: DataFrame | GivenRows, gone: DataFrame | None = None
+    ) -> Written:
         """Add rows, update those whose keys the table has, and remove those with keys that only `gone` has.
 
         Staged rows may have GONE already.
@@ -102,7 +104,7 @@ class Sink:
     def rewrite(self, name: str, rows: Sequence[Mapping[str, Any]] | DataFrame) -> Written:
         """Replace all rows of the cluster by these, without comparing the two: for small tables."""
         schema = table_schemas()[name]
-        given: Rows
+        given: GivenRows
         if isinstance(rows, DataFrame):
             given = self._staged(schema, rows)
         else:
@@ -138,7 +140,7 @@ class Sink:
         self._based_on[name] = self._version(name)
         return done[-1]
 
-    def _changes(self, schema: TableSchema, rows: DataFrame, gone: DataFrame | None) -> Rows:
+    def _changes(self, schema: TableSchema, rows: DataFrame, gone: DataFrame | None) -> GivenRows:
         shaped = self._shaped(schema, rows)
         changes = shaped.withColumn(GONE, F.lit(False))
         if gone is not None:
@@ -147,7 +149,7 @@ class Sink:
             changes = changes.unionByName(removed, allowMissingColumns=True)
         return self.lake.stage.put(changes, {**columns_of_table(schema), GONE: "boolean"})
 
-    def _staged(self, schema: TableSchema, rows: DataFrame | Rows) -> Rows:
+    def _staged(self, schema: TableSchema, rows: DataFrame | GivenRows) -> GivenRows:
         if not isinstance(rows, DataFrame):
             return rows
         return self.lake.stage.put(self._shaped(schema, rows), columns_of_table(schema))
@@ -163,8 +165,8 @@ class Sink:
         """The rows with the columns in the table's order, the cluster first."""
         return rows.withColumn("cluster", F.lit(self.cluster)).select(*schema.column_names)
 
-    def _commit(self, name: str) -> Commit:
-        return Commit(self._run_id, self.cluster, self._based_on[name])
+    def _commit(self, name: str) -> TableChange:
+        return TableChange(self._run_id, self.cluster, self._based_on[name])
 
     def _version(self, name: str) -> int:
         return self.lake.version(name) or 0

@@ -23,11 +23,11 @@ from rebalance_audit.lake.storage.row_changes import (
 )
 from rebalance_audit.lake.storage.run_ids import USER_METADATA, appends_of
 from rebalance_audit.lake.storage.sql_text import quoted_comment, text_literal
-from rebalance_audit.lake.storage.stage import Rows, Stage
+from rebalance_audit.lake.storage.stage import GivenRows, Stage
 from rebalance_audit.lake.storage.table_definition import definition
 from rebalance_audit.lake.storage.table_log import TableCommit, TableLog
-from rebalance_audit.lake.storage.table_place import Place
-from rebalance_audit.lake.storage.table_writer import Commit, Outrun, WriterKind, Written
+from rebalance_audit.lake.storage.table_place import TablePlace
+from rebalance_audit.lake.storage.table_writer import Outrun, TableChange, WriterKind, Written
 from rebalance_audit.tables.schemas import TableSchema
 
 FEW_CHANGES: Final = 20_000
@@ -44,7 +44,7 @@ class SparkWriter:
     def __init__(
         self,
         spark: SparkSession,
-        place: Place,
+        place: TablePlace,
         log_of: Callable[[TableSchema], TableLog],
         stage: Callable[[], Stage],
     ) -> None:
@@ -68,7 +68,7 @@ class SparkWriter:
         )
         self._spark.sql(f"ALTER TABLE {self._place.sql_name(schema)} ADD COLUMNS ({columns})")
 
-    def append(self, schema: TableSchema, rows: Rows, commit: Commit) -> Written:
+    def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
         """As a transaction of the cluster: Delta leaves out, or refuses, a second one with the same number."""
         if not rows.count():
             return Written()
@@ -86,7 +86,7 @@ class SparkWriter:
         # Metrics can be switched off, or be lost with a worker.
         return Written(inserted=rows.count() if added is None else added)
 
-    def merge(self, schema: TableSchema, changes: Rows, commit: Commit) -> Written:
+    def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
         """By MERGE, after a comparison: MERGE commits, and writes files anew, also where nothing differs."""
         self._require_version(schema, commit)
         given = changes.frame
@@ -118,12 +118,12 @@ class SparkWriter:
         return written
 
     def replace(
-        self, schema: TableSchema, rows: Rows, column: str, value: str, commit: Commit
+        self, schema: TableSchema, rows: GivenRows, column: str, value: str, commit: TableChange
     ) -> None:
         """By an overwrite with `replaceWhere`."""
         self._overwrite(schema, rows, commit, {"replaceWhere": f"{column} = {text_literal(value)}"})
 
-    def rewrite(self, schema: TableSchema, rows: Rows, commit: Commit) -> None:
+    def rewrite(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> None:
         """By an overwrite."""
         self._overwrite(schema, rows, commit, {})
 
@@ -161,7 +161,7 @@ class SparkWriter:
         return count
 
     def _overwrite(
-        self, schema: TableSchema, rows: Rows, commit: Commit, options: Mapping[str, str]
+        self, schema: TableSchema, rows: GivenRows, commit: TableChange, options: Mapping[str, str]
     ) -> None:
         self._require_version(schema, commit)
         writer = rows.frame.select(*schema.column_names).write.format("delta").mode("overwrite")
@@ -175,7 +175,7 @@ class SparkWriter:
         self,
         schema: TableSchema,
         changes: DataFrame,
-        commit: Commit,
+        commit: TableChange,
         key_range: KeyRange,
         among: Column | None,
     ) -> None:
@@ -199,7 +199,7 @@ class SparkWriter:
             .execute()
         )
 
-    def _rows(self, schema: TableSchema, commit: Commit, key_range: KeyRange) -> DataFrame:
+    def _rows(self, schema: TableSchema, commit: TableChange, key_range: KeyRange) -> DataFrame:
         """The cluster's rows in the range of the keys, as of the version that a commit builds on."""
         name = self._place.sql_name(schema)
         table = self._spark.sql(f"SELECT * FROM {name} VERSION AS OF {commit.based_on}")  # noqa: S608 - a quoted name
@@ -209,12 +209,12 @@ class SparkWriter:
     def _table(self, schema: TableSchema) -> DeltaTable:
         return DeltaTable.forName(self._spark, self._place.sql_name(schema))
 
-    def _require_version(self, schema: TableSchema, commit: Commit) -> None:
+    def _require_version(self, schema: TableSchema, commit: TableChange) -> None:
         """Raises Outrun if the table has a later version than the one that a commit builds on."""
         if (version := self._log_of(schema).version()) != commit.based_on:
             raise Outrun(f"{self._place.address(schema)} is at version {version}")
 
-    def _made(self, schema: TableSchema, commit: Commit) -> TableCommit:
+    def _made(self, schema: TableSchema, commit: TableChange) -> TableCommit:
         """The commit that an append has made. Raises Outrun if Delta has left it out."""
         log = self._log_of(schema)
         commits = log.commits(commit.based_on + 1, log.version() or 0)

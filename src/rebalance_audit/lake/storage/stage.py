@@ -42,7 +42,7 @@ WRITING: Final = {
 }
 
 
-class Rows(Protocol):
+class GivenRows(Protocol):
     """Rows that a writer applies to a table."""
 
     @property

@@ -13,7 +13,7 @@ from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.storage.lock import sole_table_maker
 from rebalance_audit.lake.storage.table_log import TableLog, first_line
-from rebalance_audit.lake.storage.table_place import Place
+from rebalance_audit.lake.storage.table_place import TablePlace
 from rebalance_audit.lake.storage.table_writer import TableWriter
 from rebalance_audit.tables.schemas import TableSchema, table_schemas
 
@@ -31,7 +31,7 @@ class TableMaker:
     def __init__(
         self,
         lake: str,
-        place: Place,
+        place: TablePlace,
         writer: TableWriter,
         log_of: Callable[[str], TableLog],
     ) -> None:

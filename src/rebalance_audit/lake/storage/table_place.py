@@ -14,7 +14,7 @@ from rebalance_audit.tables.schemas import TableSchema
 from rebalance_audit.tables.views import VIEWS_SCHEMA
 
 
-class Place(Protocol):
+class TablePlace(Protocol):
     """What differs between tables in a folder and tables in a catalog."""
 
     def address(self, schema: TableSchema) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
-from rebalance_audit.lake.storage.stage import Rows
+from rebalance_audit.lake.storage.stage import GivenRows
 from rebalance_audit.tables.schemas import TableSchema
 
 WriterKind: TypeAlias = Literal["delta-rs", "spark"]
@@ -25,7 +25,7 @@ class Outrun(Exception):  # noqa: N818 - it says what happened
     """Another commit came first: what this one would write may no longer be right."""
 
 
-class Commit(NamedTuple):
+class TableChange(NamedTuple):
     """What a commit is made for."""
 
     run_id: str
@@ -60,10 +60,10 @@ class TableWriter(Protocol):
     def add_columns(self, schema: TableSchema, names: Sequence[str]) -> None:
         """Add columns that the table of an earlier release lacks."""
 
-    def append(self, schema: TableSchema, rows: Rows, commit: Commit) -> Written:
+    def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
         """Add rows whose keys the table does not have; no commit without rows. Raises Outrun."""
 
-    def merge(self, schema: TableSchema, changes: Rows, commit: Commit) -> Written:
+    def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
         """Add rows, update those whose keys the table has and whose other columns differ, remove those that are GONE.
 
         `changes` have the table's columns, each key once, all of the commit's cluster, and GONE. No commit if nothing
@@ -71,11 +71,11 @@ class TableWriter(Protocol):
         """
 
     def replace(
-        self, schema: TableSchema, rows: Rows, column: str, value: str, commit: Commit
+        self, schema: TableSchema, rows: GivenRows, column: str, value: str, commit: TableChange
     ) -> None:
         """Put these rows in the place of all that have a value in a column, without a comparison. Raises Outrun."""
 
-    def rewrite(self, schema: TableSchema, rows: Rows, commit: Commit) -> None:
+    def rewrite(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> None:
         """Put these rows, of all clusters, in the place of all that the table has. Raises Outrun."""
 
     def set_property(self, schema: TableSchema, name: str, value: str) -> None:

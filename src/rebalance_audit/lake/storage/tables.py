@@ -30,7 +30,7 @@ from rebalance_audit.lake.storage.local_rows import arrow_rows
 from rebalance_audit.lake.storage.run_ids import USER_METADATA
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
 from rebalance_audit.lake.storage.sql_text import quoted_comment
-from rebalance_audit.lake.storage.stage import Rows, RowsHere, Stage, stage_folder
+from rebalance_audit.lake.storage.stage import GivenRows, RowsHere, Stage, stage_folder
 from rebalance_audit.lake.storage.table_definition import CHANGE_FEED, WRITER
 from rebalance_audit.lake.storage.table_log import (
     CREATION,
@@ -42,7 +42,7 @@ from rebalance_audit.lake.storage.table_log import (
 )
 from rebalance_audit.lake.storage.table_maker import TableMaker, translated
 from rebalance_audit.lake.storage.table_place import Folder, changes_reader, place_of
-from rebalance_audit.lake.storage.table_writer import KINDS, Commit, TableWriter, WriterKind
+from rebalance_audit.lake.storage.table_writer import KINDS, TableChange, TableWriter, WriterKind
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.plain_values import plain
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
@@ -295,7 +295,7 @@ class Lake:
         with temporary_settings(self.spark, dict.fromkeys(SKIP_FILES, "true")):
             rows = self.stage.put(self.read(name, pinned=True), columns_of_table(schema))
         made_by = f"{run_id} without unreadable files"
-        commit = Commit(made_by, cluster, self.version(name) or 0)
+        commit = TableChange(made_by, cluster, self.version(name) or 0)
         self.writer.rewrite(schema, rows, commit)
 
     def keep_changes(self, name: str) -> None:
@@ -327,7 +327,7 @@ class Lake:
         with translated(self.table_path(name)):
             with_retries(append)
 
-    def overwrite(self, name: str, rows: Rows, column: str, value: str, cluster: str) -> None:
+    def overwrite(self, name: str, rows: GivenRows, column: str, value: str, cluster: str) -> None:
         """Replace all rows that have a value in a column by rows that have it too, without comparing the two.
 
         One commit, tried again if another program committed first. Raises LakeNotWritable.
@@ -340,10 +340,10 @@ class Lake:
         with translated(self.table_path(name)):
             with_retries(replace)
 
-    def _commit(self, name: str, cluster: str) -> Commit:
+    def _commit(self, name: str, cluster: str) -> TableChange:
         """A commit on whatever version the table has now."""
         run_id = self.spark.conf.get(USER_METADATA, "") or ""
-        return Commit(run_id, cluster, self.version(name) or 0)
+        return TableChange(run_id, cluster, self.version(name) or 0)
 
     # -- commits --------------------------------------------------------------------------------
 
