@@ -154,7 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console(width=120, highlight=False, markup=False)
     wrong = 0
     with TemporaryDirectory() as folder:
-        writers = Writers(Path(folder))
+        writers = Writers(Path(folder), asked.writer)
         for number in range(asked.rounds):
             for at in asked.story:
                 story = STORIES[at]

@@ -217,10 +217,10 @@ def test_a_record_with_other_bytes_is_in_quarantine(
     assert row["before_offset"] is None
     tables = Lake(spark, str(lake))
     with tables.staging("run") as stage:
-        found = source_findings(
+        findings = source_findings(
             stage.keep, tables.read("silver.quarantine"), tables.read("bronze.records")
         )
-        (finding,) = rows_of(found)
+        (finding,) = rows_of(findings)
     assert finding["kind"] == "sources_differ"
     assert (finding["group_id"], finding["log_partition"]) == (None, PARTITION)
     assert finding["from_offset"] == changed["offset"]
