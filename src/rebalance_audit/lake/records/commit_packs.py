@@ -105,10 +105,10 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     epochs = pc.fill_null(table["leader_epoch"], _UNKNOWN_EPOCH).to_numpy()
     flags = pc.fill_null(table["is_transactional"], False).to_numpy()
     odd = _are_undecodable(table)
-    columns = (keys.indices.to_numpy(), table["partition"].to_numpy(), epochs, flags, odd)
+    columns = [keys.indices.to_numpy(), table["partition"].to_numpy(), epochs, flags, odd]
     order = np.lexsort((offsets, *reversed(columns)))
     offsets, times = offsets[order], times[order]
-    columns = tuple(column[order] for column in columns)
+    columns = [column[order] for column in columns]
     codes, partitions, epochs, flags, odd = columns
     differs = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     begins = np.concatenate(([0], np.flatnonzero(differs) + 1))
