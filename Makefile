@@ -289,6 +289,7 @@ codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and fr
 	$(PY) -m tools.pages.causes --write
 	$(PY) -m tools.pages.broker_logs --write
 	$(PY) -m tools.pages.glossary --write
+	$(PY) -m tools.pages.limits --write
 	$(PY) -m tools.pages.commands --write
 
 .PHONY: check-generated
@@ -301,6 +302,7 @@ check-generated: $(INSTALLED) ## Check that the generated files are up to date
 	$(PY) -m tools.pages.causes --check
 	$(PY) -m tools.pages.broker_logs --check
 	$(PY) -m tools.pages.glossary --check
+	$(PY) -m tools.pages.limits --check
 	$(PY) -m tools.pages.commands --check
 
 .PHONY: bench

@@ -1,13 +1,14 @@
 """# Audit a window again
 
 Makes the rows that begin in a window again, from all of bronze, and checks them: after an upgrade that finds more,
-after a change of thresholds, or when old segments were found (`source`: they are ingested first).
+after a change of thresholds, or when old segments were found (`source` names one of the site's `sources`, which is
+ingested first).
 
 * The window may have any size. Rows that do not differ do not change, so a window that the hourly run has audited stays
   as it is.
 * It is safe beside the hourly run: the pool lets one of the two write at a time, and the lake refuses a second writer.
 
-Params: `from` and `to`, and those of the hourly run. What a site has to set: docs/airflow.md.
+Params: `from` and `to`, `source`, and those of the hourly run. What a site has to set: docs/airflow.md.
 """
 
 import sys
@@ -26,10 +27,9 @@ from rebalance_audit_airflow.dags import (
     START,
     TAGS,
     check_and_publish,
-    site_params,
-    window_params,
 )
 from rebalance_audit_airflow.job import RebalanceAuditJob
+from rebalance_audit_airflow.trigger import params
 
 with DAG(
     dag_id="rebalance_audit_backfill",
@@ -41,14 +41,14 @@ with DAG(
     max_active_runs=1,
     dagrun_timeout=timedelta(days=2),
     default_args={**DEFAULT_ARGS, "execution_timeout": timedelta(hours=24)},
-    params={**window_params(required=True), **site_params("cluster", "lake", "source", "groups")},
+    params=params("from", "to", "cluster", "source", "groups", required={"from", "to"}),
     tags=[*TAGS, "backfill"],
 ):
     ingest = RebalanceAuditJob(
         task_id="ingest",
         job="ingest",
-        arguments=arguments.ingest_given,
-        doc_md="Appends to bronze what is new in the source that the params give, if any.",
+        arguments=arguments.ingest_named,
+        doc_md="Appends to bronze what is new in the source that the params name, if any.",
     )
     audit = RebalanceAuditJob(
         task_id="audit",

@@ -7,8 +7,8 @@ tables are fresh.
 * If rows break an expectation of severity *fail*, `check` fails at once and names both; nothing is published.
 * Every task can be killed and repeated, and an old hour can be cleared: the rows are the same.
 * The window of the run is its data interval; the params `from` and `to` override it.
-* The params `cluster`, `lake`, `source` and `groups` override the site's settings. With `groups`, these groups are
-  replayed from their first record each time.
+* The param `cluster` chooses one of the site's clusters, `groups` some of its groups: these are replayed from their
+  first record each time. A run sets nothing else.
 
 What a site has to set: docs/airflow.md.
 """
@@ -29,10 +29,9 @@ from rebalance_audit_airflow.dags import (
     START,
     TAGS,
     check_and_publish,
-    site_params,
-    window_params,
 )
 from rebalance_audit_airflow.job import RebalanceAuditJob
+from rebalance_audit_airflow.trigger import params
 
 with DAG(
     dag_id="rebalance_audit_hourly",
@@ -45,7 +44,7 @@ with DAG(
     max_active_runs=1,
     dagrun_timeout=timedelta(hours=6),
     default_args=DEFAULT_ARGS,
-    params={**site_params("cluster", "lake", "source", "groups"), **window_params()},
+    params=params("cluster", "groups", "from", "to"),
     tags=[*TAGS, "hourly"],
 ):
     ingest = RebalanceAuditJob(

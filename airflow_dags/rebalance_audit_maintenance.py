@@ -3,22 +3,24 @@
 Once a week old rows are deleted if the configuration says so (`[maintain.keep_days]`; nothing by default), files are
 rewritten (OPTIMIZE), and unused files are removed (VACUUM). Runs do not take any of it for new data.
 
-Params: `dry_run` only reports; `tables`, `retention` (table -> days) and `vacuum_hours` override the configuration.
+Params: `dry_run` only reports; `tables` are the only ones it works on; `cluster` chooses one of the site's, and so its
+lake. What is kept for how long is in the file that the site's field `config` names.
 """
 
 import sys
 from datetime import timedelta
 from pathlib import Path
 
-from airflow.sdk import DAG, CronDataIntervalTimetable, Param
+from airflow.sdk import DAG, CronDataIntervalTimetable
 
 # The folder of a DAG bundle is on the path; that of a plain DagBag is not.
 if str(Path(__file__).parent) not in sys.path:
     sys.path.append(str(Path(__file__).parent))
 
 from rebalance_audit_airflow import arguments
-from rebalance_audit_airflow.dags import DEFAULT_ARGS, START, TAGS, site_params
+from rebalance_audit_airflow.dags import DEFAULT_ARGS, START, TAGS
 from rebalance_audit_airflow.job import RebalanceAuditJob
+from rebalance_audit_airflow.trigger import params
 
 with DAG(
     dag_id="rebalance_audit_maintenance",
@@ -31,21 +33,7 @@ with DAG(
     max_active_runs=1,
     dagrun_timeout=timedelta(hours=24),
     default_args={**DEFAULT_ARGS, "execution_timeout": timedelta(hours=12)},
-    params={
-        **site_params("lake"),
-        "dry_run": Param(False, type="boolean", description="Only report what would be done."),
-        "tables": Param(
-            None, type=["null", "array"], description="Only these, such as gold.epochs."
-        ),
-        "retention": Param(
-            None,
-            type=["null", "object"],
-            description='Days to keep, such as {"silver.offset_commits": 90}.',
-        ),
-        "vacuum_hours": Param(
-            None, type=["null", "integer"], minimum=0, description="Age of unused files."
-        ),
-    },
+    params=params("cluster", "dry_run", "tables"),
     tags=[*TAGS, "maintenance"],
 ):
     RebalanceAuditJob(

@@ -1,10 +1,11 @@
 """# A page about the groups
 
 Triggered by `gold.rebalances`: whenever an hour or a backfill is published, the page of its lake and cluster is written
-again. It shows the days up to the end of the window in the event. Several events make one page per lake and cluster.
+again. It shows the days up to the end of the window in the event. Several events make one page per lake and cluster;
+one about a lake that the site does not have makes none.
 
-A manual run shows the time from `from` to `to`, or everything. Params: `days`, and `lake` and `cluster`, which override
-the site's.
+A manual run shows the time from `from` to `to`, or everything. Params: `days`, and `cluster`, which chooses one of the
+site's.
 """
 
 import sys
@@ -13,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, get_current_context, task
 
 # The folder of a DAG bundle is on the path; that of a plain DagBag is not.
 if str(Path(__file__).parent) not in sys.path:
@@ -25,10 +26,9 @@ from rebalance_audit_airflow.dags import (
     DEFAULT_ARGS,
     START,
     TAGS,
-    site_params,
-    window_params,
 )
 from rebalance_audit_airflow.job import RebalanceAuditJob
+from rebalance_audit_airflow.trigger import params
 from rebalance_audit_airflow.window import windows_of_events
 
 with DAG(
@@ -41,13 +41,7 @@ with DAG(
     max_active_runs=1,
     dagrun_timeout=timedelta(hours=3),
     default_args={**DEFAULT_ARGS, "execution_timeout": timedelta(hours=1)},
-    params={
-        **site_params("cluster", "lake"),
-        **window_params(),
-        "days": Param(
-            None, type=["null", "integer"], minimum=1, description="Days shown; empty: the site's."
-        ),
-    },
+    params=params("cluster", "from", "to", "days"),
     tags=[*TAGS, "report"],
 ):
 
@@ -55,8 +49,9 @@ with DAG(
     def windows() -> list[dict[str, Any]]:
         """What the events that triggered this run say; one empty entry for a manual run."""
         events = get_current_context().get("triggering_asset_events") or {}
-        found: list[dict[str, Any]] = [*windows_of_events(chain.from_iterable(events.values()))]
-        return found or [{}]
+        if not events:
+            return [{}]
+        return [*windows_of_events(chain.from_iterable(events.values()))]
 
     RebalanceAuditJob.partial(
         task_id="report",

@@ -46,6 +46,7 @@ COMMAND_MODULES = "rebalance_audit.cli.commands."
 ENTRY_POINTS = {
     "rebalance_audit",
     "rebalance_audit.cli.main",
+    "rebalance_audit.agents.query_process",
     *(COMMAND_MODULES + name for name in COMMANDS),
 }
 """What is started or imported from outside, beside the jobs, and the tools that write pages from tables of the code."""
@@ -170,7 +171,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def test_no_module_is_there_for_tests_alone() -> None:
-    """Each is imported, in some steps, by a command, job or tool, by the public interface or Spark's worker daemon."""
+    """Each is imported, in some steps, by a command, job, tool or the public interface, or is a process of its own."""
     reached: set[str] = set()
     ahead = list(ENTRY_POINTS)
     for folder in ("jobs", "tools"):

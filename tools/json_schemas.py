@@ -52,6 +52,7 @@ def _documents() -> dict[str, tuple[str, dict[str, Any]]]:
             "causes": tables["rebalance_causes"],
             "convergence": tables["convergence"],
             "findings": tables["findings"],
+            "broker_logs": list_of(_broker_log_file()),
         },
     )
     error = object_of({"kind": TEXT, "exit_code": {"enum": [1, 2, 3, 4]}, "message": TEXT})
@@ -64,7 +65,14 @@ def _documents() -> dict[str, tuple[str, dict[str, Any]]]:
     return {
         "inspect": (
             "inspect --json; schema_version with --versioned",
-            object_of({}, optional={"schema_version": VERSION, **tables}),
+            object_of(
+                {},
+                optional={
+                    "schema_version": VERSION,
+                    "broker_logs": list_of(_broker_log_file()),
+                    **tables,
+                },
+            ),
         ),
         "watch": ("a line of watch --json", _watched()),
         "brief": ("inspect --json --brief", _brief()),
@@ -77,6 +85,29 @@ def _documents() -> dict[str, tuple[str, dict[str, Any]]]:
         "finding": ("what notify --format json sends", object_of(notice)),
         **summaries(),
     }
+
+
+def _broker_log_file() -> dict[str, Any]:
+    """One file given with --broker-log; counts are lines."""
+    return object_of(
+        {
+            "file": TEXT,
+            "lines": INTEGER,
+            "coordinator_lines": INTEGER,
+            "understood": INTEGER,
+            "not_understood": INTEGER,
+            "first_not_understood": or_null(TEXT),
+            "without_time": INTEGER,
+            "first_at": or_null(MOMENT),
+            "last_at": or_null(MOMENT),
+            "of_known_groups": or_null(INTEGER),
+            "is_useless": {
+                "type": "boolean",
+                "description": "Whether nothing in the file can settle anything",
+            },
+            "sentence": TEXT,
+        }
+    )
 
 
 def _watched() -> dict[str, Any]:
@@ -148,7 +179,7 @@ def _state() -> dict[str, Any]:
         "client_id": or_null(TEXT),
         "client_host": or_null(TEXT),
         "epoch": or_null(INTEGER),
-        "assignment": _PARTITIONS,
+        "assignment": or_null(_PARTITIONS),
         "target": or_null(_PARTITIONS),
     }
     offset = {
@@ -164,7 +195,7 @@ def _state() -> dict[str, Any]:
         "epoch": or_null(INTEGER),
         "assignment_epoch": or_null(INTEGER),
         "assignor": or_null(TEXT),
-        "members": list_of(object_of(member)),
+        "members": or_null(list_of(object_of(member, optional={"work": or_null(list_of(TEXT))}))),
         "offsets": {
             "type": "object",
             "description": "Topic -> partition -> what was committed last",
@@ -172,7 +203,21 @@ def _state() -> dict[str, Any]:
         },
     }
     return object_of(
-        {"schema_version": VERSION, "at": or_null(MOMENT), "groups": list_of(object_of(group))}
+        {
+            "schema_version": VERSION,
+            "at": or_null(MOMENT),
+            "groups": list_of(
+                object_of(
+                    group,
+                    optional={
+                        "protocol_type": TEXT,
+                        "unknown_since": object_of(
+                            {"partition": INTEGER, "offset": INTEGER, "at": or_null(MOMENT)}
+                        ),
+                    },
+                )
+            ),
+        }
     )
 
 

@@ -166,7 +166,14 @@ def _report() -> dict[str, Any]:
 
 
 def _notify() -> dict[str, Any]:
-    sent = {"schema_version": VERSION, "dry_run": {"const": False}, "sent": list_of(TEXT)}
+    refused = object_of({"finding_id": TEXT, "why": TEXT})
+    sent = {
+        "schema_version": VERSION,
+        "dry_run": {"const": False},
+        "sent": list_of(TEXT),
+        "refused": list_of(refused),
+        "left": INTEGER,
+    }
     bodies = list_of(
         {"type": "object", "description": "As --format says; json: finding.schema.json"}
     )

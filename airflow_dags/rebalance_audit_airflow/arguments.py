@@ -14,9 +14,10 @@ def ingest(site: Site, window: Window, params: Mapping[str, Any]) -> list[str] |
     return ["--source", site.source, *_place(site)]
 
 
-def ingest_given(site: Site, window: Window, params: Mapping[str, Any]) -> list[str] | None:
-    """The source in the params; the site's is not used."""
-    return ingest(site, window, params) if params.get("source") else None
+def ingest_named(site: Site, window: Window, params: Mapping[str, Any]) -> list[str] | None:  # noqa: ARG001
+    """The one of the site's `sources` that the params name, if any; the site's own source is not used."""
+    name = params.get("source")
+    return None if name is None else ["--source", site.source_named(name), *_place(site)]
 
 
 def audit(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:  # noqa: ARG001
@@ -35,14 +36,10 @@ def check(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:  
 
 
 def maintain(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:  # noqa: ARG001
-    """The configuration, overridden by the params."""
+    """What is kept for how long is in the site's configuration: a trigger deletes no more than that."""
     arguments = ["--lake", site.lake]
-    for table in params.get("tables") or ():
+    for table in params.get("tables", ()):
         arguments += ["--table", table]
-    for table, days in (params.get("retention") or {}).items():
-        arguments += ["--retention", f"{table}={days}"]
-    if params.get("vacuum_hours") is not None:
-        arguments += ["--vacuum-hours", str(params["vacuum_hours"])]
     return [*arguments, *(["--dry-run"] if params.get("dry_run") else [])]
 
 

@@ -1,9 +1,9 @@
-"""What the DAGs have in common: owner, retries, time limits, params, the tasks after an audit."""
+"""What the DAGs have in common: owner, retries, time limits, the tasks after an audit."""
 
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from airflow.sdk import Metadata, Param, get_current_context, task
+from airflow.sdk import Metadata, get_current_context, task
 
 from rebalance_audit_airflow import arguments
 from rebalance_audit_airflow.assets import ASSETS, event_of
@@ -21,34 +21,6 @@ DEFAULT_ARGS: dict[str, Any] = {
     "retry_delay": timedelta(minutes=2),
     "execution_timeout": timedelta(hours=2),
 }
-
-OPTIONAL_TEXT: dict[str, Any] = {"type": ["null", "string"], "minLength": 1}
-
-
-def site_params(*names: str) -> dict[str, Param]:
-    """Params that override the site's settings."""
-    about = {
-        "cluster": "Name of the Kafka cluster; empty: the site's.",
-        "lake": "Folder or URL of the tables; empty: the site's.",
-        "source": "segments:DIR, kafka:HOST:PORT or delta:PATH; empty: the site's.",
-        "groups": "Regular expression of the groups to audit; empty: the site's, or all.",
-    }
-    return {name: Param(None, description=about[name], **OPTIONAL_TEXT) for name in names}
-
-
-def window_params(*, required: bool = False) -> dict[str, Param]:
-    """Params `from` and `to`."""
-    about = {
-        "from": "Only what begins at this moment or later, ISO 8601; without a zone it is UTC.",
-        "to": "Only what begins before this moment.",
-    }
-    shape: dict[str, Any] = {"type": "string", "minLength": 10} if required else OPTIONAL_TEXT
-    return {
-        name: Param(description=text, **shape)
-        if required
-        else Param(None, description=text, **shape)
-        for name, text in about.items()
-    }
 
 
 @task(outlets=list(ASSETS.values()), retries=2)

@@ -12,11 +12,15 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from rebalance_audit_airflow.site import CONNECTION, POOL, Site, site_of
+from rebalance_audit_airflow.trigger import checked
 from rebalance_audit_airflow.window import Window, window_of
 
 BAD_ARGUMENTS = 2
 CHECK_FAILED = 4
 """Exit codes of the jobs for which a retry would not help; the causes of all others may go away by themselves."""
+
+EVENT_SETTINGS = ("cluster", "from", "to")
+"""What an event may set, besides naming a lake, which must be the site's."""
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -45,7 +49,7 @@ class RebalanceAuditJob(SparkSubmitOperator):
         given: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> None:
-        """`given` overrides the params of the run: a window, a lake, a cluster."""
+        """`given`: what an event says, a window, a lake, a cluster; it overrides the params of the run."""
         fields.setdefault("conn_id", CONNECTION)
         fields.setdefault("pool", POOL)
         super().__init__(name=f"rebalance-audit {job}", **fields)
@@ -55,9 +59,8 @@ class RebalanceAuditJob(SparkSubmitOperator):
 
     def execute(self, context: Any) -> dict[str, Any]:  # type: ignore[override]  # it returns more
         """Submit the job, wait for it, and return its summary."""
-        params = {**context["params"], **(self.given or {})}
-        site = site_of(params)
-        arguments = self.arguments(site, window_of({**context, "params": params}), params)
+        site, window, params = self._asked(context)
+        arguments = self.arguments(site, window, params)
         if arguments is None:
             raise AirflowSkipException(f"Nothing to do for {self.job}: the site names no source.")
         with _summary_file(site, context) as file:
@@ -66,7 +69,19 @@ class RebalanceAuditJob(SparkSubmitOperator):
                 super().execute(context)
             except AirflowException as error:
                 raise self._failure(error, _read(file)) from error
-            return {"lake": site.lake, "cluster": site.cluster, **_read(file)}
+            return {**_read(file), "lake": site.lake, "cluster": site.cluster}
+
+    def _asked(self, context: Any) -> tuple[Site, Window, dict[str, Any]]:
+        """Site, window and params of the run. Raises AirflowFailException for what a trigger may not set."""
+        event = dict(self.given or {})
+        lake = event.pop("lake", None)
+        params = checked(context["params"], self.dag.params.keys())
+        params |= checked(event, EVENT_SETTINGS)
+        try:
+            window = window_of({**context, "params": params})
+        except ValueError as error:
+            raise AirflowFailException(f"No window of time: {error}.") from error
+        return site_of(params.get("cluster"), lake), window, params
 
     def _prepare(self, site: Site, arguments: list[str]) -> None:
         self.application = site.job(self.job)
@@ -124,7 +139,7 @@ def _summary_file(site: Site, context: Any) -> Any:
     """A file for this try only, so that one from an earlier try is not taken for its summary."""
     with tempfile.TemporaryDirectory(prefix="rebalance-audit-", dir=site.summaries) as folder:
         if site.summaries:
-            Path(folder).chmod(0o777)  # the driver may be another user
+            Path(folder).chmod(0o1777)  # the driver may be another user
         yield Path(folder) / f"{context['ti'].task_id}.json"
 
 

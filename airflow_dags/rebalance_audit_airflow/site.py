@@ -1,6 +1,6 @@
 """What a site has to set: one Airflow Variable, one connection, one pool (docs/airflow.md)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -59,6 +59,10 @@ class Site:
     """Any setting of Spark by its own name."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Environment of spark-submit, on top of the worker's own."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Name -> --source: what a trigger of a backfill may have ingested, by its name."""
+    clusters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Name of another Kafka cluster that a trigger may choose -> the fields that differ for it."""
 
     def job(self, name: str) -> str:
         """Path of an entry point."""
@@ -69,25 +73,61 @@ class Site:
         """The value of --py-files."""
         return self.py_files or f"{self.project}/dist/rebalance_audit.zip"
 
+    def source_named(self, name: str) -> str:
+        """A value for --source. Raises AirflowFailException for a name that the site does not have."""
+        if name not in self.sources:
+            raise AirflowFailException(
+                f"The Variable {VARIABLE} has no source {name!r}; {_listed(self.sources)}."
+            )
+        return self.sources[name]
+
     @property
     def page(self) -> str:
         """Path of the report of a cluster."""
         return (self.report or f"{self.lake}/reports/{{cluster}}.html").format(cluster=self.cluster)
 
 
-def site_of(params: Mapping[str, Any]) -> Site:
-    """The site, overridden by the params of the run. Raises AirflowFailException: a retry would not help."""
+def site_of(cluster: str | None = None, lake: str | None = None) -> Site:
+    """The site as its Variable describes it, for one of its clusters.
+
+    `lake`, if given, must be the lake of that cluster. Raises AirflowFailException: a retry would not help.
+    """
     value = Variable.get(VARIABLE, default={}, deserialize_json=True)
+    site = _site(_for_cluster(value, cluster))
+    if lake not in {None, site.lake}:
+        raise AirflowFailException(
+            f"The Variable {VARIABLE} has the lake {site.lake} for cluster {site.cluster!r}, not {lake!r}."
+        )
+    return site
+
+
+def _for_cluster(value: Mapping[str, Any], cluster: str | None) -> dict[str, Any]:
+    """The fields of the Variable, with those of the cluster in their place."""
+    own, others = value.get("cluster", Site.cluster), value.get("clusters", {})
+    if cluster in {None, own}:
+        return dict(value)
+    if cluster not in others:
+        raise AirflowFailException(
+            f"The Variable {VARIABLE} has no cluster {cluster!r}; {_listed([own, *others])}."
+        )
+    return {**value, **others[cluster], "cluster": cluster}
+
+
+def _site(value: Mapping[str, Any]) -> Site:
     names = {one.name for one in fields(Site)}
     if unknown := sorted(set(value) - names):
         raise AirflowFailException(
             f"The Variable {VARIABLE} has {', '.join(unknown)}, which nobody reads;"
             f" it may have {', '.join(sorted(names))}."
         )
-    given = {name: params[name] for name in names if params.get(name) is not None}
-    merged = {**value, **given}
-    if missing := [name for name in REQUIRED if not merged.get(name)]:
+    if missing := [name for name in REQUIRED if not value.get(name)]:
         raise AirflowFailException(
             f"The Variable {VARIABLE} lacks {' and '.join(missing)}: see docs/airflow.md, What a site has to set."
         )
-    return replace(Site(**merged), project=merged["project"].rstrip("/"))
+    return replace(Site(**value), project=value["project"].rstrip("/"))
+
+
+def _listed(names: Iterable[str]) -> str:
+    """The names that there are, for an error."""
+    listed = ", ".join(map(repr, names))
+    return f"it has {listed}" if listed else "it has none"

@@ -1,8 +1,11 @@
 """The window of time that a run is about: from its params, otherwise from its data interval, otherwise none."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
+
+log = logging.getLogger(__name__)
 
 
 class Window(NamedTuple):
@@ -29,6 +32,10 @@ class Window(NamedTuple):
         return {"from": self.begin, "to": self.end}
 
 
+EVENT_KEYS = ("lake", "cluster", "from", "to")
+"""What an event must say of a window; the moments may be null."""
+
+
 def window_of(context: Mapping[str, Any]) -> Window:
     """The window of a run. Runs without a logical date (manual ones, those that an asset triggers) have no interval."""
     params = context["params"]
@@ -41,12 +48,20 @@ def window_of(context: Mapping[str, Any]) -> Window:
 
 
 def windows_of_events(events: Iterable[Any]) -> list[dict[str, str | None]]:
-    """One window per lake and cluster over all events that triggered a run: from the first begin to the last end."""
+    """One window per lake and cluster over all events that triggered a run: from the first begin to the last end.
+
+    Events are not only `publish`'s: Airflow's API creates them as well. One of another shape is logged and skipped, so
+    that it keeps no page from being written.
+    """
     found: dict[tuple[str, str], list[Window]] = {}
     for event in events:
-        extra = event.extra
-        key = extra["lake"], extra["cluster"]
-        found.setdefault(key, []).append(Window(extra["from"], extra["to"]))
+        try:
+            lake, cluster, begin, end = (event.extra[name] for name in EVENT_KEYS)
+            window = Window(_utc(begin), _utc(end))
+        except (KeyError, TypeError, ValueError):
+            log.warning("An event is not from a publish task and is skipped: %.500r", event.extra)
+            continue
+        found.setdefault((str(lake), str(cluster)), []).append(window)
     return [
         {"lake": lake, "cluster": cluster, **_around(windows).as_extra()}
         for (lake, cluster), windows in sorted(found.items())

@@ -35,6 +35,7 @@ from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.kafka_options import HIDDEN, shown_value
 from rebalance_audit.resources import read_text
+from rebalance_audit.shown_settings import shown_location, shown_setting
 from rebalance_audit.time_zones import zone_of
 
 BASE = "conf/base.toml"
@@ -55,6 +56,7 @@ _SECRET = (
     "source.kafka.admin",
     "lake.storage_options",
     "lake.delta_rs_options",
+    "spark.settings",
 )
 
 Milliseconds = Annotated[int, Field(ge=0)]
@@ -257,7 +259,10 @@ def is_given(key: str, file: Path | None = None, flags: Mapping[str, object] | N
 
 
 def effective_config(config: Config) -> str:
-    """The configuration as TOML, with the comments of `conf/base.toml` and without secrets of Kafka's client."""
+    """The configuration as TOML, with the comments of `conf/base.toml`.
+
+    Of options of Kafka's client, settings of Spark and URLs it shows what is known to be no secret.
+    """
     import tomlkit  # noqa: PLC0415 - only --print-config needs it
 
     document = tomlkit.parse(read_text(BASE))
@@ -267,6 +272,15 @@ def effective_config(config: Config) -> str:
         name: shown_value(name, value) for name, value in kafka.client_options().items()
     }
     values["source"]["kafka"]["admin"] = dict.fromkeys(kafka.admin, HIDDEN)
+    values["spark"]["settings"] = {
+        name: shown_setting(name, value) for name, value in config.spark.settings.items()
+    }
+    for section, key in (
+        (values["source"], "spec"),
+        (values["source"]["kafka"], "checkpoint_folder"),
+        (values["lake"], "path"),
+    ):
+        section[key] = shown_location(section[key])
     _merge(document, values)
     return tomlkit.dumps(document)
 
@@ -356,5 +370,7 @@ def _sentence(error: Mapping[str, Any], origins: Mapping[str, str]) -> str:
         origin = f"environment variable {PREFIX}{key.upper().replace('.', '__')}"
     if error["type"] == "extra_forbidden":
         return f"{origin}: {_unknown(key)}"
-    given = HIDDEN if key.startswith(_SECRET) else repr(error["input"])
+    # A table may have any keys; what is in it is not repeated.
+    is_plain = isinstance(error["input"], str | int | float)
+    given = repr(error["input"]) if is_plain and not key.startswith(_SECRET) else HIDDEN
     return f"{origin}: {key} = {given}: {error['msg']}"

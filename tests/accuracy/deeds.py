@@ -288,6 +288,19 @@ def altered_broker_log(folder: Path) -> None:
     )
 
 
+def refused_upgrade(folder: Path) -> None:
+    """The coordinator logged that it does not convert the group, beside the end of a generation."""
+    path = folder / SERVER_LOG
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    (at, ended) = next(
+        (at, line) for at, line in enumerate(lines) if f"Stabilized group {SUBJECT} " in line
+    )
+    head = ended.split("Stabilized group")[0]
+    why = "to consumer group because the online upgrade is disabled."
+    lines.insert(at + 2, f"{head}Cannot upgrade classic group {SUBJECT} {why}\n")
+    path.write_text("".join(lines), "utf-8")
+
+
 def gone(stage: Stage) -> None:
     """The application is switched off."""
     stage.at(30, stage.leave_for_good)

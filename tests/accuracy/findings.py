@@ -22,7 +22,9 @@ Row = dict[str, Any]
 
 RECORDS: Final = "records alone"
 WITH_BROKER_LOG: Final = "with broker logs"
-NEED_BROKER_LOG: Final = frozenset({"instance_id_refused", "broker_log_contradiction"})
+NEED_BROKER_LOG: Final = frozenset(
+    {"instance_id_refused", "coordinator_trouble", "broker_log_contradiction"}
+)
 """Kinds that no record shows."""
 KINDS: Final = tuple(watcher.kind for watcher in WATCHERS)
 COUNTED: Final = {

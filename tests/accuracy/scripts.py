@@ -411,6 +411,13 @@ SCRIPTS: Final = (
         damage=deeds.altered_broker_log,
     ),
     _script(
+        "a consumer of the other protocol that the coordinator refuses",
+        deeds.one_restart,
+        "coordinator_trouble",
+        protocols=CLASSIC,
+        damage=deeds.refused_upgrade,
+    ),
+    _script(
         "a group without members for eight days",
         deeds.gone,
         "dead_group",

@@ -21,9 +21,9 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """The folder that `demo` left with default settings, and what it printed on stdout and stderr."""
+    """The folder that a private `demo` left with default settings, and what it printed on stdout and stderr."""
     out = tmp_path_factory.mktemp("demo") / "out"
-    done = process("demo", "--out", out, "--summary", out / "summary.json")
+    done = process("demo", "--out", out, "--summary", out / "summary.json", umask=0o077)
     assert done.returncode == 0, done.stderr
     return out, done.stdout, done.stderr
 
@@ -46,6 +46,13 @@ def test_demo_prints_what_happened_and_what_to_do_next(demo: tuple[Path, str, st
     assert all(Path(summary[name]).exists() for name in ("log", "report", "page"))
     assert "report.html" in text
     assert "10 groups" in Page(out / "report.html").text
+
+
+def test_a_private_process_makes_a_private_lake(demo: tuple[Path, str, str]) -> None:
+    """Its umask holds for what Java, Python and Arrow write."""
+    out, _, _ = demo
+    made = [out, *out.rglob("*")]
+    assert [path for path in made if path.stat().st_mode & 0o077] == []
 
 
 def test_demo_finds_through_spark_what_inspect_finds_without(demo: tuple[Path, str, str]) -> None:

@@ -183,7 +183,9 @@ def test_a_broken_expectation_stops_publishing(
 
 def test_bad_arguments_are_not_tried_again(site: Site, bag: DagBag) -> None:
     """A source of no kind that we know stays one, however often it is tried."""
-    done = run(bag, "hourly", {"source": "paper:tape"}, logical_date=LOGICAL_DATE)
+    site.set(source="paper:tape")
+    done = run(bag, "hourly", logical_date=LOGICAL_DATE)
+    site.set()
     assert done.state == "failed"
     assert done.tries["ingest"] == 1
     assert done.tasks == {

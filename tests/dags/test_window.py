@@ -70,3 +70,18 @@ def test_events_that_piled_up_make_one_window_per_lake_and_cluster() -> None:
         {"lake": "a", "cluster": "green", "from": NINE, "to": TEN},
         {"lake": "b", "cluster": "blue", "from": None, "to": None},
     ]
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {},
+        {"lake": "a", "cluster": "blue", "from": NINE},
+        {"lake": "a", "cluster": "blue", "from": "{{ 7 * 7 }}", "to": None},
+        {"lake": "a", "cluster": "blue", "from": 7, "to": None},
+    ],
+)
+def test_an_event_of_another_shape_is_skipped(extra: dict[str, Any]) -> None:
+    """Events can be created through Airflow's API: one that says nothing keeps no other page from being written."""
+    events = [SimpleNamespace(extra=extra), event("a", "blue", NINE, TEN)]
+    assert windows_of_events(events) == [{"lake": "a", "cluster": "blue", "from": NINE, "to": TEN}]

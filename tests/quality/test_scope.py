@@ -49,6 +49,21 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_data_docs_run_no_script(spark: SparkSession, tmp_path: Path) -> None:
+    """A value that breaks an expectation is shown, and is text."""
+    script = "<script>alert('7')</script>"
+    topic = {"cluster": "blue", "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ", "topic": script}
+    lake, pages = tmp_path / "lake", tmp_path / "pages"
+    write(lake, "gold.topics", [{**topic, "source": script}])
+    wrong = epoch(1, NOON_MS, group_id=script, outcome=script)
+    write(lake, "gold.epochs", [wrong, {**wrong, "epoch": 2, "first_offset": 0}])
+    request = CheckRequest(Scope(), ("gold.topics", "gold.epochs"), docs=pages)
+    assert run_check(Lake(spark, str(lake)), request).failed
+    texts = [page.read_text() for page in pages.rglob("*.html")]
+    assert not any(script in text or "<script>alert" in text for text in texts)
+    assert any("alert(" in text for text in texts)
+
+
 def checked(spark: SparkSession, lake: Path, *tables: str, **scope: Any) -> CheckReport:
     """One check."""
     return run_check(Lake(spark, str(lake)), CheckRequest(Scope(**scope), tables))

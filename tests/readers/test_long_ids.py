@@ -4,9 +4,8 @@ An earlier release wrote it (tests/golden/PROVENANCE.md): delta-rs' own dataset 
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow.dataset as ds
@@ -14,7 +13,7 @@ import pytest
 from deltalake import DeltaTable
 
 from rebalance_audit.agents.explained import explained
-from rebalance_audit.agents.read_only_sql import bounded_query, locked_sql
+from rebalance_audit.agents.query_answer import answer_query
 from rebalance_audit.readers.export import export_gold
 from rebalance_audit.readers.lake_reader import LakeReader, open_lake
 from rebalance_audit.readers.tables import open_table
@@ -42,11 +41,12 @@ def reader(lake: Path) -> LakeReader:
     return open_lake(lake, CLUSTER)
 
 
-@pytest.fixture(scope="module")
-def sql(reader: LakeReader) -> Iterator[duckdb.DuckDBPyConnection]:
-    """What agents' queries are answered from."""
-    with closing(locked_sql(reader)) as connection:
-        yield connection
+def rows_of_query(reader: LakeReader, query: str, **values: str) -> list[dict[str, Any]]:
+    """Rows that an agent's query is answered with."""
+    asked = {"lake": reader.path, "cluster": reader.cluster, "sql": query, "values": values}
+    bounds = {"rows_max": 10, "bytes_max": 1_000_000, "memory_bytes": 1 << 30}
+    rows: list[dict[str, Any]] = answer_query({**asked, **bounds})["rows"]
+    return rows
 
 
 def test_the_lake_hides_its_groups_from_a_reader_that_trusts_statistics(lake: Path) -> None:
@@ -83,9 +83,7 @@ def test_commands_find_the_group(lake: Path, group_id: str) -> None:
 
 
 @every_id
-def test_agents_find_the_group(
-    reader: LakeReader, sql: duckdb.DuckDBPyConnection, group_id: str
-) -> None:
+def test_agents_find_the_group(reader: LakeReader, group_id: str) -> None:
     """In tables and views, by a parameter and by a literal, and explained."""
     for query in (
         "select group_id from gold.epochs where group_id = $name",
@@ -93,10 +91,10 @@ def test_agents_find_the_group(
         "select group_id from gold.members where member_id = $name and client_id = $name",
         "select distinct group_id from gold.ownership where topic = $name or topic is null and group_id = $name",
     ):
-        assert bounded_query(sql, query, 10, name=group_id).rows == [{"group_id": group_id}]
+        assert rows_of_query(reader, query, name=group_id) == [{"group_id": group_id}]
     if "\0" not in group_id:
         literal = f"select group_id from gold.epochs where group_id = '{group_id}'"  # noqa: S608 - our own names
-        assert bounded_query(sql, literal, 10).rows == [{"group_id": group_id}]
+        assert rows_of_query(reader, literal) == [{"group_id": group_id}]
     assert explained(reader, group_id)["sections"]
 
 

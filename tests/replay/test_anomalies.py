@@ -33,11 +33,11 @@ CLASSIC = "2 3 range A=0-2"
 
 CASES = [
     # kind, log before, record out of place, state after it (lenient)
-    ("wrong_group_type", CLASSIC, "5 B", "Classic Stable 3 | A 0-2"),
-    ("wrong_group_type", CLASSIC, "3 4", "Classic Stable 3 | A 0-2"),
-    ("wrong_group_type", CLASSIC, "8 A 3/2 STABLE 0", "Classic Stable 3 | A 0-2"),
-    ("wrong_group_type", CLASSIC, "8t A", "Classic Stable 3 | A 0-2"),
-    ("wrong_group_type", CLASSIC, "3t", "Classic Stable 3 | A 0-2"),
+    ("wrong_group_type", CLASSIC, "5 B", "Consumer Stable 0/0 | B 0/-1 STABLE -"),
+    ("wrong_group_type", CLASSIC, "3 4", "Consumer Empty 4/0"),
+    ("wrong_group_type", CLASSIC, "10 B", "Classic Stable 3 | A 0-2"),
+    ("wrong_group_type", CLASSIC, "17 4", "Classic Stable 3 | A 0-2"),
+    ("wrong_group_type", CLASSIC, "17t", "Classic Stable 3 | A 0-2"),
     ("wrong_group_type", ONE, "10 B", ONE_STABLE),
     ("wrong_group_type", ONE, "17 3", ONE_STABLE),
     ("wrong_group_type", ONE, "22 A 3/2 STABLE 0", ONE_STABLE),

@@ -46,7 +46,8 @@ def test_members_without_partitions_are_told_too() -> None:
     own: dict[str, list[dict[str, Any]]] = {
         "group_states": [state | {"from_at": 100, "to_at": None, "from_offset": 0}],
         "epochs": [OWN | {"protocol": "consumer", "epoch": 1, "started_at": 100}],
-        "convergence": [OWN | {"epoch": 1, "member_id": "back"}],
+        "convergence": [OWN | {"epoch": 1, "member_id": "back", "outcome": "reached"}],
+        "rebalance_causes": [],
         "members": [
             member("busy", 100, None),
             member("idle", 100, None),

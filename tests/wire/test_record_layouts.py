@@ -37,7 +37,45 @@ ASSIGNOR = {
     "metadata": "AQI=",
 }
 
+GENERATION = "0000 0008 636f6e73756d6572 00000002 0005 72616e6765 0002 6d31"
+GENERATION_FIELDS = {
+    "protocolType": "consumer",
+    "generation": 2,
+    "protocol": "range",
+    "leader": "m1",
+}
+CLASSIC_MEMBER = "0002 6d31 0001 63 0002 2f68 0000afc8 00000002 0102 00000000"
+CLASSIC_MEMBER_FIELDS = {
+    "memberId": "m1",
+    "clientId": "c",
+    "clientHost": "/h",
+    "sessionTimeout": 45000,
+    "subscription": "AQI=",
+    "assignment": "",
+}
+
 CASES: list[tuple[str, int, str, str, dict[str, Any]]] = [
+    (
+        "2: a version before each member, which reads as a length",
+        2,
+        "redpanda",
+        f"{GENERATION} 00000002 0003 {CLASSIC_MEMBER} 0003 {CLASSIC_MEMBER}",
+        GENERATION_FIELDS | {"members": 2 * [{"memberVersion": 3} | CLASSIC_MEMBER_FIELDS]},
+    ),
+    (
+        "2: members without one",
+        2,
+        "",
+        f"{GENERATION} 00000002 {CLASSIC_MEMBER} {CLASSIC_MEMBER}",
+        GENERATION_FIELDS | {"members": 2 * [CLASSIC_MEMBER_FIELDS]},
+    ),
+    (
+        "2: no members, so nothing tells the two apart",
+        2,
+        "",
+        f"{GENERATION} 00000000",
+        GENERATION_FIELDS | {"members": []},
+    ),
     (
         "4: an epoch before the topics",
         4,

@@ -149,6 +149,7 @@ def test_every_record_type_has_its_key_and_value() -> None:
         if [layout.name for layout in m.layouts] != [""]
     }
     assert early == {
+        2: ["", "redpanda"],
         4: ["", "3.7"],
         5: ["", "3.7"],
         7: ["", "3.7"],
@@ -158,8 +159,12 @@ def test_every_record_type_has_its_key_and_value() -> None:
         15: ["", "4.0"],
     }
     assert {name: len(m.version_numbers()) for name, m in catalogue.embedded.items()} == {
+        "ConnectAssignment": 3,
+        "ConnectWorkerState": 3,
         "ConsumerProtocolAssignment": 4,
         "ConsumerProtocolSubscription": 4,
+        "StreamsAssignmentInfo": 11,
+        "StreamsSubscriptionInfo": 11,
     }
 
 

@@ -144,10 +144,12 @@ def _tables(catalogue: Catalogue, decoders: Mapping[str, Mapping[UnitKey, str]])
         "}",
         '"""By the first two bytes of the value: version, layout and decoder, newest layout first."""',
         "",
-        "EMBEDDED_DECODERS: Final[Mapping[str, tuple[Callable[[bytes], Any], ...]]] = {",
+        "EMBEDDED_DECODERS: Final[Mapping[str, Mapping[int, Callable[[bytes], Any]]]] = {",
     ]
     for message in catalogue.embedded.values():
-        of_versions = ", ".join(decoders[message.name].values())
-        lines.append(f'    "{message.name}": ({of_versions}),')
-    lines += ["}", '"""By message: the decoder of each version, from 0 on."""', ""]
+        lines.append(f'    "{message.name}": {{')
+        by_version = zip(message.version_numbers(), decoders[message.name].values(), strict=True)
+        lines += [f"        {version}: {decoder}," for version, decoder in by_version]
+        lines.append("    },")
+    lines += ["}", '"""By message and version: the decoder."""', ""]
     return "\n".join(lines)

@@ -140,8 +140,11 @@ def _tables(catalogue: Catalogue, shown: Mapping[str, Mapping[UnitKey, str]]) ->
             for (version, layout), function in shown[message.name].items()
         ]
     lines += ["}", '"""By record type, value version and layout."""', ""]
-    lines.append("EMBEDDED_FIELDS: Final[Mapping[str, tuple[FieldsOf, ...]]] = {")
+    lines.append("EMBEDDED_FIELDS: Final[Mapping[str, Mapping[int, FieldsOf]]] = {")
     for message in catalogue.embedded.values():
-        lines.append(f'    "{message.name}": ({", ".join(shown[message.name].values())}),')
-    lines += ["}", '"""By message: the function of each version, from 0 on."""', ""]
+        lines.append(f'    "{message.name}": {{')
+        by_version = zip(message.version_numbers(), shown[message.name].values(), strict=True)
+        lines += [f"        {version}: {function}," for version, function in by_version]
+        lines.append("    },")
+    lines += ["}", '"""By message and version: the function."""', ""]
     return "\n".join(lines)

@@ -7,9 +7,11 @@ from typing import Final
 
 from rebalance_audit.audit.broker_log.fact import MEANINGS
 from rebalance_audit.audit.broker_log.reasons import (
+    ADMIN_REASON,
     FENCE_REASONS,
     OWN_LEAVE_REASONS,
     REJOIN_REASONS,
+    TRIGGERS,
 )
 from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED, Wording
 from rebalance_audit.resources import checkout_root
@@ -30,9 +32,13 @@ def with_tables(text: str) -> str:
 def tables() -> str:
     """Facts with their wordings, then reasons with their causes."""
     reasons = [
-        *((f"{words} …", cause.value) for words, cause in REJOIN_REASONS.items()),
         *((f"{words} …", cause.value) for words, cause in FENCE_REASONS.items()),
-        *((words, "member_left") for words in OWN_LEAVE_REASONS),
+        *((f"{words} …", "member_left") for words in OWN_LEAVE_REASONS),
+        (f"{ADMIN_REASON} …", "member_removed_by_admin"),
+    ]
+    rejoins = [
+        (row.clients, f"`{row.words} …`", "none" if row.cause is None else row.cause.value)
+        for row in REJOIN_REASONS
     ]
     return "\n".join(
         [
@@ -41,15 +47,33 @@ def tables() -> str:
             "",
             "Lines that name their group:",
             "",
-            *_table(("releases", "wording", "fact"), _rows(PLAIN)),
+            *_table(("releases", "level", "logger", "wording", "fact"), _rows(PLAIN)),
             "",
             "Lines after `[GroupId g]`, `[Group g]` or `[GroupId=g]`:",
             "",
-            *_table(("releases", "wording", "fact"), _rows(SCOPED)),
+            *_table(("releases", "level", "logger", "wording", "fact"), _rows(SCOPED)),
             "",
-            "Reasons that name a cause:",
+            "Lines that are known and tell nothing that the records do not hold:",
+            "",
+            *_table(("releases", "level", "logger", "wording"), _silent_rows()),
+            "",
+            "What clients say when they join again (KIP-800), in whatever case, and the cause that it names:",
+            "",
+            *_table(("clients", "reason", "cause"), rejoins),
+            "",
+            "Reasons of leaving and of being fenced that name a cause:",
             "",
             *_table(("reason", "cause"), ((f"`{words}`", cause) for words, cause in reasons)),
+            "",
+            (
+                "What set a classic rebalance off, in the reason of `rebalance_prepared`; from 3.2 on some "
+                "go on with the client's reason:"
+            ),
+            "",
+            *_table(
+                ("reason", "who, or what"),
+                _triggers(),
+            ),
             "",
             "",
         ]
@@ -58,8 +82,24 @@ def tables() -> str:
 
 def _rows(wordings: Sequence[Wording]) -> Iterable[tuple[str, ...]]:
     for wording in wordings:
-        pattern = wording.pattern.replace("`", "'").replace("|", "\\|")
-        yield wording.releases, f"`{pattern}`", wording.kind.value
+        if wording.kind is not None:
+            yield (*_known(wording), wording.kind.value)
+
+
+def _triggers() -> Iterable[tuple[str, ...]]:
+    return ((f"`{_shown(row.pattern)}`", row.role) for row in TRIGGERS)
+
+
+def _silent_rows() -> Iterable[tuple[str, ...]]:
+    return (_known(wording) for wording in (*PLAIN, *SCOPED) if wording.kind is None)
+
+
+def _known(wording: Wording) -> tuple[str, ...]:
+    return wording.releases, wording.level.value, wording.logger, f"`{_shown(wording.pattern)}`"
+
+
+def _shown(pattern: str) -> str:
+    return pattern.replace("`", "'").replace("|", "\\|")
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:

@@ -45,8 +45,12 @@ class LogAudit:
             audit.committed(summaries)
 
     def gap(self, group_id: str, log_partition: int) -> None:
-        """Note that a record of the group could not be decoded at this point."""
+        """Note that something is missing at this point that may have been of the group."""
         self._audit_of(group_id, log_partition).gap()
+
+    def lost(self, group_id: str, position: Position, record_type: int | None) -> None:
+        """A record of the group could not be decoded."""
+        self._audit_of(group_id, position.log_partition).lost(position, record_type)
 
     def anomalies(self) -> dict[str, dict[str, int]]:
         """Group id -> kind of anomaly -> count, for groups that have any."""
@@ -54,6 +58,12 @@ class LogAudit:
             group_id: {kind.value: times for kind, times in audit.anomalies.items()}
             for group_id, audit in self._audits.items()
             if audit.anomalies
+        }
+
+    def unread(self) -> dict[str, dict[str, int]]:
+        """Group id -> part of its members' bytes that could not be read (`unread.SENTENCES`) -> count."""
+        return {
+            group_id: dict(audit.unread) for group_id, audit in self._audits.items() if audit.unread
         }
 
     def open_rows(self, group_id: str, log_end_ms: int | None) -> dict[str, list[Row]]:

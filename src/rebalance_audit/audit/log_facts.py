@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from rebalance_audit.audit.broker_log.file_report import BrokerLogFile
+
 
 class LogFacts(NamedTuple):
     """Counts of one log, and its oddities."""
@@ -24,3 +26,7 @@ class LogFacts(NamedTuple):
     """Sentences about damaged stretches and other oddities of the files."""
     unfinished_ends: int
     """Number of segments that end in preallocated space or in a partial batch, as a running broker's do."""
+    unread: Mapping[str, Mapping[str, int]] = {}
+    """Group id -> part of its members' bytes that cannot be read (`audit.group.unread.SENTENCES`) -> count."""
+    broker_logs: Sequence[BrokerLogFile] = ()
+    """What became of each file of a broker's log that was given."""

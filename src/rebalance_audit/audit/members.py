@@ -30,6 +30,8 @@ class Identity:
     subscribed_topics: tuple[str, ...] = ()
     subscribed_regex: str | None = None
     server_assignor: str | None = None
+    topics_are_known: bool = True
+    """False for a classic member that is no consumer, or whose subscription cannot be read."""
 
     @classmethod
     def of(cls, member: ModernMember | None) -> "Identity":
@@ -89,7 +91,9 @@ class Stint:
             "next_member_id": self.next_member_id,
             "rebalance_timeout_ms": identity.rebalance_timeout_ms,
             "session_timeout_ms": identity.session_timeout_ms,
-            "subscribed_topics": list(identity.subscribed_topics),
+            "subscribed_topics": list(identity.subscribed_topics)
+            if identity.topics_are_known
+            else None,
             "subscribed_regex": identity.subscribed_regex,
             "server_assignor": identity.server_assignor,
             "stints": 1,

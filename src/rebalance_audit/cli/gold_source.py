@@ -10,6 +10,7 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
+from rebalance_audit.cli.broker_log_files import tell_files
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.requirements import require_packages_of
@@ -77,7 +78,9 @@ def _of_segments(
     from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
 
     with bad_arguments(), slow_progress() as tell:
-        return audit_segments(segments, (), broker_logs, **settings._asdict(), tell=tell)
+        audit = audit_segments(segments, (), broker_logs, **settings._asdict(), tell=tell)
+    tell_files(audit.facts.broker_logs)
+    return audit
 
 
 def _of_lake(

@@ -85,7 +85,7 @@ broker_logs: Final = click.option(
     type=click.Path(exists=True, path_type=Path),
     multiple=True,
     metavar="PATH",
-    help="A broker's server.log, plain or gzip, or a folder of such files; may be repeated."
+    help="A broker's server.log in any layout, packed or not, or a folder of such files; may be repeated."
     " It settles causes that the records leave open.",
 )
 

@@ -1,7 +1,6 @@
 """What commands do with Spark. Importing this imports it, so commands do that only when they are called."""
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -34,11 +33,6 @@ from rebalance_audit.steps import Tell
 if TYPE_CHECKING:
     from rebalance_audit.quality.check import CheckReport
 
-SECRET: Final = re.compile(
-    r"^(\S*(?:secret|password|token|access\.?key)\S*) = .*$", re.IGNORECASE | re.MULTILINE
-)
-"""A setting that the run log of a lake must not show; the names are those that Spark redacts in its own logs."""
-
 DAY_MS: Final = 86_400_000
 SHORT_BYTES: Final = 2 << 30
 """Some 20 M records: of 4 M a run makes a lake in 31 s without the second compiler, 38 with it; of 16 M 56 and 63."""
@@ -60,7 +54,7 @@ def run_request_of(config: Config, *, layers: str = "all", **limits: Any) -> Run
         rules=config.audit.departure_rules(),
         findings=config.findings.finding_rules(),
         options=lake_options(config),
-        config=_recorded(config),
+        config=effective_config(config),
         **limits,
     )
     check_request(request)
@@ -85,7 +79,7 @@ def ingest_request_of(
         config.cluster,
         from_ms=from_ms,
         duration=Duration(follow, stop_after_s, stopped),
-        config=_recorded(config),
+        config=effective_config(config),
         options=lake_options(config),
     )
     request.check()
@@ -246,11 +240,6 @@ def _is_small(lake: str) -> bool:
         return sum(file.stat().st_size for file in folder.rglob("*.parquet")) <= SMALL_LAKE_BYTES
     except FileNotFoundError:
         return False  # somebody else removes files meanwhile, as maintenance does
-
-
-def _recorded(config: Config) -> str:
-    """The effective configuration without secrets, for the run log of a lake."""
-    return SECRET.sub(r'\1 = "(redacted)"', effective_config(config))
 
 
 def _jars_folder(folder: Path) -> Path:

@@ -5,7 +5,9 @@ from difflib import get_close_matches
 from itertools import chain
 from typing import Any, NamedTuple
 
+from rebalance_audit.audit.broker_log.file_report import BrokerLogFile
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.cli.broker_log_files import file_for_programs
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.report.brief import brief
@@ -66,7 +68,11 @@ class Narrowed(NamedTuple):
                 found[name] = TableLines(keys, _rows(name, rows, cluster))
         return found
 
-    def joined(self, parts: Sequence[Mapping[str, TableLines]]) -> bytes:
+    def joined(
+        self,
+        parts: Sequence[Mapping[str, TableLines]],
+        broker_logs: Sequence[BrokerLogFile] = (),
+    ) -> bytes:
         """The object out of its parts, in order of group ids."""
         of_table: dict[str, list[TableLines]] = {}
         for name, lines in chain.from_iterable(part.items() for part in parts):
@@ -74,6 +80,7 @@ class Narrowed(NamedTuple):
         return _object(
             {name: _joined(name, of_table[name])[: self.limit] for name in self._names(of_table)},
             is_versioned=self.is_versioned,
+            broker_logs=broker_logs,
         )
 
     def _names(self, tables: Iterable[str]) -> list[str]:
@@ -106,8 +113,17 @@ def _joined(name: str, parts: Sequence[TableLines]) -> list[bytes]:
     return [lines[at] for at in sorted(range(len(lines)), key=keys.__getitem__)]
 
 
-def _object(tables: Mapping[str, Sequence[bytes]], *, is_versioned: bool = False) -> bytes:
+def _object(
+    tables: Mapping[str, Sequence[bytes]],
+    *,
+    is_versioned: bool = False,
+    broker_logs: Sequence[BrokerLogFile] = (),
+) -> bytes:
     parts = [b'"schema_version":%d' % JSON_VERSION] if is_versioned else []
+    if broker_logs:
+        parts.append(
+            b'"broker_logs":' + json_bytes([file_for_programs(each) for each in broker_logs])
+        )
     parts += [
         json_bytes(name) + b":[" + b",".join(lines) + b"\n]" for name, lines in tables.items()
     ]

@@ -11,6 +11,9 @@ from rebalance_audit.report.present import Present, present_of
 
 _PARTS = ("min", "max", "estimate")
 
+CALM = 2
+"""The place of a group without trouble."""
+
 Sample: TypeAlias = tuple[str, Mapping[str, str], float]
 """Name of a metric, labels, value."""
 
@@ -71,6 +74,14 @@ class WatchedGroup:
         critical = sum(count for (_, how), count in self.findings.items() if how == "critical")
         return self.open is None, -critical, -self.lost.estimate, self.group_id
 
+    @property
+    def place(self) -> int:
+        """0 for what is urgent, 1 for what is to be looked at, 2 for all else; as in `readers.metrics`."""
+        severities = {severity for _, severity in self.findings}
+        if self.open is not None or "critical" in severities:
+            return 0
+        return 1 if "warning" in severities else CALM
+
 
 class WatchedGroups:
     """All groups; give it every piece of news once."""
@@ -102,13 +113,29 @@ class WatchedGroups:
         return sorted(there, key=lambda group: group.trouble)
 
     def samples(self, groups_max: int) -> Iterator[Sample]:
-        """Metrics, by the names and labels of `readers.metrics`; series of single groups for the first `groups_max`."""
-        there = self.by_trouble()
+        """Metrics, by the names and labels of `readers.metrics`; series of single groups for `groups_max` of them.
+
+        Of groups in trouble those that were seen first: whoever may create groups makes younger ones.
+        """
+        first_seen = {group_id: number for number, group_id in enumerate(self._groups)}
+
+        def place(group: WatchedGroup) -> tuple[int, int]:
+            return group.place, first_seen[group.group_id] if group.place < CALM else 0
+
+        there = sorted(self.by_trouble(), key=place)
         cluster = {"cluster": self._cluster}
         states = Counter(group.present.group_state for group in there if group.present)
         for state, count in states.items():
             yield "groups", {**cluster, "state": state}, count
-        yield "groups_without_series", cluster, max(0, len(there) - groups_max)
+        left_out = there[groups_max:]
+        yield "groups_without_series", cluster, len(left_out)
+        troubled = sum(group.place < CALM for group in left_out)
+        yield "troubled_groups_without_series", cluster, troubled
+        findings = sum(
+            (group.findings for group in self._groups.values()), Counter[tuple[str, str]]()
+        )
+        for (kind, severity), count in findings.items():
+            yield "cluster_open_findings", {**cluster, "kind": kind, "severity": severity}, count
         causes = sum((group.causes for group in self._groups.values()), Counter[str]())
         for cause, count in causes.items():
             yield "cluster_rebalances", {**cluster, "cause": cause}, count
@@ -121,7 +148,8 @@ def _samples_of(group: WatchedGroup, labels: Mapping[str, str]) -> Iterator[Samp
     assert present is not None
     state = {"protocol": present.protocol, "state": present.group_state}
     yield "group_state", {**labels, **state}, 1
-    yield "group_members", labels, present.members
+    if present.members is not None:
+        yield "group_members", labels, present.members
     if group.open is not None and group.open["started_at"] is not None:
         since_s = group.open["started_at"] / 1000
         yield "group_rebalancing_since_timestamp_seconds", labels, since_s

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple
 
 from rebalance_audit.audit.broker_log.clocks import Aligned
+from rebalance_audit.audit.broker_log.read import files_of
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.log_facts import LogFacts
@@ -25,6 +26,7 @@ from rebalance_audit.local.shares import (
     anomalies_of,
     replay_shares,
     undecodable_of,
+    unread_of,
 )
 from rebalance_audit.local.state import group_ids_of, segment_state
 from rebalance_audit.moment_text import MomentLike, moment_ms
@@ -99,7 +101,8 @@ def audit_segments(
     """Audit a folder of `__consumer_offsets-P` folders, one such folder, or one segment file.
 
     `groups`: only these groups; all of them if empty.
-    `broker_logs`: files of brokers' logs, plain or gzip, or folders of them. Their clocks are set by the records.
+    `broker_logs`: files of brokers' logs in any layout, packed or not, or folders of them. Their clocks are set by the
+    records; `facts.broker_logs` says what became of each file.
     `broker_log_time_zone`: of log lines that name none, as `Europe/Berlin` or `+02:00`.
     `cluster`: the first column of every table.
     `departure_rules`, `finding_rules`: times of the cluster that the log does not hold, and thresholds of findings; by
@@ -140,9 +143,10 @@ def audit_in_parts(
     It may be given all groups at once, or ranges of their ids.
     """
     folder = open_log_folder(path)
-    log = read_broker_logs([Path(each) for each in broker_logs], broker_log_time_zone, groups)
+    paths = files_of(Path(each) for each in broker_logs)
     look = OneLook(folder, tell)
     total, names = look.total, look.names
+    log = read_broker_logs(paths, broker_log_time_zone, groups, total.last_ms)
     clocks = None if log is None else aligned_with(folder, log)
     options = AuditOptions(
         topic_name=names.name_of,
@@ -177,6 +181,8 @@ def audit_in_parts(
             *_notes(clocks, group_ids),
         ],
         unfinished_ends=total.unfinished_ends,
+        unread=unread_of(shares),
+        broker_logs=() if log is None else tuple(each.outcome(group_ids) for each in log.files),
     )
     topics = in_key_order(TOPICS, _topics(names))
     parts = [share.finished for share in shares]

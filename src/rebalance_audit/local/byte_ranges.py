@@ -6,9 +6,11 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from itertools import pairwise
-from typing import Final, NamedTuple, TypeVar
+from functools import partial
+from itertools import islice, pairwise
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
+from rebalance_audit import limits
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.folder import LogFolder, Segment
@@ -20,6 +22,12 @@ RANGE_BYTES: Final = 1 << 20
 PARALLEL_FROM_BYTES: Final = 4 << 20
 """Below this, starting workers takes longer than the work."""
 
+PORTION_BYTES: Final = limits.PORTION_BYTES.most
+"""Memory, about, of what is handed over at once."""
+_RECORD_BYTES: Final = 100
+"""Of a record beside its value."""
+
+RangeItem: TypeAlias = ColumnChunk | BadBytes | TailNote
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
@@ -47,6 +55,55 @@ class Range(NamedTuple):
                 if isinstance(found, ColumnChunk)
                 else found._replace(log_partition=self.segment.log_partition)
             )
+
+
+def in_portions(
+    work: Callable[[Range, list[RangeItem]], Answer], parts: Iterable[Range], workers: int
+) -> Iterator[Answer]:
+    """The answers of `work` for what the ranges hold, in their order, a portion of PORTION_BYTES at a time.
+
+    A range of compressed batches may hold a thousand times its size. With several workers, the first portion of each
+    range is theirs; it is nearly always the only one.
+    """
+    if workers == 1:
+        for part in parts:
+            yield from map(partial(work, part), _portions(part.read()))
+        return
+    for part, answer, items in in_order(partial(_first_portion, work), parts, workers):
+        yield answer
+        if items is not None:
+            yield from map(partial(work, part), _portions(islice(part.read(), items, None)))
+
+
+def _first_portion(
+    work: Callable[[Range, list[RangeItem]], Answer], part: Range
+) -> tuple[Range, Answer, int | None]:
+    """The range, the answer for its first portion, and how many items that was of, if there are more."""
+    portions = _portions(part.read())
+    first = next(portions)
+    is_all = next(portions, None) is None
+    return part, work(part, first), None if is_all else len(first)
+
+
+def _portions(read: Iterable[RangeItem]) -> Iterator[list[RangeItem]]:
+    """At least one, even if it is empty: a partition has an end even if its files are empty."""
+    portion: list[RangeItem] = []
+    weight = portions = 0
+    for found in read:
+        portion.append(found)
+        weight += _weight_bytes(found)
+        if weight >= PORTION_BYTES:
+            yield portion
+            portion, weight = [], 0
+            portions += 1
+    if portion or not portions:
+        yield portion
+
+
+def _weight_bytes(found: RangeItem) -> int:
+    if isinstance(found, ColumnChunk):
+        return _RECORD_BYTES * len(found.keys) + sum(map(len, filter(None, found.values)))
+    return len(found.raw) if isinstance(found, BadBytes) else 0
 
 
 def ranges_of(

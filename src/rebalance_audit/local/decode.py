@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import orjson
 
 from rebalance_audit.errors import BadRequest, UnknownPartition
-from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
+from rebalance_audit.local.byte_ranges import Range, RangeItem, in_portions, ranges_of, workers_for
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.scan.available import walk_pays
 from rebalance_audit.tables.json_values import json_bytes
@@ -128,7 +128,7 @@ def plain_lines(
 ) -> Iterator[bytes]:
     """The lines of these partitions, by the readers of `wire.segments`."""
     work = partial(_lines, wanted=wanted)
-    yield from in_order(work, ranges_of(folder, log_partitions), workers)
+    yield from in_portions(work, ranges_of(folder, log_partitions), workers)
 
 
 def walked_lines(
@@ -164,8 +164,9 @@ def _chosen(folder: LogFolder, log_partitions: Collection[int]) -> list[int]:
     return sorted(set(log_partitions)) or present
 
 
-def _lines(part: Range, wanted: RecordFilter) -> bytes:
-    return b"".join(map(_line, _shapes(part, wanted)))
+def _lines(part: Range, read: list[RangeItem], wanted: RecordFilter) -> bytes:
+    records = _Records(part.segment.log_partition, wanted)
+    return b"".join(_line(shape) for found in read for shape in records.of(found))
 
 
 def _shapes(part: Range, wanted: RecordFilter) -> Iterator[DecodedRecord]:

@@ -103,7 +103,8 @@ class Feed:
                     continue
             record = decode_record(key, value)
             if isinstance(record, Undecodable):
-                self._miss_record((log_partition, log_offset), record.reason, key)
+                position = Position(log_partition, log_offset, timestamp_ms, run.leader_epoch)
+                self._miss_record(position, record, key)
                 continue
             group_id = group_id_of(record.key)
             if not everything and not ids.has(group_id):
@@ -149,9 +150,9 @@ class Feed:
         for group_id in self._met[log_partition]:
             self.audit.gap(group_id, log_partition)
 
-    def _miss_record(self, place: Place, reason: str, key: bytes | None) -> None:
+    def _miss_record(self, position: Position, found: Undecodable, key: bytes | None) -> None:
         """A record could not be decoded, perhaps not even so far that its group is known."""
-        log_partition, log_offset = place
+        log_partition, log_offset = place = position[:2]
         group = key_bytes.group_bytes(key)
         if group is None:
             self.miss(log_partition)
@@ -160,6 +161,6 @@ class Feed:
         else:
             group_id = group.decode(errors="replace")
             self._meet(log_partition, group_id, log_offset)
-            self.audit.gap(group_id, log_partition)
-        first, count = self.undecodable.get(reason, (place, 0))
-        self.undecodable[reason] = first, count + 1
+            self.audit.lost(group_id, position, found.record_type)
+        first, count = self.undecodable.get(found.reason, (place, 0))
+        self.undecodable[found.reason] = first, count + 1

@@ -10,8 +10,9 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from rebalance_audit import limits
 from rebalance_audit.audit.commits.collect import CommitsApart, set_apart
-from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
+from rebalance_audit.local.byte_ranges import Range, RangeItem, in_portions, ranges_of, workers_for
 from rebalance_audit.local.survey import (
     NOTHING,
     PartitionEnd,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 Piece: TypeAlias = tuple[int, CommitsApart | BadBytes | TailNote]
 """Log partition, and what is in a stretch of it."""
 
-KEPT_BYTES_MAX: Final = 128 << 20
+KEPT_BYTES_MAX: Final = limits.KEPT_BYTES.most
 """What waits for the audit takes about so much memory at most."""
 _SUMMED_UP_AT_ONCE: Final = 4
 """Ranges of the log, since commits of one partition in one range become one summary."""
@@ -57,7 +58,7 @@ class _Found(NamedTuple):
             + _SUMMARY_BYTES * sum(len(summaries) for _, _, summaries in piece.commits)
             for _, piece in self.pieces
             if isinstance(piece, CommitsApart)
-        )
+        ) + sum(len(piece.raw) for _, piece in self.pieces if isinstance(piece, BadBytes))
 
 
 class OneLook:
@@ -116,7 +117,7 @@ class OneLook:
 def _looks(folder: LogFolder) -> Iterator[_Found]:
     if not walk_pays("walk", folder.size_bytes):
         parts = ranges_of(folder, folder.segments, _SUMMED_UP_AT_ONCE)
-        yield from in_order(_look_at, parts, workers_for(folder.size_bytes))
+        yield from in_portions(_look_at, parts, workers_for(folder.size_bytes))
         return
     from rebalance_audit.scan.room import Room, Walked  # noqa: PLC0415 - see walk_pays
     from rebalance_audit.scan.segment_scan import scan  # noqa: PLC0415 - see walk_pays
@@ -134,11 +135,11 @@ def _looks(folder: LogFolder) -> Iterator[_Found]:
                     yield _found(log_partition, [found])
 
 
-def _look_at(part: Range) -> _Found:
-    return _found(part.segment.log_partition, list(part.read()))
+def _look_at(part: Range, read: list[RangeItem]) -> _Found:
+    return _found(part.segment.log_partition, read)
 
 
-def _found(log_partition: int, read: list[ColumnChunk | BadBytes | TailNote]) -> _Found:
+def _found(log_partition: int, read: list[RangeItem]) -> _Found:
     pieces: list[Piece] = [
         (
             log_partition,

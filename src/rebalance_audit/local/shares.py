@@ -32,6 +32,8 @@ class Share(NamedTuple, Generic[Finished]):
     """Group id -> its first record."""
     anomalies: dict[str, dict[str, int]]
     """Group id -> kind of anomaly -> count."""
+    unread: dict[str, dict[str, int]]
+    """Group id -> part of its members' bytes that cannot be read -> count."""
     undecodable: dict[str, tuple[Place, int]]
     """Reason -> the first record that could not be decoded, and how many there were."""
 
@@ -58,7 +60,10 @@ def replay_shares(
                 tell(f"auditing partition {log_partition}")
             feed.take(log_partition, piece)
         tables = {name: in_key_order(name, rows) for name, rows in feed.audit.tables().items()}
-        return Share(finish(tables), feed.met(), feed.audit.anomalies(), feed.undecodable)
+        audit = feed.audit
+        return Share(
+            finish(tables), feed.met(), audit.anomalies(), audit.unread(), feed.undecodable
+        )
 
     with collecting_less():
         return forked(work, ranges) if len(ranges) > 1 else [work(EVERY_GROUP)]
@@ -66,12 +71,23 @@ def replay_shares(
 
 def anomalies_of(parts: Iterable[Share[Finished]]) -> dict[str, dict[str, int]]:
     """Those of all parts, the group first that the log has first."""
+    return _in_log_order((part.met, part.anomalies) for part in parts)
+
+
+def unread_of(parts: Iterable[Share[Finished]]) -> dict[str, dict[str, int]]:
+    """The same of what cannot be read."""
+    return _in_log_order((part.met, part.unread) for part in parts)
+
+
+def _in_log_order(
+    parts: Iterable[tuple[dict[str, Place], dict[str, dict[str, int]]]],
+) -> dict[str, dict[str, int]]:
     found = [
-        (part.met[group_id], group_id, kinds)
-        for part in parts
-        for group_id, kinds in part.anomalies.items()
+        (met[group_id], group_id, counts)
+        for met, by_group in parts
+        for group_id, counts in by_group.items()
     ]
-    return {group_id: kinds for _, group_id, kinds in sorted(found, key=itemgetter(0))}
+    return {group_id: counts for _, group_id, counts in sorted(found, key=itemgetter(0))}
 
 
 def undecodable_of(parts: Iterable[Share[Finished]]) -> dict[str, int]:

@@ -15,7 +15,7 @@ from great_expectations.core import ExpectationValidationResult
 from great_expectations.core.result_format import ResultFormat
 from great_expectations.data_context.types.base import ProgressBarsConfig
 
-from rebalance_audit.lake.checks.check_frames import Frame
+from rebalance_audit.lake.checks.check_frames import Frame, text_as_html
 from rebalance_audit.quality.expectations import Expected
 
 DOCS_SITE: Final = "docs"
@@ -34,6 +34,7 @@ class Suites:
         # Whoever makes a frame keeps it in memory.
         self._source = self._context.data_sources.add_spark("lake", persist=False)
         # Only Data Docs use values, and each costs a job.
+        self._has_docs = docs is not None
         self._result_format = ResultFormat.BOOLEAN_ONLY if docs is None else ResultFormat.SUMMARY
         if docs is not None:
             self._context.add_data_docs_site(site_name=DOCS_SITE, site_config=_site(docs))
@@ -44,6 +45,9 @@ class Suites:
         Raises RuntimeError for one that cannot be judged.
         """
         context = self._context
+        if self._has_docs:
+            # The library's templates put values into pages as they are, scripts included.
+            frame = text_as_html(frame)
         batch = self._source.add_dataframe_asset(table).add_batch_definition_whole_dataframe("all")
         expectations = [one.expectation for one in expected]
         suite = context.suites.add(gx.ExpectationSuite(name=table, expectations=expectations))

@@ -23,6 +23,10 @@ ROWS_AT_ONCE: Final = 10_000
 MOMENT_FORMAT: Final = "%Y-%m-%dT%H:%M:%S.%gZ"
 """ISO 8601 in UTC with milliseconds, which SQLite's own functions read, too."""
 
+FORMULA: Final = r"^[=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]"
+"""How a text begins that a spreadsheet takes for a formula; the last four are wide forms of the first."""
+GUARDED: Final = r"'\0"
+
 _SQLITE_TYPES: Final = {
     "BIGINT": "INTEGER",
     "INTEGER": "INTEGER",
@@ -35,16 +39,21 @@ Exporter: TypeAlias = Callable[[duckdb.DuckDBPyConnection, list[str], Path], Non
 """Takes the database, the full names of its tables and views, and where to write."""
 
 
-def export_gold(rows: GoldRows, kind: str, target: Path) -> dict[str, int]:
+def export_gold(
+    rows: GoldRows, kind: str, target: Path, *, guard_formulas: bool = False
+) -> dict[str, int]:
     """Write everything to `target` and return the number of rows by name: `gold.epochs`, `views.groups_now`, ….
 
-    `kind` is a key of EXPORTERS. A file that is there is replaced once all is written; in a folder each file is.
-    Raises LakeNotReadable, and OSError.
+    `kind` is a key of EXPORTERS; `guard_formulas` is for CSV. A file that is there is replaced once all is written; in
+    a folder each file is. Raises LakeNotReadable, and OSError.
     """
     views = views_over(GOLD_TABLES)
     names = [*GOLD_TABLES, *(f"{VIEWS_SCHEMA}.{view.name}" for view in views)]
     with closing(gold_sql(rows)) as sql:
-        EXPORTERS[kind](sql, names, target)
+        if guard_formulas:
+            _to_csv(sql, names, target, guard_formulas=True)
+        else:
+            EXPORTERS[kind](sql, names, target)
         return {name: _count(sql, name) for name in names}
 
 
@@ -83,9 +92,19 @@ def _to_parquet(sql: duckdb.DuckDBPyConnection, names: list[str], target: Path) 
         sql.execute(f"copy (from {name}) to {quoted(str(file))} (format parquet, compression zstd)")
 
 
-def _to_csv(sql: duckdb.DuckDBPyConnection, names: list[str], target: Path) -> None:
+def _to_csv(
+    sql: duckdb.DuckDBPyConnection, names: list[str], target: Path, *, guard_formulas: bool = False
+) -> None:
     for name, file in _files(names, target, ".csv"):
-        query = _flat(_columns(sql, name), name)
+        columns = _columns(sql, name)
+        query = _flat(columns, name)
+        if guard_formulas:
+            guarded = ", ".join(
+                f'regexp_replace("{column}", {quoted(FORMULA)}, {quoted(GUARDED)}) as "{column}"'
+                for column, kind in columns.items()
+                if kind == "VARCHAR"
+            )
+            query = f"select * replace ({guarded}) from ({query})"  # noqa: S608 - our own names
         sql.execute(f"copy ({query}) to {quoted(str(file))} (format csv, header)")
 
 

@@ -1,9 +1,11 @@
 """The gold tables and the views over them in SQL: a DuckDB connection, without Spark and without the network."""
 
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Mapping
+from typing import Final, TypeAlias
 
 import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
 
 from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.readers.tables import open_table
@@ -14,6 +16,8 @@ from rebalance_audit.tables.views import VIEWS_SCHEMA, View, views
 
 OFFLINE: Final = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 """DuckDB would fetch from the network what it lacks."""
+Relations: TypeAlias = Mapping[str, pa.Table | ds.Dataset]
+"""Gold tables by their full names, as Arrow has them."""
 
 
 def gold_sql(rows: GoldRows) -> duckdb.DuckDBPyConnection:
@@ -22,11 +26,27 @@ def gold_sql(rows: GoldRows) -> duckdb.DuckDBPyConnection:
     Tables of a lake are read by the queries, as they were when this was called; those of an audit are in memory.
     Times are shown in UTC. Raises LakeNotReadable.
     """
+    if isinstance(rows, LakeReader):
+        return sql_over(relations_of_lake(rows.path, rows.cluster))
+    return sql_over({name: rows.table(name).to_arrow() for name in GOLD_TABLES})
+
+
+def relations_of_lake(lake: str, cluster: str | None) -> Relations:
+    """The gold tables of a lake as they are now, with the rows of one cluster or of all. Raises LakeNotReadable."""
+    tables = {name: open_table(lake, name) for name in GOLD_TABLES}
+    if cluster is None:
+        return tables
+    # Filtered here, not by a view: what a query can name has no other rows.
+    return {name: table.filter(ds.field("cluster") == cluster) for name, table in tables.items()}
+
+
+def sql_over(relations: Relations) -> duckdb.DuckDBPyConnection:
+    """The same connection over gold tables by their full names."""
     sql = duckdb.connect(":memory:", config=dict(OFFLINE))
     sql.execute("set timezone = 'UTC'; create schema gold")
-    for name in GOLD_TABLES:
-        _make_table(sql, name, rows)
-    make_views(sql, GOLD_TABLES)
+    for name, relation in relations.items():
+        _make_table(sql, name, relation)
+    make_views(sql, relations)
     return sql
 
 
@@ -48,19 +68,14 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _make_table(sql: duckdb.DuckDBPyConnection, name: str, rows: GoldRows) -> None:
+def _make_table(sql: duckdb.DuckDBPyConnection, name: str, relation: pa.Table | ds.Dataset) -> None:
     """A table as a view with the columns of the contract, those that an earlier release did not know as nulls."""
     contract, found = (f"_{name.replace('.', '_')}_{what}" for what in ("contract", "rows"))
     schema = table_schemas()[name]
     sql.register(contract, arrow_schema(schema).empty_table())
-    if isinstance(rows, LakeReader):
-        sql.register(found, open_table(rows.path, name))
-        only = "" if rows.cluster is None else f" where cluster = {quoted(rows.cluster)}"
-    else:
-        sql.register(found, rows.table(name).to_arrow())
-        only = ""
+    sql.register(found, relation)
     columns = ", ".join(f'"{column}"' for column in schema.column_names)
     sql.execute(
-        f"create view {name} as select {columns}"  # noqa: S608 - our own names; the cluster's is quoted
-        f" from (from {contract} union all by name from {found}{only})"
+        f"create view {name} as select {columns}"  # noqa: S608 - our own names
+        f" from (from {contract} union all by name from {found})"
     )

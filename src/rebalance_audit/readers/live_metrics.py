@@ -3,16 +3,18 @@
 The names and meanings are those of `metrics`; two more tell how the watching itself fares.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from threading import Thread
 from typing import Final
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.readers.metrics import MEANINGS, PREFIX
+from rebalance_audit.readers.metrics_server import metrics_server
 
 _OF_WATCH: Final[Mapping[str, str]] = {
     "watch_log_end_timestamp_seconds": "Latest record time that was read.",
@@ -44,16 +46,23 @@ class LiveMetrics(Collector):
 
 
 @contextmanager
-def served(metrics: LiveMetrics, address: str, port: int) -> Iterator[int]:
-    """Serve them while inside; gives the port, which the system chooses for 0. Raises BadRequest if it is taken."""
+def served(
+    metrics: LiveMetrics, address: str, port: int, host_names: Collection[str] = ()
+) -> Iterator[int]:
+    """Serve them while inside; gives the port, which the system chooses for 0. Raises BadRequest if it is taken.
+
+    `host_names`: names of this machine that a scraper may use, besides those that it has itself.
+    """
     registry = CollectorRegistry(auto_describe=False)
     registry.register(metrics)
     try:
-        server, thread = start_http_server(port, address, registry)
+        server = metrics_server(make_wsgi_app(registry), address, port, host_names)
     except OSError as error:
         raise BadRequest(
             f"Metrics cannot be served at {address}:{port}: {error.strerror}."
         ) from None
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
     try:
         yield server.server_port
     finally:

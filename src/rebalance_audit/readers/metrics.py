@@ -24,13 +24,37 @@ from rebalance_audit.tables.schemas import TableName
 
 PREFIX: Final = "rebalance_audit_"
 _CHOSEN: Final = """
+create temp table attention as
+with first_seen as (
+    select cluster, group_id, min(from_at) as first_at from gold.group_states group by all
+)
+select
+    cluster,
+    group_id,
+    case
+        when critical_findings > 0 or rebalancing_since is not null then 0
+        when warning_findings > 0 then 1
+        else 2
+    end as place,
+    first_at,
+    not_stable_estimate_ms
+from views.groups_now left join first_seen using (cluster, group_id);
+
 create temp table chosen as
-select cluster, group_id from views.groups_now
+select cluster, group_id from attention
 qualify row_number() over (
-    partition by cluster order by critical_findings desc, not_stable_estimate_ms desc, group_id
-) <= $groups_max
+    partition by cluster
+    order by
+        place,
+        case when place < 2 then first_at end nulls last,
+        case when place = 2 then not_stable_estimate_ms end desc,
+        group_id
+) <= {groups_max};
 """
-"""The groups with series of their own: those that need attention most."""
+"""The groups with series of their own: those that need attention most; of groups in trouble the oldest.
+
+Whoever may create groups can make any number of noisy ones. They are younger than those that they would push out.
+"""
 
 
 def _seconds_of(table: str, stem: str) -> str:
@@ -65,6 +89,15 @@ _METRICS: Final[Mapping[str, tuple[str, str]]] = {
         "Groups that exist and have no series of their own, since there are more than the bound.",
         """select cluster, count(*) - count(chosen.group_id) as value
         from views.groups_now left join chosen using (cluster, group_id) group by cluster""",
+    ),
+    "troubled_groups_without_series": (
+        "Groups without series that are rebalancing or have an open finding of severity critical or warning.",
+        """select cluster, count(*) filter (where place < 2 and chosen.group_id is null) as value
+        from attention left join chosen using (cluster, group_id) group by cluster""",
+    ),
+    "cluster_open_findings": (
+        "Findings about all groups and the log itself that go on.",
+        "select cluster, kind, severity, count(*) as value from gold.findings where to_at is null group by all",
     ),
     "cluster_rebalances": (
         "Rebalances of all groups, by primary cause.",
@@ -192,7 +225,7 @@ def metrics_shape(rows: GoldRows, groups_max: int) -> list[dict[str, Any]]:
 def _answers(rows: GoldRows, groups_max: int) -> Iterator["_Answers"]:
     """Answers to all questions that these rows can be asked; the database is closed afterwards."""
     with closing(gold_sql(rows)) as sql:
-        sql.execute(_CHOSEN, {"groups_max": groups_max})
+        sql.execute(_CHOSEN.format(groups_max=int(groups_max)))
         asked = dict(_METRICS)
         if isinstance(rows, LakeReader):
             sql.register("runs", rows.table(TableName.RUNS).to_arrow())

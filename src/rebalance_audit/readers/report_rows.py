@@ -48,12 +48,12 @@ _BOUNDS: Final = {
         estimate := coalesce(duration_estimate_ms, duration_ms)
     ) as took""",
     "epochs": """
-    struct_pack(
+    case when protocol <> 'classic' or coalesce(protocol_type, '') in ('', 'consumer') then struct_pack(
         least := coalesce(unowned_partition_min_ms, unowned_partition_ms, 0),
         most := case when unowned_partition_min_ms is not null then unowned_partition_max_ms
             when protocol <> 'classic' then unowned_partition_ms end,
         estimate := coalesce(unowned_partition_estimate_ms, unowned_partition_ms, 0)
-    ) as unowned""",
+    ) end as unowned""",
 }
 """Table -> durations of which records tell no more than bounds, or nothing; earlier releases had no columns."""
 
@@ -78,21 +78,21 @@ Their time without owner has no upper bound: as `report.summary.kept_unused`.
 
 _UNOWNED: Final = f"""
     {_sum_of("unowned", "known")}, count(keeping_group) = 0 as is_all,
-    known_min_ms as unowned_partition_min_ms, case when is_all then known_max_ms end as unowned_partition_max_ms,
-    known_estimate_ms as unowned_partition_estimate_ms
+    bool_or(unowned is not null) is not false as owns_partitions,
+    if(owns_partitions, known_min_ms, null) as unowned_partition_min_ms,
+    if(is_all and owns_partitions, known_max_ms, null) as unowned_partition_max_ms,
+    if(owns_partitions, known_estimate_ms, null) as unowned_partition_estimate_ms
 from epochs left join kept_unused on keeping_group = group_id"""
 
 
-def _of_group(stem: str) -> str:
-    """The same columns, 0 for a group that has no such row."""
+def _of_group(stem: str, exists: str = "true") -> str:
+    """The same columns, 0 for a group that has no such row; null where `exists` does not hold."""
     return (
-        f"coalesce({stem}_min_ms, 0) as {stem}_min_ms, "
-        f"case when {stem}_min_ms is null then 0 else {stem}_max_ms end as {stem}_max_ms, "
-        f"coalesce({stem}_estimate_ms, 0) as {stem}_estimate_ms"
+        f"case when {exists} then coalesce({stem}_min_ms, 0) end as {stem}_min_ms, "
+        f"case when {exists} then case when {stem}_min_ms is null then 0 else {stem}_max_ms end end as {stem}_max_ms, "
+        f"case when {exists} then coalesce({stem}_estimate_ms, 0) end as {stem}_estimate_ms"
     )
 
-
-_SUMMED: Final = ("unsettled", "unowned_partition")
 
 _GROUPS: Final = f"""
 with settled as (
@@ -101,7 +101,7 @@ with settled as (
         count(*) filter (where outcome = 'open') as still_open, max(at_ms) as last_rebalance_ms
     from rebalances group by group_id
 ), without_owner as (
-    select group_id, {_UNOWNED} group by group_id
+    select group_id, max(case when unowned is null then protocol_type end) as kind, {_UNOWNED} group by group_id
 ), caused as (
     select group_id, count(*) as epochs, primary_cause from epochs group by group_id, primary_cause
 ), numbered as (
@@ -128,10 +128,11 @@ with settled as (
     select distinct group_id from all_states
 )
 select group_id, coalesce(rebalances, 0) as rebalances, coalesce(epochs, 0) as epochs,
-    {", ".join(_of_group(stem) for stem in _SUMMED)}, coalesce(still_open, 0) as still_open,
+    {_of_group("unsettled")}, {_of_group("unowned_partition", "coalesce(owns_partitions, true)")},
+    coalesce(still_open, 0) as still_open,
     longest.least as longest_min_ms, longest.most as longest_max_ms, longest.estimate as longest_estimate_ms,
     last_rebalance_ms, top_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
-    coalesce(info, 0) as info, stood.protocol as protocol,
+    coalesce(info, 0) as info, concat(stood.protocol, ' (' || without_owner.kind || ')') as protocol,
     case when lived.group_id is not null then coalesce(present.states, []) end as states
 from stood full join settled using (group_id) full join numbered using (group_id) full join found using (group_id)
     left join without_owner using (group_id)

@@ -1,5 +1,6 @@
 """Tables of a lake without Spark: delta-rs finds the files, Arrow reads them. Times come as epoch milliseconds."""
 
+import re
 from collections.abc import Collection
 from typing import Any, Final
 
@@ -93,10 +94,10 @@ def is_there(lake: str, name: str) -> bool:
 
 
 def lacking_columns(name: str, table: ds.Dataset | pa.Table) -> dict[str, str]:
-    """Columns of the schema, with their types, that the table of an earlier release does not have."""
+    """Columns of the schema, with their types as in SQL, that the table of an earlier release does not have."""
     there = set(table.schema.names)
     return {
-        column.name: column.type
+        column.name: re.sub(r"^array<(\w+)>$", r"\1[]", column.type)
         for column in table_schemas()[name].columns
         if column.name not in there
     }

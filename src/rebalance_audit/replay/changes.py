@@ -36,7 +36,10 @@ class AnomalyKind(StrEnum):
     """Records that the strict rules refuse. Kafka's own loader fails on the ones marked *fatal* there."""
 
     WRONG_GROUP_TYPE = "wrong_group_type"
-    """A record of one group type for a living group of another type (fatal in Kafka)."""
+    """A record of one group type for a living group of another type (fatal in Kafka).
+
+    A consumer group's record for a classic group was applied: the tombstone of the classic one is missing.
+    """
     GROUP_NOT_EMPTY = "group_not_empty"
     """A group's tombstone while members, targets or an assignment epoch remain (fatal in Kafka)."""
     MEMBER_NOT_RELEASED = "member_not_released"

@@ -5,11 +5,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
+from rebalance_audit.replay.classic.work import CONSUMER, Kind, OwnedWork, kind_of
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.replay.partitions import Partitions, text_of, union
-from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.replay.slot import GroupSlot, LostRecord, type_of
 from rebalance_audit.wire.topic_names import TopicNames
 
 DEFAULT_ASSIGNORS: Final = {
@@ -19,7 +20,31 @@ DEFAULT_ASSIGNORS: Final = {
 }
 """What Kafka shows if no member prefers one: the first of the broker's default assignors."""
 
+UNKNOWN: Final = "Unknown"
+"""State of a group since a record of it that could not be decoded; Kafka's own tools have such a value too."""
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def describe_unknown(slot: GroupSlot, lost: LostRecord) -> dict[str, Any]:
+    """A group whose last record could not be decoded, in the shape of `describe_group`: most of it is not known."""
+    known = lost.group_type or (None if slot.group is None else type_of(slot.group))
+    position = lost.position
+    return {
+        "group_id": slot.group_id,
+        "type": None if known is None else known.value.capitalize(),
+        "state": UNKNOWN,
+        "unknown_since": {
+            "partition": position.log_partition,
+            "offset": position.log_offset,
+            "at": _moment(position.record_timestamp_ms),
+        },
+        "epoch": None,
+        "assignment_epoch": None,
+        "assignor": None,
+        "members": None,
+        "offsets": _offsets(slot),
+    }
 
 
 def describe_group(slot: GroupSlot, topic_names: TopicNames) -> dict[str, Any] | None:
@@ -41,7 +66,9 @@ def describe_group(slot: GroupSlot, topic_names: TopicNames) -> dict[str, Any] |
 
 
 def _classic_group(group: ClassicGroup) -> dict[str, Any]:
+    kind = kind_of(group.protocol_type, group.protocol_name)
     return {
+        **({} if kind is CONSUMER else {"protocol_type": group.protocol_type}),
         "type": GroupType.CLASSIC.value.capitalize(),
         "state": group.group_state(),
         "epoch": group.generation if group.has_record else None,
@@ -54,12 +81,25 @@ def _classic_group(group: ClassicGroup) -> dict[str, Any]:
                 "client_id": member.client_id,
                 "client_host": member.client_host,
                 "epoch": None,
-                "assignment": _topics(member.assigned, text_of),
+                "assignment": _classic_assignment(kind, member),
                 "target": None,
+                **({} if kind is CONSUMER else {"work": _listed(kind.work(member))}),
             }
             for _, member in sorted(group.members.items())
         ],
     }
+
+
+def _classic_assignment(kind: Kind, member: ClassicMember) -> dict[str, list[int]] | None:
+    """None where members own no partitions, or the bytes do not tell which."""
+    is_unread = member.assignment is None and bool(member.assignment_bytes)
+    if is_unread or not kind.owns_partitions:
+        return None
+    return _topics(member.assigned, text_of)
+
+
+def _listed(work: OwnedWork | None) -> list[str] | None:
+    return None if work is None else list(work)
 
 
 def _modern_group(group: ModernGroup, topic_names: TopicNames) -> dict[str, Any]:

@@ -22,6 +22,7 @@ DEFAULT_CAPACITY: Final = 16
 
 _INT_BITS: Final = 32
 _INT_MASK: Final = 0xFFFF_FFFF
+_CACHED_LENGTH: Final = 256
 _LONG_MASK: Final = 0xFFFF_FFFF_FFFF_FFFF
 _SLOT_KEYS_MAX: Final = 8
 _NO_TREES_BELOW: Final = 64
@@ -43,18 +44,24 @@ def hash_code(key: Key) -> int:
             return _signed(31 * (31 + number) + _string_hash(topic))
 
 
-@lru_cache(1 << 16)
 def _string_hash(text: str) -> int:
     """String.hashCode: base 31 over UTF-16 code units."""
+    return (_known_string_hash if len(text) <= _CACHED_LENGTH else _hash_of_units)(text)
+
+
+def _hash_of_units(text: str) -> int:
     hashed = 0
     if text.isascii():
         for unit in text.encode():
-            hashed = 31 * hashed + unit
+            hashed = (31 * hashed + unit) & _INT_MASK
     else:
         units = text.encode("utf-16-be", "surrogatepass")
         for high, low in zip(units[::2], units[1::2], strict=True):
             hashed = (31 * hashed + (high << 8 | low)) & _INT_MASK
     return _signed(hashed)
+
+
+_known_string_hash: Final = lru_cache(1 << 16)(_hash_of_units)
 
 
 def _signed(value: int) -> int:

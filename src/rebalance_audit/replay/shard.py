@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from rebalance_audit.replay import offsets, playback
 from rebalance_audit.replay.changes import Change, Position
 from rebalance_audit.replay.policy import Policy
-from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.replay.record_types import OFFSET_COMMIT_NUMBERS, group_type_of
+from rebalance_audit.replay.slot import GroupSlot, LostRecord
 from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue, RecordType
 from rebalance_audit.wire.records import Record, group_id_of
 
@@ -18,6 +19,8 @@ class Shard:
         self.log_partition = log_partition
         self.policy = policy
         self._slots: dict[str, GroupSlot] = {}
+        self._lost: dict[str, LostRecord] = {}
+        """Group id -> its last record, if that could not be decoded."""
         self._producers: dict[int, dict[str, None]] = {}
         """Producer id -> ids of the groups that its open transaction touched, in order of first touch."""
 
@@ -33,6 +36,16 @@ class Shard:
         """The slots that hold a group now, in the same order."""
         return (slot for slot in self._slots.values() if slot.group is not None)
 
+    def lose(self, group_id: str, position: Position, record_type: int | None) -> None:
+        """A record of a group could not be decoded; offset commits change no group."""
+        if record_type not in OFFSET_COMMIT_NUMBERS:
+            self._slots.setdefault(group_id, GroupSlot(group_id))
+            self._lost[group_id] = LostRecord(position, group_type_of(record_type))
+
+    def lost(self) -> Iterator[tuple[GroupSlot, LostRecord]]:
+        """The groups whose last record could not be decoded."""
+        return ((self._slots[group_id], lost) for group_id, lost in self._lost.items())
+
     def apply(self, record: Record, position: Position) -> tuple[GroupSlot, list[Change]]:
         """Apply one record to its group. Raises ReplayError as `playback.apply` does."""
         group_id = group_id_of(record.key)
@@ -40,6 +53,8 @@ class Shard:
         if slot is None:
             slot = self._slots[group_id] = GroupSlot(group_id)
         changes = playback.apply(slot, record, position, self.policy)
+        if self._lost and record.record_type not in offsets.RULES:
+            self._lost.pop(group_id, None)
         if (
             position.producer_id >= 0
             and record.record_type in offsets.RULES

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.classic.group import ClassicGroup
 from rebalance_audit.replay.modern.group import ModernGroup
 
@@ -28,6 +28,14 @@ class CommittedOffset(NamedTuple):
     topic_id: bytes | None
     log_offset: int
     """Log offset of its record: a transactional commit only replaces those of earlier records."""
+
+
+class LostRecord(NamedTuple):
+    """A record of a group that could not be decoded."""
+
+    position: Position
+    group_type: GroupType | None
+    """Of the record's type; None if that is not known."""
 
 
 @dataclass(slots=True)

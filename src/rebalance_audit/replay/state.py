@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from rebalance_audit.errors import require_known
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.replay.describe import describe_group
+from rebalance_audit.replay.describe import describe_group, describe_unknown
 from rebalance_audit.replay.shard import Shard
+from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.records import Undecodable, decode_record
 from rebalance_audit.wire.segments.batches import TransactionMarker, parse_marker
 from rebalance_audit.wire.topic_names import TopicNames
@@ -81,9 +82,19 @@ def state_at(log: RecordLog, group_ids: Collection[str] = (), at_ms: int | None 
     met = {name for name in group_ids if any(shard.slot(name) is not None for shard in shards)}
     if not met.issuperset(group_ids):
         require_known(group_ids, met.union(log.group_ids()))
-    groups = (describe_group(slot, names) for shard in shards for slot in shard.groups())
+    groups = {
+        slot.group_id: described
+        for shard in shards
+        for slot in shard.groups()
+        if (described := describe_group(slot, names)) is not None
+    }
+    groups |= {
+        slot.group_id: describe_unknown(slot, lost)
+        for shard in shards
+        for slot, lost in shard.lost()
+    }
     return State(
-        sorted(filter(None, groups), key=lambda group: str(group["group_id"])),
+        [groups[group_id] for group_id in sorted(groups)],
         max(moments, default=None),
         missed,
     )
@@ -101,6 +112,10 @@ def _replay(records: PartitionRecords, shard: Shard, names: TopicNames) -> int:
         record = decode_record(key, value)
         if isinstance(record, Undecodable):
             undecodable += 1
+            group = key_bytes.group_bytes(key)
+            if group is not None:
+                group_id = group.decode(errors="replace")
+                shard.lose(group_id, position, record.record_type)
             continue
         names.add_record(record.key, record.value, position.record_timestamp_ms)
         shard.apply(record, position)

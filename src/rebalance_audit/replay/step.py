@@ -22,6 +22,11 @@ class ReplayStep:
         self.changes: list[Change] = []
         self._policy = policy
 
+    @property
+    def is_lenient(self) -> bool:
+        """Whether the log is a real one, which compaction may have changed."""
+        return self._policy is Policy.LENIENT
+
     def refuse(self, kind: AnomalyKind, detail: str) -> None:
         """Say that the rules exclude the record; under the strict policy this raises, so call it before any change."""
         if self._policy is Policy.STRICT:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from rebalance_audit.audit.causes.cause import DEPARTURES
+from rebalance_audit.replay.describe import UNKNOWN
 from rebalance_audit.report import words
 from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence
 from rebalance_audit.report.summary import TableRow, Tables, is_classic, is_share
@@ -32,6 +34,10 @@ def sentences_at(own: Tables, moment_ms: int) -> Iterator[Sentence]:
 
 def _state(own: Tables, state: TableRow, moment_ms: int) -> Sentence:
     since = MomentUtc(state["from_at"])
+    if state["group_state"] == UNKNOWN:
+        where = f"offset {state['from_offset']} of partition {state['log_partition']}"
+        cannot = f": the record at {where} cannot be decoded."
+        return Sentence(("The group's state is unknown since ", since, cannot))
     if state["protocol"] != "classic":
         return Sentence((f"The group was {state['group_state']}, since ", since, "."))
     following = min(
@@ -94,7 +100,10 @@ def _members(own: Tables, incarnation: int, moment_ms: int, *, shared: bool) -> 
 def _epoch_with_members(
     own: Tables, incarnation: int, moment_ms: int
 ) -> tuple[int | None, set[str]]:
-    """The epoch of that time and the member ids that it began with: a member that goes begins another one."""
+    """The epoch of that time and the member ids that it certainly had.
+
+    Members without a row in it are those of their last row, if no cause says since then that they left.
+    """
     begun = [
         row["epoch"]
         for row in own["epochs"]
@@ -103,8 +112,25 @@ def _epoch_with_members(
         and at_ms <= moment_ms
     ]
     current = max(begun, default=None)
-    return current, {
+    if current is None:
+        return None, set()
+    latest: dict[str, TableRow] = {}
+    for row in own["convergence"]:
+        before = latest.get(row["member_id"])
+        if row["incarnation"] != incarnation or row["epoch"] > current:
+            continue
+        if before is None or before["epoch"] < row["epoch"]:
+            latest[row["member_id"]] = row
+    left = {
         row["member_id"]
-        for row in own["convergence"]
-        if row["incarnation"] == incarnation and row["epoch"] == current
+        for row in own["rebalance_causes"]
+        if row["incarnation"] == incarnation
+        and row["member_id"] in latest
+        and latest[row["member_id"]]["epoch"] < row["epoch"] <= current
+        and row["cause"] in DEPARTURES
+    }
+    return current, {
+        member_id
+        for member_id, row in latest.items()
+        if member_id not in left and (row["outcome"] != "left" or row["epoch"] == current)
     }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rebalance_audit.audit.group.bounds import Bounds
+from rebalance_audit.audit.group.bounds import bounds_columns
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import GroupSummary, Tables, summaries
 from rebalance_audit.report.words import iso
@@ -43,23 +43,16 @@ def _group(group: GroupSummary, names: MemberNames) -> dict[str, Any]:
     return {
         "group_id": group.group_id,
         "protocols": list(group.protocols),
+        "protocol_type": group.protocol_type,
         "group_state": None if group.present is None else group.present.group_state,
         "members": None if group.present is None else group.present.members,
         "epochs": group.epochs,
         "rebalances": group.rebalances,
         "rebalancing_since": iso(group.open_since_ms),
-        **_bounds("not_stable", group.not_stable),
-        **_bounds("unowned_partition", group.unowned),
+        **bounds_columns(group.not_stable, "not_stable"),
+        **bounds_columns(group.unowned, "unowned_partition"),
         "commonest_cause": group.top_cause,
         "most_often_last": None if worst is None else names.whole(group.group_id, worst),
-    }
-
-
-def _bounds(stem: str, bounds: Bounds) -> dict[str, int | None]:
-    return {
-        f"{stem}_min_ms": bounds.least,
-        f"{stem}_max_ms": bounds.most,
-        f"{stem}_estimate_ms": bounds.estimate,
     }
 
 

@@ -36,7 +36,14 @@ from rebalance_audit.report.summary import (
     unowned_of,
 )
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
-from rebalance_audit.report.unknowns import unknowns_of_epoch, unknowns_of_group
+from rebalance_audit.report.unknowns import (
+    ADVICE,
+    advice_for_group,
+    log_would_settle,
+    rests_on_log,
+    unknowns_of_epoch,
+    unknowns_of_group,
+)
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 
 EVIDENCE_SHOWN: Final = 3
@@ -49,6 +56,7 @@ _CERTAINTY_WORDS: Final = {
     "possible": "This is one possibility of several",
 }
 _MEANWHILE_WORDS: Final = {**_CERTAINTY_WORDS, "proven": "The records show that it happened"}
+_LOGGED_WORDS: Final = "The broker's log proves it"
 
 
 class Section(NamedTuple):
@@ -67,8 +75,13 @@ class Explanation(NamedTuple):
     """For programs: rows by kind (`epoch`, `rebalance`, `causes`, `convergence`, `findings`)."""
 
 
-def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
-    """The group as a whole; `own` holds the rows of one group, and has epochs or states."""
+def explain_group(
+    own: Tables, *, every_epoch: bool = False, has_broker_log: bool = False
+) -> Explanation:
+    """The group as a whole; `own` holds the rows of one group, and has epochs or states.
+
+    `has_broker_log`: the audit was given brokers' logs, so it is no use to ask for them.
+    """
     summary = summaries(own)[0]
     rebalances = own["rebalances"]
     state = present.group_text(summary.present)
@@ -76,9 +89,10 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     protocols = " then ".join(summary.protocols) or "not known"
     epochs = words.counted(summary.epochs, summary.epoch_noun)
     rebalances_text = words.counted(summary.rebalances, "rebalance")
-    how_often = [
-        Sentence.plain(f"It went through {epochs} in {rebalances_text}; protocol: {protocols}.")
-    ]
+    went = f"It went through {epochs} in {rebalances_text}; protocol: {protocols}"
+    how_often = [Sentence.plain(f"{went}.")]
+    if summary.protocol_type:
+        how_often = [Sentence((f"{went}, protocol type ", Name(summary.protocol_type), "."))]
     if summary.not_stable.most != 0:
         lasted = words.bounds_in_sentence(summary.not_stable)
         how_often.append(Sentence.plain(f"It was not stable for {lasted} in sum."))
@@ -92,12 +106,15 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
         )
     why = _why_mostly(own)
     longest = max(rebalances, key=estimate_of, default=None)
+    has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
     short = list(answer(own))
     if longest is not None:
         number = longest["first_epoch"]
         short.append(
             Sentence.plain(f"Its evidence: the same command with --epoch {number}; all: --epochs.")
         )
+    if not has_broker_log:
+        short += advice_for_group(own)
     sections = [
         Section("In short", short),
         Section("How often", how_often),
@@ -109,7 +126,8 @@ def explain_group(own: Tables, *, every_epoch: bool = False) -> Explanation:
     sections += _findings(own.get("findings", ()))
     if every_epoch:
         sections.append(Section(f"Every {summary.epoch_noun}", list(_every_epoch(own))))
-    sections.append(Section("Not known", list(dict.fromkeys(unknowns_of_group(own)))))
+    unknown = unknowns_of_group(own, has_broker_log=has_broker_log)
+    sections.append(Section("Not known", list(dict.fromkeys(unknown))))
     rows = {"rebalances": rebalances, "findings": own.get("findings", ())}
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
@@ -128,8 +146,17 @@ def _every_epoch(own: Tables) -> Iterator[Sentence]:
         )
 
 
-def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) -> Explanation:
-    """One epoch or generation; with `moment_ms` (epoch milliseconds) also the group at that time."""
+def explain_epoch(
+    own: Tables,
+    epoch: TableRow,
+    moment_ms: int | None = None,
+    *,
+    has_broker_log: bool = False,
+) -> Explanation:
+    """One epoch or generation; with `moment_ms` (epoch milliseconds) also the group at that time.
+
+    `has_broker_log`: the audit was given brokers' logs, so it is no use to ask for them.
+    """
     key = (epoch["incarnation"], epoch["epoch"])
     its_causes = [row for row in own["rebalance_causes"] if _key(row) == key]
     progress = [row for row in own["convergence"] if _key(row) == key]
@@ -145,7 +172,11 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
     end_ms = _end_of(own, epoch)
     held_up = () if rebalance is None else Verdicts(own).holders(rebalance)
     sections = []
-    sections.append(Section("In short", list(_epoch_in_short(own, epoch, rebalance))))
+    has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
+    short = list(_epoch_in_short(own, epoch, rebalance))
+    if not has_broker_log and log_would_settle(epoch, its_causes):
+        short.insert(2, ADVICE)
+    sections.append(Section("In short", short))
     if moment_ms is not None:
         sections.append(Section(f"At {words.utc(moment_ms)}", list(sentences_at(own, moment_ms))))
     sections += [
@@ -156,7 +187,8 @@ def explain_epoch(own: Tables, epoch: TableRow, moment_ms: int | None = None) ->
     ]
     near = [row for row in own.get("findings", ()) if _overlaps(row, epoch, end_ms)]
     sections += _findings(near)
-    sections.append(Section("Not known", list(unknowns_of_epoch(epoch, its_causes))))
+    unknown = unknowns_of_epoch(epoch, its_causes, has_broker_log=has_broker_log)
+    sections.append(Section("Not known", list(unknown)))
     rows = {
         "epoch": epoch,
         "rebalance": rebalance,
@@ -226,6 +258,8 @@ def _why(its_causes: Sequence[TableRow]) -> Iterator[Sentence]:
         beside = causes.is_meanwhile(row)
         lead = "Meanwhile: " if beside else "Began by: " if row["cause_seq"] == 0 else "Also: "
         sure = (_MEANWHILE_WORDS if beside else _CERTAINTY_WORDS)[row["certainty"]]
+        if row["certainty"] == "proven" and rests_on_log(row):
+            sure = _LOGGED_WORDS
         yield Sentence.of(
             "{lead}{cause}. {detail} {sure}{alternatives}.",
             lead=lead,
@@ -387,13 +421,13 @@ def _partitions(
             f"… and {words.counted(more, 'shorter stretch', 'shorter stretches')}."
         )
     unowned = unowned_of(epoch)
-    if not longest and unowned.most != 0:
+    if not longest and unowned is not None and unowned.most != 0:
         yield from _without_owner("Partitions were", unowned)
 
 
-def _without_owner(whose: str, unowned: Bounds) -> Iterator[Sentence]:
+def _without_owner(whose: str, unowned: Bounds | None) -> Iterator[Sentence]:
     """How long, if anything is known: of a share group nothing is, since its members have partitions in common."""
-    if words.is_known(unowned):
+    if unowned is not None and words.is_known(unowned):
         lasted = words.bounds_in_sentence(unowned)
         yield Sentence.plain(f"{whose} without owner for {lasted}, summed over partitions.")
 

@@ -88,6 +88,21 @@ GLOSSARY: Final = (
         ),
     ),
     Entry(
+        "**protocol type**",
+        (
+            "What a classic group is for: `consumer`, `connect` (Kafka Connect), `sr` (schema registries), or a name "
+            "that another application chose. Only consumers own partitions. What the others have is their *work*: "
+            "connectors and tasks, the primary."
+        ),
+    ),
+    Entry(
+        "**Unknown**",
+        (
+            "State of a group since a record of it that cannot be decoded, until the next one that can: what that "
+            "record did is not known."
+        ),
+    ),
+    Entry(
         "**bump**",
         "Kafka's word for raising the group epoch.",
     ),

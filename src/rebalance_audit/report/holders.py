@@ -79,13 +79,15 @@ def _while_reconciling(rebalance: TableRow, stretches: Sequence[Stretch]) -> Ite
     kept: dict[str, list[_Interval]] = defaultdict(list)
     released: dict[str, bool] = {}
     silent: dict[str, int] = {}
+    seen: dict[str, int] = {}
+    """Member -> place of the last epoch in which it has a row: where it has none it did nothing."""
     removed = {
         row["member_id"]: stretch.epoch["started_at"]
         for stretch in stretches
         for row in stretch.causes
         if row["cause"] in _WITHOUT_A_WORD
     }
-    for _, until_ms, progress, _ in stretches:
+    for place, (_, until_ms, progress, _) in enumerate(stretches):
         awaited = {member_id for row in progress for member_id in row["waited_for"] or ()}
         for row in progress:
             member_id, told_ms = row["member_id"], row["revoke_started_at"]
@@ -98,7 +100,11 @@ def _while_reconciling(rebalance: TableRow, stretches: Sequence[Stretch]) -> Ite
                     kept[member_id].append((told_ms, gave_up_ms or until_ms))
                     released[member_id] = gave_up_ms is not None
             elif row["reached_at"] is None and not row["waited_for"]:
-                silent.setdefault(member_id, row["started_at"] or rebalance["started_at"])
+                first = row
+                if member_id not in seen or seen[member_id] + 1 < place:
+                    first = stretches[seen.get(member_id, -1) + 1].epoch
+                silent.setdefault(member_id, first["started_at"] or rebalance["started_at"])
+            seen[member_id] = place
     for member_id, intervals in kept.items():
         how = How.RELEASED_LATE if released[member_id] else How.NOT_RELEASED
         yield HoldUp(member_id, _covered(intervals, rebalance), how)

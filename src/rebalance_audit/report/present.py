@@ -6,6 +6,7 @@ Everything that shows a group's present asks here: the overview, the detail of a
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from rebalance_audit.replay.describe import UNKNOWN
 from rebalance_audit.report import words
 
 GONE: Final = "Empty or gone"
@@ -17,7 +18,8 @@ class Present(NamedTuple):
 
     protocol: str
     group_state: str
-    members: int
+    members: int | None
+    """None while the state is unknown."""
     incarnation: int
     """0 for the first life of the group id."""
     since_ms: int | None
@@ -25,7 +27,9 @@ class Present(NamedTuple):
     """Epoch or generation; None where the tables are those of an earlier release."""
 
     def text(self) -> str:
-        """`Stable with 3 members`, `Empty`."""
+        """`Stable with 3 members`, `Empty`, `Unknown (its last record cannot be decoded)`."""
+        if self.group_state == UNKNOWN:
+            return f"{UNKNOWN} (its last record cannot be decoded)"
         if not self.members:
             return self.group_state
         return f"{self.group_state} with {words.counted(self.members, 'member')}"
@@ -48,7 +52,7 @@ def present_of(
         return None
     row = max(current, key=lambda row: (row["incarnation"], row["from_at"] or 0))
     count = row.get("members_at_end")
-    if count is None:
+    if count is None and row["group_state"] != UNKNOWN:
         count = sum(
             member["left_at"] is None and member["incarnation"] == row["incarnation"]
             for member in members

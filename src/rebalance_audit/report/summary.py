@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.group.bounds import NOTHING, Bounds
 from rebalance_audit.report.present import Present, present_of
+from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE
 
 TableRow: TypeAlias = Mapping[str, Any]
 """One row of a gold table: columns as in `schemas/tables`, times in epoch milliseconds."""
@@ -16,7 +17,7 @@ Tables: TypeAlias = Mapping[str, Sequence[TableRow]]
 RowKey: TypeAlias = tuple[str, int, int]
 """Group, incarnation, and the number of an epoch or of a rebalance."""
 
-
+_CONSUMERS: Final = (None, "", PROTOCOL_TYPE)
 DEAD_OR_AWAY: Final = frozenset(
     {"member_departed", "member_session_expired", "static_member_expired"}
 )
@@ -29,6 +30,8 @@ class GroupSummary(NamedTuple):
     group_id: str
     protocols: tuple[str, ...]
     """In the order of their appearance: two or more for a group that changed its protocol."""
+    protocol_type: str | None
+    """Of its classic members, if they are no consumers: `connect`, `sr`."""
     present: Present | None
     """Its state at the end of the log; None for a deleted group."""
     incarnations: int
@@ -46,8 +49,11 @@ class GroupSummary(NamedTuple):
     """Start of the rebalance whose end is not in the log; epoch milliseconds."""
     longest: Bounds | None
     """The longest of them, by the best estimate."""
-    unowned: Bounds
-    """Time without owner in milliseconds, summed over partitions; a lower bound where members kept theirs unused."""
+    unowned: Bounds | None
+    """Time without owner in milliseconds, summed over partitions; a lower bound where members kept theirs unused.
+
+    None if members of the group own no partitions.
+    """
     worst_member_id: str | None
     """The member that most often arrived last, in rebalances that took any time."""
     worst_member_times: int
@@ -60,6 +66,11 @@ def is_classic(row: TableRow) -> bool:
     """Whether the row is of the classic protocol, whose one record per generation shows its end but not its start."""
     protocol: str = row["protocol"]
     return protocol == "classic"
+
+
+def owns_partitions(row: TableRow) -> bool:
+    """Whether members of the row's group own partitions: Connect's workers, for one, do not."""
+    return not is_classic(row) or row.get("protocol_type") in _CONSUMERS
 
 
 def is_share(row: TableRow) -> bool:
@@ -100,8 +111,10 @@ def estimate_of(rebalance: TableRow) -> int:
     return 0 if took is None else took.estimate
 
 
-def unowned_of(row: TableRow) -> Bounds:
-    """Time without owner, summed over partitions, of an epoch or a rebalance."""
+def unowned_of(row: TableRow) -> Bounds | None:
+    """Time without owner, summed over partitions, of an epoch or a rebalance; None if its members own none."""
+    if not owns_partitions(row):
+        return None
     given = bounds_in(row, "unowned_partition")
     if given is not None:
         return given
@@ -156,12 +169,15 @@ def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
     worst_member_id, worst_member_times = next(iter(slowest.most_common(1)), (None, 0))
     top_cause, top_cause_times = next(iter(causes.most_common(1)), (None, 0))
     last_epoch = epochs[-1] if epochs else None
-    unowned = total_of(map(unowned_of, epochs))
-    if any(map(kept_unused, rows["members"])):
+    measured = [unowned for row in epochs if (unowned := unowned_of(row)) is not None]
+    unowned = total_of(measured) if measured or not epochs else None
+    if unowned is not None and any(map(kept_unused, rows["members"])):
         unowned = unowned._replace(most=None)
+    protocol_types = [row.get("protocol_type") for row in epochs if not owns_partitions(row)]
     return GroupSummary(
         group_id=group_id,
         protocols=tuple(dict.fromkeys(row["protocol"] for row in epochs or states)),
+        protocol_type=protocol_types[-1] if protocol_types else None,
         present=present_of(states, rows["members"]),
         incarnations=len({row["incarnation"] for row in states or epochs}),
         log_partition=(states or epochs)[0]["log_partition"],

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rebalance_audit.report import words
+from rebalance_audit.report.evidence import is_logged
 from rebalance_audit.report.sentence import Sentence
 from rebalance_audit.report.summary import TableRow, Tables, epoch_noun, is_classic, kept_unused
 
@@ -26,30 +27,75 @@ def _may_have_gone_otherwise(cause: TableRow) -> bool:
     )
 
 
-def unknowns_of_epoch(epoch: TableRow, its_causes: Sequence[TableRow]) -> Iterator[Sentence]:
+ADVICE: Final = Sentence.plain(
+    "The log of the broker that coordinated the group would settle it: --broker-log server.log."
+)
+
+
+def rests_on_log(cause: TableRow) -> bool:
+    """Whether a broker's log is among the evidence of a cause."""
+    return any(map(is_logged, cause["evidence"] or ()))
+
+
+def log_would_settle(epoch: TableRow, its_causes: Sequence[TableRow]) -> bool:
+    """Whether the broker logs what the records leave open: what began a generation, or how a member ended."""
+    first = next((row for row in its_causes if row["cause_seq"] == 0), None)
+    if first is None or first["certainty"] == "proven":
+        return False
+    return is_classic(epoch) or _may_have_gone_otherwise(first)
+
+
+def advice_for_group(own: Tables) -> Iterator[Sentence]:
+    """What a broker's log would settle, if it would settle anything."""
+    causes_of: dict[tuple[int, int], list[TableRow]] = {}
+    for row in own["rebalance_causes"]:
+        causes_of.setdefault((row["incarnation"], row["epoch"]), []).append(row)
+    epochs = own["epochs"]
+    open_ones = sum(
+        log_would_settle(row, causes_of.get((row["incarnation"], row["epoch"]), ()))
+        for row in epochs
+    )
+    if open_ones:
+        count = words.counted(open_ones, epoch_noun(epochs))
+        yield Sentence.plain(
+            f"What began {count} of {len(epochs):,} is not proven: the log of the broker that coordinated the group "
+            "would settle it (--broker-log server.log)."
+        )
+
+
+def _where_to_look(*, has_broker_log: bool) -> str:
+    if has_broker_log:
+        return " The brokers' logs that were given do not say."
+    return " The brokers' logs would say (--broker-log)."
+
+
+def unknowns_of_epoch(
+    epoch: TableRow, its_causes: Sequence[TableRow], *, has_broker_log: bool = False
+) -> Iterator[Sentence]:
     """Of one epoch or generation with its rows of gold.rebalance_causes."""
     if is_classic(epoch) and not _is_logged(epoch):
         yield Sentence.plain(
             "When exactly the join phase began and whom it waited for: a classic generation leaves one record, at "
-            "its end. The brokers' logs would tell (--broker-log)."
+            f"its end.{_where_to_look(has_broker_log=has_broker_log)}"
         )
     if epoch["completeness"] == "gap":
         yield Sentence.plain("What happened right before: records are missing from the log there.")
     if any(map(_may_have_gone_otherwise, its_causes)):
         yield Sentence.plain(
-            "Whether the member left, expired or was removed: all of them write the same records; the broker's "
-            "log says."
+            "Whether the member left, expired or was removed: all of them write the same records."
+            f"{_where_to_look(has_broker_log=has_broker_log)}"
         )
     if not is_classic(epoch) and epoch["target_installed_at"] is None and epoch["members"]:
         yield Sentence.plain("What assignment it would have had: no target was computed for it.")
 
 
-def unknowns_of_group(own: Tables) -> Iterator[Sentence]:
+def unknowns_of_group(own: Tables, *, has_broker_log: bool = False) -> Iterator[Sentence]:
     """Of the group whose rows `own` holds."""
     if any(is_classic(row) and not _is_logged(row) for row in own["epochs"]):
         yield Sentence.plain(
             "When the join phases of classic generations began, and whom they waited for: each leaves one record, at "
-            "its end, so durations lie between two bounds. The brokers' logs would tell (--broker-log)."
+            "its end, so durations lie between two bounds."
+            f"{_where_to_look(has_broker_log=has_broker_log)}"
         )
     gaps = sum(row["completeness"] == "gap" for row in own["epochs"])
     if gaps:

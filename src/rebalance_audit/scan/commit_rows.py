@@ -45,10 +45,17 @@ _FIXED_OF_V4: Final = 14
 
 @inlined
 def group_of(
-    data: Any, at: Any, size: Any, slots: Any, groups: Any, keys: Any, key_bytes: Any
+    data: Any,
+    at: Any,
+    size: Any,
+    slots: Any,
+    groups: Any,
+    keys: Any,
+    key_bytes: Any,
+    secrets: Any,
 ) -> Any:
     """(row of the group with the id at this position, or -1; the slot where it is or belongs; hash)."""
-    found_hash = hash_of(data, at, size)
+    found_hash = hash_of(data, at, size, secrets)
     mask = len(slots) - 1
     slot = found_hash & mask
     while slots[slot] >= 0:
@@ -73,10 +80,11 @@ def key_of(
     keys: Any,
     groups: Any,
     key_bytes: Any,
+    secrets: Any,
     tally: Any,
 ) -> Any:
     """Row of the commit's key, which is added where it is not known; its group with it. The key must name a group."""
-    found_hash = hash_of(data, at, size)
+    found_hash = hash_of(data, at, size, secrets)
     mask = len(slots) - 1
     slot = found_hash & mask
     while slots[slot] >= 0:
@@ -100,7 +108,9 @@ def key_of(
     keys[key, KEY_HASH] = found_hash
     keys[key, KEY_OPEN] = -1
     id_size = u16(data, at + 2)
-    group, slot, found_hash = group_of(data, at + 4, id_size, group_slots, groups, keys, key_bytes)
+    group, slot, found_hash = group_of(
+        data, at + 4, id_size, group_slots, groups, keys, key_bytes, secrets
+    )
     if group < 0:
         group = tally[GROUPS]
         tally[GROUPS] += 1
@@ -183,6 +193,7 @@ def names_new_topic(
     value_size: Any,
     id_slots: Any,
     ids: Any,
+    secrets: Any,
     tally: Any,
 ) -> Any:
     """Whether a commit with a value of version 4 may tell the name of a topic id for the first time."""
@@ -200,7 +211,7 @@ def names_new_topic(
         return True
     high, low = i64(data, at + 3), i64(data, at + 11)
     mask = len(id_slots) - 1
-    slot = (low ^ (high >> 7)) & mask
+    slot = hash_of(data, at + 3, 16, secrets) & mask
     while id_slots[slot] >= 0:
         known = id_slots[slot]
         if ids[known, 0] == high and ids[known, 1] == low:

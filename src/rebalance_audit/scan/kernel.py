@@ -73,7 +73,7 @@ from rebalance_audit.scan.places import (
     WHOLE,
 )
 
-PARTS: Final = "5703a42f641d7e3c"
+PARTS: Final = "b765eec0800fb91c"
 """Start of the SHA-256 of what comes into the walk from other files. Numba keeps compiled code as long as this file
 stays as it is, so it must change with them."""
 
@@ -140,12 +140,14 @@ def walk(
     holes: Any,
     id_slots: Any,
     ids: Any,
+    secrets: Any,
     tally: Any,
 ) -> Any:
     """From batch to batch in `data`: (status, position of the batch that it stopped at, or after the last).
 
     `end`: batches that begin before are walked; `loaded`: so many bytes of the window are those of the file.
     `end_offset`: batches that reach it are left alone. `proven`: checksums are not looked at again.
+    `secrets`: for `hash_of`.
     """
     while at < end:
         status, stop = judge(data, at, loaded, end_offset, proven, batch, head)
@@ -195,7 +197,16 @@ def walk(
                 tally[COMMITS] += 1
                 if has_group and value_size >= 0 and at_ms >= 0:
                     known = key_of(
-                        data, key, key_size, key_slots, group_slots, keys, groups, key_bytes, tally
+                        data,
+                        key,
+                        key_size,
+                        key_slots,
+                        group_slots,
+                        keys,
+                        groups,
+                        key_bytes,
+                        secrets,
+                        tally,
                     )
                     add_commit(
                         known,
@@ -212,7 +223,7 @@ def walk(
                     value_size >= 2
                     and u16(data, value) == 4
                     and names_new_topic(
-                        data, key, key_size, value, value_size, id_slots, ids, tally
+                        data, key, key_size, value, value_size, id_slots, ids, secrets, tally
                     )
                 ):
                     naming[tally[NAMING], :6] = batch[row, :6]
@@ -220,7 +231,7 @@ def walk(
                 continue
             if has_group:
                 group, _, _ = group_of(
-                    data, key + 4, u16(data, key + 2), group_slots, groups, keys, key_bytes
+                    data, key + 4, u16(data, key + 2), group_slots, groups, keys, key_bytes, secrets
                 )
                 if group >= 0:
                     end_summaries(group, keys, groups, summaries, cuts, tally)

@@ -129,18 +129,32 @@ def blob(data: Any, at: Any, end: Any) -> Any:
 
 
 @inlined
-def hash_of(data: Any, at: Any, size: Any) -> Any:
-    """A number of 63 bits for a table of this process; nothing is stored by it."""
-    value = np.uint64(1469598103934665603)
+def hash_of(data: Any, at: Any, size: Any, secrets: Any) -> Any:
+    """A number of 32 bits for a table of this process; nothing is stored by it.
+
+    Keys come from clients: `secrets`, an odd number of random words of 64 bits that no client knows, decide which
+    keys share a slot. The sum of products with them is strongly universal (Lemire and Kaser, "Strongly universal
+    string hashing is fast", 2014).
+    """
+    low = np.uint64(0xFFFFFFFF)
+    value = secrets[0] + secrets[1] * np.uint64(size)
+    place = 3
     end = at + size
     while at + 8 <= end:
-        value = (value ^ little64(data, at)) * np.uint64(0x9E3779B97F4A7C15)
-        value ^= value >> np.uint64(29)
+        word = little64(data, at)
+        value += secrets[place] * (word & low) + secrets[place + 1] * (word >> np.uint64(32))
         at += 8
+        place += 2
+        if place >= len(secrets):
+            value = secrets[0] + secrets[2] * (value >> np.uint64(32))
+            place = 3
+    word, shift = np.uint64(0), np.uint64(0)
     while at < end:
-        value = (value ^ np.uint64(data[np.uint64(at)])) * np.uint64(1099511628211)
+        word |= np.uint64(data[np.uint64(at)]) << shift
+        shift += np.uint64(8)
         at += 1
-    return np.int64((value ^ value >> np.uint64(32)) & np.uint64(0x7FFFFFFFFFFFFFFF))
+    value += secrets[place] * (word & low) + secrets[place + 1] * (word >> np.uint64(32))
+    return np.int64(value >> np.uint64(32))
 
 
 @inlined

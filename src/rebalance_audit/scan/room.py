@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _SUMMARIES: Final = 1 << 17
 _KEY_BYTES: Final = 8 << 20
+_SECRETS: Final = 67
 _SLOTS: Final = 2
 """Slots of a hash table for each of its rows."""
 
@@ -24,6 +25,12 @@ _STRETCH_BYTES: Final = 32 << 20
 
 _Row: TypeAlias = tuple[int, int, bytes | None, bytes | None]
 """Log offset, record timestamp (epoch ms), key, value."""
+
+
+def secrets_from(seed: int | None) -> Any:
+    """The secrets of `numbers.hash_of`."""
+    words = np.iinfo(np.uint64)
+    return np.random.default_rng(seed).integers(0, words.max, _SECRETS, np.uint64, endpoint=True)
 
 
 class Walked(NamedTuple):
@@ -47,8 +54,10 @@ class Walked(NamedTuple):
 class Room(WalkArrays):
     """Where one walk keeps what it has found, some 40 MB."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int | None = None) -> None:
+        """`seed`: of the hash tables; by default one that nobody can know. What is found does not depend on it."""
         super().__init__()
+        self._secrets = secrets_from(seed)
         self._kept = np.empty((ROWS, 6), np.int64)
         self._naming = np.empty((ROWS, 6), np.int64)
         self._key_slots = np.full(_SLOTS * ROWS, -1, np.int32)
@@ -92,6 +101,7 @@ class Room(WalkArrays):
             self._holes,
             self._id_slots,
             self._ids,
+            self._secrets,
             self.tally,
         )
         return int(status), int(stopped)

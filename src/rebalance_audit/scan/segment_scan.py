@@ -24,6 +24,7 @@ from rebalance_audit.wire.segments.batches import (
 )
 from rebalance_audit.wire.segments.codecs import CompressionError, decompress
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
+from rebalance_audit.wire.segments.regular_file import open_regular
 from rebalance_audit.wire.segments.walk import SegmentWalk
 
 WINDOW_BYTES: Final = 8 << 20
@@ -139,7 +140,7 @@ class _Window:
         self.origin = self.loaded = 0
 
     def __enter__(self) -> Self:
-        self._file = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        self._file = open_regular(self._path)
         self.file_bytes = os.fstat(self._file).st_size
         return self
 

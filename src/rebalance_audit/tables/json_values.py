@@ -4,6 +4,7 @@ import json
 import re
 from datetime import date, datetime
 from decimal import Decimal
+from math import isfinite
 from typing import Any, Final
 from uuid import UUID
 
@@ -24,6 +25,8 @@ def json_value(value: Any) -> Any:
             return [json_value(inner) for inner in value]
         case Decimal():
             return float(value)
+        case float() if not isfinite(value):
+            return None  # JSON has no such numbers
         case None | bool() | int() | float() | str():
             return value
         case bytes():
@@ -37,9 +40,12 @@ def json_value(value: Any) -> Any:
 _OBEYED: Final = re.compile(
     "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e007f]"
+    "\ufe00-\ufe0f\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
 )
-"""DEL, C1, format characters (bidi controls, zero-width ones, tags), line separators: JSON allows them as they are."""
+"""DEL, C1, format characters (bidi controls, zero-width ones, tags), variation selectors, line separators.
+
+JSON allows them as they are.
+"""
 
 
 def json_bytes(value: object, option: int = 0) -> bytes:

@@ -8,6 +8,8 @@
 | `generated/` | classes, decoders and JSON fields that `tools/codegen` writes from the same schemas |
 | `decoder_runtime` | what the generated decoders call |
 | `consumer_protocol` | subscriptions and assignments inside classic groups' records (Kafka: `ConsumerProtocol`) |
+| `connect_protocol`, `registry_protocol`, `streams_protocol` | the same for Connect, registries, Streams |
+| `embedded` | how all of these read what a client sent, as far as it goes |
 | `json_shape` | records as `kafka-dump-log` prints them |
 | `key_bytes` | type and group id of a key without decoding it |
 | `topic_names` | topic id to name, from `__cluster_metadata` |

@@ -5,23 +5,23 @@ without compact lengths or tags. A later version only adds fields at the end, so
 the part it knows from a version it does not know (`ConsumerProtocol` in Kafka).
 """
 
-import functools
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from rebalance_audit.wire import generic, instances
-from rebalance_audit.wire.decoder_runtime import FAILURES
+from rebalance_audit import limits
+from rebalance_audit.wire import embedded
+from rebalance_audit.wire.embedded import Malformed
 from rebalance_audit.wire.generated import messages
-from rebalance_audit.wire.generated.compiled import EMBEDDED_DECODERS
-from rebalance_audit.wire.primitives import SCALARS, DecodeError
+from rebalance_audit.wire.payload_cache import PayloadCache
 
 TopicPartitions: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 """(topic name, partition numbers) in wire order."""
 
 PROTOCOL_TYPE: Final = "consumer"
 NEWEST_VERSION: Final = 3
+OWNED_PARTITIONS: Final = "ownedPartitions"
+"""Name of the field that a subscription may lack, in `Subscription.unread`."""
 
-_INT16: Final = SCALARS["int16"]
-_CACHED_PAYLOADS: Final = 4096
+CACHED_PAYLOAD_BYTES: Final = limits.PAYLOAD_BYTES.most
 """Generations repeat most assignments, and consumers of one topic send equal subscriptions."""
 
 
@@ -37,7 +37,12 @@ class Subscription(NamedTuple):
     rack_id: str | None = None
     """From version 3."""
     protocol_version: int = NEWEST_VERSION
-    """As in the bytes; above `NEWEST_VERSION` the bytes held more than this class shows."""
+    """As in the bytes; above `NEWEST_VERSION` the bytes may hold more than this class shows."""
+    unread: tuple[str, ...] = ()
+    """JSON names of fields that the version has and the bytes do not: what stands in them here is not known.
+
+    kafka-go and @platformatic/kafka leave out what version 1 added; faust writes version 4 and the fields of version 0.
+    """
 
 
 class Assignment(NamedTuple):
@@ -47,69 +52,44 @@ class Assignment(NamedTuple):
     user_data: bytes | None
     protocol_version: int = NEWEST_VERSION
     """As in the bytes."""
-
-
-class Malformed(NamedTuple):
-    """Bytes that hold no subscription or assignment."""
-
-    detail: str
-    """A clause that says why."""
+    unread: tuple[str, ...] = ()
+    """As in `Subscription`: some clients leave the user data out."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
     """Decode subscription bytes; None when they are malformed or empty."""
     read = read_subscription(data)
-    return read if isinstance(read, Subscription) else None
+    return read if isinstance(read, Subscription) and not read.unread else None
 
 
 def decode_assignment(data: bytes) -> Assignment | None:
     """Decode assignment bytes; None when they are malformed, or empty because there is none yet."""
     read = read_assignment(data)
-    return read if isinstance(read, Assignment) else None
+    return read if isinstance(read, Assignment) and not read.unread else None
 
 
-@functools.lru_cache(_CACHED_PAYLOADS)
-def read_subscription(data: bytes) -> Subscription | Malformed:
-    """Decode subscription bytes, or say why they are malformed."""
-    read = _read(data, messages.ConsumerProtocolSubscription)
+def _read_subscription(data: bytes) -> Subscription | Malformed:
+    read = embedded.read(data, messages.ConsumerProtocolSubscription)
     if isinstance(read, Malformed):
         return read
-    protocol_version, fields = read
-    return Subscription._make((*fields, protocol_version))
+    return Subscription._make((*read.fields, read.version, read.unread))
 
 
-@functools.lru_cache(_CACHED_PAYLOADS)
-def read_assignment(data: bytes) -> Assignment | Malformed:
-    """Decode assignment bytes, or say why they are malformed."""
-    read = _read(data, messages.ConsumerProtocolAssignment)
+def _read_assignment(data: bytes) -> Assignment | Malformed:
+    read = embedded.read(data, messages.ConsumerProtocolAssignment)
     if isinstance(read, Malformed):
         return read
-    protocol_version, fields = read
-    return Assignment._make((*fields, protocol_version))
+    return Assignment._make((*read.fields, read.version, read.unread))
 
 
-def _read(data: bytes, cls: type) -> tuple[int, Any] | Malformed:
-    """Read the protocol version, and an instance of `cls` in that version or the newest one known."""
-    if len(data) < _INT16.size:
-        return Malformed(f"{len(data)} bytes, and the version alone has 2")
-    (protocol_version,) = _INT16.unpack_from(data)
-    if protocol_version < 0:
-        return Malformed(f"version {protocol_version}")
-    known_version = min(protocol_version, NEWEST_VERSION)
-    try:
-        return protocol_version, EMBEDDED_DECODERS[cls.__name__][known_version](data)
-    except FAILURES:
-        message = instances.message_of(cls.__name__)
-        (layout,) = message.layouts_of(known_version)
-    try:
-        fields = generic.decode(message, known_version, layout, data, _INT16.size).value
-    except DecodeError as problem:
-        return Malformed(f"{problem.path} at byte {problem.position}: {problem}")
-    return protocol_version, instances.to_instance(message, layout, fields)
+read_subscription: Final = PayloadCache(_read_subscription, CACHED_PAYLOAD_BYTES)
+"""Decodes subscription bytes as far as they hold one, or says why they hold not even its topics."""
+read_assignment: Final = PayloadCache(_read_assignment, CACHED_PAYLOAD_BYTES)
+"""Decodes assignment bytes as far as they hold one, or says why they hold not even its partitions."""
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
-    """Bytes of a subscription in its protocol version. Raises ValueError that names the field."""
+    """Bytes of a complete subscription in its protocol version. Raises ValueError that names the field."""
     held = subscription.owned_partitions
     owned = tuple(map(messages.ConsumerProtocolSubscriptionTopicPartition._make, held))
     fields = messages.ConsumerProtocolSubscription(
@@ -119,7 +99,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
         subscription.generation_id,
         subscription.rack_id,
     )
-    return _encode(fields, subscription.protocol_version)
+    return embedded.encode_embedded(fields, subscription.protocol_version)
 
 
 def encode_assignment(assignment: Assignment) -> bytes:
@@ -127,11 +107,4 @@ def encode_assignment(assignment: Assignment) -> bytes:
     held = assignment.assigned_partitions
     assigned = tuple(map(messages.ConsumerProtocolAssignmentTopicPartition._make, held))
     fields = messages.ConsumerProtocolAssignment(assigned, assignment.user_data)
-    return _encode(fields, assignment.protocol_version)
-
-
-def _encode(fields: Any, protocol_version: int) -> bytes:
-    message = instances.message_of(type(fields).__name__)
-    layout = message.layout_named(protocol_version, "")
-    plain = instances.to_dict(layout, fields)
-    return _INT16.pack(protocol_version) + generic.encode(message, protocol_version, layout, plain)
+    return embedded.encode_embedded(fields, assignment.protocol_version)

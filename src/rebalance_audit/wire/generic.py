@@ -59,6 +59,33 @@ def decode(
     return Decoded(value, tuple(reader.unknown_tags), reader.position, reader.odd)
 
 
+class Leading(NamedTuple):
+    """The first fields of a message, as far as the bytes hold them."""
+
+    value: dict[str, Any]
+    """Without the fields that could not be read."""
+    unread: tuple[str, ...]
+    """JSON names of the fields that could not be read, in wire order; empty if the message is complete."""
+    problem: DecodeError | None
+    """Why the first of them could not be read."""
+
+
+def decode_leading(
+    message: Message, version: int, layout: Layout, data: bytes, position: int = 0
+) -> Leading:
+    """Read the fields of a message that is not flexible up to the first one that the bytes do not hold."""
+    reader = _Reader(data, position, version, layout, flexible=message.is_flexible(version))
+    value: dict[str, Any] = {}
+    fields = layout.body.untagged(version)
+    for place, field in enumerate(fields):
+        try:
+            value[field.attribute] = reader.located(field, field.json_name)
+        except DecodeError as problem:
+            problem.position = reader.position
+            return Leading(value, tuple(each.json_name for each in fields[place:]), problem)
+    return Leading(value, (), None)
+
+
 def encode(
     message: Message,
     version: int,
@@ -103,12 +130,13 @@ class _Reader:
         """Read the fields of a struct, its tag section included."""
         value: dict[str, Any] = {}
         for field in shape.untagged(self.version):
-            value[field.attribute] = self._located(field, _below(path, field))
+            value[field.attribute] = self.located(field, _below(path, field))
         if self.flexible:
             self._tag_section(shape, value, path)
         return value
 
-    def _located(self, field: Field, path: str) -> Any:
+    def located(self, field: Field, path: str) -> Any:
+        """Read one field; a DecodeError names its path."""
         try:
             return self._field(field, path)
         except DecodeError as problem:
@@ -189,7 +217,7 @@ class _Reader:
                 self.unknown_tags.append(UnknownTag(path, tag, self._take(size)))
                 continue
             # Kafka reads a known tag by its type and never looks at the size.
-            value[field.attribute] = self._located(field, _below(path, field))
+            value[field.attribute] = self.located(field, _below(path, field))
         for field in tagged.values():
             value.setdefault(field.attribute, field.default)
 

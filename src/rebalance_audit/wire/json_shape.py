@@ -47,7 +47,10 @@ def value_data(record: Record) -> dict[str, Any]:
 
 
 def _show_payloads(subscription: bytes, assignment: bytes, shown: dict[str, Any]) -> None:
-    """Replace the base64 of a member's bytes with what they say; malformed bytes stay as they are."""
+    """Replace the base64 of a member's bytes with what they say.
+
+    Malformed bytes and those of a newer version stay as they are, as in Kafka's tool.
+    """
     said = _again(_known_subscription, _subscription, subscription)
     if said is not None:
         shown["subscription"] = said
@@ -62,18 +65,16 @@ def _again(known: _Shape, shape: _Shape, payload: bytes) -> dict[str, Any] | Non
 
 def _subscription(payload: bytes) -> dict[str, Any] | None:
     read = consumer_protocol.decode_subscription(payload)
-    if read is None:
+    if read is None or read.protocol_version > consumer_protocol.NEWEST_VERSION:
         return None
-    known_version = min(read.protocol_version, consumer_protocol.NEWEST_VERSION)
-    return _SUBSCRIPTION_FIELDS[known_version](read)
+    return _SUBSCRIPTION_FIELDS[read.protocol_version](read)
 
 
 def _assignment(payload: bytes) -> dict[str, Any] | None:
     read = consumer_protocol.decode_assignment(payload)
-    if read is None:
+    if read is None or read.protocol_version > consumer_protocol.NEWEST_VERSION:
         return None
-    known_version = min(read.protocol_version, consumer_protocol.NEWEST_VERSION)
-    return _ASSIGNMENT_FIELDS[known_version](read)
+    return _ASSIGNMENT_FIELDS[read.protocol_version](read)
 
 
 _known_subscription: Final[_Shape] = lru_cache(_KNOWN)(_subscription)

@@ -8,6 +8,7 @@ import functools
 from enum import StrEnum
 from typing import Final, NamedTuple, cast
 
+from rebalance_audit import limits
 from rebalance_audit.wire import generic, instances
 from rebalance_audit.wire.decoder_runtime import FAILURES
 from rebalance_audit.wire.generated.compiled import KEY_DECODERS, VALUE_DECODERS
@@ -18,6 +19,7 @@ from rebalance_audit.wire.schema import CURRENT_LAYOUT, Message, record_schemas
 
 _INT16: Final = SCALARS["int16"]
 _CACHED_KEYS: Final = 1 << 15
+_CACHED_KEY_BYTES: Final = limits.KEY_BYTES.most
 """Keys repeat: a log of many offset commits has one key per group and partition."""
 
 _REFUSED: Final = (*FAILURES, KeyError)
@@ -79,7 +81,8 @@ def decode_record(key: bytes | None, value: bytes | None) -> Record | Undecodabl
     if key is None:
         return decode_record_by_schema(key, value)
     try:
-        record_type, decoded_key = _decode_clean_key(key)
+        known = _known_key if len(key) <= _CACHED_KEY_BYTES else _decode_clean_key
+        record_type, decoded_key = known(key)
     except _REFUSED:
         return decode_record_by_schema(key, value)
     if value is None:
@@ -95,10 +98,12 @@ def decode_record(key: bytes | None, value: bytes | None) -> Record | Undecodabl
     return decode_record_by_schema(key, value)
 
 
-@functools.lru_cache(_CACHED_KEYS)
 def _decode_clean_key(key: bytes) -> tuple[RecordType, Key]:
     record_type, decode = KEY_DECODERS[key[:2]]
     return record_type, decode(key)
+
+
+_known_key: Final = functools.lru_cache(_CACHED_KEYS)(_decode_clean_key)
 
 
 def decode_record_by_schema(key: bytes | None, value: bytes | None) -> Record | Undecodable:

@@ -160,7 +160,7 @@ class ClusterImage:
         """Make a shape of each topic that changed."""
         for topic_id, (offset, at_ms) in self._changed.items():
             name, placed = self._names.get(topic_id), self._replicas.get(topic_id, {})
-            if name is None or set(placed) - set(range(len(placed))):
+            if name is None or (placed and not 0 <= min(placed) <= max(placed) < len(placed)):
                 continue  # its beginning is not in the log
             if not placed and topic_id not in self._gone:
                 continue

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.fact import BrokerFact
-from rebalance_audit.audit.broker_log.layout import LogLine
-from rebalance_audit.audit.broker_log.read import facts_of_line
+from rebalance_audit.audit.broker_log.read import LogLine, facts_of_line
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row

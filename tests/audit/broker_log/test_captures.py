@@ -50,12 +50,12 @@ def audit(capture: str) -> dict[str, list[Row]]:
 def allowed(reasons: list[Row]) -> set[str]:
     """What the audit may call an epoch of these reasons.
 
-    "Updating metadata for member" is all that a broker knows of a cooperative member that comes back behind what it
-    gave up; records and line together say more.
+    "Updating metadata for member" is all that a broker knows of a cooperative member that comes back after it gave
+    partitions up, or since a topic grew; records and line together say more.
     """
     told = {cause for reason in reasons for cause in reason["cause"].split("|")}
     if "subscription_changed" in told:
-        told.add("cooperative_follow_up")
+        told |= {"cooperative_follow_up", "topic_metadata_changed"}
     return told.union(*(EQUIVALENT.get(cause, set()) for cause in told))
 
 
@@ -81,15 +81,15 @@ def test_no_proven_cause_contradicts_the_broker(capture: str) -> None:
 
 
 def test_nearly_every_cause_is_right_and_proven() -> None:
-    """At least 99 of 100 epochs, where the records alone prove four of ten."""
+    """All are right, and 96 of 100 are proven, where the records alone prove four of ten.
+
+    Open are the cooperative members of librdkafka that come back without a reason and lost nothing: a topic grew.
+    """
     pairs = [pair for capture in NAMES for pair in judged(capture)]
-    right = [
-        row
-        for row, reasons in pairs
-        if row["certainty"] == "proven" and row["cause"] in allowed(reasons)
-    ]
+    right = [row for row, reasons in pairs if row["cause"] in allowed(reasons)]
     assert len(pairs) > 300
-    assert len(right) >= 0.99 * len(pairs)
+    assert len(right) == len(pairs)
+    assert sum(row["certainty"] == "proven" for row in right) >= 0.96 * len(pairs)
 
 
 @pytest.mark.parametrize("capture", NAMES)

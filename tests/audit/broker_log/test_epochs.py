@@ -201,3 +201,42 @@ def test_a_departure_from_a_share_group_is_not_that_of_the_next_epoch() -> None:
     assert causes(tables, 5) == ["unknown possible"]
     alternatives = [row["alternatives"] for row in tables["rebalance_causes"] if row["epoch"] == 5]
     assert alternatives == [["topic_metadata_changed", "assignment_only"]]
+
+
+@pytest.mark.parametrize(
+    ("message", "detail", "members"),
+    [
+        (
+            "[GroupId g] Failed to compute a new target assignment for epoch 2: no such topic.",
+            "The coordinator could not compute a target assignment: no such topic.",
+            [],
+        ),
+        (
+            "Setting empty assignments for members [A, B] of g for generation 2.",
+            "The coordinator gave members nothing, since the leader's assignment left them out.",
+            ["A", "B"],
+        ),
+        (
+            "Group g could not complete rebalance because no members rejoined.",
+            "The coordinator could not complete a join phase, since no member rejoined.",
+            [],
+        ),
+        (
+            "Cannot upgrade classic group g to consumer group because the online upgrade is disabled.",
+            "The coordinator did not convert the group to a consumer group: the online upgrade is disabled.",
+            [],
+        ),
+        (
+            "Failed to write empty metadata for group g: the request timed out",
+            "The coordinator could not store the group's state: the request timed out.",
+            [],
+        ),
+    ],
+)
+def test_what_a_coordinator_could_not_do_is_a_finding(
+    message: str, detail: str, members: list[str]
+) -> None:
+    """Its failures leave no record; each kind is one finding of the epoch."""
+    tables = audit(log(JOIN_A, JOIN_B, (20_000, "3 4 h9")), [(3_000, message)])
+    found = [row for row in tables["findings"] if row["kind"] == "coordinator_trouble"]
+    assert [(row["detail"], row["member_ids"]) for row in found] == [(detail, members)]

@@ -80,6 +80,24 @@ def test_the_logged_trigger_is_the_primary_cause() -> None:
             id="the leader says nothing, but has other topics",
         ),
         pytest.param(
+            "2 2 range A=0-5 state_at=5000",
+            "Leader A re-joining group during Stable; client reason: subscription has changed",
+            "leader_rejoined proven A",
+            id="the leader names other topics, and the records have the same",
+        ),
+        pytest.param(
+            "2 2 range A=0-5 state_at=5000",
+            "Leader A re-joining group during Stable; client reason: need to revoke partitions and re-join",
+            "leader_rejoined proven A",
+            id="the leader names partitions to give up, in a protocol that has none",
+        ),
+        pytest.param(
+            "2 2 range A=0-5 state_at=5000",
+            "Leader A re-joining group during Stable; client reason: whatever somebody typed",
+            "leader_rejoined proven A",
+            id="the leader says what is in no table",
+        ),
+        pytest.param(
             "2 2 range A=0-5 topics=foo,bar state_at=5000",
             "Updating metadata for member A",
             "subscription_changed proven A",
@@ -361,3 +379,56 @@ def test_the_first_generation_of_a_log_that_begins_in_the_middle() -> None:
     """With nothing to compare with the records know no cause; the log does."""
     tables = audit(log(RECORDS[1]), B_JOINS)
     assert causes(tables, 2) == ["member_joined proven B"]
+
+
+def test_a_member_id_that_never_came_back_was_waited_for() -> None:
+    """It had no record and never will; the broker's lines say how long the join phase waited, and for whom."""
+    tables = audit(
+        log(*RECORDS[:2]),
+        [
+            (
+                3_900,
+                (
+                    "Dynamic member with unknown member id joins group g in Stable state. Created a new member id X "
+                    "and requesting the member to rejoin with this id."
+                ),
+            ),
+            prepared(4_000, 1, JOINED),
+            (
+                4_900,
+                "Pending member X in group g has been removed after session timeout expiration.",
+            ),
+            stabilized(5_001, 2, 2),
+        ],
+    )
+    assert causes(tables, 2) == ["member_joined proven B", "member_session_expired proven X"]
+    waited = next(row for row in tables["rebalance_causes"] if row["member_id"] == "X")
+    assert waited["role"] == "meanwhile"
+    assert "the join phase waited 0.9 s for it" in waited["detail"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "error when storing group assignment during SyncGroup (member: A)",
+        "Error NOT_COORDINATOR when storing group assignment during SyncGroup (member: A)",
+        "Error NOT_COORDINATOR when storing group assignmentduring SyncGroup (member: A).",
+    ],
+)
+def test_generations_that_could_not_be_stored(error: str) -> None:
+    """They leave no record; the log says that they were, what began the first, and why the last began anew."""
+    tables = audit(
+        log((1_010, "2 1 range A=0-5 state_at=1000"), (7_010, "2 3 range A=0-5 state_at=7000")),
+        [
+            prepared(
+                4_000, 1, "Leader A re-joining group during Stable; client reason: not provided"
+            ),
+            stabilized(5_000, 2, 1),
+            prepared(5_001, 2, error),
+            stabilized(7_000, 3, 1),
+        ],
+    )
+    assert causes(tables, 3) == ["assignment_only proven A", "leader_rejoined proven A"]
+    first = next(row for row in tables["rebalance_causes"] if row["epoch"] == 3)
+    assert "could not store the assignment of generation 2" in first["detail"]
+    assert "Generation 2 left no record" in first["detail"]

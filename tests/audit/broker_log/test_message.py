@@ -301,13 +301,8 @@ def test_a_line_is_read(release: str, message: str, kind: FactKind, fields: obje
 @pytest.mark.parametrize(
     "message",
     [
-        "Starting up.",
-        (
-            "Static member which joins during Stable stage and doesn't affect the selected protocol will not trigger a "
-            "rebalance."
-        ),
-        "[GroupId g] Member a new assignment state: epoch=2, previousEpoch=1, state=STABLE, assignedPartitions=[].",
         "Preparing to rebalance",
+        "Rolled a new segment.",
         "",
     ],
 )
@@ -344,7 +339,7 @@ def test_no_wording_hides_another(wording: Wording, data: st.DataObject) -> None
 
     def fill(found: re.Match[str]) -> str:
         name = found[1]
-        if name == "…":
+        if name in {"…", "word"}:
             return "some"
         if name == "members":
             given_values[name] = ("m-1", "m-2")
@@ -365,5 +360,5 @@ def test_no_wording_hides_another(wording: Wording, data: st.DataObject) -> None
 
 def test_every_kind_has_its_meaning_and_a_wording() -> None:
     """The list of facts is the list of what the tables can say, each with a sentence."""
-    told = {wording.kind for wording in (*PLAIN, *SCOPED)}
+    told = {wording.kind for wording in (*PLAIN, *SCOPED)} - {None}
     assert told == set(FactKind) == set(MEANINGS)

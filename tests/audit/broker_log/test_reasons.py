@@ -6,7 +6,7 @@ from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.reasons import (
     LoggedTrigger,
     departure_of_fact,
-    rejoin_cause,
+    rejoin_reason,
     trigger_of,
 )
 
@@ -119,14 +119,24 @@ def test_an_unknown_reason_decides_nothing() -> None:
             "subscription_changed",
         ),
         ("need to revoke partitions and re-join", "cooperative_follow_up"),
+        ("After revoking what we lost from a rebalance", "cooperative_follow_up"),
+        ("triggered followup rebalance scheduled for 0", "cooperative_follow_up"),
+        ("triggered followup rebalance scheduled for 1795390940074", None),
+        (
+            "rejoining because we are the leader and noticed some topics have new partitions",
+            "topic_metadata_changed",
+        ),
+        ("partitions were added to a subscribed topic", "topic_metadata_changed"),
+        ("cached metadata has changedx", None),
         ("group is already rebalancing", None),
         ("rebalance enforced by user", None),
         (None, None),
     ],
 )
 def test_why_a_client_joined_again(client_reason: str | None, cause: str | None) -> None:
-    """The Java consumer's reasons that are causes of the closed list; others are none."""
-    assert rejoin_cause(client_reason) == cause
+    """Reasons of the main clients that are causes of the closed list; others are none."""
+    reason = rejoin_reason(client_reason)
+    assert (None if reason is None else reason.cause) == cause
 
 
 LEFT = "[Group g] Member a has left group through explicit `LeaveGroup` request"
@@ -170,10 +180,16 @@ LEFT = "[Group g] Member a has left group through explicit `LeaveGroup` request"
             K.MEMBER_LEFT_BY_REQUEST,
             "scaled down",
             "",
+            "member_left",
+            ("member_removed_by_admin",),
+        ),
+        (
+            K.MEMBER_LEFT_BY_REQUEST,
+            "scaled down",
+            "static",
             "member_removed_by_admin",
             ("member_left",),
         ),
-        (K.MEMBER_LEFT_BY_REQUEST, "scaled down", "static", "member_removed_by_admin", ()),
         (
             K.REBALANCE_PREPARED,
             "removing member a on heartbeat expiration",

@@ -75,9 +75,11 @@ def test_real_hashes_are_recomputed_bit_by_bit(segments: Path) -> None:
         changes = [change for record, at in write for change in apply(slot, record, at)]
         bumps = [change for change in changes if isinstance(change, GroupEpochBumped)]
         group = slot.group
+        topics = recorded.setdefault(group_id, RecordedTopics(outside))
+        if isinstance(group, ModernGroup):
+            topics.follow(changes, group)
         if not bumps or not isinstance(group, ModernGroup):
             continue
-        topics = recorded.setdefault(group_id, RecordedTopics(outside))
         topics.look_at(bumps[-1], group)
         assert not topics.contradicted
         if bumps[-1].new_metadata_hash and group.group_type is not GroupType.STREAMS:

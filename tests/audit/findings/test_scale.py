@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_audit.audit.findings.deployments import common_name
+from rebalance_audit.audit.deployments import common_name
 from rebalance_audit.audit.findings.rules import FindingRules
 from tests.audit.findings.stories import Write, findings, found_in, only, pick
 from tests.audit.findings.test_counting import CREATED, generations

@@ -50,7 +50,7 @@ def test_a_join_moves_half_of_the_partitions() -> None:
         (2, 1000, 1000, 1000, "converged", 1, 1, 6, 0, 6, 0, "A", "member_joined", "proven"),
         (3, 2000, 2000, 3400, "converged", 2, 1, 6, 3, 0, 1200, "B", "member_joined", "proven"),
     ]
-    assert pick(
+    ways = pick(
         got["convergence"],
         "member_id",
         "latency_ms",
@@ -61,7 +61,11 @@ def test_a_join_moves_half_of_the_partitions() -> None:
         "partitions_after",
         "outcome",
         epoch=3,
-    ) == [("A", 1000, 500, 0, [], 6, 3, "reached"), ("B", 1400, None, 1400, ["A"], 0, 3, "reached")]
+    )
+    assert sorted(ways) == [
+        ("A", 1000, 500, 0, [], 6, 3, "reached"),
+        ("B", 1400, None, 1400, ["A"], 0, 3, "reached"),
+    ]
     assert pick(
         got["rebalances"],
         "first_epoch",
@@ -137,7 +141,10 @@ def test_states_of_the_group_over_time() -> None:
 
 
 def test_an_epoch_superseded_before_its_target_gets_the_next_one() -> None:
-    """Two joins within the assignment interval: the first has no target of its own, the later one serves both."""
+    """Two joins within the assignment interval: the first has no target of its own, the later one serves both.
+
+    A has no record in the first one's epoch: it is counted there, and has no row.
+    """
     got = tables(
         A_JOINS,
         (2000, "5 B; 3 3; 8 B 2/0 -"),
@@ -152,14 +159,14 @@ def test_an_epoch_superseded_before_its_target_gets_the_next_one() -> None:
         "outcome",
         "superseded_by",
         "partitions_moved",
+        "members_unchanged",
     ) == [
-        (2, 1000, 1000, "converged", None, 0),
-        (3, 3100, None, "superseded", 4, None),
-        (4, 3100, None, "open", None, 4),
+        (2, 1000, 1000, "converged", None, 0, 0),
+        (3, 3100, None, "superseded", 4, None, 1),
+        (4, 3100, None, "open", None, 4, 0),
     ]
     assert pick(got["convergence"], "epoch", "member_id", "outcome", epoch=3) == [
-        (3, "A", "superseded"),
-        (3, "B", "superseded"),
+        (3, "B", "superseded")
     ]
     assert pick(
         got["rebalances"],

@@ -81,7 +81,10 @@ def test_a_moment_tells_the_state_and_the_owners_then() -> None:
     )
     assert sum("had orders" in sentence for sentence in then) == 3
     assert "not excluded: member left, member removed by admin" in sections["Why"][0]
-    assert any("the broker's log says" in sentence for sentence in sections["Not known"])
+    assert any(
+        "The brokers' logs would say (--broker-log)" in sentence
+        for sentence in sections["Not known"]
+    )
     assert any("so the rebalance took between 4 ms and" in text for text in sections["How long"])
 
 

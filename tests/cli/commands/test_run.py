@@ -63,12 +63,15 @@ def test_the_run_log_of_a_lake_holds_no_secrets(tmp_path: Path) -> None:
     settings = {
         "source.spec": LOG,
         "lake.path": str(tmp_path),
-        "spark.settings": {"spark.hadoop.fs.s3a.secret.key": "pssst", "spark.driver.memory": "4g"},
+        "spark.settings": {
+            "spark.hadoop.fs.azure.account.key.name.dfs.core.windows.net": "pssst",
+            "spark.driver.memory": "4g",
+        },
     }
     recorded = run_request_of(load_config(flags=settings)).config
     assert recorded is not None
     assert "pssst" not in recorded
-    assert '"spark.hadoop.fs.s3a.secret.key" = "(redacted)"' in recorded
+    assert '.dfs.core.windows.net" = "(hidden)"' in recorded
     assert '"spark.driver.memory" = "4g"' in recorded
 
 

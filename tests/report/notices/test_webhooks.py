@@ -12,7 +12,9 @@ import pytest
 
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.errors import BadRequest, NotDelivered
-from rebalance_audit.report.notices.delivery import SentFindings, Webhook, deliver
+from rebalance_audit.report.notices.delivery import CALLS_MAX, Delivery, deliver
+from rebalance_audit.report.notices.sent_findings import SentFindings
+from rebalance_audit.report.notices.webhook import Webhook
 from tests.cli.call import call, segments
 
 ALL = ("critical", "warning", "info")
@@ -72,10 +74,15 @@ def finding(finding_id: str, *, ended: bool = False, severity: str = "critical")
     }
 
 
-def tell(receiver: Receiver, file: Path, findings: list[Row], kind: str = "json") -> list[str]:
+def one_call(receiver: Receiver, file: Path, findings: list[Row], kind: str = "json") -> Delivery:
     """One call, as by a process of its own; without its pauses between attempts."""
     webhook = Webhook(receiver.url, kind, "routing", pause=lambda _: None)
     return deliver(findings, SentFindings.read(file), webhook, ALL)
+
+
+def tell(receiver: Receiver, file: Path, findings: list[Row], kind: str = "json") -> list[str]:
+    """What one call sent."""
+    return one_call(receiver, file, findings, kind).sent
 
 
 def test_a_finding_is_sent_once(receiver: Receiver, tmp_path: Path) -> None:
@@ -92,16 +99,69 @@ def test_a_finding_is_sent_once(receiver: Receiver, tmp_path: Path) -> None:
 
 
 def test_what_was_not_taken_is_sent_next_time(receiver: Receiver, tmp_path: Path) -> None:
-    """A server that is busy is asked again; one that refuses ends the call. What it took is not sent twice."""
+    """A server that is busy is asked again, now and by the next call; what it took is not sent twice."""
     file = tmp_path / "sent.json"
-    receiver.codes = [503, 429, 202, 400]
-    with pytest.raises(NotDelivered, match=r"127\.0\.0\.1 did not take a finding: HTTP 400\."):
-        tell(receiver, file, [finding("1"), finding("2")])
-    assert tell(receiver, file, [finding("1"), finding("2")]) == ["2"]
+    two = [finding("1"), finding("2")]
+    receiver.codes = [503, 429, 202, 503, 408, 425]
+    with pytest.raises(NotDelivered, match=r"take a finding: HTTP 425\. .*1 sent, 1 left"):
+        tell(receiver, file, two)
+    assert tell(receiver, file, two) == ["2"]
     assert [body["finding"]["finding_id"] for body in receiver.bodies] == ["1", "2"]
-    receiver.codes = [302]
-    with pytest.raises(NotDelivered, match="HTTP 302"):
-        tell(receiver, file, [finding("3")])
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 410, 413, 415, 418, 422, 302, 308])
+def test_a_refused_finding_keeps_no_other_from_being_sent(
+    code: int, receiver: Receiver, tmp_path: Path
+) -> None:
+    """It is noted and not sent again, since the receiver takes others."""
+    file = tmp_path / "sent.json"
+    findings = [finding(name) for name in "123"]
+    receiver.codes = [code]
+    done = one_call(receiver, file, findings)
+    assert (done.sent, done.left) == (["2", "3"], 0)
+    assert done.refused["1"].startswith(f"HTTP {code}")
+    assert one_call(receiver, file, findings) == Delivery()
+
+
+def test_an_address_that_is_wrong_loses_no_finding(receiver: Receiver, tmp_path: Path) -> None:
+    """A key that was revoked refuses everything: that is an error, and all is sent once there is a new one."""
+    file = tmp_path / "sent.json"
+    findings = [finding("1"), finding("2")]
+    receiver.codes = [404, 404]
+    with pytest.raises(NotDelivered, match=r"HTTP 404.*2 left for the next call"):
+        tell(receiver, file, findings)
+    assert sorted(tell(receiver, file, findings)) == ["1", "2"]
+
+
+def test_a_finding_on_which_the_server_fails_goes_last(receiver: Receiver, tmp_path: Path) -> None:
+    """The others are sent, and some calls later it is given up."""
+    file = tmp_path / "sent.json"
+    findings = [finding("0")]
+    for number in range(1, CALLS_MAX + 1):
+        findings.append(finding(str(number)))
+        fails = [500, 500, 500]
+        receiver.codes = fails if number == 1 else [202, *fails]
+        if number == 1:
+            assert one_call(receiver, file, findings).sent == ["1"]
+        elif number < CALLS_MAX:
+            with pytest.raises(NotDelivered, match="1 sent, 1 left"):
+                one_call(receiver, file, findings)
+        else:
+            with pytest.raises(NotDelivered, match="1 sent, 1 refused for good"):
+                one_call(receiver, file, findings)
+    assert one_call(receiver, file, findings) == Delivery()
+
+
+def test_a_server_that_is_down_is_not_asked_for_each_finding(
+    receiver: Receiver, tmp_path: Path
+) -> None:
+    """Two findings in vain are enough; the next call begins with others."""
+    file = tmp_path / "sent.json"
+    findings = [finding(str(number)) for number in range(9)]
+    receiver.codes = [500] * 6
+    with pytest.raises(NotDelivered, match="9 left for the next call"):
+        tell(receiver, file, findings)
+    assert tell(receiver, file, findings) == [*"2345678", "0", "1"]
 
 
 def test_nobody_listens(receiver: Receiver, tmp_path: Path) -> None:
@@ -126,6 +186,17 @@ def test_pagerduty_is_told_of_the_end(receiver: Receiver, tmp_path: Path) -> Non
     assert trigger["payload"]["severity"] == "critical"
     assert trigger["payload"]["source"] == "blue/<shop>"
     assert trigger["routing_key"] == "routing"
+
+
+@pytest.mark.parametrize("kind", ["slack", "pagerduty"])
+def test_a_large_group_makes_no_large_message(
+    kind: str, receiver: Receiver, tmp_path: Path
+) -> None:
+    """Ten thousand members with the longest names: a receiver that refuses the body would not learn of the finding."""
+    large = finding("1") | {"group_id": "g" * 32_767, "member_ids": ["m" * 32_767] * 10_000}
+    large |= {"detail": "d" * 1_000_000}
+    tell(receiver, tmp_path / "sent.json", [large], kind)
+    assert len(json.dumps(receiver.bodies)) < 40_000
 
 
 def test_slack_gets_plain_text(receiver: Receiver, tmp_path: Path) -> None:

@@ -225,9 +225,9 @@ def test_chunk_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = [len(c.log_offsets) for c in read_columns(path) if isinstance(c, ColumnChunk)]
     assert len(sizes) == 4
     packed = segment(tmp_path, batches_of(MADE, [5] * 8, "zstd"), base_offset=1)
-    assert packed.stat().st_size < columns.CHUNK_BYTES * 4
+    assert packed.stat().st_size < path.stat().st_size
     sizes = [len(c.log_offsets) for c in read_columns(packed) if isinstance(c, ColumnChunk)]
-    assert sizes == [5] * 8, "compressed batches count for more than their size"
+    assert len(sizes) == 4, "compressed batches count with the size that they have decompressed"
 
 
 @pytest.mark.parametrize("key", [b"\0\0\0", b"\0\0\0\1"])

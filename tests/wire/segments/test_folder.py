@@ -190,7 +190,7 @@ LOOKED_FOR = "looked for __consumer_offsets-<partition>/<20-digit base offset>.l
         ),
         (
             make_folder_as_segment,
-            "__consumer_offsets-3/00000000000000000007.log cannot be read: Is a directory.",
+            "__consumer_offsets-3/00000000000000000007.log cannot be read: it is a directory, not a regular file.",
         ),
         (
             make_file_elsewhere,

@@ -7,7 +7,7 @@ and the records name show by how much. A log that fits nowhere is from another c
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -133,7 +133,10 @@ def aligned(log: BrokerLog, moments: Moments) -> Aligned:
     )
     if not any(shift != 0 for shift in found.shift_of.values()):
         return Aligned(log, found.notes)
-    return Aligned(BrokerLog.of(_shifted(log.facts(), found.shift_of), log.zone), found.notes)
+    return Aligned(
+        replace(BrokerLog.of(_shifted(log.facts(), found.shift_of), log.zone), files=log.files),
+        found.notes,
+    )
 
 
 def _shifted(

@@ -20,12 +20,22 @@ class FactKind(StrEnum):
     MEMBER_EXPIRED = "member_expired"
     MEMBER_FENCED = "member_fenced"
     MEMBERS_NOT_REJOINED = "members_not_rejoined"
+    PENDING_MEMBER_EXPIRED = "pending_member_expired"
+    PENDING_MEMBER_LEFT = "pending_member_left"
+    NO_MEMBER_REJOINED = "no_member_rejoined"
     MEMBER_REFUSED = "member_refused"
     SUBSCRIPTION_CHANGED = "subscription_changed"
+    MEMBER_UPDATED = "member_updated"
+    TOPOLOGY_INITIALIZED = "topology_initialized"
     REGEXES_SCANNED = "regexes_scanned"
     ASSIGNMENT_CONFIGS_CHANGED = "assignment_configs_changed"
     EPOCH_BUMPED = "epoch_bumped"
     TARGET_COMPUTED = "target_computed"
+    ASSIGNMENT_FAILED = "assignment_failed"
+    ASSIGNMENT_INCOMPLETE = "assignment_incomplete"
+    STORE_FAILED = "store_failed"
+    UPGRADE_REFUSED = "upgrade_refused"
+    DOWNGRADE_REFUSED = "downgrade_refused"
     GROUP_UPGRADED = "group_upgraded"
     GROUP_DOWNGRADED = "group_downgraded"
     GROUP_LOADED = "group_loaded"
@@ -34,6 +44,9 @@ class FactKind(StrEnum):
     OFFSETS_REMOVED = "offsets_removed"
     PARTITION_LOADED = "partition_loaded"
     PARTITION_UNLOADED = "partition_unloaded"
+    LOAD_FAILED = "load_failed"
+    WRITE_FAILED = "write_failed"
+    COORDINATOR_RELOADED = "coordinator_reloaded"
 
 
 MEANINGS = {
@@ -50,20 +63,35 @@ MEANINGS = {
     FactKind.MEMBER_EXPIRED: "A classic member sent no heartbeat for its session timeout.",
     FactKind.MEMBER_FENCED: "The coordinator removed a member; the text says why.",
     FactKind.MEMBERS_NOT_REJOINED: "Members that did not rejoin, or sync, in time were removed.",
+    FactKind.PENDING_MEMBER_EXPIRED: (
+        "A member id that was given out never joined: the join phase waited for it until its session ended."
+    ),
+    FactKind.PENDING_MEMBER_LEFT: "A member left before it joined with the id that it was given.",
+    FactKind.NO_MEMBER_REJOINED: "A join phase ended without any member that rejoined; it is tried again.",
     FactKind.MEMBER_REFUSED: "A member was refused because another holds its instance id.",
     FactKind.SUBSCRIPTION_CHANGED: "A member of the consumer protocol changed what it subscribes to.",
+    FactKind.MEMBER_UPDATED: "A member of a streams group changed its metadata.",
+    FactKind.TOPOLOGY_INITIALIZED: "A member of a streams group gave the group its topology.",
     FactKind.REGEXES_SCANNED: "The group's regular expressions were resolved.",
     FactKind.ASSIGNMENT_CONFIGS_CHANGED: "A streams group is to be assigned by other configurations.",
     FactKind.EPOCH_BUMPED: "A new group epoch.",
     FactKind.TARGET_COMPUTED: "A target assignment was computed.",
-    FactKind.GROUP_UPGRADED: "A classic group became a consumer group.",
-    FactKind.GROUP_DOWNGRADED: "A consumer group became a classic group.",
+    FactKind.ASSIGNMENT_FAILED: "The assignor failed: the epoch has no target assignment.",
+    FactKind.ASSIGNMENT_INCOMPLETE: "The leader's assignment left members out; they were given nothing.",
+    FactKind.STORE_FAILED: "A record of the group could not be written; the text says why.",
+    FactKind.UPGRADE_REFUSED: "A classic group was not converted to a consumer group; the text says why.",
+    FactKind.DOWNGRADE_REFUSED: "A consumer group was not converted to a classic group; the text says why.",
+    FactKind.GROUP_UPGRADED: "A classic group became a consumer or streams group.",
+    FactKind.GROUP_DOWNGRADED: "A consumer or streams group became a classic group.",
     FactKind.GROUP_LOADED: "A coordinator loaded a group.",
     FactKind.GROUP_UNLOADED: "A coordinator unloaded a group.",
     FactKind.GROUP_DELETED: "A group was deleted.",
     FactKind.OFFSETS_REMOVED: "Offsets expired or were deleted.",
     FactKind.PARTITION_LOADED: "A broker became the coordinator of a partition of the offsets topic.",
     FactKind.PARTITION_UNLOADED: "A broker is no longer the coordinator of a partition.",
+    FactKind.LOAD_FAILED: "A broker could not load a partition: its groups have no coordinator.",
+    FactKind.WRITE_FAILED: "The coordinator of a partition could not write; the text says why.",
+    FactKind.COORDINATOR_RELOADED: "The coordinator of a partition lost track of its log and loads it anew.",
 }
 
 

@@ -1,8 +1,13 @@
-"""Parses the text of a coordinator's message into fields, by the table of wordings."""
+"""Parses the text of a coordinator's message into fields, by the table of wordings.
+
+A wording is fixed words with fields between them. It is matched by plain searches for the words, in time linear in the
+length of the message. Ids and reasons are free text that clients choose, so a message that can be read in more than one
+way says nothing: somebody may have written a line into an id.
+"""
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.fact import FactKind
@@ -10,96 +15,233 @@ from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED, Wording
 
 _PLACEHOLDER: Final = re.compile(r"\{([\w…]+)\}")
 _NUMBERS: Final = frozenset({"epoch", "size", "metadata_hash", "log_partition"})
-_SCOPE: Final = re.compile(
-    r"\[Group(?:Id)?[ =](?P<group_id>.*?)\](?:\[MemberId (?P<member>.*?)\])? (?=\w)", re.DOTALL
-)
-_LIST: Final = re.compile(r"\w*[(\[](.*)[)\]]", re.DOTALL)
+_NUMBER: Final = re.compile(r"-?[0-9]{1,19}(?![0-9])")
+_WORD: Final = re.compile(r"\w{1,64}")
+_ANYTHING: Final = "…"
+_WORD_FIELD: Final = "word"
+_SCOPE: Final = re.compile(r"\[group(?:id)?[ =]")
+_SCOPE_MEMBER: Final = "][memberid "
+_LIST: Final = re.compile(r"\w*([(\[])")
+_CLOSING: Final = {"(": ")", "[": "]"}
 _INSTANCE: Final = re.compile(r"Some\((.*)\)", re.DOTALL)
-_NOTHING: Final = frozenset({"null", "None", ""})
-_DOUBLED_STOP: Final = "."
+_NOTHING: Final = frozenset({"null", "None", "Optional.empty", ""})
+_LOGGER: Final = re.compile(
+    r"\s\((?:(?:[a-z]\w*\.){1,12}[A-Z][\w$]*"
+    r"|(?:Group|Coordinator|Classic|Consumer|Share|Streams|Offset|Topic|InternalTopic|Snapshottable|MultiThreaded)"
+    r"[A-Z][A-Za-z$]*(?:\.scala|\.java)?)(?::\d+)?\)(?=\s|\Z)"
+)
+"""`(kafka.coordinator.group.GroupCoordinator)`, which most layouts append; some go on with a thread or more."""
+LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+"""ASCII alone: the text must not change its length."""
+_SPLITS_MAX: Final = 16
+"""Ways to split a message by one wording that are looked at; one with more says nothing."""
+_SENTENCE_END: Final = "."
 
 
 class ParsedMessage(NamedTuple):
     """What a message says: its kind, and fields of `BrokerFact` by name."""
 
-    kind: FactKind
+    kind: FactKind | None
+    """None for a known line that makes no fact."""
     fields: Mapping[str, object]
     releases: str
     """The releases that use this wording."""
 
 
+class Template:
+    """Fixed words with fields between them."""
+
+    def __init__(self, pattern: str) -> None:
+        """`pattern`: words, with `{name}` for a field."""
+        parts = _PLACEHOLDER.split(pattern)
+        self._words = [text.translate(LOWER) for text in parts[0::2]]
+        self._names = parts[1::2]
+        self.first_word = first_word(pattern)
+
+    def split(self, text: str, low: str) -> dict[str, str] | None:
+        """The fields of a text, of which `low` has lower case; None if it does not match, or in two ways."""
+        if not low.startswith(self._words[0]):
+            return None
+        found: list[dict[str, str]] = []
+        budget = [_SPLITS_MAX]
+        for values in self._splits(text, low, len(self._words[0]), 0, budget):
+            if values not in found:
+                found.append(values)
+            if len(found) > 1:
+                return None
+        return found[0] if found and budget[0] > 0 else None
+
+    def _splits(
+        self, text: str, low: str, at: int, index: int, budget: list[int]
+    ) -> Iterator[dict[str, str]]:
+        """Every way to read the text from `at` on, where field `index` begins."""
+        if index == len(self._names):
+            # A word must not go on: "members" is not the end of "membership".
+            if at == len(low) or not (low[at].isalnum() and low[at - 1].isalnum()):
+                yield {}
+            return
+        name, after = self._names[index], self._words[index + 1]
+        is_last = index == len(self._names) - 1
+        for end in self._ends(low, at, name, after, is_last=is_last):
+            budget[0] -= 1
+            if budget[0] < 0:
+                return
+            for rest in self._splits(text, low, end + len(after), index + 1, budget):
+                if name not in {_ANYTHING, _WORD_FIELD}:
+                    rest = {name: text[at:end], **rest}  # noqa: PLW2901 - the same values, one more
+                yield rest
+
+    def _ends(self, low: str, at: int, name: str, after: str, *, is_last: bool) -> Iterator[int]:
+        """Where a field that begins at `at` may end."""
+        if name in _NUMBERS or name == _WORD_FIELD:
+            found = (_NUMBER if name in _NUMBERS else _WORD).match(low, at)
+            if found is not None and low.startswith(after, found.end()):
+                yield found.end()
+            return
+        if is_last and not after:
+            yield len(low)
+            return
+        if is_last and name != _ANYTHING:
+            end = _last_end(low, at, name, after)
+            if end >= 0:
+                yield end
+            return
+        end = low.find(after, at)
+        while end >= 0:
+            yield end
+            if name == _ANYTHING:
+                return
+            end = low.find(after, end + 1)
+
+
+def _last_end(low: str, at: int, name: str, after: str) -> int:
+    """Where the last field ends, before the last fixed words; -1 if they do not follow."""
+    if name == "text" and after.startswith(")"):
+        return _closing(low, at, "(", ")")
+    end = low.find(after, at)
+    while end >= 0:
+        follows = end + len(after)
+        if follows == len(low) or not low[follows].isalnum():
+            return end
+        end = low.find(after, end + 1)
+    return -1
+
+
+def _closing(low: str, at: int, opening: str, closing: str) -> int:
+    """Where the bracket that is open at `at` closes; the last such bracket if those inside do not match."""
+    last = low.rfind(closing, at)
+    depth, place = 1, at
+    while place < last:
+        opens, closes = low.find(opening, place, last), low.find(closing, place, last)
+        if closes < 0:
+            break
+        if 0 <= opens < closes:
+            depth, place = depth + 1, opens + 1
+            continue
+        depth, place = depth - 1, closes + 1
+        if depth == 0:
+            rest = low[closes + 1 :].lstrip(". ")
+            return last if rest[:1].isalnum() or rest.startswith((";", ")", ",")) else closes
+    return last
+
+
 class _Rule(NamedTuple):
     wording: Wording
-    regex: re.Pattern[str]
+    template: Template
 
 
 def read_message(text: str) -> ParsedMessage | None:
-    """Parse the message after a coordinator's mark; None if no wording matches."""
-    scope = _SCOPE.match(text)
+    """Parse the first line of the message after a coordinator's mark; None if no wording matches, or two do.
+
+    `text` may go on after the message: with the logger's name, or whatever a layout appends.
+    """
+    text = without_logger(text)
+    low = text.translate(LOWER)
+    scope = _SCOPE.match(low)
     if scope is None:
-        return _read(_PLAIN_RULES, text, {})
-    fields: dict[str, object] = {"group_id": scope["group_id"]}
-    rest = text[scope.end() :]
-    if scope["member"] is not None:
-        fields["member_id"] = scope["member"]
-    return _read(_SCOPED_RULES, rest, fields)
+        return _read(_PLAIN_RULES, text, low, {})
+    found: list[ParsedMessage] = []
+    end = low.find("]", scope.end())
+    for _ in range(_SPLITS_MAX):
+        if end < 0:
+            break
+        fields: dict[str, object] = {"group_id": text[scope.end() : end]}
+        begin = end + 1
+        if low.startswith(_SCOPE_MEMBER, end):
+            member = end + len(_SCOPE_MEMBER)
+            close = low.find("] ", member)
+            if close < 0:
+                break
+            fields["member_id"] = text[member:close]
+            end, begin = close, close + 1
+        if low.startswith(" ", begin):
+            parsed = _read(_SCOPED_RULES, text[begin + 1 :], low[begin + 1 :], fields)
+            if parsed is not None and parsed not in found:
+                found.append(parsed)
+        end = low.find("]", end + 1)
+    return found[0] if len(found) == 1 else None
+
+
+def without_logger(text: str) -> str:
+    """The message without the logger's name and what follows it."""
+    found = None
+    if "(" in text:
+        for found in _LOGGER.finditer(text):  # noqa: B007 - the last one counts
+            pass
+    return (text if found is None else text[: found.start()]).rstrip()
 
 
 def _read(
-    rules: Mapping[str, Sequence[_Rule]], text: str, fields: dict[str, object]
+    rules: Mapping[str, Sequence[_Rule]], text: str, low: str, fields: dict[str, object]
 ) -> ParsedMessage | None:
-    for rule in rules.get(_first_word(text), ()):
-        found = rule.regex.fullmatch(text)
+    for rule in rules.get(first_word(low), ()):
+        found = rule.template.split(text, low)
         if found is not None:
-            for name, value in found.groupdict().items():
-                fields[name] = _value_of(name, value)
-            return ParsedMessage(rule.wording.kind, fields, rule.wording.releases)
+            values = {name: value_of(name, value) for name, value in found.items()}
+            return ParsedMessage(rule.wording.kind, {**fields, **values}, rule.wording.releases)
     return None
 
 
-def _value_of(name: str, value: str) -> object:
+def value_of(name: str, value: str) -> object:
+    """A field's value from its text."""
     if name in _NUMBERS:
         return int(value)
     if name == "members":
-        listed = _LIST.fullmatch(value)
-        names = (listed[1] if listed is not None else value).split(", ")
-        return tuple(each for each in names if each)
+        return members_in(value)
     if name == "instance_id":
         some = _INSTANCE.fullmatch(value)
         value = some[1] if some is not None else value
         return None if value in _NOTHING else value
     if name == "text":
-        return value.removesuffix(_DOUBLED_STOP)
+        return value.rstrip(_SENTENCE_END)
     return value or None
 
 
-def _first_word(text: str) -> str:
-    word = text.split(" ", 1)[0].split("[", 1)[0]
-    return word.lower()
+def members_in(value: str) -> tuple[str, ...]:
+    """The names in a list as Scala or Java print it: `Set(a, b)`, `[a, b]`."""
+    listed = _LIST.match(value)
+    if listed is not None:
+        inside = value[listed.end() :]
+        end = inside.rfind(_CLOSING[listed[1]])
+        value = inside[:end] if end >= 0 else inside
+    return tuple(each for each in value.split(", ") if each)
+
+
+def first_word(text: str) -> str:
+    """What rules are looked up by: the letters up to the first space, bracket, quote or field."""
+    end = 0
+    while end < len(text) and end < 64 and text[end] not in " [{':.":
+        end += 1
+    return text[:end].translate(LOWER)
 
 
 def _compiled(wordings: Sequence[Wording]) -> Mapping[str, Sequence[_Rule]]:
     """First word -> the rules that begin with it, in the order of the table."""
     rules: defaultdict[str, list[_Rule]] = defaultdict(list)
     for wording in wordings:
-        rules[_first_word(wording.pattern)].append(
-            _Rule(wording, re.compile(_regex(wording.pattern), re.DOTALL | re.IGNORECASE))
-        )
+        rule = _Rule(wording, Template(wording.pattern))
+        rules[rule.template.first_word].append(rule)
     return dict(rules)
-
-
-def _regex(pattern: str) -> str:
-    parts: list[str] = []
-    end = 0
-    for found in _PLACEHOLDER.finditer(pattern):
-        parts.append(re.escape(pattern[end : found.start()]))
-        name = found[1]
-        if name == "…":
-            parts.append(".*?")
-        else:
-            parts.append(rf"(?P<{name}>{'-?[0-9]+' if name in _NUMBERS else '.*?'})")
-        end = found.end()
-    return "".join([*parts, re.escape(pattern[end:])])
 
 
 _PLAIN_RULES: Final = _compiled(PLAIN)

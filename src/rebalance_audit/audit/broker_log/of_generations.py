@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log import reasons
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
-from rebalance_audit.audit.broker_log.reasons import LoggedTrigger, rejoin_cause, trigger_of
+from rebalance_audit.audit.broker_log.reasons import LoggedTrigger, rejoin_reason, trigger_of
 from rebalance_audit.audit.broker_log.testimony import (
     HOW,
     Testimony,
@@ -24,16 +24,19 @@ from rebalance_audit.audit.broker_log.witness import (
 )
 from rebalance_audit.audit.causes.cause import (
     DEPARTURES,
+    CauseRole,
     Certainty,
     Evidence,
     RebalanceCause,
     Verdict,
 )
-from rebalance_audit.audit.causes.classic import COOPERATIVE_MARK
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
+from rebalance_audit.audit.causes.same_members import COOPERATIVE_MARK
 from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.partitions import minus, partitions_of
 
+_EAGER: Final = frozenset({"range", "roundrobin"})
+"""Assignors whose members tell the leader nothing of what they own. Others may, in what only they can read."""
 _JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
 _GOING: Final = frozenset({reasons.LEAVE, reasons.EXPIRY, reasons.NOT_SYNCED})
 _ENDS_OF_JOIN_PHASES: Final = frozenset({FactKind.GENERATION_STABILIZED, FactKind.GROUP_EMPTIED})
@@ -76,9 +79,12 @@ def testify_to_generation(
     if denied:
         return Testimony(verdicts, contradictions=denied)
     primary = trigger.verdict(confirmed)
+    awaited = tuple(_awaited(witness, scene, phase))
     if primary is None:  # something began it, but the log does not say what
-        return Testimony(confirm(whole=False), phase.prepared.at_ms)
-    return Testimony(with_primary(primary, confirmed), phase.prepared.at_ms)
+        return Testimony((*confirm(whole=False), *awaited), phase.prepared.at_ms)
+    primary, *before = _with_lost_generations(witness, scene, phase, primary)
+    verdicts = (*with_primary(primary, confirmed), *before, *awaited)
+    return Testimony(verdicts, phase.prepared.at_ms)
 
 
 def _end_of_join_phase(
@@ -118,6 +124,77 @@ def _join_phase(witness: Witness, scene: ClassicScene, ended: BrokerFact) -> _Jo
         # The coordinator moved since the previous record; its log does not tell whether before or after this line.
         return None
     return _JoinPhase(prepared, ended)
+
+
+def _awaited(witness: Witness, scene: ClassicScene, phase: _JoinPhase) -> Iterator[Verdict]:
+    """Members that were given an id and never joined with it: the join phase waits for them (KIP-394)."""
+    for fact in witness.between(phase.prepared.at_ms, phase.ended.at_ms):
+        if fact.kind is not FactKind.PENDING_MEMBER_EXPIRED or fact.broker != phase.ended.broker:
+            continue
+        waited = (fact.at_ms - phase.prepared.at_ms) / 1000
+        yield Verdict(
+            RebalanceCause.MEMBER_SESSION_EXPIRED,
+            Certainty.PROVEN,
+            fact.at_ms,
+            f"Member id {fact.member_id} was given out and never joined: the join phase waited {waited:.1f} s for it, "
+            "until its session ended.",
+            (said(fact, scene.new.position, sentence_of(fact)),),
+            fact.member_id,
+            role=CauseRole.MEANWHILE,
+        )
+
+
+_LOST_NAMED: Final = 5
+"""Number of generations without a record whose reasons are told one by one."""
+
+
+def _with_lost_generations(
+    witness: Witness, scene: ClassicScene, phase: _JoinPhase, primary: Verdict
+) -> Iterator[Verdict]:
+    """The primary cause with what the log says of generations that left no record, then what began the first of them.
+
+    The record before shows the group stable, so the first of them began the rebalance.
+    """
+    old = scene.old
+    if old is None or not scene.skipped:
+        yield primary
+        return
+    from_ms = old.position.record_timestamp_ms - TOLERANCE_MS
+    begun = [
+        fact
+        for fact in witness.between(from_ms, phase.prepared.at_ms)
+        if fact.kind is FactKind.REBALANCE_PREPARED
+        and fact.epoch is not None
+        and old.generation <= fact.epoch < scene.new.generation - 1
+        and fact.broker == phase.ended.broker
+    ]
+    if not begun:
+        yield primary
+        return
+    told = "; ".join(
+        f"{fact.epoch + 1}: {fact.text}" for fact in begun[:_LOST_NAMED] if fact.epoch is not None
+    )
+    more = f"; and {len(begun) - _LOST_NAMED} more" if len(begun) > _LOST_NAMED else ""
+    last = scene.new.generation - 1
+    which = (
+        f"Generation {last} left no record"
+        if scene.skipped == 1
+        else f"Generations {old.generation + 1} to {last} left no record"
+    )
+    lines = tuple(
+        said(fact, scene.new.position, f"rebalance of generation {fact.epoch}: {fact.text}")
+        for fact in begun[:_LOST_NAMED]
+    )
+    yield primary._replace(
+        detail=f"{primary.detail} {which}; the broker logged what began them ({told}{more}).",
+        evidence=(*primary.evidence, *lines),
+    )
+    first = begun[0]
+    if first.epoch != old.generation:
+        return
+    began = _Trigger(witness, scene, _JoinPhase(first, phase.ended)).verdict(())
+    if began is not None and (began.cause, began.member_id) != (primary.cause, primary.member_id):
+        yield began._replace(role=CauseRole.MEANWHILE)
 
 
 def _is_of_this_life(prepared: BrokerFact, ended: BrokerFact, new: Generation) -> bool:
@@ -199,8 +276,9 @@ class _Trigger:
         self._witness = witness
         self._scene = scene
         self._prepared = phase.prepared
-
         self._trigger = trigger_of(self._prepared.text or "")
+        self._guess: RebalanceCause | None = None
+        """What the records alone take for the likeliest."""
 
     @property
     def is_known(self) -> bool:
@@ -225,6 +303,8 @@ class _Trigger:
         trigger = self._trigger
         if trigger is None:
             return None
+        verdicts = tuple(verdicts)
+        self._guess = verdicts[0].cause if verdicts else None
         member_id = next((each for each in trigger.members if each), None)
         if member_id is None and trigger.role == reasons.LEAVE:
             left = self._witness.left_by(self._prepared)
@@ -270,6 +350,13 @@ class _Trigger:
             case reasons.OVER_CAPACITY:
                 detail = "A new coordinator had loaded more members than a group may have."
                 return RebalanceCause.UNKNOWN, (RebalanceCause.ASSIGNMENT_ONLY,), detail
+            case reasons.NOT_STORED:
+                error = f" ({trigger.error})" if trigger.error else ""
+                detail = (
+                    f"The coordinator could not store the assignment of generation {self._prepared.epoch}{error}, "
+                    "so it began the join phase anew."
+                )
+                return RebalanceCause.ASSIGNMENT_ONLY, (), detail
             case reasons.LEADER:
                 return self._leader(trigger, member_id, f"The leader {name} joined again{why}.")
             case reasons.FOLLOWER:
@@ -306,7 +393,7 @@ class _Trigger:
     def _leader(
         self, trigger: LoggedTrigger, member_id: str | None, detail: str
     ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
-        cause = rejoin_cause(trigger.client_reason)
+        cause = self._named_cause(trigger, member_id)
         if cause is None and self._topics_differ(member_id):
             cause = RebalanceCause.SUBSCRIPTION_CHANGED
         return cause or RebalanceCause.LEADER_REJOINED, (), detail
@@ -314,19 +401,68 @@ class _Trigger:
     def _follower(
         self, trigger: LoggedTrigger, member_id: str | None, who: str
     ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
-        """A follower's rejoin sets off a rebalance only if its metadata changed: topics, or owned partitions."""
-        cause = rejoin_cause(trigger.client_reason)
+        """A follower's rejoin sets off a rebalance only if its metadata changed: topics, what it owns, user data."""
+        cause = self._named_cause(trigger, member_id)
         if cause is not None:
             return cause, (), f"Member {who}."
         if self._topics_differ(member_id):
             return RebalanceCause.SUBSCRIPTION_CHANGED, (), f"Member {who} with other topics."
-        if trigger.client_reason is None and self._gave_up(member_id):
+        reason = rejoin_reason(trigger.client_reason)
+        wished = reason is not None and reason.is_own_wish
+        if self._gave_up(member_id):
             cause = RebalanceCause.COOPERATIVE_FOLLOW_UP
-            return cause, (), f"Member {who} behind what it gave up."
-        detail = (
-            f"Member {who} and tells the leader other things than before, with the same topics."
+            others = (RebalanceCause.ASSIGNMENT_ONLY,) if wished else ()
+            return cause, others, f"Member {who} after it gave up partitions."
+        if not wished and self._metadata_differs(member_id):
+            detail = f"Member {who} with other metadata for the leader and the same topics."
+            return RebalanceCause.SUBSCRIPTION_CHANGED, (), detail
+        detail = f"Member {who} with other metadata than before, and the same topics."
+        return self._open_follower(detail)
+
+    def _open_follower(self, detail: str) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
+        """What a follower's rejoin means if neither its reason nor its records say."""
+        told = (
+            RebalanceCause.COOPERATIVE_FOLLOW_UP,
+            RebalanceCause.SUBSCRIPTION_CHANGED,
+            RebalanceCause.TOPIC_METADATA_CHANGED,
+            RebalanceCause.ASSIGNMENT_ONLY,
         )
-        return RebalanceCause.SUBSCRIPTION_CHANGED, (), detail
+        open_to = told if self._is_cooperative() else told[1:]
+        ranked = sorted(open_to, key=lambda cause: cause is not self._guess)
+        return ranked[0], tuple(ranked[1:]), detail
+
+    def _named_cause(self, trigger: LoggedTrigger, member_id: str | None) -> RebalanceCause | None:
+        """The cause that the client's reason names, unless the records exclude it."""
+        reason = rejoin_reason(trigger.client_reason)
+        if reason is None or reason.cause is None:
+            return None
+        match reason.cause:
+            case RebalanceCause.COOPERATIVE_FOLLOW_UP if not self._is_cooperative():
+                return None
+            case RebalanceCause.SUBSCRIPTION_CHANGED if self._topics_same(member_id):
+                return None
+        return reason.cause
+
+    def _is_cooperative(self) -> bool:
+        """Whether members of the generation before may have been asked to give up partitions and to come back."""
+        old = self._scene.old
+        name = (old.protocol_name if old is not None else self._scene.new.protocol_name) or ""
+        return COOPERATIVE_MARK in name or name not in _EAGER
+
+    def _metadata_differs(self, member_id: str | None) -> bool:
+        """Whether the records show that it tells the leader other things, apart from what it owns."""
+        before, after = self._members(member_id)
+        if before is None or after is None:
+            return False
+        if before.subscription is None or after.subscription is None:
+            return before.subscription_bytes != after.subscription_bytes
+        if self._is_cooperative():
+            return False  # what it owns may be in bytes that only its assignor can read
+        plain = {
+            subscription._replace(owned_partitions=(), generation_id=-1)
+            for subscription in (before.subscription, after.subscription)
+        }
+        return len(plain) > 1
 
     def _members(self, member_id: str | None) -> tuple[ClassicMember | None, ClassicMember | None]:
         """The member before and after the rebalance; None where it is absent."""
@@ -335,11 +471,17 @@ class _Trigger:
         return old.get(member_id or ""), new.get(member_id or "")
 
     def _topics_differ(self, member_id: str | None) -> bool:
+        return self._topics_same(member_id) is False
+
+    def _topics_same(self, member_id: str | None) -> bool | None:
+        """Whether the records show the member with the same topics before and after; None if they do not show it."""
         before, after = (
             member.subscription if member is not None else None
             for member in self._members(member_id)
         )
-        return before is not None and after is not None and set(before.topics) != set(after.topics)
+        if before is None or after is None or self._scene.skipped:
+            return None
+        return set(before.topics) == set(after.topics)
 
     def _gave_up(self, member_id: str | None) -> bool:
         """Whether the previous generation took partitions from a cooperative member, which therefore has to rejoin."""

@@ -1,42 +1,63 @@
-"""Reads broker log files: plain or gzip, any number of them, rotated or not, from one broker or several."""
+"""Reads broker log files: in any layout, packed or not, rotated or not, of one broker or several."""
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from datetime import tzinfo
 from pathlib import Path
-from typing import IO, Final
+from typing import Final, NamedTuple
 
+from rebalance_audit.audit.broker_log.archives import (
+    BrokerLogNotReadable,
+    Content,
+    contents_of,
+    readable,
+)
+from rebalance_audit.audit.broker_log.carriers import Carried, CarrierReader
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
-from rebalance_audit.audit.broker_log.layout import MARKS, EventReader, LogLine, without_logger
-from rebalance_audit.audit.broker_log.message import read_message
-from rebalance_audit.wire.segments.folder import SourceNotReadable
+from rebalance_audit.audit.broker_log.file_report import FileReport
+from rebalance_audit.audit.broker_log.message import ParsedMessage, read_message
+from rebalance_audit.audit.broker_log.passages import MARK, Passage, PassageReader, plain
+from rebalance_audit.audit.broker_log.times import TimeReader
 
-GZIP_MAGIC: Final = b"\x1f\x8b"
-FILE_PATTERN: Final = "*server*.log*"
-"""Names of the files in a folder that are taken for broker logs."""
+__all__ = [
+    "BrokerLogNotReadable",
+    "LogLine",
+    "LogReader",
+    "facts_of_line",
+    "files_of",
+    "read_facts",
+]
+
 _ROTATED: Final = re.compile(r"(?<=\.log)[.\-_].*")
 """Suffixes from rotation and compression: they change neither the lines nor their numbers."""
 _CONTINUED_LINES_MAX: Final = 20
 """Maximum lines of a message (a group id may contain a line break); a stack trace is not part of the message."""
+_CONTINUED_CHARS_MAX: Final = 4_096
 
 
-class BrokerLogNotReadable(SourceNotReadable):
-    """A broker log file cannot be read; the message is a sentence that names the file."""
+class LogLine(NamedTuple):
+    """One event of a coordinator."""
+
+    at_ms: int
+    broker: str
+    """Who logged the line: the broker's id, or the file if the line has no id."""
+    log_partition: int | None
+    message: str
 
 
 def files_of(paths: Iterable[Path]) -> list[Path]:
-    """The given files, and the broker logs in the given folders, each once. Raises BrokerLogNotReadable."""
+    """The given files, and all files in the given folders, each once. Raises BrokerLogNotReadable."""
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            inside = sorted(each for each in path.rglob(FILE_PATTERN) if each.is_file())
+            inside = sorted(
+                each for each in path.rglob("*") if each.is_file() and not each.name.startswith(".")
+            )
             if not inside:
-                message = f"{path}: no file is named like server.log in this folder."
+                message = f"{path}: no file is in this folder."
                 raise BrokerLogNotReadable(message)
             found.update(dict.fromkeys(inside))
-        elif path.is_file():
+        elif path.exists():
             found[path] = None
         else:
             message = f"{path}: no such file."
@@ -44,64 +65,127 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
     return list(found)
 
 
+class LogReader:
+    """Reads files; what became of each is in `reports` once its facts were read."""
+
+    def __init__(self, zone: tzinfo, zone_name: str = "UTC", near_ms: int | None = None) -> None:
+        """`zone`, called `zone_name`, applies to times without one.
+
+        `near_ms`: about when the logs were written (epoch ms), for dates without a year, which are not used otherwise.
+        """
+        self._zone = zone
+        self._zone_name = zone_name
+        self._near_ms = near_ms
+        self.reports: list[FileReport] = []
+
+    def facts(self, paths: Iterable[Path]) -> Iterator[BrokerFact]:
+        """Every fact about a group or a coordinator, file by file. Raises BrokerLogNotReadable."""
+        for path in files_of(paths):
+            for content in contents_of(path):
+                with readable(path):
+                    yield from self._facts_in(content)
+
+    def _facts_in(self, content: Content) -> Iterator[BrokerFact]:
+        report = FileReport(content.name, self._zone_name)
+        self.reports.append(report)
+        reader = PassageReader(content.file)
+        times = TimeReader(self._zone, self._near_ms)
+        carriers = CarrierReader(times)
+        file = _ROTATED.sub("", content.name.rsplit("!", 1)[-1].rsplit("/", 1)[-1])
+        broker: str | None = None
+        for passage in reader.passages():
+            carried = carriers.read(passage, reader.bytes_read)
+            mark = MARK.match(carried.body)
+            reader.resume_at = passage.end_of_field if carried.in_field else passage.end
+            if mark is None and not carried.body.startswith("given member.id "):
+                continue
+            if mark is not None:
+                broker = mark["broker"]
+            number = None if mark is None else mark["log_partition"]
+            yield from _facts_of(
+                report,
+                carried,
+                passage,
+                carried.body if mark is None else carried.body[mark.end() :],
+                broker or file,
+                None if number is None else int(number),
+                f"{file}:{passage.number}",
+            )
+        report.lines = reader.lines
+        report.is_text = reader.is_text
+
+
 def read_facts(paths: Iterable[Path], zone: tzinfo) -> Iterator[BrokerFact]:
     """Every fact about a group, file by file. `zone` applies to times without one. Raises BrokerLogNotReadable."""
-    for path in files_of(paths):
-        yield from _facts_of(path, zone)
+    yield from LogReader(zone).facts(paths)
 
 
-def _facts_of(path: Path, zone: tzinfo) -> Iterator[BrokerFact]:
-    layout = EventReader(zone)
-    for number, event in _events(path, layout):
-        line = layout.read(event)
-        if line is None:
-            continue
-        yield from facts_of_line(line, f"{_ROTATED.sub('', path.name)}:{number}")
+def _facts_of(
+    report: FileReport,
+    carried: Carried,
+    passage: Passage,
+    message: str,
+    broker: str,
+    log_partition: int | None,
+    place: str,
+) -> Iterator[BrokerFact]:
+    report.coordinator_lines += 1
+    report.cut += passage.is_cut
+    parsed = _parsed(message, None if carried.in_field else passage)
+    if parsed is None:
+        report.note_unknown(message)
+        return
+    report.understood += 1
+    if parsed.kind is None:
+        if carried.moment.at_ms is not None:
+            report.note_time(carried.moment.at_ms)
+        return
+    at_ms = carried.moment.at_ms
+    if at_ms is None:
+        report.note_undated(carried.moment.missing, message)
+        return
+    report.note_time(at_ms)
+    report.assumed.update(carried.moment.assumed)
+    for fact in _facts(parsed, at_ms, broker, log_partition, place):
+        report.note_fact(fact)
+        yield fact
+
+
+def _parsed(message: str, passage: Passage | None) -> ParsedMessage | None:
+    """What a message says: its first line, unless it makes no sense without the next ones."""
+    first, _, rest = message.partition("\n")
+    parsed = read_message(first)
+    if parsed is not None:
+        return parsed
+    lines = [first]
+    further = rest.split("\n") if rest else []
+    if passage is not None:
+        further += passage.after[:_CONTINUED_CHARS_MAX].split("\n")[1:]
+    for line in further[:_CONTINUED_LINES_MAX]:
+        if MARK.search(line) is not None:
+            return None
+        lines.append(plain(line))
+        parsed = read_message("\n".join(lines))
+        if parsed is not None:
+            return parsed
+    return None
 
 
 def facts_of_line(line: LogLine, place: str) -> Iterator[BrokerFact]:
     """The facts of one event: none if no wording matches, several if it names several groups."""
-    message = read_message(line.message)
-    if message is None and "\n" in line.message:
-        # A stack trace, or anything else that the layout cannot tell from the message.
-        message = read_message(without_logger(line.message.split("\n", 1)[0]))
-    if message is None:
-        return
-    fields = {"group_id": None, "log_partition": line.log_partition, **message.fields}
-    fact = BrokerFact(message.kind, line.at_ms, broker=line.broker, place=place, **fields)  # type: ignore[arg-type]
+    parsed = _parsed(line.message, None)
+    if parsed is not None and parsed.kind is not None:
+        yield from _facts(parsed, line.at_ms, line.broker, line.log_partition, place)
+
+
+def _facts(
+    parsed: ParsedMessage, at_ms: int, broker: str, log_partition: int | None, place: str
+) -> Iterator[BrokerFact]:
+    assert parsed.kind is not None
+    fields = {"group_id": None, "log_partition": log_partition, **parsed.fields}
+    fact = BrokerFact(parsed.kind, at_ms, broker=broker, place=place, **fields)  # type: ignore[arg-type]
     if fact.kind is FactKind.GROUP_DELETED:
         for group_id in fact.members:
             yield fact._replace(group_id=group_id, members=())
     else:
         yield fact
-
-
-def _events(path: Path, layout: EventReader) -> Iterator[tuple[int, str]]:
-    """(line number, text) of every event with a coordinator's mark, including its continuation lines."""
-    begun, lines = 0, list[str]()
-    try:
-        with _opened(path) as file:
-            for number, raw in enumerate(file, 1):
-                marked = any(mark in raw for mark in MARKS)
-                if not (marked or lines):
-                    continue
-                if layout.begins(raw):
-                    if lines:
-                        yield begun, "".join(lines)
-                    begun, lines = number, [raw] if marked else []
-                elif lines and len(lines) < _CONTINUED_LINES_MAX:
-                    lines.append(raw)
-    except (OSError, EOFError, zlib.error) as error:
-        message = f"{path}: cannot be read: {error}."
-        raise BrokerLogNotReadable(message) from error
-    if lines:
-        yield begun, "".join(lines)
-
-
-def _opened(path: Path) -> IO[str]:
-    with path.open("rb") as file:
-        packed = file.read(2) == GZIP_MAGIC
-    # Bytes that are not UTF-8 occur only in client ids and reasons; the rest of the line still counts.
-    if packed:
-        return gzip.open(path, "rt", encoding="utf-8", errors="replace", newline="\n")
-    return path.open(encoding="utf-8", errors="replace", newline="\n")

@@ -3,11 +3,11 @@
 The tables map wordings to causes. A wording in none of them decides nothing.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
+from rebalance_audit.audit.broker_log.message import LOWER, Template, members_in, value_of
 from rebalance_audit.audit.causes.cause import RebalanceCause
 
 NOT_PROVIDED: Final = "not provided"
@@ -21,19 +21,99 @@ OWN_LEAVE_REASONS: Final = (
     "consumer poll timeout has expired",
     "the consumer unsubscribed from all topics",
     "consumer pro-actively leaving the group",
+    "worker poll timeout has expired",
+    "taking too long to read the log",
     "client leaving group per normal operation",
 )
-"""Reasons that clients give in their own LeaveGroup request: the Java consumer's, and franz-go's in the last row."""
+"""Begins of reasons that clients give in their own LeaveGroup request: Java's consumer, Connect, franz-go.
 
-REJOIN_REASONS: Final[Mapping[str, RebalanceCause]] = {
-    "cached metadata has changed": RebalanceCause.TOPIC_METADATA_CHANGED,
-    "subscription has changed": RebalanceCause.SUBSCRIPTION_CHANGED,
-    "received assignment does not match the current subscription": (
-        RebalanceCause.SUBSCRIPTION_CHANGED
+Sources: `AbstractCoordinator`, `ClassicKafkaConsumer`, `WorkerCoordinator`, `DistributedHerder`; in franz-go
+`consumer_group.go`. sarama gives the first one.
+"""
+
+
+class RejoinReason(NamedTuple):
+    """One row: a reason that a client gives when it joins again, and the cause that it names."""
+
+    clients: str
+    words: str
+    """How the reason begins."""
+    cause: RebalanceCause | None
+    """None where the reason names none: the application, the coordinator or an error had it join again."""
+    is_own_wish: bool = False
+    """Whether the application asked for the rebalance: then no other cause is proven by the member's metadata."""
+
+
+_C: Final = RebalanceCause
+
+REJOIN_REASONS: Final[Sequence[RejoinReason]] = (
+    RejoinReason("Java", "cached metadata has changed", _C.TOPIC_METADATA_CHANGED),
+    RejoinReason("Java", "subscription has changed", _C.SUBSCRIPTION_CHANGED),
+    RejoinReason(
+        "Java",
+        "received assignment does not match the current subscription",
+        _C.SUBSCRIPTION_CHANGED,
     ),
-    "need to revoke partitions": RebalanceCause.COOPERATIVE_FOLLOW_UP,
-}
-"""Begin of the Java consumer's reason to rejoin (`ConsumerCoordinator`) -> the cause."""
+    RejoinReason("Java", "need to revoke partitions", _C.COOPERATIVE_FOLLOW_UP),
+    RejoinReason("Java", "rebalance enforced by user", None, is_own_wish=True),
+    RejoinReason("Java", "need to re-join with the given member-id", None),
+    RejoinReason("Java", "rebalance failed", None),
+    RejoinReason("Java", "group is already rebalancing", None),
+    RejoinReason("Java", "offset commit failed since group is already rebalancing", None),
+    RejoinReason("Java", "consumer pro-actively leaving the group", None),
+    RejoinReason("Java", "encountered", None),
+    RejoinReason(
+        "Kafka Streams",
+        "triggered followup rebalance scheduled for 0",
+        _C.COOPERATIVE_FOLLOW_UP,
+    ),
+    RejoinReason("Kafka Streams", "triggered followup rebalance", None, is_own_wish=True),
+    RejoinReason("Kafka Streams", "active tasks corrupted", None, is_own_wish=True),
+    RejoinReason("Kafka Streams", "shutdown requested", None, is_own_wish=True),
+    RejoinReason(
+        "franz-go", "after revoking what we lost from a rebalance", _C.COOPERATIVE_FOLLOW_UP
+    ),
+    RejoinReason(
+        "franz-go",
+        "rejoining because we are the leader and noticed some topics have new partitions",
+        _C.TOPIC_METADATA_CHANGED,
+    ),
+    RejoinReason(
+        "franz-go",
+        "leader detected that partitions on topics another member is consuming have changed",
+        _C.TOPIC_METADATA_CHANGED,
+    ),
+    RejoinReason(
+        "franz-go",
+        "rejoining because there are more topics to consume, our interests have changed",
+        _C.SUBSCRIPTION_CHANGED,
+    ),
+    RejoinReason(
+        "franz-go",
+        "instance group leader restarted and was reassigned old plan, our topic interests changed",
+        _C.SUBSCRIPTION_CHANGED,
+    ),
+    RejoinReason("franz-go", "from forcerebalance", None, is_own_wish=True),
+    RejoinReason("franz-go", "beginning to manage the group lifecycle", None),
+    RejoinReason("franz-go", "rejoining from normal rebalance", None),
+    RejoinReason("franz-go", "rejoining after we previously errored", None),
+    RejoinReason("franz-go", "offset commit error", None),
+    RejoinReason(
+        "sarama", "partitions were added to a subscribed topic", _C.TOPIC_METADATA_CHANGED
+    ),
+    RejoinReason("sarama", "group is rebalancing", None),
+    RejoinReason("sarama", "member id is not known by the group coordinator", None),
+    RejoinReason("sarama", "generation id is not current", None),
+    RejoinReason("sarama", "group instance id has been fenced", None),
+    RejoinReason("sarama", "a consumeclaim handler has exited", None),
+    RejoinReason("sarama", "the heartbeat goroutine has stopped", None),
+)
+"""What the main clients say when they join again (KIP-800), in lower case.
+
+Sources: `AbstractCoordinator`, `ConsumerCoordinator`, `ClassicKafkaConsumer`; `StreamThread`; kgo `consumer_group.go`;
+sarama `consumer_group_session.go`. librdkafka and kafka-python give none. A reason that is not here tells nothing and
+changes nothing: it is what somebody typed.
+"""
 
 FENCE_REASONS: Final[Mapping[str, RebalanceCause]] = {
     "the member session expired": RebalanceCause.MEMBER_SESSION_EXPIRED,
@@ -46,14 +126,6 @@ FENCE_REASONS: Final[Mapping[str, RebalanceCause]] = {
 """Begin of a fenced member's reason -> the cause."""
 
 
-class TriggerKind(NamedTuple):
-    """One row: what the reason of a prepared rebalance looks like, and what it means."""
-
-    role: str
-    pattern: str
-    """A regular expression; its groups are those of `member`, `members`, `instance` and `reason` that are logged."""
-
-
 JOIN: Final = "join"
 LEAVE: Final = "leave"
 EXPIRY: Final = "expiry"
@@ -62,43 +134,64 @@ FOLLOWER: Final = "follower"
 UNKNOWN_RANK: Final = "leader or follower"
 REPLACEMENT: Final = "replacement"
 NOT_SYNCED: Final = "not synced"
+NOT_STORED: Final = "not stored"
 DOWNGRADE: Final = "downgrade"
 OVER_CAPACITY: Final = "over capacity"
 
-_REASON: Final = r"(?:; client reason: (?P<reason>.*))?"
+_WITH_REASON: Final = "; client reason: {text}"
+
+
+class TriggerKind(NamedTuple):
+    """One row: what the reason of a prepared rebalance looks like, in the way of `wordings`, and what it means."""
+
+    role: str
+    pattern: str
+    may_give_reason: bool = False
+    """Whether releases from 3.2 on append the client's reason (KIP-800)."""
+
 
 TRIGGERS: Final[Sequence[TriggerKind]] = (
-    TriggerKind(
-        JOIN,
-        r"Adding new member (?P<member>.+?)(?: with group instance ?id (?P<instance>.+?))?"
-        + _REASON,
-    ),
-    TriggerKind(LEAVE, r"explicit `LeaveGroup` request for \((?P<members>.*)\) members"),
-    TriggerKind(LEAVE, r"removing member (?P<member>.+?) on LeaveGroup" + _REASON),
-    TriggerKind(EXPIRY, r"removing member (?P<member>.+?) on heartbeat expiration"),
-    TriggerKind(LEADER, r"leader (?P<member>.+?) re-joining group during \w+" + _REASON),
+    TriggerKind(JOIN, "Adding new member {member_id} with group instance id {instance_id}", True),
+    TriggerKind(JOIN, "Adding new member {member_id} with group instanceid {instance_id}"),
+    TriggerKind(JOIN, "Adding new member {member_id}"),
+    TriggerKind(LEAVE, "explicit `LeaveGroup` request for ({ids}) members"),
+    TriggerKind(LEAVE, "removing member {member_id} on LeaveGroup", True),
+    TriggerKind(EXPIRY, "removing member {member_id} on heartbeat expiration"),
+    TriggerKind(LEADER, "leader {member_id} re-joining group during {word}", True),
     TriggerKind(
         REPLACEMENT,
-        r"Updating metadata for static member (?P<member>.+?) with instance id (?P<instance>.+?)"
-        + _REASON,
+        "Updating metadata for static member {member_id} with instance id {instance_id}",
+        True,
     ),
     TriggerKind(
         REPLACEMENT,
-        r"Group's selectedProtocol will change because static member (?P<member>.+?) with instance "
-        r"id (?P<instance>.+?) joined with change of protocol" + _REASON,
+        "Group's selectedProtocol will change because static member {member_id} with instance id "
+        "{instance_id} joined with change of protocol",
+        True,
     ),
-    TriggerKind(FOLLOWER, r"Updating metadata for member (?P<member>.+?) during \w+" + _REASON),
-    TriggerKind(UNKNOWN_RANK, r"Updating metadata for member (?P<member>.+?)" + _REASON),
+    TriggerKind(FOLLOWER, "Updating metadata for member {member_id} during {word}", True),
+    TriggerKind(UNKNOWN_RANK, "Updating metadata for member {member_id}", True),
+    TriggerKind(NOT_SYNCED, "Removing {members} on pending sync request expiration"),
+    # The Java coordinator leaves the space out.
     TriggerKind(
-        NOT_SYNCED, r"Removing \w*[\[(](?P<members>.*)[\])] on pending sync request expiration"
+        NOT_STORED,
+        "Error {error} when storing group assignmentduring SyncGroup (member: {member_id})",
     ),
-    TriggerKind(OVER_CAPACITY, r"Freshly-loaded group.* is over capacity .*"),
-    TriggerKind(DOWNGRADE, r"Downgrade group .* from consumer to classic.*"),
+    TriggerKind(
+        NOT_STORED,
+        "Error {error} when storing group assignment during SyncGroup (member: {member_id})",
+    ),
+    TriggerKind(
+        NOT_STORED, "Error when storing group assignment during SyncGroup (member: {member_id})"
+    ),
+    TriggerKind(OVER_CAPACITY, "Freshly-loaded group{…} is over capacity{…}"),
+    TriggerKind(DOWNGRADE, "Downgrade group {…} from consumer to classic{…}"),
 )
 _COMPILED: Final = [
-    (row.role, re.compile(row.pattern, re.DOTALL | re.IGNORECASE)) for row in TRIGGERS
+    (row.role, Template(pattern))
+    for row in TRIGGERS
+    for pattern in ((row.pattern + _WITH_REASON,) if row.may_give_reason else ()) + (row.pattern,)
 ]
-_SOME: Final = re.compile(r"Some\((.*)\)", re.DOTALL)
 
 
 class LoggedTrigger(NamedTuple):
@@ -109,40 +202,54 @@ class LoggedTrigger(NamedTuple):
     instance_id: str | None
     client_reason: str | None
     """None if the client gave no reason."""
+    error: str | None = None
+    """Why the assignment could not be stored, in newer releases."""
 
 
 def trigger_of(text: str) -> LoggedTrigger | None:
     """Parse the reason of a prepared rebalance; None if no wording matches."""
-    for role, regex in _COMPILED:
-        found = regex.fullmatch(text)
-        if found is None:
+    text = text.rstrip(".")
+    low = text.translate(LOWER)
+    for role, template in _COMPILED:
+        fields = template.split(text, low)
+        if fields is None:
             continue
-        fields = found.groupdict()
-        if fields.get("members") is not None:
-            members = tuple(fields["members"].split(", "))
+        if "ids" in fields:
+            members = tuple(fields["ids"].split(", "))
+        elif "members" in fields:
+            members = members_in(fields["members"])
         else:
-            members = (fields["member"],) if fields.get("member") else ()
-        reason = fields.get("reason")
+            members = (fields["member_id"],) if fields.get("member_id") else ()
+        instance_id = value_of("instance_id", fields.get("instance_id", ""))
         return LoggedTrigger(
             role,
             members,
-            _instance_of(fields.get("instance")),
-            None if reason in {None, "", NOT_PROVIDED} else reason,
+            None if instance_id is None else str(instance_id),
+            given_reason(fields.get("text")),
+            fields.get("error"),
         )
     return None
 
 
-def _instance_of(text: str | None) -> str | None:
-    if text is None:
+def given_reason(text: str | None) -> str | None:
+    """The reason that a client gave; None for what the coordinator logs in place of one."""
+    if not text:
         return None
-    some = _SOME.fullmatch(text)
-    text = some[1] if some is not None else text
-    return None if text in {"null", "None", ""} else text
+    rest = text.strip().removeprefix(NOT_PROVIDED)
+    if rest != text.strip() and not rest[:1].isalnum():
+        return None  # whatever a layout appended to the line
+    return text.strip() or None
 
 
-def rejoin_cause(client_reason: str | None) -> RebalanceCause | None:
-    """The cause that a client's reason to rejoin names; None if it names no known one."""
-    return _beginning(REJOIN_REASONS, client_reason)
+def rejoin_reason(client_reason: str | None) -> RejoinReason | None:
+    """The row of a client's reason to rejoin; None if it is no known one."""
+    if client_reason is None:
+        return None
+    low = client_reason.translate(LOWER)
+    for row in REJOIN_REASONS:
+        if low.startswith(row.words) and not low[len(row.words) : len(row.words) + 1].isalnum():
+            return row
+    return None
 
 
 PLAIN_ENDS: Final[Mapping[FactKind, RebalanceCause]] = {
@@ -209,19 +316,19 @@ def _by_request(
 ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...]]:
     """Who sent a LeaveGroup request: the member itself, or an administrator. Returns (cause, alternatives).
 
-    A client removes only itself, static members do not leave on their own, and Java clients give a reason. A dynamic
-    member's request without a reason counts as its own: it cannot be told apart from that of a tool that removes one
-    dynamic member by its id and gives no reason.
+    A client removes only itself, and static members seldom leave on their own. A dynamic member's request without a
+    reason counts as its own: it cannot be told apart from that of a tool that removes one dynamic member by its id and
+    gives no reason. A reason that is not known may be a client's or an administrator's.
     """
     left, removed = RebalanceCause.MEMBER_LEFT, RebalanceCause.MEMBER_REMOVED_BY_ADMIN
-    reason = fact.text or NOT_PROVIDED
-    if by_another or reason.startswith(ADMIN_REASON):
+    reason = given_reason(fact.text)
+    if by_another or (reason is not None and reason.startswith(ADMIN_REASON)):
         return removed, ()
-    if reason.startswith(OWN_LEAVE_REASONS):
+    if reason is not None and reason.startswith(OWN_LEAVE_REASONS):
         return left, ()
-    if reason == NOT_PROVIDED:
-        return (removed, (left,)) if is_static else (left, ())
-    return removed, () if is_static else (left,)
+    if is_static:
+        return removed, (left,)
+    return left, () if reason is None else (removed,)
 
 
 def _beginning(table: Mapping[str, RebalanceCause], text: str | None) -> RebalanceCause | None:

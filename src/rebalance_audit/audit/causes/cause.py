@@ -95,7 +95,7 @@ DEFINITIONS: Mapping[RebalanceCause, str] = {
     ),
     RebalanceCause.SUBSCRIPTION_CHANGED: (
         "A member's subscription changed: its topics, its regular expression or, in the classic protocol, what else "
-        "it tells the leader; or a join brought topics new to the group."
+        "it tells the leader (as the config offset of a Connect worker); or a join brought topics new to the group."
     ),
     RebalanceCause.REGEX_RESOLVED: (
         "The coordinator resolved a subscribed regular expression to other topics than before."
@@ -106,7 +106,8 @@ DEFINITIONS: Mapping[RebalanceCause, str] = {
     RebalanceCause.ASSIGNOR_CHANGED: "The assignor that the group uses changed.",
     RebalanceCause.LEADER_REJOINED: "The leader of a classic group rejoined and so asked for a new assignment.",
     RebalanceCause.COOPERATIVE_FOLLOW_UP: (
-        "The second rebalance of the cooperative protocol, which hands out what the first one revoked."
+        "A rebalance that the generation before called for: it hands out what that one revoked; or Kafka Streams moves "
+        "tasks to clients that have restored their state, or a delay of Kafka Connect is over."
     ),
     RebalanceCause.CLIENT_ASSIGNOR_REQUESTED: "A client-side assignor asked for a new assignment.",
     RebalanceCause.PROTOCOL_UPGRADED: "The group moved from the classic to the consumer protocol.",

@@ -10,7 +10,6 @@ from functools import cache, lru_cache
 from rebalance_audit.audit.causes.absences import of_batch, of_stop
 from rebalance_audit.audit.causes.cause import (
     Certainty,
-    Evidence,
     RebalanceCause,
     Verdict,
     weakened,
@@ -24,12 +23,10 @@ from rebalance_audit.audit.causes.company import (
 )
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.first_to_join import first_to_join
+from rebalance_audit.audit.causes.member_metadata import changed_metadata, generation_evidence
 from rebalance_audit.audit.causes.returns import had_been_dropped
+from rebalance_audit.audit.causes.same_members import may_follow_up, same_members
 from rebalance_audit.replay.classic.group import ClassicMember
-from rebalance_audit.replay.partitions import minus
-
-COOPERATIVE_MARK = "cooperative"
-"""Part of the name of every assignor that may need a second rebalance to assign what the first one revoked."""
 
 TRIGGERS = frozenset(
     {
@@ -52,7 +49,7 @@ def judge_classic(scene: ClassicScene, *, gap: bool) -> tuple[Verdict, ...]:
         return (_lost(scene),)
     verdicts = [verdict for pattern in PATTERNS for verdict in pattern(scene)]
     if not verdicts:
-        verdicts = [_same_members(scene)]
+        verdicts = [same_members(scene, sorted(_unseen(scene)))]
     began_empty = scene.first or (scene.old is not None and not scene.old.members)
     if began_empty:
         verdicts = first_to_join(verdicts, scene.new.leader_member_id)
@@ -80,13 +77,14 @@ def _unseen(scene: ClassicScene) -> tuple[RebalanceCause, ...]:
     """
     old, new = scene.old, scene.new
     return _unseen_of(
-        cooperative=old is not None and COOPERATIVE_MARK in (old.protocol_name or ""),
+        cooperative=old is not None and may_follow_up(old),
         static=new.has_static or (old is not None and old.has_static),
+        topics=new.kind.owns_partitions,
     )
 
 
 @cache
-def _unseen_of(*, cooperative: bool, static: bool) -> tuple[RebalanceCause, ...]:
+def _unseen_of(*, cooperative: bool, static: bool, topics: bool) -> tuple[RebalanceCause, ...]:
     unseen = {
         RebalanceCause.LEADER_REJOINED,
         RebalanceCause.MEMBER_JOINED,
@@ -94,8 +92,9 @@ def _unseen_of(*, cooperative: bool, static: bool) -> tuple[RebalanceCause, ...]
         RebalanceCause.MEMBER_REMOVED_BY_ADMIN,
         RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
         RebalanceCause.SUBSCRIPTION_CHANGED,
-        RebalanceCause.TOPIC_METADATA_CHANGED,
     }
+    if topics:
+        unseen.add(RebalanceCause.TOPIC_METADATA_CHANGED)
     if cooperative:
         unseen.add(RebalanceCause.COOPERATIVE_FOLLOW_UP)
     if static:
@@ -152,14 +151,6 @@ def _across(verdict: Verdict, skipped: int) -> Verdict:
     )
 
 
-def _evidence(scene: ClassicScene, fact: str) -> tuple[Evidence, ...]:
-    facts = [evidence_at(scene.new.position, f"generation {scene.new.generation}: {fact}")]
-    if scene.old is not None:
-        old = scene.old
-        facts.insert(0, evidence_at(old.position, f"generation {old.generation} before"))
-    return tuple(facts)
-
-
 def _about(
     scene: ClassicScene, member: ClassicMember, cause: RebalanceCause, detail: str, fact: str
 ) -> Verdict:
@@ -169,7 +160,7 @@ def _about(
         Certainty.PROVEN,
         scene.new.position.record_timestamp_ms,
         detail,
-        _evidence(scene, fact),
+        generation_evidence(scene, fact),
         member.member_id,
         member.instance_id,
         member.client_id,
@@ -185,7 +176,7 @@ def _downgraded(scene: ClassicScene) -> Iterator[Verdict]:
             Certainty.PROVEN,
             scene.new.position.record_timestamp_ms,
             "The last member of the consumer protocol went and the group became a classic one.",
-            _evidence(scene, "first generation after the downgrade"),
+            generation_evidence(scene, "first generation after the downgrade"),
         )._replace(
             # A downgrade in which a static member only replaces another one needs no new generation.
             certainty=Certainty.PROBABLE,
@@ -205,7 +196,10 @@ def _created(scene: ClassicScene) -> Iterator[Verdict]:
             f"{len(scene.new.members)} member(s)",
         )
     elif scene.first:
-        at_ms, facts = scene.new.position.record_timestamp_ms, _evidence(scene, "no member is left")
+        at_ms, facts = (
+            scene.new.position.record_timestamp_ms,
+            generation_evidence(scene, "no member is left"),
+        )
         for cause, detail in (
             (RebalanceCause.GROUP_CREATED, "The group began with a member that went at once."),
             (RebalanceCause.GROUP_EMPTIED, "The last member went before it got an assignment."),
@@ -252,12 +246,15 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
             Certainty.PROVEN,
             scene.new.position.record_timestamp_ms,
             "The last member is gone.",
-            _evidence(scene, "no member is left"),
+            generation_evidence(scene, "no member is left"),
         )
 
 
 def _subscriptions(scene: ClassicScene) -> Iterator[Verdict]:
     if scene.old is None:
+        return
+    if not scene.new.kind.owns_partitions:
+        yield from changed_metadata(scene)
         return
     replaced = scene.replaced
     for member in scene.new.members.values():
@@ -284,7 +281,7 @@ def _protocols(scene: ClassicScene) -> Iterator[Verdict]:
         Certainty.POSSIBLE,
         new.position.record_timestamp_ms,
         f"The members now agree on {new.protocol_name} instead of {old.protocol_name}.",
-        _evidence(scene, f"protocol {new.protocol_name}"),
+        generation_evidence(scene, f"protocol {new.protocol_name}"),
         alternatives=tuple(sorted(_unseen(scene))),
     )
 
@@ -335,33 +332,6 @@ def _returns(scene: ClassicScene) -> Iterator[Verdict]:
                 RebalanceCause.TOPIC_METADATA_CHANGED,
             ),
         )
-
-
-def _same_members(scene: ClassicScene) -> Verdict:
-    """The verdict for the same members and subscriptions: only the assignments tell what is likely."""
-    old, new = scene.old, scene.new
-    cause, detail = RebalanceCause.LEADER_REJOINED, "Members and subscriptions are the same."
-    if old is not None and new.members:
-        fresh = minus(new.assigned(), old.assigned())
-        revoked = minus(old.owned_before(), old.assigned())
-        if COOPERATIVE_MARK in (old.protocol_name or "") and minus(fresh, revoked) != fresh:
-            cause = RebalanceCause.COOPERATIVE_FOLLOW_UP
-            detail = "It hands out partitions that the generation before only revoked."
-        elif fresh or minus(old.assigned(), new.assigned()):
-            cause = RebalanceCause.TOPIC_METADATA_CHANGED
-            detail = "The same members share another set of partitions."
-    candidates = (*sorted(_unseen(scene)), RebalanceCause.ASSIGNMENT_ONLY, RebalanceCause.UNKNOWN)
-    certainty = (
-        Certainty.POSSIBLE if cause is RebalanceCause.LEADER_REJOINED else Certainty.PROBABLE
-    )
-    return Verdict(
-        cause,
-        certainty,
-        new.position.record_timestamp_ms,
-        detail,
-        _evidence(scene, "same members"),
-        alternatives=tuple(candidate for candidate in candidates if candidate is not cause),
-    )
 
 
 PATTERNS: Sequence[Callable[[ClassicScene], Iterator[Verdict]]] = (

@@ -11,7 +11,9 @@ from rebalance_audit.audit.commits.evidence import CommitEvidence
 from rebalance_audit.audit.commits.libraries import HABITS, library_of_subscription
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.classic.group import ClassicMember
+from rebalance_audit.replay.classic.work import Kind, kind_of
 from rebalance_audit.replay.partitions import Partitions, partitions_of, union
+from rebalance_audit.wire.consumer_protocol import OWNED_PARTITIONS, PROTOCOL_TYPE
 
 
 class Generation(NamedTuple):
@@ -28,6 +30,22 @@ class Generation(NamedTuple):
     """End of the join phase (epoch ms), at which the timers of all members restarted; None if unknown."""
     since_ms: int | None = None
     """When the group entered the state in its last record (epoch ms, coordinator's clock); None in old layouts."""
+    protocol_type: str = PROTOCOL_TYPE
+
+    @property
+    def kind(self) -> Kind:
+        """Whose group it is."""
+        return kind_of(self.protocol_type, self.protocol_name)
+
+    def unread(self) -> list[ClassicMember]:
+        """The consumers whose assignment cannot be read: nobody knows what they have."""
+        if not self.kind.owns_partitions:
+            return []
+        return [
+            member
+            for member in self.members.values()
+            if member.assignment is None and member.assignment_bytes
+        ]
 
     def assigned(self) -> Partitions:
         """Every partition that the generation assigns."""
@@ -36,12 +54,17 @@ class Generation(NamedTuple):
             total = union(total, member.assigned)
         return total
 
-    def owned_before(self) -> Partitions:
-        """Every partition that a member listed as owned when it joined this generation (cooperative members)."""
+    def owned_before(self) -> Partitions | None:
+        """Every partition that a member listed as owned when it joined this generation (cooperative members).
+
+        None if a member's subscription does not tell.
+        """
         total: Partitions = {}
         for member in self.members.values():
-            if member.subscription is not None:
-                total = union(total, partitions_of(member.subscription.owned_partitions))
+            said = member.subscription
+            if said is None or OWNED_PARTITIONS in said.unread:
+                return None
+            total = union(total, partitions_of(said.owned_partitions))
         return total
 
 

@@ -149,9 +149,10 @@ def _nobodys_expression(
 ) -> Iterator[str]:
     """A resolved expression that no member has: only expressions of members are resolved."""
     resolved = {change.regular_expression for change in evidence.regexes if change.new is not None}
-    if resolved:
-        had = {member.subscribed_topic_regex for member in group.members.values()}
-        for expression in sorted(resolved - had):
+    for expression in sorted(resolved):
+        # Whoever wrote last probably asked for it.
+        members = reversed(group.members.values())
+        if all(member.subscribed_topic_regex != expression for member in members):
             yield f"no member has the expression {expression}"
 
 

@@ -1,6 +1,6 @@
 """What the audit knows about one living member beyond the coordinator's state: evidence for why it later goes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rebalance_audit.audit.commits.last_commit import LastCommit
 from rebalance_audit.audit.members import Stint
@@ -24,6 +24,8 @@ class MemberWatch:
     """The member epoch of its last assignment record; 0 before the first."""
     waiting: bool = False
     """Whether it waits for partitions that other members hold."""
+    waited_for: set[str] = field(default_factory=set)
+    """While it waits: the members that held them."""
     left_for_a_while: bool = False
     """Whether it is a static member whose last assignment record has member epoch -2."""
     last_commit: LastCommit | None = None
@@ -39,4 +41,6 @@ class MemberWatch:
         self.partitions = count(change.new_assigned)
         self.member_epoch = change.new_member_epoch
         self.waiting = change.new_state == UNRELEASED
+        if not self.waiting:
+            self.waited_for.clear()
         self.left_for_a_while = change.new_member_epoch == STATIC_LEAVE_EPOCH

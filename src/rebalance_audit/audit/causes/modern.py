@@ -137,13 +137,10 @@ def _joins(scene: ModernScene) -> Iterator[Weighed]:
 
 def _new_topics(scene: ModernScene) -> Iterator[Weighed]:
     """A join that adds topics to the group's subscription: it adds partitions, rather than only spreading them anew."""
-    known = {
-        topic
-        for watch in scene.watches.values()
-        for topic in watch.stint.identity.subscribed_topics
-    }
+    known: set[str] = set()
     for change in scene.evidence.joined:
-        brought = sorted(set(scene.identities(change.member_id).subscribed_topics) - known)
+        named = set(scene.identities(change.member_id).subscribed_topics)
+        brought = sorted(named - known - scene.known_topics)
         if brought:
             known.update(brought)
             verdict = _about(

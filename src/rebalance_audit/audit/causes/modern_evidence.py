@@ -114,6 +114,13 @@ class WriteEvidence:
             if change.member_id in group.members
         )
 
+    def how_released(self, change: MemberAssigned) -> str:
+        """How a member's partitions became free, as in gold.ownership."""
+        if not change.released:
+            return "revoked"
+        replaced = any(old.member_id == change.member_id for old, _ in self.replaced.values())
+        return "handed_over" if replaced else "member_left"
+
     def _pair_replacements(self) -> None:
         gone = {change.instance_id: change for change in self.gone if change.instance_id}
         for change in list(self.joined):

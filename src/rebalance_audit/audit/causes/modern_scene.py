@@ -1,6 +1,7 @@
 """What the patterns of a group epoch look at, and how much weight they may give it."""
 
 from collections.abc import Callable, Collection, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,6 +33,8 @@ class ModernScene:
     evidence: WriteEvidence
     bump: GroupEpochBumped
     watches: Mapping[str, MemberWatch]
+    known_topics: AbstractSet[str]
+    """Topics that members subscribed to by name before the write."""
     identities: Callable[[str], Identity]
     departure: Callable[[MemberWatch, Position, int], Verdict]
     """Judges one member's tombstone; the number is that of other members removed in the same write."""
@@ -42,7 +45,7 @@ class ModernScene:
     initialised_at: Position | None
     """Last record about a share group's initialised partitions since the previous epoch."""
     resolved: Collection[str] = frozenset()
-    """Expressions that are resolved now and were already resolved before the write."""
+    """Expressions that are resolved after the write."""
     dropped: frozenset[str] = frozenset()
     """Topics in the group's last metadata hash that lost their last subscriber when an expression was given up."""
 
@@ -93,10 +96,15 @@ class ModernScene:
     def _expression_of(self, member_id: str, expression: str | None) -> Occasion:
         if not expression:
             return Occasion.EXPRESSION_CLEARED
-        if expression in self.resolved and any(
-            watch.stint.identity.subscribed_regex == expression
-            for watch in self.watches.values()
-            if watch.stint.member_id != member_id
+        is_new = any(each.regular_expression == expression for each in self.evidence.regexes)
+        if (
+            expression in self.resolved
+            and not is_new
+            and any(
+                watch.stint.identity.subscribed_regex == expression
+                for watch in self.watches.values()
+                if watch.stint.member_id != member_id
+            )
         ):
             return Occasion.EXPRESSION_RESOLVED
         return Occasion.EXPRESSION_UNRESOLVED

@@ -124,7 +124,11 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
             "beside a join that brings topics nobody subscribed to",
             _PROVEN,
         ),
-        Look("a known member with other topics", _PROBABLE),
+        Look(
+            "a known member with other topics; in groups that are no consumers, with another config offset or address "
+            "(Connect), another identity (schema registries), or other bytes",
+            _PROBABLE,
+        ),
     ),
     RebalanceCause.REGEX_RESOLVED: CausePattern(
         Look("a resolved expression with other topics than before", _PROVEN), _NEVER
@@ -144,11 +148,19 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
         Look("the members agree on another protocol name", _POSSIBLE),
     ),
     RebalanceCause.LEADER_REJOINED: CausePattern(
-        _NEVER, Look("same members, same subscriptions, same partitions", _POSSIBLE)
+        _NEVER,
+        Look(
+            "same members, same subscriptions, same partitions; in groups that are no consumers, same metadata",
+            _POSSIBLE,
+        ),
     ),
     RebalanceCause.COOPERATIVE_FOLLOW_UP: CausePattern(
         Look("never: reconciliation does it without an epoch", None),
-        Look("hands out what the cooperative generation before only revoked", _PROBABLE),
+        Look(
+            "hands out what the cooperative generation before only revoked; or that one called for it: in its user "
+            "data (Kafka Streams), with tasks to revoke, a delay or an error (Connect)",
+            _PROBABLE,
+        ),
     ),
     RebalanceCause.CLIENT_ASSIGNOR_REQUESTED: CausePattern(
         Look("never: no release of Kafka lets clients assign", None), _NEVER

@@ -4,17 +4,27 @@ A recorded hash that equals the recomputed one proves which topics the group sub
 two of them tell whether topics changed in between, or only what the members subscribe to.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.outside import Outside
-from rebalance_audit.replay.changes import GroupEpochBumped, GroupType
+from rebalance_audit.audit.tally import Tally
+from rebalance_audit.replay.changes import (
+    Change,
+    GroupEpochBumped,
+    GroupType,
+    MemberSubscribed,
+    MemberUnsubscribed,
+    RegexResolved,
+)
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.wire.topic_shapes import TopicShape, group_hash
 
 CLOCKS_MS: Final = 10_000
 """How far the clocks of the controller and of a coordinator may be apart (ms): each may be 5 s off."""
 
+_MEMBER: Final = "m"
+_EXPRESSION: Final = "e"
 _IMAGES_MAX: Final = 100
 """How many images back in time a coordinator may be."""
 
@@ -51,6 +61,26 @@ class RecordedTopics:
         self._last = None
         self._topics = frozenset()
         self.contradicted = False
+        self._group: ModernGroup | None = None
+        self._subscribed: Tally[str] | None = None
+        """By member id and by expression; made when it is first needed, and kept up to date from then on."""
+
+    def follow(self, changes: Iterable[Change], group: ModernGroup) -> None:
+        """Note what changes of a write say about the topics that the group subscribes to; `group`: after it."""
+        if self._subscribed is None:
+            return
+        for change in changes:
+            match change:
+                case MemberSubscribed() | MemberUnsubscribed():
+                    member = group.members.get(change.member_id)
+                    names = member.subscribed_topic_names if member is not None else ()
+                    self._subscribed.set(_MEMBER + change.member_id, names)
+                case RegexResolved(regular_expression=expression):
+                    self._subscribed.set(
+                        _EXPRESSION + expression, group.regexes.get(expression, ())
+                    )
+                case _:
+                    pass
 
     def look_at(self, bump: GroupEpochBumped, group: ModernGroup) -> Difference | None:
         """Recompute the hash of an epoch; None unless both it and the one before could be recomputed.
@@ -58,7 +88,12 @@ class RecordedTopics:
         `group`: after the epoch's write.
         """
         before, had = self._last, self._topics
-        self._topics = frozenset(_subscribed(group))
+        if before is None and not bump.new_metadata_hash:
+            self._topics, self.contradicted = frozenset(), False
+            return None  # releases up to 4.0 record no hash
+        if self._subscribed is None or self._group is not group:
+            self._group, self._subscribed = group, _subscribed(group)
+        self._topics = frozenset(self._subscribed.texts)
         self._last = self._recompute(bump, group)
         self.contradicted = (
             self._last is None and before is not None and self._knows(self._topics, bump)
@@ -84,6 +119,7 @@ class RecordedTopics:
     def restart(self) -> None:
         """The group begins anew."""
         self._last, self._topics, self.contradicted = None, frozenset(), False
+        self._group = self._subscribed = None
 
     def _knows(self, topics: Collection[str], bump: GroupEpochBumped) -> bool:
         by_ms = bump.position.record_timestamp_ms + CLOCKS_MS
@@ -92,8 +128,6 @@ class RecordedTopics:
     def _recompute(self, bump: GroupEpochBumped, group: ModernGroup) -> Recorded | None:
         if group.group_type is GroupType.STREAMS:
             return None
-        if not bump.new_metadata_hash and self._last is None:
-            return None  # releases up to 4.0 record no hash
         by_ms = bump.position.record_timestamp_ms + CLOCKS_MS
         known = {topic: self._outside.topic_shapes(topic, by_ms) for topic in self._topics}
         for shapes in _images(known):
@@ -103,11 +137,13 @@ class RecordedTopics:
         return None
 
 
-def _subscribed(group: ModernGroup) -> Iterator[str]:
+def _subscribed(group: ModernGroup) -> Tally[str]:
+    tally = Tally[str]()
     for member in group.members.values():
-        yield from member.subscribed_topic_names
-    for topics in group.regexes.values():
-        yield from topics
+        tally.set(_MEMBER + member.member_id, member.subscribed_topic_names)
+    for expression, topics in group.regexes.items():
+        tally.set(_EXPRESSION + expression, topics)
+    return tally
 
 
 def _images(known: Mapping[str, Sequence[TopicShape]]) -> Iterator[Mapping[str, TopicShape]]:

@@ -1,16 +1,18 @@
 """What the assignment itself shows: two owners, no owner, unequal shares, needless moves."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.causes.departures import evidence_at, join_names
 from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
+from rebalance_audit.audit.findings.number_gaps import NumberGaps, number_gaps, numbers_text
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Lasting, Scene, Trail, Watcher
 from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.audit.group.overlaps import Overlap
 from rebalance_audit.replay.changes import (
     Anomaly,
     AnomalyKind,
@@ -47,8 +49,11 @@ class TwoOwners(Watcher):
     _last_ms: int
     _times: int
     _topics: set[str]
+    _members: set[str]
     _trail: Trail
     _incomplete: bool
+    _lasts: bool
+    """Two members of a consumer group have a partition now."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
@@ -56,32 +61,60 @@ class TwoOwners(Watcher):
         self._last_ms = 0
         self._times = 0
         self._topics = set()
+        self._members = set()
         self._trail = Trail()
-        self._incomplete = False
+        self._incomplete = self._lasts = False
 
     def changed(self, change: Anomaly | GenerationCompleted, group: Group) -> None:
         """Check every new assignment."""
         if isinstance(change, GenerationCompleted):
             if isinstance(group, ClassicGroup):
                 self._look(change.position, group)
-        elif change.kind is AnomalyKind.PARTITION_OWNED_TWICE:
+        elif change.kind is AnomalyKind.PARTITION_OWNED_TWICE and not self.scene.life.overlaps.open:
             self._note(change.position, change.detail, ())
+
+    def wrote(self, position: Position, group: Group) -> None:
+        """Follow how long two members of a consumer group have a partition."""
+        overlaps = self.scene.life.overlaps
+        for (first, second), partitions in _by_members(overlaps.fresh).items():
+            names = sorted({self._name_of(partition) for partition in partitions})
+            some = f"{len(partitions)} partition{'s' if len(partitions) > 1 else ''}"
+            fact = f"{second} got {some} of {join_names(names)}, which {first} still has"
+            self._note(position, fact, names)
+            self._members.update((first, second))
+        if self._lasts and not overlaps.open:
+            self._last_ms = position.record_timestamp_ms
+        self._lasts = bool(overlaps.open)
+
+    def _name_of(self, partition: TopicPartition) -> str:
+        topic = partition[0]
+        name = topic if isinstance(topic, str) else self.scene.outside.topic_name(topic)
+        return name or text_of(topic)
 
     def ended(self, end: Ending) -> None:
         """One finding for all of them."""
         if self._began is not None:
             missing = " Records are missing from the log, which can look the same."
+            last_ms = end.known_ms if self._lasts else self._last_ms
+            lasted_ms = (last_ms or 0) - self._began.record_timestamp_ms
+            lasted = f" for {spell_ms(lasted_ms)}" if lasted_ms > 0 else ""
+            if self._times > 1:
+                within = f" within {spell_ms(lasted_ms)}" if lasted_ms > 0 else ""
+                lasted = f", {self._times} times{within}"
             self.find(
                 self._began,
-                self._last_ms,
-                f"Partitions were in two assignments at once, {self._times} times."
+                last_ms,
+                f"Partitions were in two assignments at once{lasted}."
                 f"{missing if self._incomplete else ''}",
                 self._trail.evidence(),
+                members=sorted(self._members),
                 topics=sorted(self._topics),
                 other=self._incomplete,
             )
-        self._began, self._times, self._incomplete = None, 0, False
+        self._began, self._times = None, 0
+        self._incomplete = self._lasts = False
         self._topics.clear()
+        self._members.clear()
         self._trail = Trail()
 
     def _look(self, position: Position, group: ClassicGroup) -> None:
@@ -109,6 +142,16 @@ class TwoOwners(Watcher):
         self._trail.add(evidence_at(position, fact))
 
 
+def _by_members(
+    overlaps: Mapping[TopicPartition, Overlap],
+) -> Mapping[tuple[str, str], list[TopicPartition]]:
+    """First and second owner -> the partitions that both have."""
+    found: defaultdict[tuple[str, str], list[TopicPartition]] = defaultdict(list)
+    for partition, overlap in overlaps.items():
+        found[overlap.first_member_id, overlap.second_member_id].append(partition)
+    return found
+
+
 class LostPartition(Watcher):
     """Compares the topics to which a settled group subscribes with the partitions assigned in it."""
 
@@ -127,7 +170,7 @@ class LostPartition(Watcher):
         "and that the topic exists."
     )
 
-    _lasting: Lasting[tuple[str, frozenset[int]]]
+    _lasting: Lasting[tuple[str, NumberGaps]]
     _highest: dict[str, int]
     """Topic -> highest partition number ever assigned, while it is subscribed to."""
 
@@ -159,6 +202,10 @@ class LostPartition(Watcher):
             return
         if life.rebalance is not None and life.rebalance.settled_at_ms is not None:
             return  # a cooperative generation took partitions away, and the next one hands them out
+        generation = life.previous_generation
+        if generation is not None and generation.unread():
+            self._close(self._lasting.clear(), Ending(position.record_timestamp_ms))
+            return  # nobody knows what is assigned
         assigned: dict[str, AbstractSet[int]] = {}
         nameless = False
         for topic, held in life.moves.owners.items():
@@ -174,7 +221,7 @@ class LostPartition(Watcher):
             }
             for topic in topics
         )
-        missing: dict[tuple[str, frozenset[int]], Position] = {}
+        missing: dict[tuple[str, NumberGaps], Position] = {}
         highest: dict[str, int] = {}
         for topic in subscribed:
             numbers = assigned.get(topic, frozenset())
@@ -183,28 +230,27 @@ class LostPartition(Watcher):
                 highest[topic] = most
             if numbers:
                 if len(numbers) <= most:
-                    hole = frozenset(range(most + 1)).difference(numbers)
-                    missing[topic, hole] = position
+                    missing[topic, number_gaps(numbers, most)] = position
             elif not nameless and self.scene.outside.topic_existed(
                 topic, position.record_timestamp_ms
             ):
-                missing[topic, frozenset()] = position
+                missing[topic, ()] = position
         self._highest = highest
         self._close(self._lasting.update(missing), Ending(position.record_timestamp_ms))
 
     def _close(
         self,
-        ended: list[tuple[tuple[str, frozenset[int]], Position]],
+        ended: list[tuple[tuple[str, NumberGaps], Position]],
         end: Ending,
     ) -> None:
         least_ms = self.rules.unowned_ms
-        for (topic, numbers), since in ended:
+        for (topic, gaps), since in ended:
             if not end.reached(since.record_timestamp_ms + least_ms):
                 continue
             lasted = end.lasted(since.record_timestamp_ms, least_ms)
             what, doubt = f"no partition of {topic}", ""
-            if numbers:
-                what = f"not {topic} {join_names([str(number) for number in sorted(numbers)], 8)}"
+            if gaps:
+                what = f"not {topic} {numbers_text(gaps, 8)}"
                 doubt = " It is probably not consumed, unless the topic was made anew with fewer partitions."
             self.find(
                 since,
@@ -215,7 +261,7 @@ class LostPartition(Watcher):
                 (evidence_at(since, f"the assignment lacks {topic}"),),
                 topics=[topic],
                 subject=topic,
-                other=bool(numbers),
+                other=bool(gaps),
             )
 
 
@@ -267,6 +313,8 @@ class UnbalancedAssignment(Watcher):
         self._close(end)
 
     def _unequal(self, span: EpochSpan, group: Group) -> tuple[str, list[str]] | None:
+        if span.is_unread:
+            return None
         watches, members_now = self.scene.life.watches, group.members
         difference, factor = self.rules.unbalanced_difference, self.rules.unbalanced_factor
         counts = [watch.partitions for watch in watches.values()]

@@ -12,7 +12,11 @@ from rebalance_audit.audit.findings.assignments import (
 from rebalance_audit.audit.findings.finding import spell_ms
 from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.log_events import CoordinatorMoved, DeadGroup, LogGap
-from rebalance_audit.audit.findings.of_broker_logs import BrokerLogContradiction, InstanceIdRefused
+from rebalance_audit.audit.findings.of_broker_logs import (
+    BrokerLogContradiction,
+    CoordinatorTrouble,
+    InstanceIdRefused,
+)
 from rebalance_audit.audit.findings.of_commits import HangingTransaction, TopicGrowth
 from rebalance_audit.audit.findings.of_sources import SourcesDiffer
 from rebalance_audit.audit.findings.progress import (
@@ -44,6 +48,7 @@ WATCHERS: Sequence[type[Watcher]] = (
     StaticSubscriptionIgnored,
     InstanceIdConflict,
     InstanceIdRefused,
+    CoordinatorTrouble,
     RebalanceStorm,
     RebalanceLoop,
     FlappingMember,

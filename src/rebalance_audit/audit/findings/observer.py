@@ -113,11 +113,15 @@ class GroupFindings:
             watcher.wrote(position, group)
 
     def finish(self, log_end_ms: int | None) -> None:
-        """The log ends at `log_end_ms`, or with the group's last record if that is None."""
+        """The log ends at `log_end_ms`, or with the group's last record if that is None.
+
+        What lasts is known up to a last record that cannot be decoded, and no longer.
+        """
         if not self._alive:
             return
         end_ms = self._last_ms if log_end_ms is None else max(log_end_ms, self._last_ms)
-        end = Ending(end_ms, is_open=True)
+        lost_ms = self._life.states.unknown_since_ms
+        end = Ending(end_ms, is_open=True) if lost_ms is None else Ending(lost_ms)
         if self._span is not None:
             self._close_span(self._span, end)
         for watcher in self._watchers:

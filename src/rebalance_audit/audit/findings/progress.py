@@ -20,6 +20,8 @@ from rebalance_audit.replay.modern.group import UNREVOKED, ModernGroup
 from rebalance_audit.replay.partitions import Topic, text_of
 from rebalance_audit.replay.slot import Group
 
+_NAMED = 3
+
 
 def _began(span: EpochSpan) -> Evidence:
     return evidence_at(span.first_position, f"group epoch {span.epoch}")
@@ -65,11 +67,10 @@ class StuckGroup(AfterGap):
             members=blockers,
         )
 
-    @staticmethod
-    def _blockers(span: EpochSpan) -> tuple[list[str], str]:
+    def _blockers(self, span: EpochSpan) -> tuple[list[str], str]:
         if span.target_installed_at_ms is None:
             return [], "no target assignment was computed, so probably no member sent a heartbeat"
-        progress = span.progress.values()
+        progress = self.scene.life.progress.to(span)
         revoking = sorted(
             member.member_id
             for member in progress
@@ -95,7 +96,10 @@ class StuckGroup(AfterGap):
             member.member_id for member in progress if member.outcome not in ("reached", "left")
         )
         if missing:
-            return missing, f"{join_names(missing)} did not take up the assignment"
+            others = len(missing) - _NAMED + span.members_not_in(progress)
+            names = join_names(missing[:_NAMED])
+            names += f" and {others} more" if others > 0 else ""
+            return missing, f"{names} did not take up the assignment"
         return [], "the log does not tell who held it up"
 
 
@@ -280,7 +284,7 @@ class SlowMember(_SlowMembers):
         without = (GroupType.CLASSIC, GroupType.SHARE)
         if target_ms is None or span.protocol in without or self._is_doubtful:
             return
-        for progress in span.progress.values():
+        for progress in self.scene.life.progress.to(span):
             if progress.outcome not in (None, "reached"):
                 continue
             reached_ms, until = progress.reached_at_ms, end

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from rebalance_audit import limits
 from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, MEMBERS_LIMIT, Finding, Severity
 from rebalance_audit.replay.changes import Position
 
-SERIES_MAX = 1_000
+SERIES_MAX = limits.SERIES.most
 """Series kept at once; beyond that the one quiet for longest is reported, to bound memory."""
 _RANKS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.CRITICAL: 2}
 

@@ -1,10 +1,10 @@
 """Subscriptions: changed without effect, written in two ways, or at odds with the protocol's name."""
 
-import re
-
+from rebalance_audit import limits
 from rebalance_audit.audit.causes.departures import evidence_at, join_names
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.audit.findings.spellings import Spellings, digest_of, plain_expression
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.replay.changes import (
@@ -16,9 +16,10 @@ from rebalance_audit.replay.changes import (
 from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.replay.slot import Group
+from rebalance_audit.wire.consumer_protocol import OWNED_PARTITIONS
 
 COOPERATIVE_MARK = "cooperative"
-_WRAPPED = re.compile(r"\((?:\?:)?(.*)\)", re.DOTALL)
+_REPORTED_MAX = limits.ALIKE_EXPRESSIONS.most
 
 
 class StaticSubscriptionIgnored(Watcher):
@@ -64,7 +65,11 @@ class StaticSubscriptionIgnored(Watcher):
             for member in group.members.values()
             if member.instance_id is not None
         }
-        topics = {instance_id: _topics(member) for instance_id, member in static.items()}
+        topics = {
+            instance_id: frozenset(member.subscription.topics)
+            for instance_id, member in static.items()
+            if member.subscription is not None
+        }
         if group.generation == self._generation:
             assigned = {
                 str(topic) for member in group.members.values() for topic in member.assigned
@@ -104,30 +109,6 @@ def _topics(member: ClassicMember) -> frozenset[str]:
     return frozenset(member.subscription.topics if member.subscription is not None else ())
 
 
-def plain_expression(expression: str) -> str:
-    """The expression without parts that have no effect: outer parentheses, and anchors (whole names are matched)."""
-    while True:
-        inner = expression.strip()
-        wrapped = _WRAPPED.fullmatch(inner)
-        if wrapped is not None and _balanced(wrapped[1]):
-            inner = wrapped[1]
-        inner = inner.removeprefix("^")
-        if inner.endswith("$") and not inner.endswith("\\$"):
-            inner = inner[:-1]
-        if inner == expression:
-            return inner
-        expression = inner
-
-
-def _balanced(text: str) -> bool:
-    depth = 0
-    for character in re.sub(r"\\.", "", text):
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return False
-    return depth == 0
-
-
 class RegexesAlike(Watcher):
     """Compares every new regular expression with those that the group already has."""
 
@@ -141,31 +122,55 @@ class RegexesAlike(Watcher):
         "coordinator resolves one instead of two (librdkafka puts parentheses around it)."
     )
 
-    _told: set[str]
+    _reported: set[str]
+    """Digests of the expressions without the parts that have no effect."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._told = set()
+        self._reported = set()
+        self._spellings: Spellings | None = None
+        """Of the group's current expressions; made when it is first needed."""
+        self._changes: list[RegexResolved] = []
 
     def changed(self, change: RegexResolved, group: Group) -> None:
+        """Collect the write's changes: each is compared with what the group has after all of them."""
+        self._changes.append(change)
+
+    def wrote(self, position: Position, group: Group) -> None:
         """Check every new expression."""
-        if isinstance(group, ModernGroup) and change.old is None and change.new is not None:
-            self._look(change, group)
+        if not isinstance(group, ModernGroup):
+            self._spellings = None
+        if not self._changes:
+            return
+        changes, self._changes = self._changes, []
+        if not isinstance(group, ModernGroup):
+            return
+        if self._spellings is None:
+            self._spellings = Spellings(group.regexes)
+        else:
+            for change in changes:
+                self._spellings.update(
+                    change.regular_expression, change.regular_expression in group.regexes
+                )
+        for change in changes:
+            if change.old is None and change.new is not None:
+                self._look(change, self._spellings)
 
     def ended(self, end: Ending) -> None:
         """Forget what was reported: a new life reports it again."""
-        self._told.clear()
+        self._reported.clear()
+        self._changes.clear()
+        self._spellings = None
 
-    def _look(self, change: RegexResolved, group: ModernGroup) -> None:
+    def _look(self, change: RegexResolved, spellings: Spellings) -> None:
         plain = plain_expression(change.regular_expression)
-        alike = sorted(
-            other
-            for other in group.regexes
-            if other != change.regular_expression and plain_expression(other) == plain
-        )
-        if not alike or plain in self._told or len(self._told) >= 1000:
+        digest = digest_of(plain)
+        if digest in self._reported or len(self._reported) >= _REPORTED_MAX:
             return
-        self._told.add(plain)
+        alike = sorted(spellings.alike(digest) - {change.regular_expression})
+        if not alike:
+            return
+        self._reported.add(digest)
         at_ms = change.position.record_timestamp_ms
         self.find(
             change.position,
@@ -267,6 +272,7 @@ class EagerCooperative(Watcher):
 
 
 def _owns_nothing(member: ClassicMember) -> bool:
-    return member.subscription is not None and not any(
-        numbers for _, numbers in member.subscription.owned_partitions
-    )
+    said = member.subscription
+    if said is None or OWNED_PARTITIONS in said.unread:
+        return False  # nobody knows
+    return not any(numbers for _, numbers in said.owned_partitions)

@@ -1,12 +1,13 @@
 """Deploys: most members go and others come; and what other settings would have saved."""
 
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rebalance_audit import limits
 from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.findings.deployments import deployment_of, deployment_of_row
+from rebalance_audit.audit.deployments import deployment_of, deployment_of_row
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity, spell_ms
 from rebalance_audit.audit.findings.watcher import (
@@ -35,8 +36,9 @@ PAIRED_LEAST = 1_000
 """Departures of a wave that may wait for a return, or twice the group's members if more; others are only counted."""
 MIXED_LEAST = 10
 """Departures of a deploy for each one that is a kill, unless all are: a process may not stop in time."""
-WAVES_MAX = 1_000
-"""Deployments followed at once; beyond that the one quiet for longest is forgotten, to bound memory."""
+WAVES_MAX = limits.DEPLOYMENTS.most
+"""Deployments of one group followed at once; beyond that the one quiet for longest is forgotten, to bound memory and
+the cost of each epoch."""
 QUIET_FACTOR = 3
 """A deploy stands out: before and after it is quiet for so many times the longest pause within it."""
 
@@ -81,6 +83,8 @@ class _Wave:
     partitions_moved: int = 0
     unowned: Bounds = NOTHING
     """Partition time without owner."""
+    owns_partitions: bool = True
+    """False where the group's members are no consumers."""
     eager_epochs: int = 0
     eager_partitions: int = 0
     eager_stayed: int = 0
@@ -144,10 +148,9 @@ class DeployWave(Watcher):
         for row in departures:
             went[deployment_of_row(row)].append(row)
         if came or went:
-            watches = self.scene.life.watches.values()
-            sizes = Counter(deployment_of(watch.stint.identity) for watch in watches)
+            tallies = self.scene.life.tallies
             for name in dict.fromkeys((*went, *came)):
-                self._follow(name, came[name], went[name], sizes[name], position)
+                self._follow(name, came[name], went[name], tallies.in_deployment(name), position)
 
     def _follow(
         self,
@@ -229,18 +232,21 @@ class DeployWave(Watcher):
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Add the cost of an epoch to the waves during which it began."""
         at_ms = span.first_position.record_timestamp_ms
+        unowned = span.unowned_time() or UNBOUNDED
         for wave in self._waves.values():
             began_ms = wave.began.record_timestamp_ms
             if began_ms <= at_ms <= wave.last_ms + self.rules.wave_pause_ms:
-                self._add(wave, span)
+                self._add(wave, span, unowned)
 
     @staticmethod
-    def _add(wave: _Wave, span: EpochSpan) -> None:
+    def _add(wave: _Wave, span: EpochSpan, unowned: Bounds) -> None:
         wave.epochs += 1
         wave.rebalances += span.rebalance_seq != wave.last_rebalance_seq
         wave.last_rebalance_seq = span.rebalance_seq
         wave.partitions_moved += span.partitions_moved or 0
-        wave.unowned = wave.unowned.plus(span.unowned_time() or UNBOUNDED)
+        wave.owns_partitions = span.owns_partitions
+        if span.owns_partitions:
+            wave.unowned = wave.unowned.plus(unowned)
         if (
             span.protocol == GroupType.CLASSIC
             and span.partitions
@@ -293,9 +299,8 @@ class DeployWave(Watcher):
             wave.began,
             wave.last_ms,
             f"{wave.went} of {wave.members_before} members{alike} went and {wave.came} came within "
-            f"{spell_ms(took_ms)}; it took {wave.epochs} epochs in {wave.rebalances} rebalances, moved "
-            f"{wave.partitions_moved} partitions and left {_spell(wave.unowned)} of partition time without "
-            f"owner.{self._static_savings(wave)}{self._cooperative_savings(wave)}",
+            f"{spell_ms(took_ms)}; it took {wave.epochs} epochs in {wave.rebalances} rebalances"
+            f"{_partition_cost(wave)}.{self._static_savings(wave)}{self._cooperative_savings(wave)}",
             wave.trail.evidence(),
             subject=name,
         )
@@ -346,6 +351,15 @@ class DeployWave(Watcher):
             "assignments kept their owner and would not have been stopped by a cooperative assignor (assumption: "
             "it would have assigned the same)."
         )
+
+
+def _partition_cost(wave: _Wave) -> str:
+    if not wave.owns_partitions:
+        return ""
+    return (
+        f", moved {wave.partitions_moved} partitions and left {_spell(wave.unowned)} of partition time without "
+        "owner"
+    )
 
 
 def _spell(lasted: Bounds) -> str:

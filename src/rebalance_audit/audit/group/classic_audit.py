@@ -11,8 +11,11 @@ from rebalance_audit.audit.causes.absences import departure_of, judge_absence
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic import judge_classic
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
+from rebalance_audit.audit.causes.member_metadata import in_words_of
+from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.commits.evidence import evidence_of
-from rebalance_audit.audit.group.classic_times import ClassicTimes, is_cooperative, not_stable
+from rebalance_audit.audit.group.bounds import UNBOUNDED
+from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable
 from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
@@ -61,6 +64,7 @@ class ClassicAudit:
             not set(map(_INSTANCE_ID, group.members.values())) <= {None},
             since_ms,
             since_ms,
+            group.protocol_type,
         )
         if downgrade is not DowngradeKind.NONE:
             self._adopt(new)
@@ -129,9 +133,10 @@ class ClassicAudit:
             replaced,
             partial(evidence_of, watches=life.watches, book=life.commits, ownership=life.ownership),
         )
+        is_unread = bool(new.unread() or (old is not None and old.unread()))
         joined_at_ms = new.joined_at_ms
         logged = self._testify(scene, joined_at_ms, judge_classic(scene, gap=gap))
-        verdicts = logged.verdicts
+        verdicts = in_words_of(new, logged.verdicts)
         earliest_ms, latest_ms = self._join_bounds(old, new, skipped)
         shown_ms = earliest_ms
         # The line begins the last join phase: those of generations that left no record came before it.
@@ -169,13 +174,15 @@ class ClassicAudit:
             verdicts=verdicts,
             contradictions=logged.contradictions,
             not_stable=not_stable(new, unstable_ms, latest_ms, exact=exact and not moved_here),
+            owns_partitions=new.kind.owns_partitions,
+            is_unread=is_unread,
         )
-        if gap:
+        if gap or is_unread:
             life.ownership.doubt()  # the generations that are missing may have moved what was held
         # Unowned time that ends here belongs to the previous generation, so partitions move first.
         self._follow_members(old, new, verdicts, gap=gap)
-        moved = self._follow_partitions(old, new, since_known=False, gap=gap)
-        if gap:
+        moved = self._follow_partitions(old, new, since_known=False, gap=gap or is_unread)
+        if gap or is_unread:
             life.ownership.forget_unowned()  # nor is it known since when others are free
         was_first = follows_gap(life.span)
         # A cooperative generation may have taken partitions away.
@@ -186,11 +193,13 @@ class ClassicAudit:
         may_return = new.has_static and life.is_whole is False
         if (was_first or moved_here or may_return) and unowned.exact is not None:
             unowned = unowned._replace(most=None)  # what was taken away before left no record
+        if is_unread:
+            unowned = UNBOUNDED
         span.unowned = unowned
         rebalance.begin_epoch(span)
         takes_away = self.times.took_away(old, new)
         self._install(span, rebalance, takes_away=takes_away)
-        self._reach(span, new, moved)
+        self._reach(span, old, new, moved)
         if new.members:
             life.converge(at_ms, takes_away=takes_away)
         else:
@@ -278,28 +287,35 @@ class ClassicAudit:
         return joined + self._life.joined_since, left + self._life.left_since
 
     def _reach(
-        self, span: EpochSpan, new: Generation, moved_by_identity: Mapping[str, Shift]
+        self,
+        span: EpochSpan,
+        old: Generation | None,
+        new: Generation,
+        moved_by_identity: Mapping[str, Shift],
     ) -> None:
         """Every member has reached the new generation once its record is written."""
-        at_ms = new.position.record_timestamp_ms
+        known = old.members if old is not None else {}
+        at_ms, work = new.position.record_timestamp_ms, new.kind.work
         for member in new.members.values():
             shift = moved_by_identity.get(member.instance_id or member.member_id)
             gained_count = lost_count = 0
             if shift is not None:
                 gained_count, lost_count = count(shift.gained), count(shift.lost)
-            had_count = member.partition_count + lost_count - gained_count
+            before = known.get(member.member_id)
             span.progress[member.member_id] = MemberProgress(
                 member.member_id,
                 member.instance_id,
                 member.client_id,
                 member.client_host,
                 span.started_at_ms,
-                had_count,
+                member.partition_count + lost_count - gained_count,
                 at_ms,
                 partitions_after=member.partition_count,
                 partitions_revoked=lost_count,
                 partitions_assigned=gained_count,
                 outcome="reached",
+                work=work(member),
+                is_new=before is None or work(before) != work(member),
             )
 
     # -- members and partitions -----------------------------------------------------------------
@@ -350,7 +366,7 @@ class ClassicAudit:
                     member.member_id, _identity_of(member), new.generation, position, gap=gap
                 )
             elif not _same_identity(before.get(member.member_id), member):
-                watch.stint.identity = _identity_of(member)
+                life.identify(watch, _identity_of(member))
             stint = watch.stint
             stint.protocol, stint.last_seen_at_ms = protocol, position.record_timestamp_ms
             watch.last_life = position
@@ -431,4 +447,5 @@ def _identity_of(member: ClassicMember) -> Identity:
         member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
         member.session_timeout_ms,
         tuple(subscription.topics) if subscription else (),
+        topics_are_known=subscription is not None,
     )

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.classic import COOPERATIVE_MARK
 from rebalance_audit.audit.causes.classic_scene import Generation
+from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.group.bounds import NOTHING, Bounds
 from rebalance_audit.audit.group.shifts import Shift, by_identity
 from rebalance_audit.replay.classic.group import ClassicMember
@@ -195,11 +195,6 @@ def not_stable(new: Generation, earliest_ms: int | None, latest_ms: int, *, exac
     session_ms = min((member.session_timeout_ms for member in new.members.values()), default=0)
     heard_ms = min(HEARTBEAT_MS, session_ms // HEARTBEATS_PER_SESSION)
     return Bounds.between(least, most, least + heard_ms)
-
-
-def is_cooperative(generation: Generation) -> bool:
-    """Whether the assignor is a cooperative one; its members may still be eager."""
-    return COOPERATIVE_MARK in (generation.protocol_name or "")
 
 
 def _claims_to_own(member: ClassicMember) -> bool:

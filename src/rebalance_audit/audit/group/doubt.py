@@ -69,16 +69,20 @@ class Doubt:
         *,
         at_start: bool,
         lost: bool,
+        lacks_nothing: bool,
     ) -> bool:
         """Begin a doubt if the write cannot follow the replayed state, and say whether that is so.
 
         `at_start`: the log has shown no epoch yet. `lost`: a record of the group before this write was unreadable.
+        `lacks_nothing`: no record can be missing, so whatever looks impossible has happened.
         """
         bump = evidence.bump
         if bump is not None:
             self._pass_start(bump)
         skips = bump is not None and bump.old_epoch not in (None, bump.new_epoch - 1)
-        found = lost or skips or any(contradictions(write, evidence, group, believed))
+        found = lost or (
+            not lacks_nothing and (skips or any(contradictions(write, evidence, group, believed)))
+        )
         if found:
             # Between the first epoch that the log shows and the next one, the doubt is still about the start.
             goes_on = bump is None and self.is_open and self.at_start
@@ -130,7 +134,9 @@ class Doubt:
             if bump is not None and not bump.new_metadata_hash:
                 self.end()
         elif not (
-            self.unconfirmed or group.unconverged or group.assignment_epoch <= self.since_epoch
+            self.unconfirmed
+            or group.unconverged_count
+            or group.assignment_epoch <= self.since_epoch
         ):
             self.end()
 

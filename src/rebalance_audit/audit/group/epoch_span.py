@@ -1,6 +1,6 @@
 """One epoch or generation, from its begin until its row is final, which may be after the next one has begun."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -39,16 +39,20 @@ class MemberProgress:
     partitions_revoked: int = 0
     partitions_assigned: int = 0
     outcome: str | None = None
+    work: tuple[str, ...] | None = None
+    """Classic: what the member has then in the words of its protocol; None if that has none, or it is not known."""
     by_two_clocks: bool = False
     """The coordinator moved before the member reached the epoch: no duration is known."""
+    is_new: bool = False
+    """Classic: the previous generation did not have the member, or it had other work in the words of its protocol."""
 
-    def go_on(self, watch: MemberWatch, earlier: "MemberProgress | None") -> None:
+    def go_on(self, watch: MemberWatch) -> None:
         """Go on with what the member does since an earlier epoch: it gives partitions up, or waits for some."""
         if watch.unrevoked_since is not None:
             self.revoke_started_at_ms = watch.unrevoked_since.record_timestamp_ms
         if watch.waiting:
             self.waiting_since_ms = self.started_at_ms
-            self.waited_for |= earlier.waited_for if earlier else set()
+            self.waited_for |= watch.waited_for
 
     def count_change(self, gained: Partitions, lost: Partitions) -> None:
         """Count what one record assigned to the member and took from it."""
@@ -79,6 +83,10 @@ class MemberProgress:
             self.waited_ms += max(0, at_ms - self.waiting_since_ms)
             self.waiting_since_ms = None
 
+    def is_changed_by_generation(self) -> bool:
+        """Classic: whether the generation brought the member, or gave it partitions or took some."""
+        return self.is_new or bool(self.partitions_assigned or self.partitions_revoked)
+
     def row(self, span: "EpochSpan", outcome: str) -> Row:
         """The row of gold.convergence; `outcome` applies unless the member has one of its own."""
         started_at_ms, reached_at_ms = self.started_at_ms, self.reached_at_ms
@@ -103,11 +111,18 @@ class MemberProgress:
             else duration_ms(self.revoke_started_at_ms, self.revoked_at_ms),
             "waited_ms": self.waited_ms,
             "waited_for": sorted(self.waited_for) if self.waited_for else [],
-            "partitions_before": self.partitions_before,
-            "partitions_after": self.partitions_after,
-            "partitions_revoked": self.partitions_revoked,
-            "partitions_assigned": self.partitions_assigned,
+            **self._partition_columns(span),
+            "work": None if self.work is None else list(self.work),
             "outcome": self.outcome or outcome,
+        }
+
+    def _partition_columns(self, span: "EpochSpan") -> Row:
+        known = span.owns_partitions and not span.is_unread
+        return {
+            "partitions_before": self.partitions_before if known else None,
+            "partitions_after": self.partitions_after if known else None,
+            "partitions_revoked": self.partitions_revoked if known else None,
+            "partitions_assigned": self.partitions_assigned if known else None,
         }
 
 
@@ -142,6 +157,10 @@ class EpochSpan:
     """Compaction left the epoch before as the first one of the log: its target may not be all there."""
     is_counted: bool = True
     """Who joined and left is told apart from members that were there before."""
+    owns_partitions: bool = True
+    """False for a classic group whose members are no consumers: what is said of partitions has no meaning there."""
+    is_unread: bool = False
+    """Classic: an assignment of this generation or of the one before cannot be read."""
     unowned_partition_ms: int = 0
     """Exact, from the records; a classic generation has bounds in `unowned` instead."""
     not_stable: Bounds | None = None
@@ -174,6 +193,15 @@ class EpochSpan:
     contradictions: tuple[Evidence, ...] = ()
     """Statements of a broker's log that the records contradict."""
     progress: dict[str, MemberProgress] = field(default_factory=dict)
+    """Members for which something happened in its time; classic: all members of the generation."""
+    untouched: int = 0
+    """Members at its begin that have no record since, and so are not in `progress`."""
+    untouched_by_two_clocks: bool = False
+    """The coordinator moved in its time: no durations of these members are known."""
+    quiet: list[MemberProgress] = field(default_factory=list)
+    """When it has ended: the progress of those of them that findings examine."""
+    members_unchanged: int | None = None
+    """When it has ended: the number of its members without a row of gold.convergence."""
     settled_slowest: tuple[str | None, int | None] | None = None
     """The result of `slowest`, kept once `progress` is no longer needed."""
 
@@ -198,6 +226,7 @@ class EpochSpan:
             self.is_assigned_elsewhere = True
         elif self.converged_at_ms is None:
             self.is_converged_elsewhere = True
+        self.untouched_by_two_clocks = True
         for progress in self.progress.values():
             progress.by_two_clocks |= progress.reached_at_ms is None
 
@@ -237,7 +266,7 @@ class EpochSpan:
         if self.settled_slowest is not None:
             return self.settled_slowest
         unsure = self.is_unowned_unknown and self.converged_at_ms is None
-        if self.is_doubted or unsure or any(each.by_two_clocks for each in self.progress.values()):
+        if self.is_doubted or unsure or self._has_two_clocks():
             return None, None
         reached = [
             (reached_at_ms - started_at_ms, progress.member_id)
@@ -251,10 +280,20 @@ class EpochSpan:
         latency_ms, member_id = max(reached)
         return member_id, latency_ms
 
+    def members_not_in(self, progress: Sequence[MemberProgress]) -> int:
+        """How many of its members `progress` leaves out."""
+        return self.untouched + len(self.progress) - len(progress)
+
+    def _has_two_clocks(self) -> bool:
+        if self.untouched and self.untouched_by_two_clocks:
+            return True
+        return any(each.by_two_clocks for each in self.progress.values())
+
     def settle(self) -> None:
         """Drop the state that only cause and member rows need, after those rows have been emitted."""
         self.settled_slowest = self.slowest()
-        self.progress = {}
+        self.progress, self.quiet = {}, []
+        self.untouched, self.untouched_by_two_clocks = 0, False
         self.verdicts = tuple(
             verdict._replace(detail="", evidence=(), topics=(), alternatives=())
             for verdict in self.verdicts[:1]
@@ -265,6 +304,8 @@ class EpochSpan:
 
         What passed while the coordinator moved is not known, nor what did after a hole, nor anything in a share group.
         """
+        if not self.owns_partitions:
+            return None
         if self.unowned is not None:
             return self.unowned
         if self.is_doubted or self.is_unowned_unknown or self.protocol == GroupType.SHARE:
@@ -278,7 +319,8 @@ class EpochSpan:
         primary = self.verdicts[0] if self.verdicts else None
         # If the previous epoch is lost, there is nothing to compare with.
         compared = not self.gap or self.previous_epoch is not None
-        has_target_before = compared and not self.follows_start
+        has_target = self.owns_partitions and not self.is_unread
+        has_target_before = has_target and compared and not self.follows_start
         unowned = self.unowned_time()
         return {
             "group_id": self.group_id,
@@ -310,7 +352,8 @@ class EpochSpan:
             "members": self.members,
             "members_joined": self.members_joined if compared and self.is_counted else None,
             "members_left": self.members_left if compared and self.is_counted else None,
-            "partitions": self.partitions,
+            "members_unchanged": self.members_unchanged,
+            "partitions": self.partitions if has_target else None,
             "partitions_moved": self.partitions_moved if has_target_before else None,
             "partitions_added": self.partitions_added if has_target_before else None,
             "partitions_dropped": self.partitions_dropped if has_target_before else None,
@@ -357,6 +400,17 @@ class EpochSpan:
             }
 
     def convergence_rows(self) -> Iterable[Row]:
-        """The rows of gold.convergence; members that did not reach the epoch get the epoch's outcome."""
+        """The rows of gold.convergence; members that did not reach the epoch get the epoch's outcome.
+
+        Only of members for which something happened, the others are counted: there would be a row for each member in
+        each epoch.
+        """
         fate = "open" if self.outcome == "open" else "superseded"
-        return [progress.row(self, fate) for progress in self.progress.values()]
+        is_classic = self.protocol == GroupType.CLASSIC
+        changed = [
+            progress
+            for progress in self.progress.values()
+            if not is_classic or progress.is_changed_by_generation()
+        ]
+        self.members_unchanged = self.untouched + len(self.progress) - len(changed)
+        return [progress.row(self, fate) for progress in changed]

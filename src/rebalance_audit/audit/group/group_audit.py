@@ -10,6 +10,7 @@ from rebalance_audit.audit.findings.observer import GroupFindings
 from rebalance_audit.audit.group.classic_audit import ClassicAudit
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.modern_audit import ModernAudit
+from rebalance_audit.audit.group.unread import unread_parts
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import Emit
@@ -18,12 +19,14 @@ from rebalance_audit.replay.changes import (
     Anomaly,
     AnomalyKind,
     Change,
+    GenerationCompleted,
     GroupType,
     Position,
 )
 from rebalance_audit.replay.classic.group import ClassicGroup
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.replay.playback import apply
+from rebalance_audit.replay.record_types import OFFSET_COMMIT_NUMBERS, group_type_of
 from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record, encode_key
@@ -65,6 +68,8 @@ class GroupAudit:
     """Log offset of the current write's first record, even if a gap caused the write to be judged already."""
     anomalies: dict[AnomalyKind, int]
     """Number of anomalies seen, by kind."""
+    unread: dict[str, int]
+    """Number of parts of members' bytes that could not be read; keys as in `unread.SENTENCES`."""
 
     def __init__(
         self,
@@ -96,6 +101,7 @@ class GroupAudit:
         self._classic = ClassicAudit(self._life)
         self._modern = ModernAudit(self._life, self.recorded)
         self.anomalies = {}
+        self.unread = {}
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state; the state of each is the attributes that its class annotates."""
@@ -168,10 +174,20 @@ class GroupAudit:
         self._life.commits.take(summaries, self._life.ownership, self._life.watches)
 
     def gap(self) -> None:
-        """Note that a record of this group could not be decoded at this point of the log."""
+        """Note that something is missing at this point of the log that may have been of this group."""
         self._take_waiting(go_on=False)
         self._judge()
         self._life.gap = True
+        self._life.overlaps.lose()
+
+    def lost(self, position: Position, record_type: int | None) -> None:
+        """A record of this group could not be decoded: nobody knows what it did to the group."""
+        self.gap()
+        life = self._life
+        protocol = group_type_of(record_type) or life.protocol
+        if record_type not in OFFSET_COMMIT_NUMBERS and protocol is not None:
+            life.ownership.doubt()
+            life.states.lose(position, str(protocol), life.incarnation)
 
     def finish(self) -> None:
         """The log ends: judge the last write and emit the rows that are still open."""
@@ -224,6 +240,12 @@ class GroupAudit:
         for change in changes:
             if isinstance(change, Anomaly):
                 self.anomalies[change.kind] = self.anomalies.get(change.kind, 0) + 1
+            elif isinstance(change, GenerationCompleted) and isinstance(group, ClassicGroup):
+                parts = unread_parts(
+                    group.protocol_type, group.protocol_name, group.members.values()
+                )
+                for part in parts:
+                    self.unread[part] = self.unread.get(part, 0) + 1
         if isinstance(group, ModernGroup):
             return Step(
                 role,
@@ -234,7 +256,7 @@ class GroupAudit:
                 group.group_epoch,
                 group.assignment_epoch,
                 len(group.members),
-                len(group.unconverged),
+                group.unconverged_count,
             )
         if isinstance(group, ClassicGroup):
             members = len(group.members)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.replay.changes import GroupType, Position
+from rebalance_audit.replay.describe import UNKNOWN
 
 
 @dataclass(slots=True)
@@ -12,12 +13,12 @@ class _Stay:
     position: Position
     protocol: str
     group_state: str
-    epoch: int
+    epoch: int | None
     assignment_epoch: int | None
-    members: int
+    members: int | None
     gap: bool
-    epoch_at_end: int
-    members_at_end: int
+    epoch_at_end: int | None
+    members_at_end: int | None
     """This and `epoch_at_end` are as of the last write."""
 
 
@@ -33,6 +34,14 @@ class GroupStates:
         self._group_id = group_id
         self._emit_row = emit_row
         self._stay = None
+
+    @property
+    def unknown_since_ms(self) -> int | None:
+        """Since when (epoch ms) nobody knows the state; None if it is known."""
+        stay = self._stay
+        if stay is None or stay.group_state != UNKNOWN:
+            return None
+        return stay.position.record_timestamp_ms
 
     def enter(
         self,
@@ -65,6 +74,16 @@ class GroupStates:
             epoch,
             members,
         )
+
+    def lose(self, position: Position, protocol: str, incarnation: int) -> None:
+        """A record of the group, at `position`, could not be decoded: nobody knows what it did."""
+        stay = self._stay
+        if stay is not None:
+            if stay.group_state == UNKNOWN:
+                return
+            stay.gap = True
+            self._emit(stay, position, incarnation)
+        self._stay = _Stay(position, protocol, UNKNOWN, None, None, None, True, None, None)
 
     def leave(self, position: Position | None, incarnation: int) -> None:
         """The group is gone at `position`, or the log ends (None)."""

@@ -6,6 +6,7 @@ another protocol. A conversion that carries the counter over (online upgrade or 
 
 from collections.abc import Callable, Mapping, Sequence
 
+from rebalance_audit import limits
 from rebalance_audit.audit.broker_log.witness import Witness
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic_scene import Generation
@@ -15,10 +16,12 @@ from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.commits.book import CommitBook
 from rebalance_audit.audit.commits.evidence import evidence_of
 from rebalance_audit.audit.group.away import Away
-from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.logged_end import as_logged
+from rebalance_audit.audit.group.overlaps import Overlaps
 from rebalance_audit.audit.group.ownership import Owner, Ownership
+from rebalance_audit.audit.group.progress_tracker import ProgressTracker
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.target_moves import TargetMoves
 from rebalance_audit.audit.members import Identity, Stint
@@ -33,6 +36,7 @@ from rebalance_audit.audit.rows import (
     Emit,
     Row,
 )
+from rebalance_audit.audit.tally import MemberTallies
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.replay.changes import GroupStateChanged, GroupType, MemberSubscribed, Position
 from rebalance_audit.replay.classic.group import ClassicGroup
@@ -40,7 +44,7 @@ from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.replay.slot import Group
 from rebalance_audit.wire.topic_names import topic_id_text
 
-_AWAITING_LIMIT = 10_000
+_AWAITING_LIMIT = limits.AWAITED_EPOCHS.most
 """Superseded epochs kept for a target that may still come; more are emitted without one, to bound memory."""
 
 
@@ -88,6 +92,7 @@ class Life:
         self.watches = {}
         self.away = Away()
         self.moves = TargetMoves()
+        self.overlaps = Overlaps(is_whole=self.is_whole)
         self.commits = CommitBook(log_partition, is_whole=self.is_whole)
         self.ownership = Ownership(
             group_id, emit, self._topic_of, self._count_unowned, self.commits.end
@@ -96,10 +101,14 @@ class Life:
         self.previous_generation = None
         self.created_at = None
         self.joined_since = self.left_since = 0
-        self._states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
+        self.states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
         self._awaiting = []
         self._had_epochs = False
         self._rebalances = 0
+        self.progress = ProgressTracker(self)
+        self.tallies = MemberTallies(
+            lambda: {name: watch.stint.identity for name, watch in self.watches.items()}
+        )
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state."""
@@ -108,8 +117,9 @@ class Life:
             "away": self.away,
             "target": self.moves,
             "ownership": self.ownership,
+            "overlaps": self.overlaps,
             "commits": self.commits,
-            "group_state": self._states,
+            "group_state": self.states,
         }
 
     @property
@@ -123,6 +133,7 @@ class Life:
         for span in self._spans:
             span.written(write[0].position)
         self.ownership.begin_write(write[0].position)
+        self.overlaps.begin_write()
 
     def end_write(self, write: Sequence[Step], group: Group | None) -> None:
         """Note the group's state after the write."""
@@ -136,7 +147,7 @@ class Life:
                     deciding = change.position
         classic = isinstance(group, ClassicGroup)
         last = write[-1]
-        self._states.enter(
+        self.states.enter(
             deciding,
             self.protocol or GroupType.CLASSIC,
             group.group_state(),
@@ -165,6 +176,8 @@ class Life:
         self.ownership.incarnation = self.incarnation
         self.ownership.is_shared = protocol is GroupType.SHARE
         self.protocol = protocol
+        self.progress.forget_arrivals()
+        self.tallies.forget()
         self.deleted = self._had_epochs = False
         self._rebalances = 0
 
@@ -179,17 +192,15 @@ class Life:
         self._close_span("open")
         self.drop_awaiting()
         if self.rebalance is not None:
-            self.rebalance.wait_for(
-                member_id
-                for member_id, watch in self.watches.items()
-                if watch.unrevoked_since is not None
-            )
+            revoking = (who for who, watch in self.watches.items() if watch.unrevoked_since)
+            self.rebalance.wait_for(revoking)
             self.end_rebalance(None, "open")
         self.ownership.finish()
         for watch in self.watches.values():
             self._emit(MEMBERS, watch.stint.row(self.group_id, self.incarnation))
         self.watches.clear()
-        self._states.leave(None, self.incarnation)
+        self.tallies.forget()
+        self.states.leave(None, self.incarnation)
 
     def _end(self, position: Position, outcome: str) -> None:
         last_epoch = self.span.epoch if self.span else None
@@ -203,8 +214,9 @@ class Life:
             self.close_member(
                 member_id, position, RebalanceCause.GROUP_DELETED, Certainty.PROBABLE, last_epoch
             )
-        self._states.leave(position, self.incarnation)
+        self.states.leave(position, self.incarnation)
         self.moves.clear()
+        self.overlaps.forget()
         self.span = self.previous_generation = self.created_at = None
         self.away.begin(())
         self.joined_since = self.left_since = 0
@@ -220,6 +232,8 @@ class Life:
                 before.superseded_by = span.epoch
             self._close_span("superseded")
         self.span = span
+        if span.protocol == GroupType.CLASSIC:
+            self.progress.forget_arrivals()
         self.away.begin(span.verdicts)
         self._had_epochs = True
         self.gap = False
@@ -268,6 +282,8 @@ class Life:
         if span.outcome is None:
             span.outcome = outcome
             span.is_unowned_unknown |= self.is_whole is False and outcome != "open"
+        if span.protocol != GroupType.CLASSIC:
+            self.progress.complete(span)
         if self.rebalance is not None and self.rebalance.rebalance_seq == span.rebalance_seq:
             self.rebalance.end_epoch(span)
         for row in span.cause_rows():
@@ -337,6 +353,8 @@ class Life:
         )
         watch = MemberWatch(stint, position)
         self.watches[member_id] = watch
+        self.progress.arrived(member_id)
+        self.tallies.set(member_id, identity)
         if self.on_member is not None:
             self.on_member(stint)
         return watch
@@ -350,9 +368,11 @@ class Life:
         last_epoch: int | None,
     ) -> None:
         """Stop following a member id that is gone, and emit its row."""
+        progress = self.progress.of(member_id)
         watch = self.watches.pop(member_id, None)
         if watch is None:
             return
+        self.tallies.remove(member_id)
         stint = watch.stint
         cause, certainty = as_logged(self.witness, watch, position, cause, certainty)
         stint.left_at_ms = position.record_timestamp_ms
@@ -362,9 +382,13 @@ class Life:
         self._emit(MEMBERS, row)
         if self.on_departure is not None:
             self.on_departure(row)
-        progress = self.span.progress.get(member_id) if self.span else None
         if progress is not None and progress.outcome is None:
             progress.outcome = "left"
+
+    def identify(self, watch: MemberWatch, identity: Identity) -> None:
+        """What the member says about itself from now on."""
+        watch.stint.identity = identity
+        self.tallies.set(watch.stint.member_id, identity)
 
     def judge_departure(
         self, watch: MemberWatch, gone: Position, company: int, overdue_ms: int
@@ -394,21 +418,6 @@ class Life:
         identity = watch.stint.identity
         return Owner(member_id, identity.instance_id, identity.client_id, identity.client_host)
 
-    def start_progress(self, member_id: str, started_at_ms: int | None) -> MemberProgress:
-        """Start to follow a member's progress to an epoch, from its current assignment."""
-        watch = self.watches.get(member_id)
-        if watch is None:
-            return MemberProgress(member_id, None, "", "", started_at_ms, 0)
-        identity = watch.stint.identity
-        return MemberProgress(
-            member_id,
-            identity.instance_id,
-            identity.client_id,
-            identity.client_host,
-            started_at_ms,
-            watch.partitions,
-        )
-
     # -- partitions -----------------------------------------------------------------------------
 
     def _topic_of(self, partition: TopicPartition) -> tuple[str | None, str | None]:
@@ -436,11 +445,5 @@ class Life:
         """Add unowned time to the epochs and the rebalance in which it falls."""
         for span in self._spans:
             span.count_unowned(partitions, from_ms, to_ms)
-        rebalance = self.rebalance
-        if (
-            rebalance is not None
-            and rebalance.started_at_ms is not None
-            and rebalance.unowned is None
-        ):
-            overlap_ms = to_ms - max(from_ms, rebalance.started_at_ms)
-            rebalance.unowned_partition_ms += partitions * max(0, overlap_ms)
+        if self.rebalance is not None:
+            self.rebalance.count_unowned(partitions, from_ms, to_ms)

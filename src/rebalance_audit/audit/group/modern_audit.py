@@ -1,6 +1,7 @@
 """Epochs, convergence and ownership of consumer, share and streams groups, write by write."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from rebalance_audit.audit.broker_log.of_epochs import testify_to_epoch
@@ -38,7 +39,7 @@ from rebalance_audit.audit.group.downgrade import DowngradeKind, downgrade
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.missed_steps import hides_revocation, owes_a_step, takes_late
-from rebalance_audit.audit.group.upgrade import upgrade
+from rebalance_audit.audit.group.upgrade import lacks_tombstone, upgrade, upgrade_in_part
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.writes import Step, adjoins
 from rebalance_audit.replay.changes import (
@@ -60,7 +61,6 @@ from rebalance_audit.replay.modern.group import (
     UNREVOKED,
     ModernGroup,
 )
-from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.replay.partitions import minus, union
 
 
@@ -116,6 +116,7 @@ class ModernAudit:
         self._group = group
         self._evidence = WriteEvidence.of(write)
         self._given_up.note(self._evidence.regexes)
+        self._recorded.follow(chain.from_iterable(step.changes for step in write), group)
         self._liveness.written(write[0].position)
         self._enter(write, group)
         self._missing = self._is_hidden = False
@@ -126,6 +127,7 @@ class ModernAudit:
             Believed(life.watches, life.ownership.owner_of),
             at_start=life.span is None,
             lost=life.gap,
+            lacks_nothing=life.overlaps.lacks_nothing,
         ):
             life.doubt()
         follows = life.span is not None or self._began_unnumbered
@@ -151,7 +153,6 @@ class ModernAudit:
             self._given_up.topics.clear()
             self._began_unnumbered = False
         self._doubt.settle(group, self._evidence.bump)
-        # States within a write were never observable.
         if not self._goes_on and life.span is not None and life.span.is_reached(write[-1]):
             life.converge(write[-1].position.record_timestamp_ms)
         if not group.members:
@@ -182,6 +183,9 @@ class ModernAudit:
             self._doubt = Doubt()
             upgrade(life, generation, first, group)
             self._upgraded_at = write[-1].position
+        elif lacks_tombstone(life, write):
+            self._doubt = Doubt()
+            upgrade_in_part(life, first, group)
         else:
             life.restart(group.group_type, first)
             self._recorded.restart()
@@ -215,13 +219,13 @@ class ModernAudit:
             self._evidence,
             bump,
             self._life.watches,
+            self._life.tallies.topics(),
             lambda member_id: Identity.of(self._group.members.get(member_id)),
             self._judge_departure,
             upgraded=upgraded,
             beginning=beginning,
             initialised_at=self._initialised_at,
-            resolved=self._group.regexes.keys()
-            - {change.regular_expression for change in self._evidence.regexes},
+            resolved=self._group.regexes.keys(),
             dropped=self._given_up.missed_in(self._group),
             difference=difference,
             contradicted=self._recorded.contradicted,
@@ -252,12 +256,11 @@ class ModernAudit:
     def _in_doubt(self) -> bool:
         return self._missing or self._doubt.is_open or self._life.gap
 
-    # -- single changes -------------------------------------------------------------------------
-
     def _subscribed(self, change: MemberSubscribed) -> None:
         life = self._life
         identity = Identity.of(self._group.members.get(change.member_id))
         watch = life.watches.get(change.member_id)
+        life.progress.of(change.member_id)
         unnamed = life.owner(change.member_id).identity
         self._doubt.confirm(change.member_id)
         if watch is None:
@@ -272,12 +275,12 @@ class ModernAudit:
             if replaced is not None and replaced[1].member_id == change.member_id:
                 watch.stint.previous_member_id = replaced[0].member_id
                 if life.span is not None:
-                    life.span.progress[change.member_id] = life.start_progress(
+                    life.span.progress[change.member_id] = life.progress.start(
                         change.member_id, change.position.record_timestamp_ms
                     )
             elif change.joined:
                 life.joined_since += 1
-        watch.stint.identity = identity
+        life.identify(watch, identity)
         named = life.owner(change.member_id).identity
         life.moves.rename(unnamed, named, self._group.target_of(change.member_id))
         watch.stint.protocol = str(life.protocol)
@@ -326,9 +329,8 @@ class ModernAudit:
         gained = minus(change.new_assigned, change.old_assigned)
         lost = minus(change.old_assigned, change.new_assigned)
         was_revoking = watch.unrevoked_since
+        progress, span = life.progress.of(change.member_id), life.span
         watch.assigned(change)
-        span = life.span
-        progress = span.progress.get(change.member_id) if span is not None else None
         if span is None or progress is None or progress.outcome is not None:
             return
         progress.count_change(gained, lost)
@@ -336,7 +338,8 @@ class ModernAudit:
         if change.new_state == UNRELEASED:
             progress.start_waiting(at_ms)
             missing = minus(self._group.target_of(change.member_id), change.new_assigned)
-            progress.waited_for |= life.ownership.others_of(missing, change.member_id)
+            watch.waited_for |= life.ownership.others_of(missing, change.member_id)
+            progress.waited_for |= watch.waited_for
         else:
             progress.stop_waiting(at_ms)
         if (
@@ -353,17 +356,15 @@ class ModernAudit:
         old = union(change.old_assigned, change.old_pending)
         new = union(change.new_assigned, change.new_pending)
         epoch = life.span.epoch if life.span else None
-        how = "revoked"
-        if change.released:
-            replaced = any(
-                pair[0].member_id == change.member_id for pair in self._evidence.replaced.values()
-            )
-            how = "handed_over" if replaced else "member_left"
-        life.ownership.release(minus(old, new), change.member_id, change.position, epoch, how)
+        how = self._evidence.how_released(change)
+        lost = minus(old, new)
+        life.ownership.release(lost, change.member_id, change.position, epoch, how)
+        life.overlaps.release(lost, change.member_id)
         if hides_revocation(life, self._liveness, change, self._group.group_type):
             life.doubt()
         gained = minus(new, old)
         if gained:
+            life.overlaps.take(gained, change, life.ownership)
             life.ownership.take(
                 gained,
                 life.owner(change.member_id),
@@ -382,6 +383,7 @@ class ModernAudit:
             watches = dict(life.watches)
             life.restart(self._group.group_type, change.position)
             life.watches.update(watches)
+            life.tallies.forget()
         self._initialised_at = None
         at_ms = change.position.record_timestamp_ms
         if owes_a_step(life, self._liveness, at_ms):
@@ -394,7 +396,7 @@ class ModernAudit:
             change.new_epoch,
             str(change.group_type),
             None,
-            preferred_assignor(self._group.members.values()),
+            life.tallies.preferred_assignor(self._group.members),
             change.position,
             at_ms,
             None if self._missing or before is None else before.epoch,
@@ -411,10 +413,7 @@ class ModernAudit:
         )
         life.open_span(span)
         rebalance.begin_epoch(span)
-        for member_id, watch in life.watches.items():
-            progress = life.start_progress(member_id, at_ms)
-            progress.go_on(watch, before.progress.get(member_id) if before else None)
-            span.progress[member_id] = progress
+        life.progress.begin(before)
         if not span.members:
             life.empty(at_ms)
 

@@ -105,6 +105,8 @@ class Ownership:
         self._count_unowned = count_unowned
         self._end_commits = end_commits
         self._held = {}
+        self._sure: set[TopicPartition] | None = None
+        """Those in `_held` without a gap; None until they are known."""
         self._unowned = {}
         self._confirmed = 0
         self._clock_ms = None
@@ -200,6 +202,7 @@ class Ownership:
             else:
                 self._carried[name, partition[1]] = loose
         self._held.clear()
+        self._sure = None
         self._topics_of.clear()
         self.forget_unowned()
 
@@ -235,6 +238,7 @@ class Ownership:
                 if loose is not None:
                     if loose.holding.owner.member_id == member_id:
                         holdings[partition] = loose.holding
+                        self._sure = None
                         self._confirmed -= unowned.pop(partition, _NEVER).confirmed
                         continue
                     self._end(*loose)
@@ -256,6 +260,8 @@ class Ownership:
                 # Records may be missing since then: one in which it was given up, and one in which it was taken.
                 is_sure &= not (must_be_free and held.gap)
                 before = _Unowned(at_ms, held.owner.member_id, False, since_known and is_sure)
+            if is_sure and self._sure is not None:
+                self._sure.add(partition)
             known = before.exact and (since_known or before.since_ms < at_ms) and not self.is_shared
             holdings[partition] = _new(
                 _Holding,
@@ -303,6 +309,7 @@ class Ownership:
             if held is None or held.owner.member_id != member_id:
                 continue
             del holdings[partition]
+            (self._sure or set()).discard(partition)
             previous_member_id: str | None = member_id
             if held.position.log_offset >= write_offset:  # the ownership began in this write
                 previous_member_id = held.previous_member_id
@@ -344,14 +351,12 @@ class Ownership:
 
     def doubt(self) -> None:
         """Records may be missing: what is held may have had other owners meanwhile, and what is not may have one."""
-        self._held = {
-            partition: held if held.gap else held._replace(gap=True)
-            for partition, held in self._held.items()
-        }
+        for partition in list(self._held if self._sure is None else self._sure):
+            self._held[partition] = self._held[partition]._replace(gap=True)
+        self._sure = set()
         for loose in (self._released, self._carried):
-            for partition, each_loose in loose.items():
-                held = each_loose.holding._replace(gap=True)
-                loose[partition] = each_loose._replace(holding=held)
+            for partition, one in loose.items():
+                loose[partition] = one._replace(holding=one.holding._replace(gap=True))
         self.forget_unowned()
 
     def forget_unowned(self) -> None:
@@ -370,6 +375,7 @@ class Ownership:
         for partition, held in self._held.items():
             self._end(partition, held, position, epoch, "group_ended")
         self._held.clear()
+        self._sure = None
         self.forget_unowned()
 
     def finish(self) -> None:
@@ -377,6 +383,7 @@ class Ownership:
         for partition, held in self._held.items():
             self._end(partition, held, None, None, "open")
         self._held.clear()
+        self._sure = None
 
     def _end(
         self,

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from rebalance_audit import limits
 from rebalance_audit.audit.group.bounds import NOTHING, Bounds, bounds_columns
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.replay.partitions import Topic, TopicPartition
 
-BLOCKERS_MAX: Final = 1_000
+BLOCKERS_MAX: Final = limits.BLOCKERS.most
 """Bounds memory: in a group that never becomes stable, every client that comes and goes adds one."""
 
 
@@ -50,6 +51,11 @@ class Rebalance:
     slowest_member_id: str | None = None
     slowest_ms: int = -1
     blocked_by: set[str] = field(default_factory=set)
+    protocol_type: str | None = None
+    """Classic: as in its epochs."""
+    owns_partitions: bool = True
+    is_unread: bool = False
+    """As in its epochs, of any of them."""
     gap: bool = False
     follows_start: bool = False
     is_counted: bool = True
@@ -67,7 +73,10 @@ class Rebalance:
         self.settled_at_ms = None
         if span.not_stable is not None:
             self.not_stable = span.not_stable.plus(self.not_stable or NOTHING)
-        if span.unowned is not None:
+        self.protocol_type = span.protocol_type or self.protocol_type
+        self.owns_partitions = span.owns_partitions
+        self.is_unread |= span.is_unread
+        if span.unowned is not None and span.owns_partitions:
             self.unowned = span.unowned.plus(self.unowned or NOTHING)
         self.members_joined += span.members_joined
         self.members_left += span.members_left
@@ -100,6 +109,12 @@ class Rebalance:
             if len(self.blocked_by) < BLOCKERS_MAX:
                 self.blocked_by.add(member_id)
 
+    def count_unowned(self, partitions: int, from_ms: int, to_ms: int) -> None:
+        """Add the part of the time without owner that falls into the rebalance, where records show all of it."""
+        if self.started_at_ms is not None and self.unowned is None:
+            overlap_ms = to_ms - max(from_ms, self.started_at_ms)
+            self.unowned_partition_ms += partitions * max(0, overlap_ms)
+
     def move(self, old_owners: Mapping[TopicPartition, str]) -> None:
         """Note partitions that a target moved away from their owners."""
         self.partitions_moved += len(old_owners)
@@ -126,10 +141,11 @@ class Rebalance:
     def row(self, outcome: str, target: Mapping[Topic, Mapping[int, str]]) -> Row:
         """The row of gold.rebalances; a partition that ends at its first owner was moved for nothing."""
         unowned = self.unowned
-        if unowned is None and not self.is_doubted:
+        if unowned is None and not self.is_doubted and self.owns_partitions:
             known_ms = self.unowned_partition_ms
             unowned = Bounds(known_ms, None if self.is_elsewhere else known_ms, known_ms)
         is_counted = self.is_counted and not self.gap
+        has_target = self.owns_partitions and not self.is_unread
         wasted = 0
         for (topic, number), owner in self.first_owners.items():
             held = target.get(topic)
@@ -141,6 +157,7 @@ class Rebalance:
             "rebalance_seq": self.rebalance_seq,
             "log_partition": self.log_partition,
             "protocol": self.protocol,
+            "protocol_type": self.protocol_type,
             "started_at": self.started_at_ms,
             "started_at_earliest": self.started_at_earliest_ms,
             "ended_at": self.ended_at_ms,
@@ -153,8 +170,10 @@ class Rebalance:
             "causes": list(self.causes),
             "members_joined": self.members_joined if is_counted else None,
             "members_left": self.members_left if is_counted else None,
-            "partitions_moved": None if self.gap or self.follows_start else self.partitions_moved,
-            "wasted_moves": wasted,
+            "partitions_moved": None
+            if self.gap or self.follows_start or not has_target
+            else self.partitions_moved,
+            "wasted_moves": wasted if has_target else None,
             "unowned_partition_ms": None if unowned is None else unowned.exact,
             **bounds_columns(self._lasted(), "duration"),
             **bounds_columns(unowned, "unowned_partition"),

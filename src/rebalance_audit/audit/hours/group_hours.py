@@ -9,11 +9,12 @@ that rows can still reach: those since what is open began. A row that reaches fu
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from rebalance_audit import limits
 from rebalance_audit.audit import rows
 from rebalance_audit.audit.hours.hour_sums import HOUR_MS, HourSums
 from rebalance_audit.audit.rows import GAP, Row
 
-HOURS_MAX: Final = 9_000
+HOURS_MAX: Final = limits.HOURS.most
 """A year and some days: a clock that is wrong by a thousand years must not make a million rows."""
 KEPT_HOURS: Final = 24 * 14
 """So far back hours are kept at the most."""

@@ -2,15 +2,17 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from rebalance_audit.audit.broker_log.file_report import BrokerLogFile
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
+from rebalance_audit.cli.broker_log_files import file_for_programs, tell_files
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.paging import paged_console
@@ -108,20 +110,21 @@ def explain(
     if as_json and as_markdown:
         raise click.UsageError("Give --json or --markdown, not both.")
     with bad_arguments(group="GROUP"):
-        own, group_id, cluster_name = _rows_of(
+        own, group_id, cluster_name, files = _rows_of(
             invocation, where, lake, cluster, broker_logs, broker_log_zone
         )
     if not own["epochs"]:
         raise click.UsageError(
             f"The log has no epoch of {group_id!r}, so there is nothing to explain."
         )
+    has_log = bool(broker_logs)
     explanation = (
-        explain_group(own, every_epoch=True)
+        explain_group(own, every_epoch=True, has_broker_log=has_log)
         if every_epoch
-        else _explain(own, epoch_number, at_ms, incarnation)
+        else _explain(own, epoch_number, at_ms, incarnation, has_broker_log=has_log)
     )
     if as_json:
-        sys.stdout.buffer.write(_json(explanation, cluster_name))
+        sys.stdout.buffer.write(_json(explanation, cluster_name, files))
     elif as_markdown:
         echo(markdown_of(explanation, group_id, MemberNames(own["members"])).rstrip("\n"))
     else:
@@ -136,8 +139,8 @@ def _rows_of(
     cluster: str | None,
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
-) -> tuple[Tables, str, str]:
-    """Rows of the group, its id, the cluster's name."""
+) -> tuple[Tables, str, str, Sequence[BrokerLogFile]]:
+    """Rows of the group, its id, the cluster's name, what became of the brokers' logs."""
     if len(where) == 2:
         if lake is not None:
             raise click.UsageError("Give SEGMENTS or --lake, not both.")
@@ -147,7 +150,8 @@ def _rows_of(
             audit = audit_segments(
                 segments, (group_id,), broker_logs, **settings._asdict(), tell=tell
             )
-        return audit.tables, group_id, audit.cluster
+        tell_files(audit.facts.broker_logs)
+        return audit.tables, group_id, audit.cluster, audit.facts.broker_logs
     if len(where) > 2:
         raise click.UsageError("Give SEGMENTS and one GROUP, or --lake DIR and one GROUP.")
     if broker_logs:
@@ -167,22 +171,29 @@ def _rows_of(
     if not tables["group_states"]:
         known = lake_group.group_ids(config.lake.path, config.cluster)
         require_known((group_id,), known)
-    return tables, group_id, config.cluster
+    return tables, group_id, config.cluster, ()
 
 
 def _explain(
-    own: Tables, epoch_number: int | None, at_ms: int | None, incarnation: int | None
+    own: Tables,
+    epoch_number: int | None,
+    at_ms: int | None,
+    incarnation: int | None,
+    *,
+    has_broker_log: bool,
 ) -> Explanation:
     """Raises click.BadParameter where the log has no such epoch."""
     try:
         if at_ms is not None:
-            return explain_epoch(own, epoch_of_moment(own, at_ms), at_ms)
+            epoch = epoch_of_moment(own, at_ms)
+            return explain_epoch(own, epoch, at_ms, has_broker_log=has_broker_log)
         if epoch_number is not None:
-            return explain_epoch(own, epoch_of_number(own, epoch_number, incarnation))
+            epoch = epoch_of_number(own, epoch_number, incarnation)
+            return explain_epoch(own, epoch, has_broker_log=has_broker_log)
     except BadRequest as error:
         hint = "--epoch" if at_ms is None else "--at"
         raise click.BadParameter(str(error), param_hint=hint) from error
-    return explain_group(own)
+    return explain_group(own, has_broker_log=has_broker_log)
 
 
 def _print(
@@ -202,11 +213,13 @@ def _print(
     layout.words()
 
 
-def _json(explanation: Explanation, cluster: str) -> bytes:
+def _json(explanation: Explanation, cluster: str, files: Sequence[BrokerLogFile]) -> bytes:
     shape: dict[str, Any] = {
         "heading": explanation.heading,
         "sections": [section._asdict() for section in explanation.sections],
     }
+    if files:
+        shape["broker_logs"] = [file_for_programs(each) for each in files]
     for name, rows in explanation.rows.items():
         table = _TABLE_OF[name]
         if rows is None or isinstance(rows, Mapping):

@@ -34,11 +34,22 @@ def _target(kind: str, metavar: str, text: str) -> Callable[[options.Decorated],
 @_target("sqlite", "FILE", "An SQLite database: a table for each table and each view.")
 @_target("parquet", "DIR", "A folder with a Parquet file for each table and each view.")
 @_target("csv", "DIR", "A folder with a CSV file for each.")
+@click.option(
+    "--guard-formulas",
+    is_flag=True,
+    help="With --csv: an apostrophe before text that a spreadsheet would run, as it begins with = + - @.",
+)
 @summarised()
 @reads_gold("readers")
 @configured
 def export(
-    _invocation: object, /, gold: "GoldRows", hand_out: HandOut, **targets: Path | None
+    _invocation: object,
+    /,
+    gold: "GoldRows",
+    hand_out: HandOut,
+    *,
+    guard_formulas: bool,
+    **targets: Path | None,
 ) -> None:
     """Write the gold tables, and the views that dashboards are made of, as files.
 
@@ -49,10 +60,12 @@ def export(
     if len(chosen) != 1:
         raise click.UsageError("Give one of --duckdb, --sqlite, --parquet and --csv.")
     ((kind, target),) = chosen.items()
+    if guard_formulas and kind != "csv":
+        raise click.UsageError("--guard-formulas goes with --csv.")
     from rebalance_audit.readers.export import export_gold  # noqa: PLC0415 - imports DuckDB
 
     with slow_step("writing tables and views"):
-        counts = export_gold(gold, kind, target)
+        counts = export_gold(gold, kind, target, guard_formulas=guard_formulas)
     hand_out(_summary(kind, target, counts), _text(target, counts))
 
 

@@ -11,6 +11,7 @@ from rebalance_audit.audit.rows import GOLD_OF_LOG, TOPICS
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
+from rebalance_audit.cli.broker_log_files import tell_files
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress, slow_step
@@ -147,6 +148,7 @@ def inspect(
         return
     with bad_arguments(), slow_progress() as tell:
         audit = audit_segments(segments, group_ids, broker_logs, **settings._asdict(), tell=tell)
+    tell_files(audit.facts.broker_logs)
     if wanted is not None:
         sys.stdout.buffer.write(wanted.json(audit.tables, audit.cluster))
     else:
@@ -175,7 +177,8 @@ def _json(
     del kept["cluster"]
     found = audit_in_parts(segments, group_ids, broker_logs, finish=lines, **kept, tell=tell)
     narrowed.require(GOLD_OF_LOG)
-    return narrowed.joined([*found.parts, lines({TOPICS: found.topics})])
+    tell_files(found.facts.broker_logs)
+    return narrowed.joined([*found.parts, lines({TOPICS: found.topics})], found.facts.broker_logs)
 
 
 def _inspect_lake(

@@ -11,7 +11,9 @@ from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report import words
 from rebalance_audit.report.notices.bodies import BODIES
-from rebalance_audit.report.notices.delivery import SentFindings, Webhook, deliver, due
+from rebalance_audit.report.notices.delivery import Delivery, deliver, due
+from rebalance_audit.report.notices.sent_findings import SentFindings
+from rebalance_audit.report.notices.webhook import Webhook
 from rebalance_audit.visible import shortened, visible
 
 if TYPE_CHECKING:
@@ -98,7 +100,8 @@ def notify(
     """Send each finding that is new to a webhook, once.
 
     The first call sends what goes on at the end of the log; what has ended before is only noted in FILE.
-    PagerDuty is also told when a finding ends. A call that fails can be repeated. docs/alerts.md shows the bodies.
+    PagerDuty is also told when a finding ends. A call that fails can be repeated; a finding that the receiver refuses
+    keeps no other from being sent. docs/alerts.md shows the bodies.
     """
     if kind == "pagerduty":
         url = url or PAGERDUTY
@@ -122,8 +125,20 @@ def notify(
         hand_out({"dry_run": True, "bodies": bodies}, text or "Nothing to send.")
         return
     with slow_step("sending findings"):
-        told = deliver(gold.findings, sent, webhook, severities)
+        done = deliver(gold.findings, sent, webhook, severities)
+    refused = [{"finding_id": name, "why": why} for name, why in done.refused.items()]
     hand_out(
-        {"dry_run": False, "sent": told},
-        f"{words.counted(len(told), 'finding')} sent." if told else "Nothing to send.",
+        {"dry_run": False, "sent": done.sent, "refused": refused, "left": done.left}, _text(done)
     )
+
+
+def _text(done: Delivery) -> str:
+    lines = [
+        f"{words.counted(len(done.sent), 'finding')} sent." if done.sent else "Nothing to send."
+    ]
+    lines += [
+        f"{name} was refused and is not sent again: {why}." for name, why in done.refused.items()
+    ]
+    if done.left:
+        lines.append(f"{words.counted(done.left, 'finding')} left for the next call.")
+    return "\n".join(lines)

@@ -10,6 +10,7 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
+from rebalance_audit.cli.broker_log_files import tell_files
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import slow_progress, slow_step
 from rebalance_audit.cli.requirements import require_packages_of
@@ -170,6 +171,7 @@ def _source(
 
     with bad_arguments(), slow_progress() as tell:
         audit = audit_segments(segments, (), broker_logs, **settings._asdict(), tell=tell)
+    tell_files(audit.facts.broker_logs)
     return of_audit(segments, audit)
 
 

@@ -7,6 +7,7 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.bad_arguments import bad_arguments
+from rebalance_audit.cli.broker_log_files import tell_files
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.rounds import asked_to_end, rounds
@@ -110,6 +111,8 @@ def run(
         zone = broker_log_zone or config.audit.broker_log_time_zone
         with bad_arguments():
             log = read_broker_logs(broker_logs, zone)
+        if log is not None:
+            tell_files([each.outcome() for each in log.files])
         return spark.run_request_of(config, broker_log=log, **flags)
 
     if every_s is None:

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -90,6 +90,13 @@ Ctrl-C or SIGTERM ends it with exit code 0.
     metavar="ADDRESS",
     help="Where to serve them; 0.0.0.0 lets other hosts ask.",
 )
+@click.option(
+    "--metrics-host",
+    "metrics_hosts",
+    metavar="NAME",
+    multiple=True,
+    help="A name by which a scraper asks for this machine, if it is not its own; may be repeated.",
+)
 @options.groups_max
 @configured
 def watch(
@@ -103,6 +110,7 @@ def watch(
     on_screen: bool,
     metrics_port: int | None,
     metrics_address: str,
+    metrics_hosts: tuple[str, ...],
     groups_max: int,
 ) -> None:
     """Tell of each rebalance of SOURCE when it ends, with what inspect says of it.
@@ -141,7 +149,9 @@ def watch(
             tell = _notes(invocation) if screen is None else screen.note
             metrics, metrics_due = None, 0.0
             if metrics_port is not None:
-                metrics = held.enter_context(_metrics(metrics_address, metrics_port, tell))
+                metrics = held.enter_context(
+                    _metrics(metrics_address, metrics_port, metrics_hosts, tell)
+                )
             live = None if screen is None else held.enter_context(screen.shown(stdout_console()))
             if screen is not None:
                 teller.say = screen.ended
@@ -171,13 +181,15 @@ def watch(
 
 
 @contextmanager
-def _metrics(address: str, port: int, tell: Tell) -> Iterator["LiveMetrics"]:
+def _metrics(
+    address: str, port: int, hosts: Collection[str], tell: Tell
+) -> Iterator["LiveMetrics"]:
     """The endpoint. Raises MissingExtra and BadRequest."""
     require_packages_of("metrics")
     from rebalance_audit.readers.live_metrics import LiveMetrics, served  # noqa: PLC0415 - an extra
 
     metrics = LiveMetrics()
-    with served(metrics, address, port) as at_port:
+    with served(metrics, address, port, hosts) as at_port:
         tell(f"Metrics at http://{address}:{at_port}/metrics")
         yield metrics
 

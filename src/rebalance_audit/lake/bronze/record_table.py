@@ -247,8 +247,11 @@ class Bronze:
 
 def offset_of(offsets: Mapping[int, int]) -> Column:
     """The offset for the row's partition, 0 if it has none."""
-    by_number = [offsets.get(number, 0) for number in range(max(offsets, default=0) + 1)]
-    found = F.try_element_at(F.array(*map(F.lit, by_number)), F.col("partition") + 1)
+    if not offsets:
+        return F.lit(0).cast("bigint")
+    # A map, because an array would have one entry for each number up to the largest.
+    by_number = F.create_map(*[F.lit(each) for pair in sorted(offsets.items()) for each in pair])
+    found = F.try_element_at(by_number, F.col("partition"))
     return F.coalesce(found, F.lit(0)).cast("bigint")
 
 

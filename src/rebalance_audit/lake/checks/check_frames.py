@@ -7,11 +7,12 @@ of a table.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
+from pyspark.sql.types import StringType
 
 from rebalance_audit.lake.checks.row_problems import COLUMN_PROBLEMS, ROW_PROBLEMS, conditions
 from rebalance_audit.lake.checks.scope import Scope
@@ -19,6 +20,9 @@ from rebalance_audit.lake.checks.table_frames import TableFrames
 from rebalance_audit.lake.checks.table_problems import Sight, judged_together, with_problems
 from rebalance_audit.tables.checks import Check, single_checks
 from rebalance_audit.tables.schemas import TableSchema
+
+HTML_ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"}
+"""Character -> what stands for it in HTML; the first one first."""
 
 Frame: TypeAlias = DataFrame
 """The type for modules that judge a frame without knowing the engine."""
@@ -124,6 +128,18 @@ def broken_rows(
         checks[at]: BrokenRows(of[0]["count"], tuple(row["key"] for row in of), of[0]["problem"])
         for at, of in rows.items()
     }
+
+
+def text_as_html(frame: Frame) -> Frame:
+    """The frame with its texts, which may be anybody's, as a page may contain them."""
+    texts = [field.name for field in frame.schema.fields if field.dataType == StringType()]
+    return frame.withColumns({name: _escaped(F.col(name)) for name in texts})
+
+
+def _escaped(text: Column) -> Column:
+    for char, entity in HTML_ENTITIES.items():
+        text = F.replace(text, F.lit(char), F.lit(entity))
+    return text
 
 
 def _problem(table: CheckedTable, check: Check) -> Column:

@@ -374,7 +374,7 @@ class _Reducer:
         group.passed(position)
         record = decode_record(given.key, given.value)
         if isinstance(record, Undecodable):
-            group.audit.gap()
+            group.audit.lost(position, record.record_type)
             self._quarantine(record, given, group.mark)
             return
         group.audit.feed(record, position)

@@ -74,11 +74,17 @@ PREFERRED: Final[Mapping[str, str]] = {
 }
 """What suits this work better than Spark's defaults; a setting of the user's wins."""
 
+HADOOP_UMASK: Final = 0o022
+"""Hadoop's own default."""
+
 REDACTED: Final[Mapping[str, tuple[str, str]]] = {
-    # Options of Kafka's client that contain secrets, besides those that Spark hides by itself.
+    # Options of Kafka's client that contain secrets, and all options of storages, besides what Spark hides by itself.
     "spark.redaction.regex": (
         "(?i)secret|password|token|access[.]?key",
-        "(?i)jaas|passphrase|credential|keystore[.]key|certificate",
+        (
+            "(?i)jaas|passphrase|credential|keystore[.]key|certificate|account[.]?key|signature|[.]sas[.]"
+            "|(^|[.])fs[.](azure|s3a?|gs|adl|abfss?|wasbs?|oss|cos)[.]"
+        ),
     ),
     # The plan of a query on Kafka contains all its options as they are, and appears in logs, event logs, Spark's page.
     "spark.sql.redaction.string.regex": (
@@ -126,7 +132,7 @@ def build_session(
         if jars_folder is not None and not {"spark.jars", "spark.jars.packages"} & wanted.keys():
             wanted["spark.jars"] = _jars(jars_folder)
         conf.setAll(list(wanted.items()))
-    for name, value in PREFERRED.items():
+    for name, value in {**PREFERRED, **_umask_settings()}.items():
         conf.setIfMissing(name, value)
     conf.setAll(list(REQUIRED.items()))
     for name, (default, ours) in REDACTED.items():
@@ -135,6 +141,18 @@ def build_session(
     spark = SparkSession.builder.appName(app_name).config(conf=conf).getOrCreate()
     _require_delta(spark)
     return spark
+
+
+def _umask_settings() -> dict[str, str]:
+    """What has Hadoop honour this process's umask where that is stricter than its own default (022).
+
+    Hadoop sets the permissions of each file that it makes, and does not ask the system for the umask.
+    """
+    umask = os.umask(HADOOP_UMASK)
+    os.umask(umask)
+    if not umask & ~HADOOP_UMASK:
+        return {}
+    return {"spark.hadoop.fs.permissions.umask-mode": f"{umask | HADOOP_UMASK:03o}"}
 
 
 def parse_conf(text: str) -> dict[str, str]:

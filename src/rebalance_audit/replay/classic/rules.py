@@ -5,7 +5,6 @@ and reports that; whoever reads the change compares the two generations.
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Final
 
 from rebalance_audit.replay.changes import (
@@ -20,19 +19,19 @@ from rebalance_audit.replay.partitions import NOTHING, Partitions, count, partit
 from rebalance_audit.replay.slot import type_of
 from rebalance_audit.replay.step import ReplayRule, ReplayStep
 from rebalance_audit.wire.consumer_protocol import (
+    CACHED_PAYLOAD_BYTES,
     PROTOCOL_TYPE,
     Assignment,
-    decode_assignment,
-    decode_subscription,
+    Subscription,
+    read_assignment,
+    read_subscription,
 )
 from rebalance_audit.wire.generated.messages import (
     GroupMetadataKey,
     GroupMetadataValue,
     RecordType,
 )
-
-_CACHED_ASSIGNMENTS: Final = 1024
-"""Members return to assignments that they or others had before."""
+from rebalance_audit.wire.payload_cache import PayloadCache
 
 
 def replay_generation(
@@ -113,7 +112,8 @@ def read_member(
     if before is not None and before.subscription_bytes == subscription_bytes:
         subscription = before.subscription
     elif is_consumer:
-        subscription = decode_subscription(subscription_bytes)
+        said = read_subscription(subscription_bytes)
+        subscription = said if isinstance(said, Subscription) else None
     if before is not None and before.assignment_bytes == assignment_bytes:
         assignment, assigned = before.assignment, before.assigned
         partition_count = before.partition_count
@@ -136,13 +136,16 @@ def read_member(
     return tuple.__new__(ClassicMember, fields)  # without a call of its own __new__
 
 
-@lru_cache(_CACHED_ASSIGNMENTS)
-def _read_assignment(assignment_bytes: bytes) -> tuple[Assignment | None, Partitions, int]:
-    assignment = decode_assignment(assignment_bytes)
-    if assignment is None:
+def _assignment_of(assignment_bytes: bytes) -> tuple[Assignment | None, Partitions, int]:
+    assignment = read_assignment(assignment_bytes)
+    if not isinstance(assignment, Assignment):
         return None, NOTHING, 0
     assigned = partitions_of(assignment.assigned_partitions)
     return assignment, assigned, count(assigned)
+
+
+_read_assignment: Final = PayloadCache(_assignment_of, CACHED_PAYLOAD_BYTES)
+"""Members return to assignments that they or others had before."""
 
 
 def _remove_group(step: ReplayStep) -> None:

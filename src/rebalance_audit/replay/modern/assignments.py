@@ -171,7 +171,6 @@ def _require_reached(
         group.assignment_epoch = 1
         if not group.has_epoch_record:
             group.group_epoch = 1
-        group.recheck_convergence()
 
 
 def _require_free(

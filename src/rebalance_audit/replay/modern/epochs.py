@@ -111,6 +111,4 @@ def replay_target_metadata(kind: GroupKind, step: ReplayStep, _key: object, valu
     group.assignment_epoch = new_epoch
     group.assignment_timestamp_ms = timestamp_ms
     group.has_assignment_record = value is not None
-    if new_epoch != old_epoch:
-        group.recheck_convergence()
     step.changes.append(TargetInstalled(step.position, old_epoch, new_epoch, timestamp_ms))

@@ -5,6 +5,7 @@ and streams counterparts. The methods here keep derived values (state, members n
 reading them never costs a pass over the members.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -146,8 +147,25 @@ class ModernGroup:
     """
     disputed: bool = field(default=False, compare=False)
     """A member took a partition from another: from then on, a member's claim does not prove ownership."""
-    unconverged: set[str] = field(default_factory=set)
-    """Members that are not STABLE at the assignment epoch."""
+    _stable: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Member id -> the member epoch at which it is STABLE."""
+    _stable_at: Counter[int] = field(default_factory=Counter, init=False, repr=False, compare=False)
+    """Member epoch -> how many of them: to look through all members at each new assignment would be quadratic."""
+
+    def __post_init__(self) -> None:
+        for member in self.members.values():
+            self.note_convergence(member)
+
+    @property
+    def unconverged(self) -> set[str]:
+        """Members that are not STABLE at the assignment epoch; costs a look at each member."""
+        at = self.assignment_epoch
+        return {each for each in self.members if self._stable.get(each) != at}
+
+    @property
+    def unconverged_count(self) -> int:
+        """How many they are."""
+        return len(self.members) - self._stable_at[self.assignment_epoch]
 
     def target_of(self, member_id: str) -> Partitions:
         """The member's target; empty if no record names one."""
@@ -169,23 +187,22 @@ class ModernGroup:
             return "NotReady"
         if self.group_epoch > self.assignment_epoch:
             return "Assigning"
-        return "Reconciling" if self.unconverged else "Stable"
+        return "Reconciling" if self.unconverged_count else "Stable"
 
     def note_convergence(self, member: ModernMember) -> None:
-        """Bring `unconverged` up to date after this member changed or joined."""
-        if member.member_epoch == self.assignment_epoch and member.member_state == STABLE:
-            self.unconverged.discard(member.member_id)
-        else:
-            self.unconverged.add(member.member_id)
+        """Bring what `unconverged` follows from up to date after this member changed or joined."""
+        self.forget_convergence(member.member_id)
+        if member.member_state == STABLE:
+            self._stable[member.member_id] = member.member_epoch
+            self._stable_at[member.member_epoch] += 1
 
-    def recheck_convergence(self) -> None:
-        """Bring `unconverged` up to date after the assignment epoch changed: the one pass over all members."""
-        at = self.assignment_epoch
-        self.unconverged = {
-            member.member_id
-            for member in self.members.values()
-            if member.member_epoch != at or member.member_state != STABLE
-        }
+    def forget_convergence(self, member_id: str) -> None:
+        """The member is gone, or changes."""
+        before = self._stable.pop(member_id, None)
+        if before is not None:
+            self._stable_at[before] -= 1
+            if not self._stable_at[before]:
+                del self._stable_at[before]
 
     def contested(
         self, member_id: str, partitions: Partitions, member_epoch: int

@@ -50,6 +50,8 @@ class GroupKind(NamedTuple):
     group_type: GroupType
     replaces_simple: bool
     """Whether its records silently replace a simple classic group."""
+    replaces_classic: bool
+    """Whether an online upgrade can turn a classic group into one of this type, and a downgrade turn it back."""
     one_owner: bool
     """Whether a partition has at most one owner."""
     member_states: Mapping[int, str]
@@ -153,6 +155,7 @@ def _streams_current(value: StreamsGroupCurrentMemberAssignmentValue) -> Current
 CONSUMER: Final = GroupKind(
     group_type=GroupType.CONSUMER,
     replaces_simple=True,
+    replaces_classic=True,
     one_owner=True,
     member_states={0: STABLE, 1: UNREVOKED, 2: UNRELEASED},
     member_fields=(
@@ -175,6 +178,7 @@ CONSUMER: Final = GroupKind(
 SHARE: Final = GroupKind(
     group_type=GroupType.SHARE,
     replaces_simple=False,
+    replaces_classic=False,
     one_owner=False,
     member_states={0: STABLE, 1: UNREVOKED, 2: UNRELEASED},
     member_fields=("rack_id", "client_id", "client_host", "subscribed_topic_names"),
@@ -186,6 +190,7 @@ SHARE: Final = GroupKind(
 STREAMS: Final = GroupKind(
     group_type=GroupType.STREAMS,
     replaces_simple=True,
+    replaces_classic=False,
     one_owner=True,
     member_states={1: STABLE, 2: UNREVOKED, 3: UNRELEASED},
     member_fields=(

@@ -1,6 +1,7 @@
 """Finds the group and the member that a record belongs to, as Kafka's loader does."""
 
 from rebalance_audit.replay.changes import AnomalyKind, GroupCreated, GroupType
+from rebalance_audit.replay.classic.group import ClassicGroup
 from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
 from rebalance_audit.replay.modern.kinds import GroupKind
 from rebalance_audit.replay.slot import Group, type_of
@@ -8,34 +9,51 @@ from rebalance_audit.replay.step import ReplayStep
 
 
 def group_for_value(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
-    """The group that a record with a value belongs to, made if there is none; None if the record must be left out."""
+    """The group that a record with a value belongs to, made if there is none; None if the record must be left out.
+
+    In a real log a consumer group's record also shows that the classic group before it is gone, by an upgrade whose
+    tombstone is missing: the cleaner may have passed one segment and not yet another. Kafka's loader would stop.
+    """
     group = step.slot.group
     if group is None:
         return _create(kind, step, None)
-    return _group_of_kind(kind, step, group)
+    if isinstance(group, ClassicGroup) and kind.replaces_simple and group.is_simple():
+        # A simple group only exists to hold offsets, which belong to the group id: nothing is lost.
+        return _create(kind, step, GroupType.CLASSIC)
+    if isinstance(group, ModernGroup) and group.group_type is kind.group_type:
+        return group
+    _refuse_type(kind, step, group)
+    if isinstance(group, ClassicGroup) and kind.replaces_classic:
+        return _create(kind, step, GroupType.CLASSIC)
+    return None
 
 
 def group_for_tombstone(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
-    """The group that a tombstone belongs to; None when it is unknown or of another type."""
+    """The group that a tombstone belongs to; None when it is unknown or of another type.
+
+    In a real log those of a consumer group may follow the record of the classic group that took its place, if the log
+    was read while the cleaner was at work: the classic group stays, and there is nothing left to remove.
+    """
     group = step.slot.group
     if group is None:
         step.refuse(AnomalyKind.TOMBSTONE_OF_UNKNOWN, "there is no such group")
         return None
-    return _group_of_kind(kind, step, group)
+    if isinstance(group, ModernGroup) and group.group_type is kind.group_type:
+        return group
+    if isinstance(group, ClassicGroup):
+        if kind.replaces_simple and group.is_simple():
+            return _create(kind, step, GroupType.CLASSIC)
+        if kind.replaces_classic and group.has_record and step.is_lenient:
+            return None
+    _refuse_type(kind, step, group)
+    return None
 
 
-def _group_of_kind(kind: GroupKind, step: ReplayStep, group: Group) -> ModernGroup | None:
-    if isinstance(group, ModernGroup):
-        if group.group_type is kind.group_type:
-            return group
-    elif kind.replaces_simple and group.is_simple():
-        # A simple group only exists to hold offsets, which belong to the group id: nothing is lost.
-        return _create(kind, step, GroupType.CLASSIC)
+def _refuse_type(kind: GroupKind, step: ReplayStep, group: Group) -> None:
     step.refuse(
         AnomalyKind.WRONG_GROUP_TYPE,
         f"it belongs to a {kind.group_type} group, but this is a {type_of(group)} group",
     )
-    return None
 
 
 def _create(kind: GroupKind, step: ReplayStep, replaced: GroupType | None) -> ModernGroup:

@@ -63,7 +63,7 @@ def _remove_member(kind: GroupKind, step: ReplayStep, member_id: str) -> None:
         step.refuse(AnomalyKind.MEMBER_NOT_RELEASED, f"member {member_id} still has a target")
         return
     del group.members[member_id]
-    group.unconverged.discard(member_id)
+    group.forget_convergence(member_id)
     _forget_instance(group, member.instance_id, member_id)
     step.changes.append(
         MemberUnsubscribed(

@@ -5,10 +5,13 @@ The rules are those of `ConsumerGroup.preferredServerAssignor` and `computePrefe
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from rebalance_audit.replay.java_order import map_copy_capacity, slot_order, timeline_order
 from rebalance_audit.replay.modern.group import ModernMember
+
+_ASSIGNOR = attrgetter("server_assignor")
 
 
 class PreferenceChange(NamedTuple):
@@ -23,7 +26,7 @@ def preferred_assignor(members: Iterable[ModernMember]) -> str | None:
 
     `members` come in the order in which they joined, which breaks ties as `most_preferred` says.
     """
-    return most_preferred(member.server_assignor for member in members)
+    return most_preferred(map(_ASSIGNOR, members))
 
 
 def most_preferred(
@@ -35,13 +38,10 @@ def most_preferred(
     one that comes first in Kafka's map of counts: the recorded counts in TimelineHashMap order, or a HashMap copy of
     them with the change counted in.
     """
-    counts: Counter[str] = Counter()
-    entries_max = 0
-    for name in recorded:
-        if name is not None:
-            entries_max = max(entries_max, len(counts) + 1)
-            counts[name] += 1
-    ordered = timeline_order(list(counts), entries_max)
+    counts = Counter(
+        {name: number for name, number in Counter(recorded).items() if name is not None}
+    )
+    ordered = timeline_order(list(counts), len(counts))
     if change is not None:
         ordered = _counted(change, counts, ordered)
     return max(ordered, key=counts.__getitem__, default=None)

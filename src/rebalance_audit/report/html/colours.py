@@ -6,6 +6,8 @@ Areas have a contrast of at least 3:1 to the paper, and a group that is stable o
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from rebalance_audit.replay.describe import UNKNOWN
+
 
 class Shades(NamedTuple):
     """A colour for each kind of paper."""
@@ -38,6 +40,7 @@ STATES: Final = {
     "Stable": StateLook(_QUIET, True),
     "Empty": StateLook(_ABSENT, True),
     "Dead": StateLook(_ABSENT, True),
+    UNKNOWN: StateLook(_ABSENT, True),
     "NotReady": StateLook(_ASSIGNING, False),
     "PreparingRebalance": StateLook(_MOVING, False),
     "CompletingRebalance": StateLook(_ASSIGNING, False),

@@ -180,7 +180,7 @@ def _answer(rebalance: TableRow, verdicts: Verdicts) -> Iterator[Sentence]:
 
 def _facts(group: TableRow) -> str:
     parts = [
-        group["protocol"] or words.NOTHING,
+        visible(group["protocol"] or words.NOTHING),
         state_text(group),
         words.counted(group["rebalances"], "rebalance"),
         f"not stable for {words.bounds(bounds_in(group, 'unsettled'))}",

@@ -290,7 +290,7 @@ def _keys(group: TableRow) -> list[Any]:
         group["rebalances"],
         group["unsettled_estimate_ms"],
         group["longest_estimate_ms"] or 0,
-        group["unowned_partition_estimate_ms"],
+        group["unowned_partition_estimate_ms"] or 0,
         top_cause,
         sum(count * 1000**rank for rank, count in enumerate(reversed(found))),
     ]
@@ -301,7 +301,7 @@ def _cells(group: TableRow) -> list[str]:
     found = (f"{group[severity]:,} {severity}" for severity in findings.STYLES if group[severity])
     return [
         shown(group["group_id"]),
-        group["protocol"] or words.NOTHING,
+        shown(group["protocol"]) if group["protocol"] else words.NOTHING,
         state_text(group).replace(" (", "\N{NO-BREAK SPACE}("),
         f"{group['rebalances']:,}" + (" (going on)" if group["still_open"] else ""),
         words.bounds(bounds_in(group, "unsettled")),

@@ -13,6 +13,10 @@ _SLACK_SECTION_MAX: Final = 3000
 _PAGERDUTY_SUMMARY_MAX: Final = 1024
 _NAME_MAX: Final = 100
 """Characters of a name in a title."""
+_LISTED_NAME_MAX: Final = 500
+"""Characters of a name in a list of PagerDuty's."""
+_NAMES_MAX: Final = 50
+_TEXT_MAX: Final = 10_000
 
 Body: TypeAlias = Callable[[Row, bool, str], dict[str, Any]]
 """Takes a row of gold.findings, whether the finding has ended since it was sent, and a routing key."""
@@ -90,8 +94,15 @@ def _name(name: str) -> str:
 
 
 def _readable(value: str | list[str] | None) -> Any:
-    """A text or a list of names, whole, as people can read it."""
-    return list(map(visible, value)) if isinstance(value, list) else value and visible(value)
+    """A text or a list of names as people can read it; of a large group the first names, and how many there are more.
+
+    A receiver refuses a body that is too large, and with it the finding.
+    """
+    if not isinstance(value, list):
+        return value and shortened(visible(value), _TEXT_MAX)
+    names = [shortened(visible(name), _LISTED_NAME_MAX) for name in value[:_NAMES_MAX]]
+    more = len(value) - len(names)
+    return [*names, f"and {more} more"] if more else names
 
 
 def _plain(text: str, at_most: int) -> dict[str, Any]:

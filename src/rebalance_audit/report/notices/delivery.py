@@ -1,161 +1,126 @@
-"""Sends each finding to a webhook once, and remembers in a file which were sent."""
+"""Sends each finding to a webhook once. One that the receiver does not take keeps no other from being sent."""
 
-import json
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from pathlib import Path
 from typing import Final
-from urllib.error import HTTPError
-from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.errors import BadRequest, NotDelivered
-from rebalance_audit.new_file import replacing
+from rebalance_audit.errors import NotDelivered
 from rebalance_audit.report.notices.bodies import BODIES
-from rebalance_audit.version import __version__
+from rebalance_audit.report.notices.sent_findings import SentFindings
+from rebalance_audit.report.notices.webhook import Blame, Failure, Webhook
 
-TIMEOUT_S: Final = 10
-PAUSES_S: Final = (1, 4)
-"""Before the second and the third attempt."""
-SERVER_ERRORS: Final = HTTPStatus.INTERNAL_SERVER_ERROR
-"""From this code on it is the server's fault."""
-_FORMAT: Final = 1
+CALL_S: Final = 300.0
+"""After which no further finding is sent: the next call goes on."""
+FAILURES_MAX: Final = 2
+"""So many findings in a row without an answer: the server is down."""
+CALLS_MAX: Final = 5
+"""Calls that try a finding on which the server fails while it takes others."""
 
 
 @dataclass(slots=True)
-class SentFindings:
-    """Which findings one webhook was told of, by id, and whether each went on then."""
+class Delivery:
+    """What a call did."""
 
-    file: Path
-    went_on: dict[str, bool] = field(default_factory=dict)
-    is_new: bool = False
-    """Whether there was no file yet."""
-
-    @classmethod
-    def read(cls, file: Path) -> "SentFindings":
-        """What the file says. Raises BadRequest for a file that is none of ours, and OSError."""
-        if not file.exists():
-            return cls(file, is_new=True)
-        try:
-            known = json.loads(file.read_text(encoding="utf-8"))
-            if known["format"] != _FORMAT:
-                raise BadRequest(f"{file} was written by another release.")
-            return cls(file, dict(known["went_on"]))
-        except (ValueError, KeyError, TypeError) as error:
-            raise BadRequest(f"{file} is no list of sent findings.") from error
-
-    def note(self, finding: Row) -> None:
-        """Remember a finding, on disk before this returns. Raises OSError."""
-        self.went_on[finding["finding_id"]] = finding["to_at"] is None
-        self.write()
-
-    def write(self) -> None:
-        """Replace the file. Raises OSError."""
-        with replacing(self.file) as new:
-            new.write_text(json.dumps({"format": _FORMAT, "went_on": self.went_on}), "utf-8")
-
-
-@dataclass(frozen=True, slots=True)
-class Webhook:
-    """Where findings go, and in which words."""
-
-    url: str
-    kind: str
-    """A key of BODIES."""
-    routing_key: str = ""
-    pause: Callable[[float], None] = time.sleep
-    """What waits between attempts."""
-
-    def __post_init__(self) -> None:
-        """Raises BadRequest for what is no address of a web server."""
-        if urlsplit(self.url).scheme not in {"http", "https"}:
-            raise BadRequest("A webhook's address begins with http:// or https://.")
-
-    def post(self, body: object) -> None:
-        """Send one body; tried again where the server or the network may recover. Raises NotDelivered."""
-        request = Request(  # noqa: S310 - the scheme was checked
-            self.url,
-            data=json.dumps(body).encode(),
-            headers={
-                "Content-Type": "application/json",
-                "User-Agent": f"rebalance-audit/{__version__}",
-            },
-            method="POST",
-        )
-        why = ""
-        for pause in (0, *PAUSES_S):
-            self.pause(pause)
-            why, is_final = _attempt(request)
-            if not why:
-                return
-            if is_final:
-                break
-        raise NotDelivered(f"{urlsplit(self.url).hostname} did not take a finding: {why}.")
-
-
-class _NoRedirects(HTTPRedirectHandler):
-    """A redirected POST would arrive as a GET without its body; the redirect itself is the answer."""
-
-    def redirect_request(self, *_: object) -> None:
-        """None: not followed."""
-
-
-_OPENER: Final = build_opener(_NoRedirects)
-
-
-def _attempt(request: Request) -> tuple[str, bool]:
-    """Why it failed, empty if it did not, and whether another attempt is of no use."""
-    try:
-        with _OPENER.open(request, timeout=TIMEOUT_S):
-            return "", True
-    except HTTPError as error:
-        error.close()
-        may_pass = error.code == HTTPStatus.TOO_MANY_REQUESTS or error.code >= SERVER_ERRORS
-        return f"HTTP {error.code}", not may_pass
-    except OSError as error:
-        return str(getattr(error, "reason", error)), False
+    sent: list[str] = field(default_factory=list)
+    """Ids of findings that were taken."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Id of a finding that is not sent again -> why."""
+    left: int = 0
+    """How many findings the next call sends."""
 
 
 def due(
     findings: Iterable[Row], sent: SentFindings, severities: Collection[str], *, tells_ends: bool
 ) -> list[tuple[Row, bool]]:
-    """What a webhook is to be told, oldest first, each with whether it is told of the finding's end.
+    """What a webhook is to be sent, each with whether it is the finding's end: oldest first, after those that failed.
 
-    Where nothing was ever sent, that is what goes on: a first call must not tell of a year.
+    Where nothing was ever sent, that is what goes on: a first call must not send a year.
     """
-    wanted = [row for row in findings if row["severity"] in severities]
-    wanted.sort(key=lambda row: (row["from_at"] is not None, row["from_at"], row["finding_id"]))
-    told = []
+    wanted = [
+        row
+        for row in findings
+        if row["severity"] in severities and row["finding_id"] not in sent.refused
+    ]
+    wanted.sort(
+        key=lambda row: (
+            sent.failures.get(row["finding_id"], 0),
+            row["from_at"] is not None,
+            row["from_at"],
+            row["finding_id"],
+        )
+    )
+    ahead = []
     for row in wanted:
         goes_on = row["to_at"] is None
         went_on = sent.went_on.get(row["finding_id"])
         if went_on is None and (goes_on or not sent.is_new):
-            told.append((row, False))
+            ahead.append((row, False))
         elif went_on and not goes_on and tells_ends:
-            told.append((row, True))
-    return told
+            ahead.append((row, True))
+    return ahead
 
 
 def deliver(
     findings: Iterable[Row], sent: SentFindings, webhook: Webhook, severities: Collection[str]
-) -> list[str]:
-    """Send the findings of these severities that are due; returns their ids.
+) -> Delivery:
+    """Send the findings of these severities that are due.
 
-    PagerDuty is also told of the end of what it was told of. Each finding is noted once it was taken, so that a call
-    that fails or is killed leaves the others to the next; killed between the two, it sends one finding twice, with the
-    same id. Raises NotDelivered, and OSError.
+    PagerDuty is also sent the end of what it was sent. Each finding is noted once it was taken, so that a call that
+    fails or is killed leaves the others to the next; killed between the two, it sends one finding twice, with the same
+    id. A finding that the receiver refuses for good is noted and not sent again; where the address or the server may be
+    at fault, only if the receiver took another one. Raises OSError, and NotDelivered where the receiver took nothing or
+    does not answer.
     """
     findings = list(findings)
-    tells_ends = webhook.kind == "pagerduty"
-    ahead = due(findings, sent, severities, tells_ends=tells_ends)
+    ahead = due(findings, sent, severities, tells_ends=webhook.kind == "pagerduty")
     if sent.is_new:
         ended = [row["finding_id"] for row in findings if row["to_at"] is not None]
         sent.went_on.update(dict.fromkeys(ended, False))
         sent.write()
-    for row, has_ended in ahead:
-        webhook.post(BODIES[webhook.kind](row, has_ended, webhook.routing_key))
-        sent.note(row)
-    return [row["finding_id"] for row, _ in ahead]
+    done, doubtful = Delivery(), []
+    unanswered, last = 0, None
+    until = time.monotonic() + CALL_S
+    for number, (row, has_ended) in enumerate(ahead):
+        if time.monotonic() > until or unanswered == FAILURES_MAX:
+            done.left += len(ahead) - number
+            break
+        failure = webhook.post(BODIES[webhook.kind](row, has_ended, webhook.routing_key))
+        last = failure or last
+        unanswered = unanswered + 1 if failure and failure.blame is Blame.SERVER else 0
+        match failure:
+            case None:
+                sent.take(row)
+                done.sent.append(row["finding_id"])
+            case Failure(why, Blame.FINDING):
+                sent.refuse(row, why)
+                done.refused[row["finding_id"]] = why
+            case Failure():
+                doubtful.append((row, failure))
+    for row, (why, blame) in doubtful:
+        failures = sent.failures.get(row["finding_id"], 0) + 1
+        if done.sent and (blame is Blame.ADDRESS or failures == CALLS_MAX):
+            sent.refuse(row, why)
+            done.refused[row["finding_id"]] = why
+        else:
+            sent.fail(row)
+            done.left += 1
+    if last is not None and (unanswered or not done.sent):
+        raise NotDelivered(_sentence(webhook, done, last))
+    return done
+
+
+def _sentence(webhook: Webhook, done: Delivery, last: Failure) -> str:
+    counts = [
+        f"{number} {what}"
+        for number, what in (
+            (len(done.sent), "sent"),
+            (len(done.refused), "refused for good"),
+            (done.left, "left for the next call"),
+        )
+        if number
+    ]
+    return (
+        f"{webhook.host} did not take a finding: {last.why}. Of the findings: {', '.join(counts)}."
+    )

@@ -109,7 +109,7 @@ def _epoch_line(layout: ConsoleReport, epoch: TableRow) -> Text:
     if epoch["partitions_moved"]:
         facts.append(f"{epoch['partitions_moved']:,} moved")
     unowned = unowned_of(epoch)
-    if unowned.most != 0:
+    if unowned is not None and unowned.most != 0:
         facts.append(f"unowned {words.bounds(unowned)}")
     if epoch["completeness"] == "gap":
         facts.append("records missing")

@@ -42,7 +42,7 @@ def print_overview(
     """Headline, groups, rebalances; usually the longest SHOWN groups and `rebalances`."""
     groups = summaries(tables)
     if not groups:
-        layout.line("No group left a record in this log.")
+        layout.line("This log has no records of groups other than offset commits.")
         return
     layout.line(headline(groups))
     _worst_rebalances(layout, tables)
@@ -82,13 +82,17 @@ def _worst_rebalances(layout: ConsoleReport, tables: Tables) -> None:
 def headline(groups: Sequence[GroupSummary]) -> str:
     """One sentence with the totals."""
     not_stable = total_of(group.not_stable for group in groups)
-    unowned = total_of(group.unowned for group in groups)
+    owning = [group.unowned for group in groups if group.unowned is not None]
+    unowned = (
+        f"; partitions without owner {words.for_time(total_of(owning))}, summed over partitions"
+        if owning
+        else ""
+    )
     return (
         f"{words.counted(len(groups), 'group')}, "
         f"{words.counted(sum(group.epochs for group in groups), 'epoch')}, "
         f"{words.counted(sum(group.rebalances for group in groups), 'rebalance')}{_still_open(groups)}; "
-        f"not stable {words.for_time(not_stable)}, summed over groups; "
-        f"partitions without owner {words.for_time(unowned)}, summed over partitions"
+        f"not stable {words.for_time(not_stable)}, summed over groups{unowned}"
     )
 
 
@@ -239,8 +243,9 @@ def trigger_members(tables: Tables) -> dict[RowKey, str | None]:
 
 
 def protocol(group: GroupSummary) -> str:
-    """`consumer`, or `classic to consumer` for a group that changed its protocol."""
-    return " to ".join(group.protocols) or words.NOTHING
+    """`consumer`, `classic to consumer` for a group that changed its protocol, `classic (connect)`."""
+    kind = f" ({shortened(group.protocol_type)})" if group.protocol_type else ""
+    return (" to ".join(group.protocols) or words.NOTHING) + kind
 
 
 def epochs_of(rebalance: TableRow) -> str:
@@ -316,6 +321,6 @@ def _aside(row: TableRow, held_up: _HeldUpBy) -> str:
     if row["partitions_moved"]:
         parts.append(f"{row['partitions_moved']:,} moved")
     unowned = unowned_of(row)
-    if unowned.most != 0:
+    if unowned is not None and unowned.most != 0:
         parts.append(f"unowned {words.bounds(unowned)}")
     return "; ".join(parts)

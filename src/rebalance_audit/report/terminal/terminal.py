@@ -5,6 +5,7 @@ from typing import Final
 
 from rich.console import Console
 
+from rebalance_audit.audit.group.unread import SENTENCES
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import Tables
@@ -88,6 +89,9 @@ def _oddities(layout: ConsoleReport, facts: LogFacts) -> None:
     for group_id, kinds in facts.anomalies.items():
         met = ", ".join(f"{kind.replace('_', ' ')} {times:,}×" for kind, times in kinds.items())
         notes.append(f"{shortened(group_id)}: records out of place ({met}).")
+    for group_id, parts in facts.unread.items():
+        met = "; ".join(f"{times:,} {SENTENCES[part]}" for part, times in parts.items())
+        notes.append(f"{shortened(group_id)}: {met}.")
     notes += facts.notes[:NOTES_SHOWN]
     if len(facts.notes) > NOTES_SHOWN:
         notes.append(

@@ -350,7 +350,7 @@ class TruthRecorder:
 def _has_arrived(group: ModernGroup) -> bool:
     """Whether all members have reached the newest epoch; the states of share and streams groups tell something else."""
     is_assigned = group.group_epoch <= group.assignment_epoch
-    return bool(group.members) and is_assigned and not group.unconverged
+    return bool(group.members) and is_assigned and not group.unconverged_count
 
 
 def _was_modern(changes: list[Change]) -> bool:
@@ -364,7 +364,7 @@ def _note_behind(behind: dict[str, str | None], slot: GroupSlot) -> None:
     """Whether all members, or all but one, are at the group's epoch."""
     group = slot.group
     behind.pop(slot.group_id, None)
-    if isinstance(group, ModernGroup) and group.members and len(group.unconverged) <= 1:
+    if isinstance(group, ModernGroup) and group.members and group.unconverged_count <= 1:
         behind[slot.group_id] = next(iter(group.unconverged), None)
 
 

@@ -14,6 +14,9 @@ from typing import Any, Final, TypeAlias
 
 from rebalance_audit.wire.generated.messages import (
     ZERO_UUID,
+    ConnectAssignment,
+    ConnectAssignmentConnector,
+    ConnectWorkerState,
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentTopicPartitions,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -70,6 +73,14 @@ from rebalance_audit.wire.generated.messages import (
     ShareGroupTargetAssignmentMemberValue,
     ShareGroupTargetAssignmentMetadataKey,
     ShareGroupTargetAssignmentMetadataValue,
+    StreamsAssignmentInfo,
+    StreamsAssignmentInfoHostIndexedPartitions,
+    StreamsAssignmentInfoHostPartitions,
+    StreamsAssignmentInfoIndexedPartition,
+    StreamsAssignmentInfoIndexedTopic,
+    StreamsAssignmentInfoStandbyTask,
+    StreamsAssignmentInfoTaskId,
+    StreamsAssignmentInfoTopicPartition,
     StreamsGroupCurrentMemberAssignmentKey,
     StreamsGroupCurrentMemberAssignmentTaskIds,
     StreamsGroupCurrentMemberAssignmentValue,
@@ -98,6 +109,11 @@ from rebalance_audit.wire.generated.messages import (
     StreamsGroupTopologyTopicConfig,
     StreamsGroupTopologyTopicInfo,
     StreamsGroupTopologyValue,
+    StreamsSubscriptionInfo,
+    StreamsSubscriptionInfoClientTag,
+    StreamsSubscriptionInfoPartitionOffsetSum,
+    StreamsSubscriptionInfoTaskId,
+    StreamsSubscriptionInfoTaskOffsetSum,
     Value,
 )
 from rebalance_audit.wire.primitives import read_uvarint
@@ -116,8 +132,11 @@ new = tuple.__new__
 
 unpack_i1 = struct.Struct(">b").unpack_from
 unpack_i1_i2_u1 = struct.Struct(">bhB").unpack_from
+unpack_i1_i4 = struct.Struct(">bi").unpack_from
+unpack_i1_i4_i4 = struct.Struct(">bii").unpack_from
 unpack_i1_u1 = struct.Struct(">bB").unpack_from
 unpack_i2 = struct.Struct(">h").unpack_from
+unpack_i2_i2 = struct.Struct(">hh").unpack_from
 unpack_i2_i2_i1_i2_u1 = struct.Struct(">hhbhB").unpack_from
 unpack_i2_u1 = struct.Struct(">hB").unpack_from
 unpack_i4 = struct.Struct(">i").unpack_from
@@ -127,8 +146,11 @@ unpack_i4_i4 = struct.Struct(">ii").unpack_from
 unpack_i4_i4_i1_u1 = struct.Struct(">iibB").unpack_from
 unpack_i4_i4_i4 = struct.Struct(">iii").unpack_from
 unpack_i4_i4_i4_u1 = struct.Struct(">iiiB").unpack_from
+unpack_i4_i4_i8_i2 = struct.Struct(">iiqh").unpack_from
 unpack_i4_i4_u1 = struct.Struct(">iiB").unpack_from
+unpack_i4_i8 = struct.Struct(">iq").unpack_from
 unpack_i4_i8_u1 = struct.Struct(">iqB").unpack_from
+unpack_i4_id_i4 = struct.Struct(">i16si").unpack_from
 unpack_i4_u1 = struct.Struct(">iB").unpack_from
 unpack_i8 = struct.Struct(">q").unpack_from
 unpack_i8_i2 = struct.Struct(">qh").unpack_from
@@ -138,6 +160,7 @@ unpack_i8_i4_u1 = struct.Struct(">qiB").unpack_from
 unpack_i8_i8 = struct.Struct(">qq").unpack_from
 unpack_i8_i8_u1 = struct.Struct(">qqB").unpack_from
 unpack_i8_u1 = struct.Struct(">qB").unpack_from
+unpack_id_i4 = struct.Struct(">16si").unpack_from
 unpack_id_u1 = struct.Struct(">16sB").unpack_from
 unpack_u2_u1 = struct.Struct(">HB").unpack_from
 
@@ -316,7 +339,7 @@ def _group_metadata_value_v0_member_array(data: bytes, p: int, count: int) -> tu
         e = p + 4 + n
         assignment = data[p + 4 : e]
         p = e
-        add(new(GroupMetadataMember, (member_id, client_id, client_host, session_timeout, subscription, assignment, None, -1)))
+        add(new(GroupMetadataMember, (member_id, client_id, client_host, session_timeout, subscription, assignment, None, -1, -1)))
     return tuple(items), p
 
 
@@ -357,6 +380,81 @@ def group_metadata_value_v0(data: bytes) -> GroupMetadataValue:
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, -1))
 
 
+def _group_metadata_value_v0_of_redpanda_member_array(data: bytes, p: int, count: int) -> tuple[tuple[GroupMetadataMember, ...], int]:
+    items: list[GroupMetadataMember] = []
+    add = items.append
+    for _ in range(count):
+        member_version, n = unpack_i2_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 4 + n
+        member_id = data[p + 4 : e].decode()
+        p = e
+        n, = unpack_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        client_id = data[p + 2 : e].decode()
+        p = e
+        n, = unpack_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        client_host = data[p + 2 : e].decode()
+        p = e
+        session_timeout, n = unpack_i4_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 8 + n
+        subscription = data[p + 8 : e]
+        p = e
+        n, = unpack_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 4 + n
+        assignment = data[p + 4 : e]
+        p = e
+        add(new(GroupMetadataMember, (member_id, client_id, client_host, session_timeout, subscription, assignment, None, -1, member_version)))
+    return tuple(items), p
+
+
+def group_metadata_value_v0_of_redpanda(data: bytes) -> GroupMetadataValue:
+    p = 0
+    n, = unpack_i2(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    e = p + 4 + n
+    protocol_type = data[p + 4 : e].decode()
+    p = e
+    generation, n = unpack_i4_i2(data, p)
+    if n == -1:
+        protocol = None
+        p += 6
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 6 + n
+        protocol = data[p + 6 : e].decode()
+        p = e
+    n, = unpack_i2(data, p)
+    if n == -1:
+        leader = None
+        p += 2
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        leader = data[p + 2 : e].decode()
+        p = e
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    members, p = _group_metadata_value_v0_of_redpanda_member_array(data, p + 4, n) if n else ((), p + 4)
+    if p != len(data):
+        raise UnfitError
+    return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, -1))
+
+
 def _group_metadata_value_v1_v2_member_array(data: bytes, p: int, count: int) -> tuple[tuple[GroupMetadataMember, ...], int]:
     items: list[GroupMetadataMember] = []
     add = items.append
@@ -391,7 +489,7 @@ def _group_metadata_value_v1_v2_member_array(data: bytes, p: int, count: int) ->
         e = p + 4 + n
         assignment = data[p + 4 : e]
         p = e
-        add(new(GroupMetadataMember, (member_id, client_id, client_host, session_timeout, subscription, assignment, None, rebalance_timeout)))
+        add(new(GroupMetadataMember, (member_id, client_id, client_host, session_timeout, subscription, assignment, None, rebalance_timeout, -1)))
     return tuple(items), p
 
 
@@ -432,6 +530,81 @@ def group_metadata_value_v1(data: bytes) -> GroupMetadataValue:
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, -1))
 
 
+def _group_metadata_value_v1_of_redpanda_v2_of_redpanda_member_array(data: bytes, p: int, count: int) -> tuple[tuple[GroupMetadataMember, ...], int]:
+    items: list[GroupMetadataMember] = []
+    add = items.append
+    for _ in range(count):
+        member_version, n = unpack_i2_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 4 + n
+        member_id = data[p + 4 : e].decode()
+        p = e
+        n, = unpack_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        client_id = data[p + 2 : e].decode()
+        p = e
+        n, = unpack_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        client_host = data[p + 2 : e].decode()
+        p = e
+        rebalance_timeout, session_timeout, n = unpack_i4_i4_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 12 + n
+        subscription = data[p + 12 : e]
+        p = e
+        n, = unpack_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 4 + n
+        assignment = data[p + 4 : e]
+        p = e
+        add(new(GroupMetadataMember, (member_id, client_id, client_host, session_timeout, subscription, assignment, None, rebalance_timeout, member_version)))
+    return tuple(items), p
+
+
+def group_metadata_value_v1_of_redpanda(data: bytes) -> GroupMetadataValue:
+    p = 0
+    n, = unpack_i2(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    e = p + 4 + n
+    protocol_type = data[p + 4 : e].decode()
+    p = e
+    generation, n = unpack_i4_i2(data, p)
+    if n == -1:
+        protocol = None
+        p += 6
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 6 + n
+        protocol = data[p + 6 : e].decode()
+        p = e
+    n, = unpack_i2(data, p)
+    if n == -1:
+        leader = None
+        p += 2
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        leader = data[p + 2 : e].decode()
+        p = e
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    members, p = _group_metadata_value_v1_of_redpanda_v2_of_redpanda_member_array(data, p + 4, n) if n else ((), p + 4)
+    if p != len(data):
+        raise UnfitError
+    return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, -1))
+
+
 def group_metadata_value_v2(data: bytes) -> GroupMetadataValue:
     p = 0
     n, = unpack_i2(data, p + 2)
@@ -464,6 +637,43 @@ def group_metadata_value_v2(data: bytes) -> GroupMetadataValue:
     if n < 0:
         raise UnfitError
     members, p = _group_metadata_value_v1_v2_member_array(data, p + 12, n) if n else ((), p + 12)
+    if p != len(data):
+        raise UnfitError
+    return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, current_state_timestamp))
+
+
+def group_metadata_value_v2_of_redpanda(data: bytes) -> GroupMetadataValue:
+    p = 0
+    n, = unpack_i2(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    e = p + 4 + n
+    protocol_type = data[p + 4 : e].decode()
+    p = e
+    generation, n = unpack_i4_i2(data, p)
+    if n == -1:
+        protocol = None
+        p += 6
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 6 + n
+        protocol = data[p + 6 : e].decode()
+        p = e
+    n, = unpack_i2(data, p)
+    if n == -1:
+        leader = None
+        p += 2
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        leader = data[p + 2 : e].decode()
+        p = e
+    current_state_timestamp, n = unpack_i8_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    members, p = _group_metadata_value_v1_of_redpanda_v2_of_redpanda_member_array(data, p + 12, n) if n else ((), p + 12)
     if p != len(data):
         raise UnfitError
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, current_state_timestamp))
@@ -513,7 +723,7 @@ def _group_metadata_value_v3_member_array(data: bytes, p: int, count: int) -> tu
         e = p + 4 + n
         assignment = data[p + 4 : e]
         p = e
-        add(new(GroupMetadataMember, (member_id, client_id, client_host, session_timeout, subscription, assignment, group_instance_id, rebalance_timeout)))
+        add(new(GroupMetadataMember, (member_id, client_id, client_host, session_timeout, subscription, assignment, group_instance_id, rebalance_timeout, -1)))
     return tuple(items), p
 
 
@@ -549,6 +759,91 @@ def group_metadata_value_v3(data: bytes) -> GroupMetadataValue:
     if n < 0:
         raise UnfitError
     members, p = _group_metadata_value_v3_member_array(data, p + 12, n) if n else ((), p + 12)
+    if p != len(data):
+        raise UnfitError
+    return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, current_state_timestamp))
+
+
+def _group_metadata_value_v3_of_redpanda_member_array(data: bytes, p: int, count: int) -> tuple[tuple[GroupMetadataMember, ...], int]:
+    items: list[GroupMetadataMember] = []
+    add = items.append
+    for _ in range(count):
+        member_version, n = unpack_i2_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 4 + n
+        member_id = data[p + 4 : e].decode()
+        p = e
+        n, = unpack_i2(data, p)
+        if n == -1:
+            group_instance_id = None
+            p += 2
+        else:
+            if n < 0:
+                raise UnfitError
+            e = p + 2 + n
+            group_instance_id = data[p + 2 : e].decode()
+            p = e
+        n, = unpack_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        client_id = data[p + 2 : e].decode()
+        p = e
+        n, = unpack_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        client_host = data[p + 2 : e].decode()
+        p = e
+        rebalance_timeout, session_timeout, n = unpack_i4_i4_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 12 + n
+        subscription = data[p + 12 : e]
+        p = e
+        n, = unpack_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 4 + n
+        assignment = data[p + 4 : e]
+        p = e
+        add(new(GroupMetadataMember, (member_id, client_id, client_host, session_timeout, subscription, assignment, group_instance_id, rebalance_timeout, member_version)))
+    return tuple(items), p
+
+
+def group_metadata_value_v3_of_redpanda(data: bytes) -> GroupMetadataValue:
+    p = 0
+    n, = unpack_i2(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    e = p + 4 + n
+    protocol_type = data[p + 4 : e].decode()
+    p = e
+    generation, n = unpack_i4_i2(data, p)
+    if n == -1:
+        protocol = None
+        p += 6
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 6 + n
+        protocol = data[p + 6 : e].decode()
+        p = e
+    n, = unpack_i2(data, p)
+    if n == -1:
+        leader = None
+        p += 2
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        leader = data[p + 2 : e].decode()
+        p = e
+    current_state_timestamp, n = unpack_i8_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    members, p = _group_metadata_value_v3_of_redpanda_member_array(data, p + 12, n) if n else ((), p + 12)
     if p != len(data):
         raise UnfitError
     return new(GroupMetadataValue, (protocol_type, generation, protocol, leader, members, current_state_timestamp))
@@ -602,7 +897,7 @@ def _group_metadata_value_v4_member_array(data: bytes, p: int, count: int) -> tu
         if n:
             raise UnfitError
         p += 1
-        add(new(GroupMetadataMember, (member_id, client_id, client_host, session_timeout, subscription, assignment, group_instance_id, rebalance_timeout)))
+        add(new(GroupMetadataMember, (member_id, client_id, client_host, session_timeout, subscription, assignment, group_instance_id, rebalance_timeout, -1)))
     return tuple(items), p
 
 
@@ -2462,6 +2757,141 @@ def streams_group_target_assignment_resolved_topic_ids_value_v0(data: bytes) -> 
     return new(StreamsGroupTargetAssignmentResolvedTopicIdsValue, (assignment_epoch, resolved_topic_ids_by_subtopology))
 
 
+def _connect_assignment_v0_to_v2_connector_array(data: bytes, p: int, count: int) -> tuple[tuple[ConnectAssignmentConnector, ...], int]:
+    items: list[ConnectAssignmentConnector] = []
+    add = items.append
+    for _ in range(count):
+        n, = unpack_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        name = data[p + 2 : e].decode()
+        p = e
+        n, = unpack_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        tasks = INT32S[n](data, p + 4) if n < 64 else int32s(data, p + 4, n)
+        p += 4 * n + 4
+        add(new(ConnectAssignmentConnector, (name, tasks)))
+    return tuple(items), p
+
+
+def connect_assignment_v0(data: bytes) -> ConnectAssignment:
+    p = 0
+    error, n = unpack_i2_i2(data, p + 2)
+    if n == -1:
+        leader = None
+        p += 6
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 6 + n
+        leader = data[p + 6 : e].decode()
+        p = e
+    n, = unpack_i2(data, p)
+    if n == -1:
+        leader_url = None
+        p += 2
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        leader_url = data[p + 2 : e].decode()
+        p = e
+    config_offset, n = unpack_i8_i4(data, p)
+    if n == -1:
+        assigned = None
+        p += 12
+    else:
+        if n < 0:
+            raise UnfitError
+        assigned, p = _connect_assignment_v0_to_v2_connector_array(data, p + 12, n) if n else ((), p + 12)
+    if p > len(data):
+        raise UnfitError
+    return new(ConnectAssignment, (error, leader, leader_url, config_offset, assigned, None, 0))
+
+
+def connect_assignment_v1_v2(data: bytes) -> ConnectAssignment:
+    p = 0
+    error, n = unpack_i2_i2(data, p + 2)
+    if n == -1:
+        leader = None
+        p += 6
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 6 + n
+        leader = data[p + 6 : e].decode()
+        p = e
+    n, = unpack_i2(data, p)
+    if n == -1:
+        leader_url = None
+        p += 2
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        leader_url = data[p + 2 : e].decode()
+        p = e
+    config_offset, n = unpack_i8_i4(data, p)
+    if n == -1:
+        assigned = None
+        p += 12
+    else:
+        if n < 0:
+            raise UnfitError
+        assigned, p = _connect_assignment_v0_to_v2_connector_array(data, p + 12, n) if n else ((), p + 12)
+    n, = unpack_i4(data, p)
+    if n == -1:
+        revoked = None
+        p += 4
+    else:
+        if n < 0:
+            raise UnfitError
+        revoked, p = _connect_assignment_v0_to_v2_connector_array(data, p + 4, n) if n else ((), p + 4)
+    scheduled_delay, = unpack_i4(data, p)
+    if p + 4 > len(data):
+        raise UnfitError
+    return new(ConnectAssignment, (error, leader, leader_url, config_offset, assigned, revoked, scheduled_delay))
+
+
+def connect_worker_state_v0(data: bytes) -> ConnectWorkerState:
+    p = 0
+    n, = unpack_i2(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    e = p + 4 + n
+    url = data[p + 4 : e].decode()
+    p = e
+    config_offset, = unpack_i8(data, p)
+    if p + 8 > len(data):
+        raise UnfitError
+    return new(ConnectWorkerState, (url, config_offset, None))
+
+
+def connect_worker_state_v1_v2(data: bytes) -> ConnectWorkerState:
+    p = 0
+    n, = unpack_i2(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    e = p + 4 + n
+    url = data[p + 4 : e].decode()
+    p = e
+    config_offset, n = unpack_i8_i4(data, p)
+    if n == -1:
+        allocation = None
+        p += 12
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 12 + n
+        allocation = data[p + 12 : e]
+        p = e
+    if p > len(data):
+        raise UnfitError
+    return new(ConnectWorkerState, (url, config_offset, allocation))
+
+
 def _consumer_protocol_assignment_v0_to_v3_topic_partition_array(data: bytes, p: int, count: int) -> tuple[tuple[ConsumerProtocolAssignmentTopicPartition, ...], int]:
     items: list[ConsumerProtocolAssignmentTopicPartition] = []
     add = items.append
@@ -2668,6 +3098,562 @@ def consumer_protocol_subscription_v3(data: bytes) -> ConsumerProtocolSubscripti
     return new(ConsumerProtocolSubscription, (topics, user_data, owned_partitions, generation_id, rack_id))
 
 
+def _streams_assignment_info_v1_to_v9_task_id_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsAssignmentInfoTaskId, ...], int]:
+    items: list[StreamsAssignmentInfoTaskId] = []
+    add = items.append
+    for _ in range(count):
+        subtopology, partition = unpack_i4_i4(data, p)
+        p += 8
+        add(new(StreamsAssignmentInfoTaskId, (subtopology, partition, ())))
+    return tuple(items), p
+
+
+def _streams_assignment_info_v1_to_v11_topic_partition_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsAssignmentInfoTopicPartition, ...], int]:
+    items: list[StreamsAssignmentInfoTopicPartition] = []
+    add = items.append
+    for _ in range(count):
+        n, = unpack_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        topic = data[p + 2 : e].decode()
+        p = e
+        partition, = unpack_i4(data, p)
+        p += 4
+        add(new(StreamsAssignmentInfoTopicPartition, (topic, partition)))
+    return tuple(items), p
+
+
+def _streams_assignment_info_v1_to_v9_standby_task_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsAssignmentInfoStandbyTask, ...], int]:
+    items: list[StreamsAssignmentInfoStandbyTask] = []
+    add = items.append
+    for _ in range(count):
+        subtopology, partition, n = unpack_i4_i4_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        changelogs, p = _streams_assignment_info_v1_to_v11_topic_partition_array(data, p + 12, n) if n else ((), p + 12)
+        add(new(StreamsAssignmentInfoStandbyTask, (subtopology, partition, changelogs, ())))
+    return tuple(items), p
+
+
+def streams_assignment_info_v1(data: bytes) -> StreamsAssignmentInfo:
+    p = 0
+    n, = unpack_i4(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    active_tasks, p = _streams_assignment_info_v1_to_v9_task_id_array(data, p + 6, n) if n else ((), p + 6)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_tasks, p = _streams_assignment_info_v1_to_v9_standby_task_array(data, p + 4, n) if n else ((), p + 4)
+    if p > len(data):
+        raise UnfitError
+    return new(StreamsAssignmentInfo, (active_tasks, standby_tasks, -1, (), (), (), (), 0, 9223372036854775807))
+
+
+def _streams_assignment_info_v2_to_v4_host_partitions_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsAssignmentInfoHostPartitions, ...], int]:
+    items: list[StreamsAssignmentInfoHostPartitions] = []
+    add = items.append
+    for _ in range(count):
+        n, = unpack_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        host = data[p + 2 : e].decode()
+        p = e
+        port, n = unpack_i4_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        partitions, p = _streams_assignment_info_v1_to_v11_topic_partition_array(data, p + 8, n) if n else ((), p + 8)
+        add(new(StreamsAssignmentInfoHostPartitions, (host, port, partitions)))
+    return tuple(items), p
+
+
+def streams_assignment_info_v2(data: bytes) -> StreamsAssignmentInfo:
+    p = 0
+    n, = unpack_i4(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    active_tasks, p = _streams_assignment_info_v1_to_v9_task_id_array(data, p + 6, n) if n else ((), p + 6)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_tasks, p = _streams_assignment_info_v1_to_v9_standby_task_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    partitions_by_host, p = _streams_assignment_info_v2_to_v4_host_partitions_array(data, p + 4, n) if n else ((), p + 4)
+    if p > len(data):
+        raise UnfitError
+    return new(StreamsAssignmentInfo, (active_tasks, standby_tasks, -1, partitions_by_host, (), (), (), 0, 9223372036854775807))
+
+
+def streams_assignment_info_v3(data: bytes) -> StreamsAssignmentInfo:
+    p = 0
+    commonly_supported_version, n = unpack_i4_i4(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    active_tasks, p = _streams_assignment_info_v1_to_v9_task_id_array(data, p + 10, n) if n else ((), p + 10)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_tasks, p = _streams_assignment_info_v1_to_v9_standby_task_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    partitions_by_host, p = _streams_assignment_info_v2_to_v4_host_partitions_array(data, p + 4, n) if n else ((), p + 4)
+    if p > len(data):
+        raise UnfitError
+    return new(StreamsAssignmentInfo, (active_tasks, standby_tasks, commonly_supported_version, partitions_by_host, (), (), (), 0, 9223372036854775807))
+
+
+def streams_assignment_info_v4(data: bytes) -> StreamsAssignmentInfo:
+    p = 0
+    commonly_supported_version, n = unpack_i4_i4(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    active_tasks, p = _streams_assignment_info_v1_to_v9_task_id_array(data, p + 10, n) if n else ((), p + 10)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_tasks, p = _streams_assignment_info_v1_to_v9_standby_task_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    partitions_by_host, p = _streams_assignment_info_v2_to_v4_host_partitions_array(data, p + 4, n) if n else ((), p + 4)
+    error_code, = unpack_i4(data, p)
+    if p + 4 > len(data):
+        raise UnfitError
+    return new(StreamsAssignmentInfo, (active_tasks, standby_tasks, commonly_supported_version, partitions_by_host, (), (), (), error_code, 9223372036854775807))
+
+
+def _streams_assignment_info_v5_to_v11_indexed_topic_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsAssignmentInfoIndexedTopic, ...], int]:
+    items: list[StreamsAssignmentInfoIndexedTopic] = []
+    add = items.append
+    for _ in range(count):
+        topic_index, n = unpack_i4_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 6 + n
+        topic = data[p + 6 : e].decode()
+        p = e
+        add(new(StreamsAssignmentInfoIndexedTopic, (topic_index, topic)))
+    return tuple(items), p
+
+
+def _streams_assignment_info_v5_to_v11_indexed_partition_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsAssignmentInfoIndexedPartition, ...], int]:
+    items: list[StreamsAssignmentInfoIndexedPartition] = []
+    add = items.append
+    for _ in range(count):
+        topic_index, partition = unpack_i4_i4(data, p)
+        p += 8
+        add(new(StreamsAssignmentInfoIndexedPartition, (topic_index, partition)))
+    return tuple(items), p
+
+
+def _streams_assignment_info_v5_to_v11_host_indexed_partitions_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsAssignmentInfoHostIndexedPartitions, ...], int]:
+    items: list[StreamsAssignmentInfoHostIndexedPartitions] = []
+    add = items.append
+    for _ in range(count):
+        n, = unpack_i2(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 2 + n
+        host = data[p + 2 : e].decode()
+        p = e
+        port, n = unpack_i4_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        partitions, p = _streams_assignment_info_v5_to_v11_indexed_partition_array(data, p + 8, n) if n else ((), p + 8)
+        add(new(StreamsAssignmentInfoHostIndexedPartitions, (host, port, partitions)))
+    return tuple(items), p
+
+
+def streams_assignment_info_v5(data: bytes) -> StreamsAssignmentInfo:
+    p = 0
+    commonly_supported_version, n = unpack_i4_i4(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    active_tasks, p = _streams_assignment_info_v1_to_v9_task_id_array(data, p + 10, n) if n else ((), p + 10)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_tasks, p = _streams_assignment_info_v1_to_v9_standby_task_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    topics, p = _streams_assignment_info_v5_to_v11_indexed_topic_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    active_by_host, p = _streams_assignment_info_v5_to_v11_host_indexed_partitions_array(data, p + 4, n) if n else ((), p + 4)
+    error_code, = unpack_i4(data, p)
+    if p + 4 > len(data):
+        raise UnfitError
+    return new(StreamsAssignmentInfo, (active_tasks, standby_tasks, commonly_supported_version, (), topics, active_by_host, (), error_code, 9223372036854775807))
+
+
+def streams_assignment_info_v6(data: bytes) -> StreamsAssignmentInfo:
+    p = 0
+    commonly_supported_version, n = unpack_i4_i4(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    active_tasks, p = _streams_assignment_info_v1_to_v9_task_id_array(data, p + 10, n) if n else ((), p + 10)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_tasks, p = _streams_assignment_info_v1_to_v9_standby_task_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    topics, p = _streams_assignment_info_v5_to_v11_indexed_topic_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    active_by_host, p = _streams_assignment_info_v5_to_v11_host_indexed_partitions_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_by_host, p = _streams_assignment_info_v5_to_v11_host_indexed_partitions_array(data, p + 4, n) if n else ((), p + 4)
+    error_code, = unpack_i4(data, p)
+    if p + 4 > len(data):
+        raise UnfitError
+    return new(StreamsAssignmentInfo, (active_tasks, standby_tasks, commonly_supported_version, (), topics, active_by_host, standby_by_host, error_code, 9223372036854775807))
+
+
+def streams_assignment_info_v7_to_v9(data: bytes) -> StreamsAssignmentInfo:
+    p = 0
+    commonly_supported_version, n = unpack_i4_i4(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    active_tasks, p = _streams_assignment_info_v1_to_v9_task_id_array(data, p + 10, n) if n else ((), p + 10)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_tasks, p = _streams_assignment_info_v1_to_v9_standby_task_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    topics, p = _streams_assignment_info_v5_to_v11_indexed_topic_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    active_by_host, p = _streams_assignment_info_v5_to_v11_host_indexed_partitions_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_by_host, p = _streams_assignment_info_v5_to_v11_host_indexed_partitions_array(data, p + 4, n) if n else ((), p + 4)
+    error_code, next_rebalance = unpack_i4_i8(data, p)
+    if p + 12 > len(data):
+        raise UnfitError
+    return new(StreamsAssignmentInfo, (active_tasks, standby_tasks, commonly_supported_version, (), topics, active_by_host, standby_by_host, error_code, next_rebalance))
+
+
+def _streams_assignment_info_v10_v11_task_id_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsAssignmentInfoTaskId, ...], int]:
+    items: list[StreamsAssignmentInfoTaskId] = []
+    add = items.append
+    for _ in range(count):
+        subtopology, partition, n = unpack_i4_i4_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        named_topology = INT16S[n](data, p + 12) if n < 64 else int16s(data, p + 12, n)
+        p += 2 * n + 12
+        add(new(StreamsAssignmentInfoTaskId, (subtopology, partition, named_topology)))
+    return tuple(items), p
+
+
+def _streams_assignment_info_v10_v11_standby_task_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsAssignmentInfoStandbyTask, ...], int]:
+    items: list[StreamsAssignmentInfoStandbyTask] = []
+    add = items.append
+    for _ in range(count):
+        subtopology, partition, n = unpack_i4_i4_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        named_topology = INT16S[n](data, p + 12) if n < 64 else int16s(data, p + 12, n)
+        p += 2 * n + 12
+        n, = unpack_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        changelogs, p = _streams_assignment_info_v1_to_v11_topic_partition_array(data, p + 4, n) if n else ((), p + 4)
+        add(new(StreamsAssignmentInfoStandbyTask, (subtopology, partition, changelogs, named_topology)))
+    return tuple(items), p
+
+
+def streams_assignment_info_v10_v11(data: bytes) -> StreamsAssignmentInfo:
+    p = 0
+    commonly_supported_version, n = unpack_i4_i4(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    active_tasks, p = _streams_assignment_info_v10_v11_task_id_array(data, p + 10, n) if n else ((), p + 10)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_tasks, p = _streams_assignment_info_v10_v11_standby_task_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    topics, p = _streams_assignment_info_v5_to_v11_indexed_topic_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    active_by_host, p = _streams_assignment_info_v5_to_v11_host_indexed_partitions_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_by_host, p = _streams_assignment_info_v5_to_v11_host_indexed_partitions_array(data, p + 4, n) if n else ((), p + 4)
+    error_code, next_rebalance = unpack_i4_i8(data, p)
+    if p + 12 > len(data):
+        raise UnfitError
+    return new(StreamsAssignmentInfo, (active_tasks, standby_tasks, commonly_supported_version, (), topics, active_by_host, standby_by_host, error_code, next_rebalance))
+
+
+def _streams_subscription_info_v1_to_v6_task_id_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsSubscriptionInfoTaskId, ...], int]:
+    items: list[StreamsSubscriptionInfoTaskId] = []
+    add = items.append
+    for _ in range(count):
+        subtopology, partition = unpack_i4_i4(data, p)
+        p += 8
+        add(new(StreamsSubscriptionInfoTaskId, (subtopology, partition)))
+    return tuple(items), p
+
+
+def streams_subscription_info_v1(data: bytes) -> StreamsSubscriptionInfo:
+    p = 0
+    process_id, n = unpack_id_i4(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    previous_tasks, p = _streams_subscription_info_v1_to_v6_task_id_array(data, p + 22, n) if n else ((), p + 22)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_tasks, p = _streams_subscription_info_v1_to_v6_task_id_array(data, p + 4, n) if n else ((), p + 4)
+    if p > len(data):
+        raise UnfitError
+    return new(StreamsSubscriptionInfo, (process_id, -1, previous_tasks, standby_tasks, b"", (), 0, 0, ()))
+
+
+def streams_subscription_info_v2(data: bytes) -> StreamsSubscriptionInfo:
+    p = 0
+    process_id, n = unpack_id_i4(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    previous_tasks, p = _streams_subscription_info_v1_to_v6_task_id_array(data, p + 22, n) if n else ((), p + 22)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_tasks, p = _streams_subscription_info_v1_to_v6_task_id_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n == -1:
+        user_end_point = None
+        p += 4
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 4 + n
+        user_end_point = data[p + 4 : e]
+        p = e
+    if p > len(data):
+        raise UnfitError
+    return new(StreamsSubscriptionInfo, (process_id, -1, previous_tasks, standby_tasks, user_end_point, (), 0, 0, ()))
+
+
+def streams_subscription_info_v3_to_v6(data: bytes) -> StreamsSubscriptionInfo:
+    p = 0
+    latest_supported_version, process_id, n = unpack_i4_id_i4(data, p + 2)
+    if n < 0:
+        raise UnfitError
+    previous_tasks, p = _streams_subscription_info_v1_to_v6_task_id_array(data, p + 26, n) if n else ((), p + 26)
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    standby_tasks, p = _streams_subscription_info_v1_to_v6_task_id_array(data, p + 4, n) if n else ((), p + 4)
+    n, = unpack_i4(data, p)
+    if n == -1:
+        user_end_point = None
+        p += 4
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 4 + n
+        user_end_point = data[p + 4 : e]
+        p = e
+    if p > len(data):
+        raise UnfitError
+    return new(StreamsSubscriptionInfo, (process_id, latest_supported_version, previous_tasks, standby_tasks, user_end_point, (), 0, 0, ()))
+
+
+def _streams_subscription_info_v7_to_v9_partition_offset_sum_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsSubscriptionInfoPartitionOffsetSum, ...], int]:
+    items: list[StreamsSubscriptionInfoPartitionOffsetSum] = []
+    add = items.append
+    for _ in range(count):
+        partition, offset_sum = unpack_i4_i8(data, p)
+        p += 12
+        add(new(StreamsSubscriptionInfoPartitionOffsetSum, (partition, offset_sum)))
+    return tuple(items), p
+
+
+def _streams_subscription_info_v7_to_v9_task_offset_sum_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsSubscriptionInfoTaskOffsetSum, ...], int]:
+    items: list[StreamsSubscriptionInfoTaskOffsetSum] = []
+    add = items.append
+    for _ in range(count):
+        subtopology, n = unpack_i4_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        partition_offset_sums, p = _streams_subscription_info_v7_to_v9_partition_offset_sum_array(data, p + 8, n) if n else ((), p + 8)
+        add(new(StreamsSubscriptionInfoTaskOffsetSum, (subtopology, 0, 0, None, partition_offset_sums)))
+    return tuple(items), p
+
+
+def streams_subscription_info_v7(data: bytes) -> StreamsSubscriptionInfo:
+    p = 0
+    latest_supported_version, process_id, n = unpack_i4_id_i4(data, p + 2)
+    if n == -1:
+        user_end_point = None
+        p += 26
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 26 + n
+        user_end_point = data[p + 26 : e]
+        p = e
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    task_offset_sums, p = _streams_subscription_info_v7_to_v9_task_offset_sum_array(data, p + 4, n) if n else ((), p + 4)
+    if p > len(data):
+        raise UnfitError
+    return new(StreamsSubscriptionInfo, (process_id, latest_supported_version, (), (), user_end_point, task_offset_sums, 0, 0, ()))
+
+
+def streams_subscription_info_v8(data: bytes) -> StreamsSubscriptionInfo:
+    p = 0
+    latest_supported_version, process_id, n = unpack_i4_id_i4(data, p + 2)
+    if n == -1:
+        user_end_point = None
+        p += 26
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 26 + n
+        user_end_point = data[p + 26 : e]
+        p = e
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    task_offset_sums, p = _streams_subscription_info_v7_to_v9_task_offset_sum_array(data, p + 4, n) if n else ((), p + 4)
+    unique_field, = unpack_i1(data, p)
+    if p + 1 > len(data):
+        raise UnfitError
+    return new(StreamsSubscriptionInfo, (process_id, latest_supported_version, (), (), user_end_point, task_offset_sums, unique_field, 0, ()))
+
+
+def streams_subscription_info_v9(data: bytes) -> StreamsSubscriptionInfo:
+    p = 0
+    latest_supported_version, process_id, n = unpack_i4_id_i4(data, p + 2)
+    if n == -1:
+        user_end_point = None
+        p += 26
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 26 + n
+        user_end_point = data[p + 26 : e]
+        p = e
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    task_offset_sums, p = _streams_subscription_info_v7_to_v9_task_offset_sum_array(data, p + 4, n) if n else ((), p + 4)
+    unique_field, error_code = unpack_i1_i4(data, p)
+    if p + 5 > len(data):
+        raise UnfitError
+    return new(StreamsSubscriptionInfo, (process_id, latest_supported_version, (), (), user_end_point, task_offset_sums, unique_field, error_code, ()))
+
+
+def _streams_subscription_info_v10_v11_task_offset_sum_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsSubscriptionInfoTaskOffsetSum, ...], int]:
+    items: list[StreamsSubscriptionInfoTaskOffsetSum] = []
+    add = items.append
+    for _ in range(count):
+        subtopology, partition, offset_sum, n = unpack_i4_i4_i8_i2(data, p)
+        if n == -1:
+            named_topology = None
+            p += 18
+        else:
+            if n < 0:
+                raise UnfitError
+            e = p + 18 + n
+            named_topology = data[p + 18 : e].decode()
+            p = e
+        add(new(StreamsSubscriptionInfoTaskOffsetSum, (subtopology, partition, offset_sum, named_topology, ())))
+    return tuple(items), p
+
+
+def streams_subscription_info_v10(data: bytes) -> StreamsSubscriptionInfo:
+    p = 0
+    latest_supported_version, process_id, n = unpack_i4_id_i4(data, p + 2)
+    if n == -1:
+        user_end_point = None
+        p += 26
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 26 + n
+        user_end_point = data[p + 26 : e]
+        p = e
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    task_offset_sums, p = _streams_subscription_info_v10_v11_task_offset_sum_array(data, p + 4, n) if n else ((), p + 4)
+    unique_field, error_code = unpack_i1_i4(data, p)
+    if p + 5 > len(data):
+        raise UnfitError
+    return new(StreamsSubscriptionInfo, (process_id, latest_supported_version, (), (), user_end_point, task_offset_sums, unique_field, error_code, ()))
+
+
+def _streams_subscription_info_v11_client_tag_array(data: bytes, p: int, count: int) -> tuple[tuple[StreamsSubscriptionInfoClientTag, ...], int]:
+    items: list[StreamsSubscriptionInfoClientTag] = []
+    add = items.append
+    for _ in range(count):
+        n, = unpack_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 4 + n
+        key = data[p + 4 : e]
+        p = e
+        n, = unpack_i4(data, p)
+        if n < 0:
+            raise UnfitError
+        e = p + 4 + n
+        value = data[p + 4 : e]
+        p = e
+        add(new(StreamsSubscriptionInfoClientTag, (key, value)))
+    return tuple(items), p
+
+
+def streams_subscription_info_v11(data: bytes) -> StreamsSubscriptionInfo:
+    p = 0
+    latest_supported_version, process_id, n = unpack_i4_id_i4(data, p + 2)
+    if n == -1:
+        user_end_point = None
+        p += 26
+    else:
+        if n < 0:
+            raise UnfitError
+        e = p + 26 + n
+        user_end_point = data[p + 26 : e]
+        p = e
+    n, = unpack_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    task_offset_sums, p = _streams_subscription_info_v10_v11_task_offset_sum_array(data, p + 4, n) if n else ((), p + 4)
+    unique_field, error_code, n = unpack_i1_i4_i4(data, p)
+    if n < 0:
+        raise UnfitError
+    client_tags, p = _streams_subscription_info_v11_client_tag_array(data, p + 9, n) if n else ((), p + 9)
+    if p > len(data):
+        raise UnfitError
+    return new(StreamsSubscriptionInfo, (process_id, latest_supported_version, (), (), user_end_point, task_offset_sums, unique_field, error_code, client_tags))
+
+
 KeyDecoder: TypeAlias = Callable[[bytes], Key]
 ValueDecoder: TypeAlias = Callable[[bytes], Value]
 
@@ -2714,10 +3700,10 @@ VALUE_DECODERS: Final[
         b"\x00\x04": ((4, "", offset_commit_value_v4),),
     },
     RecordType.GROUP_METADATA: {
-        b"\x00\x00": ((0, "", group_metadata_value_v0),),
-        b"\x00\x01": ((1, "", group_metadata_value_v1),),
-        b"\x00\x02": ((2, "", group_metadata_value_v2),),
-        b"\x00\x03": ((3, "", group_metadata_value_v3),),
+        b"\x00\x00": ((0, "", group_metadata_value_v0), (0, "redpanda", group_metadata_value_v0_of_redpanda),),
+        b"\x00\x01": ((1, "", group_metadata_value_v1), (1, "redpanda", group_metadata_value_v1_of_redpanda),),
+        b"\x00\x02": ((2, "", group_metadata_value_v2), (2, "redpanda", group_metadata_value_v2_of_redpanda),),
+        b"\x00\x03": ((3, "", group_metadata_value_v3), (3, "redpanda", group_metadata_value_v3_of_redpanda),),
         b"\x00\x04": ((4, "", group_metadata_value_v4),),
     },
     RecordType.CONSUMER_GROUP_METADATA: {
@@ -2789,8 +3775,54 @@ VALUE_DECODERS: Final[
 }
 """By the first two bytes of the value: version, layout and decoder, newest layout first."""
 
-EMBEDDED_DECODERS: Final[Mapping[str, tuple[Callable[[bytes], Any], ...]]] = {
-    "ConsumerProtocolAssignment": (consumer_protocol_assignment_v0_to_v3, consumer_protocol_assignment_v0_to_v3, consumer_protocol_assignment_v0_to_v3, consumer_protocol_assignment_v0_to_v3),
-    "ConsumerProtocolSubscription": (consumer_protocol_subscription_v0, consumer_protocol_subscription_v1, consumer_protocol_subscription_v2, consumer_protocol_subscription_v3),
+EMBEDDED_DECODERS: Final[Mapping[str, Mapping[int, Callable[[bytes], Any]]]] = {
+    "ConnectAssignment": {
+        0: connect_assignment_v0,
+        1: connect_assignment_v1_v2,
+        2: connect_assignment_v1_v2,
+    },
+    "ConnectWorkerState": {
+        0: connect_worker_state_v0,
+        1: connect_worker_state_v1_v2,
+        2: connect_worker_state_v1_v2,
+    },
+    "ConsumerProtocolAssignment": {
+        0: consumer_protocol_assignment_v0_to_v3,
+        1: consumer_protocol_assignment_v0_to_v3,
+        2: consumer_protocol_assignment_v0_to_v3,
+        3: consumer_protocol_assignment_v0_to_v3,
+    },
+    "ConsumerProtocolSubscription": {
+        0: consumer_protocol_subscription_v0,
+        1: consumer_protocol_subscription_v1,
+        2: consumer_protocol_subscription_v2,
+        3: consumer_protocol_subscription_v3,
+    },
+    "StreamsAssignmentInfo": {
+        1: streams_assignment_info_v1,
+        2: streams_assignment_info_v2,
+        3: streams_assignment_info_v3,
+        4: streams_assignment_info_v4,
+        5: streams_assignment_info_v5,
+        6: streams_assignment_info_v6,
+        7: streams_assignment_info_v7_to_v9,
+        8: streams_assignment_info_v7_to_v9,
+        9: streams_assignment_info_v7_to_v9,
+        10: streams_assignment_info_v10_v11,
+        11: streams_assignment_info_v10_v11,
+    },
+    "StreamsSubscriptionInfo": {
+        1: streams_subscription_info_v1,
+        2: streams_subscription_info_v2,
+        3: streams_subscription_info_v3_to_v6,
+        4: streams_subscription_info_v3_to_v6,
+        5: streams_subscription_info_v3_to_v6,
+        6: streams_subscription_info_v3_to_v6,
+        7: streams_subscription_info_v7,
+        8: streams_subscription_info_v8,
+        9: streams_subscription_info_v9,
+        10: streams_subscription_info_v10,
+        11: streams_subscription_info_v11,
+    },
 }
-"""By message: the decoder of each version, from 0 on."""
+"""By message and version: the decoder."""

@@ -12,6 +12,8 @@ from typing import Any, Final, TypeAlias
 
 from rebalance_audit.wire.generated.messages import (
     ZERO_UUID,
+    ConnectAssignment,
+    ConnectWorkerState,
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentTopicPartitions,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -51,6 +53,7 @@ from rebalance_audit.wire.generated.messages import (
     ShareGroupTargetAssignmentMemberValue,
     ShareGroupTargetAssignmentMetadataKey,
     ShareGroupTargetAssignmentMetadataValue,
+    StreamsAssignmentInfo,
     StreamsGroupCurrentMemberAssignmentKey,
     StreamsGroupCurrentMemberAssignmentTaskIds,
     StreamsGroupCurrentMemberAssignmentValue,
@@ -68,6 +71,7 @@ from rebalance_audit.wire.generated.messages import (
     StreamsGroupTargetAssignmentResolvedTopicIdsValue,
     StreamsGroupTopologyKey,
     StreamsGroupTopologyValue,
+    StreamsSubscriptionInfo,
 )
 from rebalance_audit.wire.text_forms import base64_text, uuid_text
 
@@ -108,16 +112,32 @@ def group_metadata_value_v0(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "members": [{"memberId": x0.member_id, "clientId": x0.client_id, "clientHost": x0.client_host, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
+def group_metadata_value_v0_of_redpanda(v: GroupMetadataValue) -> Fields:
+    return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "members": [{"memberVersion": x0.member_version, "memberId": x0.member_id, "clientId": x0.client_id, "clientHost": x0.client_host, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
+
+
 def group_metadata_value_v1(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "members": [{"memberId": x0.member_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
+
+
+def group_metadata_value_v1_of_redpanda(v: GroupMetadataValue) -> Fields:
+    return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "members": [{"memberVersion": x0.member_version, "memberId": x0.member_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
 def group_metadata_value_v2(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "currentStateTimestamp": v.current_state_timestamp, "members": [{"memberId": x0.member_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
+def group_metadata_value_v2_of_redpanda(v: GroupMetadataValue) -> Fields:
+    return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "currentStateTimestamp": v.current_state_timestamp, "members": [{"memberVersion": x0.member_version, "memberId": x0.member_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
+
+
 def group_metadata_value_v3_v4(v: GroupMetadataValue) -> Fields:
     return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "currentStateTimestamp": v.current_state_timestamp, "members": [{"memberId": x0.member_id, "groupInstanceId": x0.group_instance_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
+
+
+def group_metadata_value_v3_of_redpanda(v: GroupMetadataValue) -> Fields:
+    return {"protocolType": v.protocol_type, "generation": v.generation, "protocol": v.protocol, "leader": v.leader, "currentStateTimestamp": v.current_state_timestamp, "members": [{"memberVersion": x0.member_version, "memberId": x0.member_id, "groupInstanceId": x0.group_instance_id, "clientId": x0.client_id, "clientHost": x0.client_host, "rebalanceTimeout": x0.rebalance_timeout, "sessionTimeout": x0.session_timeout, "subscription": base64_text(x0.subscription), "assignment": base64_text(x0.assignment)} for x0 in v.members]}
 
 
 def fields_group_id(v: ConsumerGroupMetadataKey | ConsumerGroupPartitionMetadataKey | ConsumerGroupTargetAssignmentMetadataKey | ShareGroupPartitionMetadataKey | ShareGroupMetadataKey | ShareGroupTargetAssignmentMetadataKey | ShareGroupStatePartitionMetadataKey | StreamsGroupMetadataKey | StreamsGroupPartitionMetadataKey | StreamsGroupTargetAssignmentMetadataKey | StreamsGroupTopologyKey | StreamsGroupTargetAssignmentResolvedTopicIdsKey) -> Fields:
@@ -256,6 +276,22 @@ def streams_group_target_assignment_resolved_topic_ids_value_v0(v: StreamsGroupT
     return {"assignmentEpoch": v.assignment_epoch, "resolvedTopicIdsBySubtopology": [{"subtopologyId": x0.subtopology_id, "topicIds": [uuid_text(x1) for x1 in x0.topic_ids]} for x0 in v.resolved_topic_ids_by_subtopology]}
 
 
+def connect_assignment_v0(v: ConnectAssignment) -> Fields:
+    return {"error": v.error, "leader": v.leader, "leaderUrl": v.leader_url, "configOffset": v.config_offset, "assigned": None if v.assigned is None else [{"name": x0.name, "tasks": list(x0.tasks)} for x0 in v.assigned]}
+
+
+def connect_assignment_v1_v2(v: ConnectAssignment) -> Fields:
+    return {"error": v.error, "leader": v.leader, "leaderUrl": v.leader_url, "configOffset": v.config_offset, "assigned": None if v.assigned is None else [{"name": x0.name, "tasks": list(x0.tasks)} for x0 in v.assigned], "revoked": None if v.revoked is None else [{"name": x0.name, "tasks": list(x0.tasks)} for x0 in v.revoked], "scheduledDelay": v.scheduled_delay}
+
+
+def connect_worker_state_v0(v: ConnectWorkerState) -> Fields:
+    return {"url": v.url, "configOffset": v.config_offset}
+
+
+def connect_worker_state_v1_v2(v: ConnectWorkerState) -> Fields:
+    return {"url": v.url, "configOffset": v.config_offset, "allocation": None if v.allocation is None else base64_text(v.allocation)}
+
+
 def consumer_protocol_assignment_v0_to_v3(v: ConsumerProtocolAssignment) -> Fields:
     return {"assignedPartitions": [{"topic": x0.topic, "partitions": list(x0.partitions)} for x0 in v.assigned_partitions], "userData": None if v.user_data is None else base64_text(v.user_data)}
 
@@ -274,6 +310,70 @@ def consumer_protocol_subscription_v2(v: ConsumerProtocolSubscription) -> Fields
 
 def consumer_protocol_subscription_v3(v: ConsumerProtocolSubscription) -> Fields:
     return {"topics": list(v.topics), "userData": None if v.user_data is None else base64_text(v.user_data), "ownedPartitions": [{"topic": x0.topic, "partitions": list(x0.partitions)} for x0 in v.owned_partitions], "generationId": v.generation_id, "rackId": v.rack_id}
+
+
+def streams_assignment_info_v1(v: StreamsAssignmentInfo) -> Fields:
+    return {"activeTasks": [{"subtopology": x0.subtopology, "partition": x0.partition} for x0 in v.active_tasks], "standbyTasks": [{"subtopology": x0.subtopology, "partition": x0.partition, "changelogs": [{"topic": x1.topic, "partition": x1.partition} for x1 in x0.changelogs]} for x0 in v.standby_tasks]}
+
+
+def streams_assignment_info_v2(v: StreamsAssignmentInfo) -> Fields:
+    return {"activeTasks": [{"subtopology": x0.subtopology, "partition": x0.partition} for x0 in v.active_tasks], "standbyTasks": [{"subtopology": x0.subtopology, "partition": x0.partition, "changelogs": [{"topic": x1.topic, "partition": x1.partition} for x1 in x0.changelogs]} for x0 in v.standby_tasks], "partitionsByHost": [{"host": x0.host, "port": x0.port, "partitions": [{"topic": x1.topic, "partition": x1.partition} for x1 in x0.partitions]} for x0 in v.partitions_by_host]}
+
+
+def streams_assignment_info_v3(v: StreamsAssignmentInfo) -> Fields:
+    return {"commonlySupportedVersion": v.commonly_supported_version, "activeTasks": [{"subtopology": x0.subtopology, "partition": x0.partition} for x0 in v.active_tasks], "standbyTasks": [{"subtopology": x0.subtopology, "partition": x0.partition, "changelogs": [{"topic": x1.topic, "partition": x1.partition} for x1 in x0.changelogs]} for x0 in v.standby_tasks], "partitionsByHost": [{"host": x0.host, "port": x0.port, "partitions": [{"topic": x1.topic, "partition": x1.partition} for x1 in x0.partitions]} for x0 in v.partitions_by_host]}
+
+
+def streams_assignment_info_v4(v: StreamsAssignmentInfo) -> Fields:
+    return {"commonlySupportedVersion": v.commonly_supported_version, "activeTasks": [{"subtopology": x0.subtopology, "partition": x0.partition} for x0 in v.active_tasks], "standbyTasks": [{"subtopology": x0.subtopology, "partition": x0.partition, "changelogs": [{"topic": x1.topic, "partition": x1.partition} for x1 in x0.changelogs]} for x0 in v.standby_tasks], "partitionsByHost": [{"host": x0.host, "port": x0.port, "partitions": [{"topic": x1.topic, "partition": x1.partition} for x1 in x0.partitions]} for x0 in v.partitions_by_host], "errorCode": v.error_code}
+
+
+def streams_assignment_info_v5(v: StreamsAssignmentInfo) -> Fields:
+    return {"commonlySupportedVersion": v.commonly_supported_version, "activeTasks": [{"subtopology": x0.subtopology, "partition": x0.partition} for x0 in v.active_tasks], "standbyTasks": [{"subtopology": x0.subtopology, "partition": x0.partition, "changelogs": [{"topic": x1.topic, "partition": x1.partition} for x1 in x0.changelogs]} for x0 in v.standby_tasks], "topics": [{"topicIndex": x0.topic_index, "topic": x0.topic} for x0 in v.topics], "activeByHost": [{"host": x0.host, "port": x0.port, "partitions": [{"topicIndex": x1.topic_index, "partition": x1.partition} for x1 in x0.partitions]} for x0 in v.active_by_host], "errorCode": v.error_code}
+
+
+def streams_assignment_info_v6(v: StreamsAssignmentInfo) -> Fields:
+    return {"commonlySupportedVersion": v.commonly_supported_version, "activeTasks": [{"subtopology": x0.subtopology, "partition": x0.partition} for x0 in v.active_tasks], "standbyTasks": [{"subtopology": x0.subtopology, "partition": x0.partition, "changelogs": [{"topic": x1.topic, "partition": x1.partition} for x1 in x0.changelogs]} for x0 in v.standby_tasks], "topics": [{"topicIndex": x0.topic_index, "topic": x0.topic} for x0 in v.topics], "activeByHost": [{"host": x0.host, "port": x0.port, "partitions": [{"topicIndex": x1.topic_index, "partition": x1.partition} for x1 in x0.partitions]} for x0 in v.active_by_host], "standbyByHost": [{"host": x0.host, "port": x0.port, "partitions": [{"topicIndex": x1.topic_index, "partition": x1.partition} for x1 in x0.partitions]} for x0 in v.standby_by_host], "errorCode": v.error_code}
+
+
+def streams_assignment_info_v7_to_v9(v: StreamsAssignmentInfo) -> Fields:
+    return {"commonlySupportedVersion": v.commonly_supported_version, "activeTasks": [{"subtopology": x0.subtopology, "partition": x0.partition} for x0 in v.active_tasks], "standbyTasks": [{"subtopology": x0.subtopology, "partition": x0.partition, "changelogs": [{"topic": x1.topic, "partition": x1.partition} for x1 in x0.changelogs]} for x0 in v.standby_tasks], "topics": [{"topicIndex": x0.topic_index, "topic": x0.topic} for x0 in v.topics], "activeByHost": [{"host": x0.host, "port": x0.port, "partitions": [{"topicIndex": x1.topic_index, "partition": x1.partition} for x1 in x0.partitions]} for x0 in v.active_by_host], "standbyByHost": [{"host": x0.host, "port": x0.port, "partitions": [{"topicIndex": x1.topic_index, "partition": x1.partition} for x1 in x0.partitions]} for x0 in v.standby_by_host], "errorCode": v.error_code, "nextRebalance": v.next_rebalance}
+
+
+def streams_assignment_info_v10_v11(v: StreamsAssignmentInfo) -> Fields:
+    return {"commonlySupportedVersion": v.commonly_supported_version, "activeTasks": [{"subtopology": x0.subtopology, "partition": x0.partition, "namedTopology": list(x0.named_topology)} for x0 in v.active_tasks], "standbyTasks": [{"subtopology": x0.subtopology, "partition": x0.partition, "namedTopology": list(x0.named_topology), "changelogs": [{"topic": x1.topic, "partition": x1.partition} for x1 in x0.changelogs]} for x0 in v.standby_tasks], "topics": [{"topicIndex": x0.topic_index, "topic": x0.topic} for x0 in v.topics], "activeByHost": [{"host": x0.host, "port": x0.port, "partitions": [{"topicIndex": x1.topic_index, "partition": x1.partition} for x1 in x0.partitions]} for x0 in v.active_by_host], "standbyByHost": [{"host": x0.host, "port": x0.port, "partitions": [{"topicIndex": x1.topic_index, "partition": x1.partition} for x1 in x0.partitions]} for x0 in v.standby_by_host], "errorCode": v.error_code, "nextRebalance": v.next_rebalance}
+
+
+def streams_subscription_info_v1(v: StreamsSubscriptionInfo) -> Fields:
+    return {"processId": uuid_text(v.process_id), "previousTasks": [{"subtopology": x0.subtopology, "partition": x0.partition} for x0 in v.previous_tasks], "standbyTasks": [{"subtopology": x0.subtopology, "partition": x0.partition} for x0 in v.standby_tasks]}
+
+
+def streams_subscription_info_v2(v: StreamsSubscriptionInfo) -> Fields:
+    return {"processId": uuid_text(v.process_id), "previousTasks": [{"subtopology": x0.subtopology, "partition": x0.partition} for x0 in v.previous_tasks], "standbyTasks": [{"subtopology": x0.subtopology, "partition": x0.partition} for x0 in v.standby_tasks], "userEndPoint": None if v.user_end_point is None else base64_text(v.user_end_point)}
+
+
+def streams_subscription_info_v3_to_v6(v: StreamsSubscriptionInfo) -> Fields:
+    return {"latestSupportedVersion": v.latest_supported_version, "processId": uuid_text(v.process_id), "previousTasks": [{"subtopology": x0.subtopology, "partition": x0.partition} for x0 in v.previous_tasks], "standbyTasks": [{"subtopology": x0.subtopology, "partition": x0.partition} for x0 in v.standby_tasks], "userEndPoint": None if v.user_end_point is None else base64_text(v.user_end_point)}
+
+
+def streams_subscription_info_v7(v: StreamsSubscriptionInfo) -> Fields:
+    return {"latestSupportedVersion": v.latest_supported_version, "processId": uuid_text(v.process_id), "userEndPoint": None if v.user_end_point is None else base64_text(v.user_end_point), "taskOffsetSums": [{"subtopology": x0.subtopology, "partitionOffsetSums": [{"partition": x1.partition, "offsetSum": x1.offset_sum} for x1 in x0.partition_offset_sums]} for x0 in v.task_offset_sums]}
+
+
+def streams_subscription_info_v8(v: StreamsSubscriptionInfo) -> Fields:
+    return {"latestSupportedVersion": v.latest_supported_version, "processId": uuid_text(v.process_id), "userEndPoint": None if v.user_end_point is None else base64_text(v.user_end_point), "taskOffsetSums": [{"subtopology": x0.subtopology, "partitionOffsetSums": [{"partition": x1.partition, "offsetSum": x1.offset_sum} for x1 in x0.partition_offset_sums]} for x0 in v.task_offset_sums], "uniqueField": v.unique_field}
+
+
+def streams_subscription_info_v9(v: StreamsSubscriptionInfo) -> Fields:
+    return {"latestSupportedVersion": v.latest_supported_version, "processId": uuid_text(v.process_id), "userEndPoint": None if v.user_end_point is None else base64_text(v.user_end_point), "taskOffsetSums": [{"subtopology": x0.subtopology, "partitionOffsetSums": [{"partition": x1.partition, "offsetSum": x1.offset_sum} for x1 in x0.partition_offset_sums]} for x0 in v.task_offset_sums], "uniqueField": v.unique_field, "errorCode": v.error_code}
+
+
+def streams_subscription_info_v10(v: StreamsSubscriptionInfo) -> Fields:
+    return {"latestSupportedVersion": v.latest_supported_version, "processId": uuid_text(v.process_id), "userEndPoint": None if v.user_end_point is None else base64_text(v.user_end_point), "taskOffsetSums": [{"subtopology": x0.subtopology, "partition": x0.partition, "offsetSum": x0.offset_sum, "namedTopology": x0.named_topology} for x0 in v.task_offset_sums], "uniqueField": v.unique_field, "errorCode": v.error_code}
+
+
+def streams_subscription_info_v11(v: StreamsSubscriptionInfo) -> Fields:
+    return {"latestSupportedVersion": v.latest_supported_version, "processId": uuid_text(v.process_id), "userEndPoint": None if v.user_end_point is None else base64_text(v.user_end_point), "taskOffsetSums": [{"subtopology": x0.subtopology, "partition": x0.partition, "offsetSum": x0.offset_sum, "namedTopology": x0.named_topology} for x0 in v.task_offset_sums], "uniqueField": v.unique_field, "errorCode": v.error_code, "clientTags": [{"key": base64_text(x0.key), "value": base64_text(x0.value)} for x0 in v.client_tags]}
 
 
 KEY_FIELDS: Final[Mapping[RecordType, FieldsOf]] = {
@@ -312,9 +412,13 @@ VALUE_FIELDS: Final[Mapping[tuple[RecordType, int, str], FieldsOf]] = {
     (RecordType.OFFSET_COMMIT, 3, ""): offset_commit_value_v3,
     (RecordType.OFFSET_COMMIT, 4, ""): offset_commit_value_v4,
     (RecordType.GROUP_METADATA, 0, ""): group_metadata_value_v0,
+    (RecordType.GROUP_METADATA, 0, "redpanda"): group_metadata_value_v0_of_redpanda,
     (RecordType.GROUP_METADATA, 1, ""): group_metadata_value_v1,
+    (RecordType.GROUP_METADATA, 1, "redpanda"): group_metadata_value_v1_of_redpanda,
     (RecordType.GROUP_METADATA, 2, ""): group_metadata_value_v2,
+    (RecordType.GROUP_METADATA, 2, "redpanda"): group_metadata_value_v2_of_redpanda,
     (RecordType.GROUP_METADATA, 3, ""): group_metadata_value_v3_v4,
+    (RecordType.GROUP_METADATA, 3, "redpanda"): group_metadata_value_v3_of_redpanda,
     (RecordType.GROUP_METADATA, 4, ""): group_metadata_value_v3_v4,
     (RecordType.CONSUMER_GROUP_METADATA, 0, ""): consumer_group_metadata_value_v0,
     (RecordType.CONSUMER_GROUP_PARTITION_METADATA, 0, ""): fields_topics,
@@ -348,8 +452,54 @@ VALUE_FIELDS: Final[Mapping[tuple[RecordType, int, str], FieldsOf]] = {
 }
 """By record type, value version and layout."""
 
-EMBEDDED_FIELDS: Final[Mapping[str, tuple[FieldsOf, ...]]] = {
-    "ConsumerProtocolAssignment": (consumer_protocol_assignment_v0_to_v3, consumer_protocol_assignment_v0_to_v3, consumer_protocol_assignment_v0_to_v3, consumer_protocol_assignment_v0_to_v3),
-    "ConsumerProtocolSubscription": (consumer_protocol_subscription_v0, consumer_protocol_subscription_v1, consumer_protocol_subscription_v2, consumer_protocol_subscription_v3),
+EMBEDDED_FIELDS: Final[Mapping[str, Mapping[int, FieldsOf]]] = {
+    "ConnectAssignment": {
+        0: connect_assignment_v0,
+        1: connect_assignment_v1_v2,
+        2: connect_assignment_v1_v2,
+    },
+    "ConnectWorkerState": {
+        0: connect_worker_state_v0,
+        1: connect_worker_state_v1_v2,
+        2: connect_worker_state_v1_v2,
+    },
+    "ConsumerProtocolAssignment": {
+        0: consumer_protocol_assignment_v0_to_v3,
+        1: consumer_protocol_assignment_v0_to_v3,
+        2: consumer_protocol_assignment_v0_to_v3,
+        3: consumer_protocol_assignment_v0_to_v3,
+    },
+    "ConsumerProtocolSubscription": {
+        0: consumer_protocol_subscription_v0,
+        1: consumer_protocol_subscription_v1,
+        2: consumer_protocol_subscription_v2,
+        3: consumer_protocol_subscription_v3,
+    },
+    "StreamsAssignmentInfo": {
+        1: streams_assignment_info_v1,
+        2: streams_assignment_info_v2,
+        3: streams_assignment_info_v3,
+        4: streams_assignment_info_v4,
+        5: streams_assignment_info_v5,
+        6: streams_assignment_info_v6,
+        7: streams_assignment_info_v7_to_v9,
+        8: streams_assignment_info_v7_to_v9,
+        9: streams_assignment_info_v7_to_v9,
+        10: streams_assignment_info_v10_v11,
+        11: streams_assignment_info_v10_v11,
+    },
+    "StreamsSubscriptionInfo": {
+        1: streams_subscription_info_v1,
+        2: streams_subscription_info_v2,
+        3: streams_subscription_info_v3_to_v6,
+        4: streams_subscription_info_v3_to_v6,
+        5: streams_subscription_info_v3_to_v6,
+        6: streams_subscription_info_v3_to_v6,
+        7: streams_subscription_info_v7,
+        8: streams_subscription_info_v8,
+        9: streams_subscription_info_v9,
+        10: streams_subscription_info_v10,
+        11: streams_subscription_info_v11,
+    },
 }
-"""By message: the function of each version, from 0 on."""
+"""By message and version: the function."""

@@ -119,6 +119,8 @@ class GroupMetadataMember(NamedTuple):
     """Instance id of a static member; null for a dynamic one."""
     rebalance_timeout: int = -1
     """How long the member may take to rejoin, ms; -1 = not recorded, the session timeout holds."""
+    member_version: int = -1
+    """Version of the member's own layout, as Redpanda writes it; -1 = none, as in Kafka."""
 
 
 class GroupMetadataValue(NamedTuple):
@@ -887,6 +889,47 @@ class StreamsGroupTargetAssignmentResolvedTopicIdsValue(NamedTuple):
     """Topic ids by subtopology."""
 
 
+class ConnectAssignmentConnector(NamedTuple):
+    """One connector and some of its tasks."""
+
+    name: str
+    """Name of the connector."""
+    tasks: tuple[int, ...]
+    """Numbers of tasks; -1 = the connector itself."""
+
+
+class ConnectAssignment(NamedTuple):
+    """What a Connect group's leader assigns to a worker; only changes from version 1 on."""
+
+    error: int
+    """0 = none, 1 = the workers had read different configurations."""
+    leader: str | None
+    """Member id of the leader."""
+    leader_url: str | None
+    """Address of the leader's REST interface."""
+    config_offset: int
+    """Offset in the topic of connector configurations that the assignment follows."""
+    assigned: tuple[ConnectAssignmentConnector, ...] | None
+    """Connectors and tasks to start; all that the worker has in version 0."""
+    revoked: tuple[ConnectAssignmentConnector, ...] | None = None
+    """Connectors and tasks to stop."""
+    scheduled_delay: int = 0
+    """When to rejoin, ms from now, because tasks of a lost worker wait for its return; 0 = not at
+    all."""
+
+
+class ConnectWorkerState(NamedTuple):
+    """What a Connect worker tells the leader of its group when it joins, after an int16 version."""
+
+    url: str
+    """Address of the worker's REST interface."""
+    config_offset: int
+    """How far the worker has read the topic of connector configurations; -1 = nothing yet."""
+    allocation: bytes | None = None
+    """The connectors and tasks that the worker runs while it joins, as a ConnectAssignment; null
+    for none."""
+
+
 class ConsumerProtocolAssignmentTopicPartition(NamedTuple):
     """One topic, by name, with some of its partitions."""
 
@@ -927,6 +970,169 @@ class ConsumerProtocolSubscription(NamedTuple):
     """Generation that the owned partitions stem from; -1 = the consumer joins as new."""
     rack_id: str | None = None
     """Rack of the consumer; null for none."""
+
+
+class StreamsAssignmentInfoTaskId(NamedTuple):
+    """A task: one partition of one subtopology."""
+
+    subtopology: int
+    """Number of the subtopology."""
+    partition: int
+    """Partition number."""
+    named_topology: tuple[int, ...] = ()
+    """Name of the topology in UTF-16; empty for the only one."""
+
+
+class StreamsAssignmentInfoTopicPartition(NamedTuple):
+    """One partition of a topic."""
+
+    topic: str
+    """Name of the topic."""
+    partition: int
+    """Partition number."""
+
+
+class StreamsAssignmentInfoStandbyTask(NamedTuple):
+    """A standby task and the partitions of its changelogs."""
+
+    subtopology: int
+    """Number of the subtopology."""
+    partition: int
+    """Partition number."""
+    changelogs: tuple[StreamsAssignmentInfoTopicPartition, ...]
+    """The partitions that it reads."""
+    named_topology: tuple[int, ...] = ()
+    """Name of the topology in UTF-16; empty for the only one."""
+
+
+class StreamsAssignmentInfoHostPartitions(NamedTuple):
+    """The partitions of one instance."""
+
+    host: str = ""
+    """Host of the instance."""
+    port: int = 0
+    """Port of the instance."""
+    partitions: tuple[StreamsAssignmentInfoTopicPartition, ...] = ()
+    """What it has."""
+
+
+class StreamsAssignmentInfoIndexedTopic(NamedTuple):
+    """A topic's name and its number in the fields that follow."""
+
+    topic_index: int = 0
+    """Number that stands for the topic."""
+    topic: str = ""
+    """Name of the topic."""
+
+
+class StreamsAssignmentInfoIndexedPartition(NamedTuple):
+    """One partition of a topic given by its number."""
+
+    topic_index: int = 0
+    """Number that stands for the topic."""
+    partition: int = 0
+    """Partition number."""
+
+
+class StreamsAssignmentInfoHostIndexedPartitions(NamedTuple):
+    """The partitions of one instance."""
+
+    host: str = ""
+    """Host of the instance."""
+    port: int = 0
+    """Port of the instance."""
+    partitions: tuple[StreamsAssignmentInfoIndexedPartition, ...] = ()
+    """What it has."""
+
+
+class StreamsAssignmentInfo(NamedTuple):
+    """User data in the assignment of a classic Kafka Streams client."""
+
+    active_tasks: tuple[StreamsAssignmentInfoTaskId, ...]
+    """Tasks that the client processes, one for each assigned partition."""
+    standby_tasks: tuple[StreamsAssignmentInfoStandbyTask, ...]
+    """Tasks whose state the client keeps up to date for another one."""
+    commonly_supported_version: int = -1
+    """Newest version that all clients understand; -1 = not recorded."""
+    partitions_by_host: tuple[StreamsAssignmentInfoHostPartitions, ...] = ()
+    """Which instance has which partitions."""
+    topics: tuple[StreamsAssignmentInfoIndexedTopic, ...] = ()
+    """Names of the topics in the next two fields."""
+    active_by_host: tuple[StreamsAssignmentInfoHostIndexedPartitions, ...] = ()
+    """Which instance processes which partitions."""
+    standby_by_host: tuple[StreamsAssignmentInfoHostIndexedPartitions, ...] = ()
+    """Which instance has standby state of which partitions."""
+    error_code: int = 0
+    """0 = none, 1 = incomplete source topic metadata, 2 = version probing, 3 = assignment error, 4
+    = shutdown requested."""
+    next_rebalance: int = 9223372036854775807
+    """When the client is to rejoin, epoch ms: 0 = at once, because tasks change their owner; the
+    largest value = not at all."""
+
+
+class StreamsSubscriptionInfoTaskId(NamedTuple):
+    """A task: one partition of one subtopology."""
+
+    subtopology: int = 0
+    """Number of the subtopology."""
+    partition: int = 0
+    """Partition number."""
+
+
+class StreamsSubscriptionInfoPartitionOffsetSum(NamedTuple):
+    """How far one task has been restored."""
+
+    partition: int = 0
+    """Partition number."""
+    offset_sum: int = 0
+    """Sum of the offsets of the task's changelogs; -2 = the task is active here."""
+
+
+class StreamsSubscriptionInfoTaskOffsetSum(NamedTuple):
+    """How far tasks have been restored."""
+
+    subtopology: int = 0
+    """Number of the subtopology."""
+    partition: int = 0
+    """Partition number."""
+    offset_sum: int = 0
+    """Sum of the offsets of the task's changelogs; -2 = the task is active here."""
+    named_topology: str | None = None
+    """Name of the topology; null for the only one."""
+    partition_offset_sums: tuple[StreamsSubscriptionInfoPartitionOffsetSum, ...] = ()
+    """The same, by partition."""
+
+
+class StreamsSubscriptionInfoClientTag(NamedTuple):
+    """One tag."""
+
+    key: bytes = b""
+    """Name of the tag."""
+    value: bytes = b""
+    """Value of the tag."""
+
+
+class StreamsSubscriptionInfo(NamedTuple):
+    """User data in the subscription of a classic Kafka Streams client."""
+
+    process_id: bytes
+    """Id of the application instance."""
+    latest_supported_version: int = -1
+    """Newest version that the client understands; -1 = not recorded."""
+    previous_tasks: tuple[StreamsSubscriptionInfoTaskId, ...] = ()
+    """Active tasks that the client had."""
+    standby_tasks: tuple[StreamsSubscriptionInfoTaskId, ...] = ()
+    """Tasks of which the client has state."""
+    user_end_point: bytes | None = b""
+    """Address for interactive queries; empty for none."""
+    task_offset_sums: tuple[StreamsSubscriptionInfoTaskOffsetSum, ...] = ()
+    """Tasks of which the client has state, with how far it has restored them."""
+    unique_field: int = 0
+    """Differs in each join request, so that the coordinator takes it for a change."""
+    error_code: int = 0
+    """4 = the client asks the whole application to shut down."""
+    client_tags: tuple[StreamsSubscriptionInfoClientTag, ...] = ()
+    """Tags for the placement of standby tasks."""
 
 
 Key: TypeAlias = (

@@ -3,7 +3,9 @@
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-RAW_BYTES_MAX: Final = 1 << 20
+from rebalance_audit import limits
+
+RAW_BYTES_MAX: Final = limits.RAW_BYTES.most
 """Bytes kept of one damaged stretch; a batch of Kafka's default size limit fits whole."""
 
 

@@ -6,6 +6,7 @@ Sources: DefaultRecordBatch, DefaultRecord, ControlRecordType, EndTransactionMar
 import struct
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from rebalance_audit import limits
 from rebalance_audit.wire.segments import message_sets
 from rebalance_audit.wire.segments.bad_bytes import RAW_BYTES_MAX, BadBytes, BadBytesReason
 from rebalance_audit.wire.segments.codecs import CODEC_NAMES, CompressionError, decompress
@@ -35,8 +36,10 @@ HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 LOG_OVERHEAD_BYTES: Final = 12
 """Base offset and length, which the length does not count."""
 LENGTH_MIN: Final = HEADER.size - LOG_OVERHEAD_BYTES
-BATCH_BYTES_MAX: Final = 128 << 20
-"""A length above this is treated as damage: `max.message.bytes` is 1 MiB by default."""
+BATCH_BYTES_MAX: Final = limits.BATCH_BYTES.most
+"""A length above this is treated as damage."""
+BATCH_RECORDS_MAX: Final = limits.BATCH_RECORDS.most
+"""A batch of more is treated as damage."""
 CRC_COVERS_FROM: Final = 21
 PADDING: Final = bytes(64)
 """Follows every buffer that the compiled reader sees: nonsense may make it look up to 20 bytes too far."""
@@ -136,17 +139,20 @@ def compiled_batch(batch: memoryview, raw_header: RawHeader) -> Any:
     """
     from rebalance_audit.wire.segments.c_reader import DefaultRecordBatch  # noqa: PLC0415 - as above
 
+    return DefaultRecordBatch(plain_batch(batch, raw_header))
+
+
+def plain_batch(batch: memoryview, raw_header: RawHeader) -> memoryview:
+    """The batch without compression, in a buffer that goes on for len(PADDING) bytes. Raises CompressionError."""
     codec = raw_header[ATTRIBUTES] & CODEC_MASK
     if codec == 0:
-        return DefaultRecordBatch(batch)
+        return batch
     # Decompressed here, not in aiokafka: a bomb must be stopped, and the result needs padding too.
     blob = decompress(codec, bytes(batch[HEADER.size :]))
     plain = list(raw_header)
     plain[LENGTH] = HEADER.size - LOG_OVERHEAD_BYTES + len(blob)
     plain[ATTRIBUTES] &= ~CODEC_MASK
-    return DefaultRecordBatch(
-        memoryview(HEADER.pack(*plain) + blob + PADDING)[: HEADER.size + len(blob)]
-    )
+    return memoryview(b"".join((HEADER.pack(*plain), blob, PADDING)))[: HEADER.size + len(blob)]
 
 
 def parse_marker(key: bytes | None, value: bytes | None) -> TransactionMarker | str | None:
@@ -210,6 +216,8 @@ class Batch:
         return None
 
     def _records(self) -> list[LogRecord] | BadBytes:
+        if self._raw_header[RECORD_COUNT] > BATCH_RECORDS_MAX:
+            return self._bad(BadBytesReason.BAD_RECORDS, TOO_MANY_RECORDS)
         from rebalance_audit.wire.segments.c_reader import DECODE_ERRORS  # noqa: PLC0415 - as above
 
         try:
@@ -241,6 +249,7 @@ def offsets_fit(raw_header: RawHeader, first: int, last: int) -> bool:
 
 
 OUTSIDE_HEADER: Final = "has records whose offsets lie outside those of its header"
+TOO_MANY_RECORDS: Final = f"has more than {BATCH_RECORDS_MAX} records"
 CONTRADICTORY: Final = "has records that do not fit its size and record count"
 """The compiled reader's own message may depend on bytes after the batch, so it is not repeated."""
 

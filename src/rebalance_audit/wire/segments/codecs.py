@@ -6,11 +6,13 @@ from typing import Final
 
 import cramjam
 
+from rebalance_audit import limits
+
 CODEC_NAMES: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 """By the number in the lowest three attribute bits of a batch."""
 
-DECOMPRESSED_BYTES_MAX: Final = 128 << 20
-"""A coordinator's batch holds about `max.message.bytes` (1 MiB by default); far more is a decompression bomb."""
+DECOMPRESSED_BYTES_MAX: Final = limits.DECOMPRESSED_BYTES.most
+DECOMPRESSED_RATIO_MAX: Final = limits.DECOMPRESSED_RATIO.most
 
 XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 XERIAL_HEADER_BYTES: Final = 16
@@ -32,12 +34,18 @@ def decompress(codec: int, data: bytes) -> bytes:
     """The records of a batch as bytes, from those after its header.
 
     Raises CompressionError for an unknown codec, for bytes not written with it, and for a result of more than
-    DECOMPRESSED_BYTES_MAX. Sources: KafkaLZ4BlockInputStream, SnappyInputStream of snappy-java.
+    `decompressed_bytes_max`. Sources: KafkaLZ4BlockInputStream, SnappyInputStream of snappy-java.
     """
     decoder = DECODERS.get(codec)
     if decoder is None:
         raise CompressionError(f"has compression codec {codec}, which Kafka does not define")
-    return decoder(data)
+    return decoder(data, decompressed_bytes_max(len(data)))
+
+
+def decompressed_bytes_max(compressed_bytes: int) -> int:
+    """To how much a batch of this size may decompress."""
+    by_ratio = limits.DECOMPRESSED_BYTES_FREE + DECOMPRESSED_RATIO_MAX * compressed_bytes
+    return min(DECOMPRESSED_BYTES_MAX, by_ratio)
 
 
 def repair_lz4_frame(frame: bytes) -> bytes:
@@ -65,14 +73,14 @@ def xxh32_short(data: bytes) -> int:
     return value ^ value >> 16
 
 
-def _gunzip(data: bytes) -> bytes:
+def _gunzip(data: bytes, most: int) -> bytes:
     decoder = zlib.decompressobj(wbits=31)
     try:
-        blob = decoder.decompress(data, DECOMPRESSED_BYTES_MAX + 1)
+        blob = decoder.decompress(data, most + 1)
     except zlib.error as error:
         raise CompressionError(f"does not decompress with gzip: {error}") from error
-    if len(blob) > DECOMPRESSED_BYTES_MAX:
-        raise CompressionError(f"decompresses to more than {DECOMPRESSED_BYTES_MAX} bytes")
+    if len(blob) > most:
+        raise CompressionError(f"decompresses to more than {most} bytes")
     if not decoder.eof or decoder.unused_data:
         raise CompressionError(
             "does not decompress with gzip: the stream does not end with the batch"
@@ -80,9 +88,9 @@ def _gunzip(data: bytes) -> bytes:
     return blob
 
 
-def _unsnappy(data: bytes) -> bytes:
+def _unsnappy(data: bytes, most: int) -> bytes:
     if not data.startswith(XERIAL_MAGIC):
-        return b"".join(_snappy_blocks([data]))
+        return b"".join(_snappy_blocks([data], most))
     blocks = []
     at = XERIAL_HEADER_BYTES
     while at < len(data):
@@ -92,31 +100,31 @@ def _unsnappy(data: bytes) -> bytes:
             raise CompressionError("does not decompress with snappy: a block reaches beyond it")
         blocks.append(data[at : at + size])
         at += size
-    return b"".join(_snappy_blocks(blocks))
+    return b"".join(_snappy_blocks(blocks, most))
 
 
-def _snappy_blocks(blocks: list[bytes]) -> list[bytes]:
+def _snappy_blocks(blocks: list[bytes], most: int) -> list[bytes]:
     try:
-        if sum(map(cramjam.snappy.decompress_raw_len, blocks)) > DECOMPRESSED_BYTES_MAX:
-            raise CompressionError(f"decompresses to more than {DECOMPRESSED_BYTES_MAX} bytes")
+        if sum(map(cramjam.snappy.decompress_raw_len, blocks)) > most:
+            raise CompressionError(f"decompresses to more than {most} bytes")
         return [bytes(cramjam.snappy.decompress_raw(block)) for block in blocks]
     except cramjam.DecompressionError as error:
         raise CompressionError(f"does not decompress with snappy: {error}") from error
 
 
-def _unframe(name: str) -> Callable[[bytes], bytes]:
+def _unframe(name: str) -> Callable[[bytes, int], bytes]:
     """A decoder of frames that do not give their decompressed size: it tries ever larger buffers, up to the bound."""
     codec = getattr(cramjam, name)
 
-    def decode(data: bytes) -> bytes:
+    def decode(data: bytes, most: int) -> bytes:
         room = max(FIRST_GUESS_BYTES_MIN, 16 * len(data))
         while True:
-            room = min(room, DECOMPRESSED_BYTES_MAX)
+            room = min(room, most)
             blob = bytearray(room)
             try:
                 size = codec.decompress_into(data, blob)
             except cramjam.DecompressionError as error:
-                if room == DECOMPRESSED_BYTES_MAX:
+                if room == most:
                     raise CompressionError(
                         f"does not decompress with {name} to at most {room} bytes: {error}"
                     ) from error
@@ -127,7 +135,7 @@ def _unframe(name: str) -> Callable[[bytes], bytes]:
     return decode
 
 
-DECODERS: Final[dict[int, Callable[[bytes], bytes]]] = {
+DECODERS: Final[dict[int, Callable[[bytes, int], bytes]]] = {
     1: _gunzip,
     2: _unsnappy,
     3: _unframe("lz4"),

@@ -9,19 +9,21 @@ from rebalance_audit.wire.segments import message_sets
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, BadBytesReason, TailNote
 from rebalance_audit.wire.segments.batches import (
     BASE_OFFSET,
+    BATCH_RECORDS_MAX,
     CODEC_MASK,
     CONTRADICTORY,
     CONTROL,
     LOG_APPEND_TIME,
     MAGIC,
     OUTSIDE_HEADER,
+    TOO_MANY_RECORDS,
     TRANSACTIONAL,
     RawHeader,
     TimestampType,
     bad_batch,
-    compiled_batch,
     legacy_records,
     parse_marker,
+    plain_batch,
     timestamp_type_of,
 )
 from rebalance_audit.wire.segments.codecs import CompressionError
@@ -30,7 +32,6 @@ from rebalance_audit.wire.segments.walk import SegmentWalk
 
 CHUNK_RECORDS: Final = 1 << 16
 CHUNK_BYTES: Final = 32 << 20
-COMPRESSED_WEIGHT: Final = 10
 LEGACY_ATTRIBUTES_AT: Final = 17
 RUN_BITS: Final = TRANSACTIONAL | CONTROL | LOG_APPEND_TIME
 ROW: Final = attrgetter("offset", "timestamp", "key", "value")
@@ -189,12 +190,15 @@ class _ChunkBuilder:
         compiled = self._c_batch(batch)
         if not compiled.validate_crc():
             return BadBytesReason.CRC_MISMATCH, WRONG_CHECKSUM
+        if count > BATCH_RECORDS_MAX:
+            return BadBytesReason.BAD_RECORDS, TOO_MANY_RECORDS
         log_offsets = self.log_offsets
         mark = len(log_offsets)
         first = last = base
         try:
             if bits & CODEC_MASK:
-                compiled = compiled_batch(batch, header)
+                batch = plain_batch(batch, header)
+                compiled = self._c_batch(batch)
             if self._without and not bits & CONTROL:
                 rows = list(map(ROW, compiled))
                 if rows:
@@ -220,8 +224,7 @@ class _ChunkBuilder:
             clause = self._marker_damage(mark)
             if clause is not None:
                 return self._cut(mark, BadBytesReason.BAD_MARKER, clause)
-        # A compressed batch counts with the size that it may have had before compression.
-        self.weight += len(batch) * (COMPRESSED_WEIGHT if bits & CODEC_MASK else 1)
+        self.weight += len(batch)  # of a compressed one, the size that it has now
         if self._is_bounded:
             self._drop_outside(mark)
         run = (leader_epoch, producer_id, producer_epoch, 2, bits & RUN_BITS)
@@ -243,7 +246,7 @@ class _ChunkBuilder:
         mark = len(self.log_offsets)
         if self._keep_wanted(records):
             self._note_excluded(max(record[1] for record in records), records[-1][0])
-        self.weight += len(message) * COMPRESSED_WEIGHT
+        self.weight += sum(len(record.value or b"") for record in records)
         if self._is_bounded:
             self._drop_outside(mark)
         stamped = message[LEGACY_ATTRIBUTES_AT] & LOG_APPEND_TIME

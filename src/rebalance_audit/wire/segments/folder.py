@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
+from rebalance_audit import limits
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.batches import (
     BASE_OFFSET,
@@ -25,6 +26,7 @@ SEGMENT_NAME: Final = re.compile(r"(?P<base_offset>\d{20})\.log")
 SNAPSHOT_NAME: Final = re.compile(r"\d{20}-\d{10}\.checkpoint")
 LEFTOVER_SUFFIXES: Final = (".cleaned", ".swap", ".deleted")
 """Files that the log cleaner is writing or has replaced; all their records are in .log files as well."""
+_DIGITS_MAX: Final = 10
 LOOKED_FOR: Final = f"{OFFSETS_TOPIC}-<partition>/<20-digit base offset>.log"
 
 
@@ -290,7 +292,10 @@ def _is_compressed(file: Path) -> bool:
 
 def _topic_and_partition(folder: Path) -> tuple[str | None, int]:
     match = PARTITION_FOLDER.fullmatch(folder.name)
-    return (match["topic"], int(match["partition"])) if match else (None, -1)
+    is_number = match is not None and len(match["partition"]) <= _DIGITS_MAX
+    if match is None or not is_number or int(match["partition"]) > limits.LOG_PARTITIONS.most:
+        return None, -1
+    return match["topic"], int(match["partition"])
 
 
 def _partition_folders(path: Path, notes: list[LogNote]) -> dict[int, Path]:

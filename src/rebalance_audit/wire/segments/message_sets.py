@@ -11,6 +11,7 @@ import struct
 import zlib
 from typing import Final, NamedTuple
 
+from rebalance_audit import limits
 from rebalance_audit.wire.segments.codecs import CompressionError, decompress, repair_lz4_frame
 
 LOG_OVERHEAD_BYTES: Final = 12
@@ -23,6 +24,7 @@ LZ4: Final = 3
 CODEC_MASK: Final = 0x07
 LOG_APPEND_TIME: Final = 0x08
 NO_TIMESTAMP: Final = -1
+SET_MESSAGES_MAX: Final = limits.BATCH_RECORDS.most
 
 HEADERS: Final = (struct.Struct(">qiIBB"), struct.Struct(">qiIBBq"))
 """By magic: offset, length, checksum, magic, attributes, and the timestamp of magic 1."""
@@ -132,5 +134,7 @@ def _parse_set(data: memoryview, magic: int) -> list[LegacyMessage] | str:
         if isinstance(message, str):
             return f"holds an inner message that {message}"
         inner.append(message)
+        if len(inner) > SET_MESSAGES_MAX:
+            return f"holds more than {SET_MESSAGES_MAX} messages"
         at = end
     return inner or "is compressed and holds no message"

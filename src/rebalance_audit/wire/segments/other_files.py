@@ -1,10 +1,12 @@
 """Files that lie where a segment should and are none: compressed segments, and text."""
 
+import os
 from codecs import getincrementaldecoder
 from pathlib import Path
 from typing import Final
 
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.regular_file import open_regular
 from rebalance_audit.wire.segments.walk import SegmentWalk
 
 UNPACK: Final = "is compressed: unpack it first"
@@ -28,7 +30,7 @@ def other_kind(path: Path) -> str | None:
 
     A segment of which only the beginning is overwritten is a damaged segment. Raises OSError.
     """
-    with path.open("rb") as file:
+    with os.fdopen(open_regular(path), "rb") as file:
         head = file.read(_HEAD_BYTES)
     compressed = head.startswith(_COMPRESSED)
     if not compressed and not _is_text(head):

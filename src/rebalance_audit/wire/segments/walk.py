@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeAlias
 
+from rebalance_audit import limits
 from rebalance_audit.wire.segments.bad_bytes import (
     RAW_BYTES_MAX,
     BadBytes,
@@ -30,6 +31,7 @@ from rebalance_audit.wire.segments.batches import (
     header_is_plausible,
     is_plausible_v2,
 )
+from rebalance_audit.wire.segments.regular_file import open_regular
 
 WalkStop: TypeAlias = tuple[int, int, RawHeader | BadBytes | TailNote]
 """Byte position, the next one, and the header of the batch between them, or what is there instead."""
@@ -40,7 +42,7 @@ MESSAGE_BYTES_MIN: Final = 26
 """Size of the smallest message of the oldest format: fewer bytes at the end of a file cannot be a batch."""
 CANDIDATE: Final = re.compile(rb"(?=\x00.{7}(?!\x00{4})[\x00-\x08].{7}[\x00-\x02])", re.DOTALL)
 """How a header begins if its offset is below 2**56 and `header_is_plausible` accepts its length."""
-SEARCH_CRC_BYTES_MAX: Final = 1 << 30
+SEARCH_CRC_BYTES_MAX: Final = limits.SEARCH_BYTES.most
 """Most bytes checksummed in one search for the next batch: false headers must not make it quadratic."""
 
 
@@ -64,7 +66,7 @@ class SegmentWalk:
         self._loaded_to = 0
 
     def __enter__(self) -> Self:
-        self._file = os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        self._file = open_regular(self.path)
         self.size_bytes = os.fstat(self._file).st_size
         return self
 

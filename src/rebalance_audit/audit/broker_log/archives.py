@@ -1,0 +1,249 @@
+"""Opens a broker log whatever it is packed in: compressed files and archives, nested up to three deep.
+
+Everything is streamed, so memory does not grow with what a file expands to, and a file that expands far more than logs
+do is not read to its end.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple, cast
+
+import cramjam
+
+from rebalance_audit.wire.segments.folder import SourceNotReadable
+
+NESTING_MAX: Final = 3
+"""Archives in archives, such as a tar of gzip files; deeper ones are refused."""
+
+EXPANSION_MAX: Final = 300
+"""Largest ratio of unpacked to packed bytes that is read. Logs reach 10 to 100; bombs start at 1,000."""
+
+EXPANSION_FREE_BYTES: Final = 64 << 20
+"""What a file may expand to whatever its ratio (bytes)."""
+
+_COPY_BYTES: Final = 1 << 20
+_HEAD_BYTES: Final = 512
+_TAR_MAGIC: Final = (257, b"ustar")
+_ZSTD_BLOCK_BYTES_MAX: Final = 128 << 10
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_ZSTD_SKIPPABLE: Final = range(0x184D2A50, 0x184D2A60)
+
+
+class BrokerLogNotReadable(SourceNotReadable):
+    """A broker log file cannot be read; the message is a sentence that names the file."""
+
+
+class Content(NamedTuple):
+    """One log: a file, or a file in an archive."""
+
+    name: str
+    """The file's path; in an archive `logs.tar!server.log.1`."""
+    file: IO[bytes]
+
+
+_FAILURES: Final = (
+    OSError,
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    cramjam.DecompressionError,
+    NotImplementedError,  # a zip with a compression that Python lacks
+    RuntimeError,  # an encrypted zip
+    ValueError,  # a damaged tar header
+)
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Failures to read or to unpack `path` become BrokerLogNotReadable."""
+    try:
+        yield
+    except BrokerLogNotReadable:
+        raise
+    except _FAILURES as error:
+        message = f"{path}: cannot be read: {str(error) or type(error).__name__}."
+        raise BrokerLogNotReadable(message) from error
+
+
+def contents_of(path: Path) -> Iterator[Content]:
+    """What is in a file, each content to be read before the next. Raises BrokerLogNotReadable.
+
+    A FIFO or a device is refused, since reading it may never end.
+    """
+    with readable(path):
+        if not stat.S_ISREG(path.stat().st_mode):
+            message = f"{path}: not a regular file."
+            raise BrokerLogNotReadable(message)
+        with path.open("rb") as file:
+            packed = _Counted(file)
+            for content in _unpacked(str(path), cast("IO[bytes]", io.BufferedReader(packed)), 0):
+                limited = _Limited(content.file, packed, path)
+                yield content._replace(
+                    file=cast("IO[bytes]", io.BufferedReader(limited, _COPY_BYTES))
+                )
+
+
+class _Counted(io.RawIOBase):
+    """A file that knows how many of its bytes were read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.bytes_read = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        self.bytes_read += len(data)
+        return len(data)
+
+
+class _Limited(io.RawIOBase):
+    """What a file unpacks to, up to the largest ratio."""
+
+    def __init__(self, file: IO[bytes], packed: _Counted, path: Path) -> None:
+        self._file = file
+        self._packed = packed
+        self._path = path
+        self._bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        self._bytes += len(data)
+        allowed = EXPANSION_FREE_BYTES + EXPANSION_MAX * self._packed.bytes_read
+        if self._bytes > allowed:
+            message = f"{self._path}: unpacks to more than {EXPANSION_MAX} times its size, as no log does: not read."
+            raise BrokerLogNotReadable(message)
+        return len(data)
+
+
+def _unpacked(name: str, file: IO[bytes], depth: int) -> Iterator[Content]:
+    head = cast("io.BufferedReader", file).peek(_HEAD_BYTES)[:_HEAD_BYTES]
+    opener = next((found for magic, found in _COMPRESSED.items() if head.startswith(magic)), None)
+    at, magic = _TAR_MAGIC
+    is_tar = head[at : at + len(magic)] == magic
+    is_zip = head.startswith(b"PK\x03\x04")
+    if not (opener or is_tar or is_zip):
+        yield Content(name, file)
+        return
+    if depth == NESTING_MAX:
+        message = f"{name}: archives more than {NESTING_MAX} deep: unpack it first."
+        raise BrokerLogNotReadable(message)
+    if opener is not None:
+        with closing(opener(file)) as opened:
+            inner = cast("IO[bytes]", io.BufferedReader(opened, _COPY_BYTES))
+            yield from _unpacked(name, inner, depth + 1)
+    elif is_tar:
+        yield from _in_tar(name, file, depth)
+    else:
+        yield from _in_zip(name, file, depth)
+
+
+def _in_tar(name: str, file: IO[bytes], depth: int) -> Iterator[Content]:
+    with tarfile.open(fileobj=file, mode="r|") as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.isfile() else None
+            if content is not None:
+                inner = cast("IO[bytes]", io.BufferedReader(cast("Any", content)))
+                yield from _unpacked(f"{name}!{member.name}", inner, depth + 1)
+
+
+def _in_zip(name: str, file: IO[bytes], depth: int) -> Iterator[Content]:
+    if not file.seekable():
+        message = f"{name}: a zip in another archive: unpack it first."
+        raise BrokerLogNotReadable(message)
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            if member.is_dir():
+                continue
+            with archive.open(member) as content:
+                inner = cast("IO[bytes]", io.BufferedReader(cast("Any", content)))
+                yield from _unpacked(f"{name}!{member.filename}", inner, depth + 1)
+
+
+def _unzstd(file: IO[bytes]) -> Any:
+    """What a zstd file holds. The codec takes whole frames, so it goes through a file that is deleted at once."""
+    # The files have names: the codec opens them itself.
+    with tempfile.NamedTemporaryFile() as packed, tempfile.NamedTemporaryFile() as unpacked:
+        while data := file.read(_COPY_BYTES):
+            packed.write(data)
+        packed.flush()
+        size = packed.tell()
+        packed.seek(0)
+        if _zstd_bytes_max(packed) > EXPANSION_FREE_BYTES + EXPANSION_MAX * size:
+            message = f"unpacks to more than {EXPANSION_MAX} times its size, as no log does"
+            raise cramjam.DecompressionError(message)
+        packed.seek(0)
+        cramjam.zstd.decompress_into(
+            cramjam.File(packed.name, truncate=False),
+            cramjam.File(unpacked.name),
+        )
+        return Path(unpacked.name).open("rb", buffering=0)
+
+
+def _zstd_bytes_max(file: Any) -> int:
+    """What the frames can unpack to at most, by the headers of their blocks (RFC 8878, 3.1.1); 0 if they end early."""
+    total = 0
+    while len(magic := file.read(4)) == len(_ZSTD_MAGIC):
+        if int.from_bytes(magic, "little") in _ZSTD_SKIPPABLE:
+            file.seek(int.from_bytes(file.read(4), "little"), io.SEEK_CUR)
+            continue
+        if magic != _ZSTD_MAGIC:
+            return total
+        descriptor = file.read(1)
+        if not descriptor:
+            return total
+        flags = descriptor[0]
+        is_single = bool(flags & 0x20)
+        dictionary = (0, 1, 2, 4)[flags & 3]
+        content_size = (1 if is_single else 0, 2, 4, 8)[flags >> 6]
+        file.seek((not is_single) + dictionary + content_size, io.SEEK_CUR)
+        is_last = False
+        while not is_last:
+            header = file.read(3)
+            if len(header) < 3:
+                return total
+            bits = int.from_bytes(header, "little")
+            is_last, kind, size = bool(bits & 1), bits >> 1 & 3, bits >> 3
+            # Raw blocks and runs say their size; a run is stored as one byte.
+            total += _ZSTD_BLOCK_BYTES_MAX if kind == 2 else size
+            file.seek(1 if kind == 1 else size, io.SEEK_CUR)
+        if flags & 4:
+            file.seek(4, io.SEEK_CUR)
+    return total
+
+
+_COMPRESSED: Final[dict[bytes, Callable[[IO[bytes]], Any]]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(filename="", mode="rb", fileobj=file),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+    _ZSTD_MAGIC: _unzstd,
+}
+"""First bytes -> what unpacks the file."""

@@ -1,0 +1,317 @@
+"""Finds the time of an event in the text around it, in every common form of date and time.
+
+What a form leaves open is assumed and reported: a missing time zone, a missing year, the order of day and month.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, tzinfo
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from rebalance_audit.audit.broker_log.wall_clock import WallClock
+from rebalance_audit.time_zones import fixed_zone
+
+_MONTHS: Final = {
+    name: number
+    for number, name in enumerate(
+        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1
+    )
+}
+_MONTH: Final = rf"(?P<month>{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
+_CLOCK: Final = (
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,:](?P<fraction>\d{1,9}))?"
+    r"(?: ?(?P<half>[ap])\.?m\.?(?![a-z]))?"
+)
+_ZONE: Final = r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\w:]))?"
+_BETWEEN: Final = r"(?:[T_:]|,? {1,2}(?:@ |at )?)"
+
+
+class Assumption(StrEnum):
+    """What a time left open; the value is a clause about the lines of a file."""
+
+    ZONE = "times without a zone are read as"
+    YEAR = "dates without a year are read as the nearest to the records"
+    MONTH_FIRST = "dates such as 08/13/2026 are read as month/day/year"
+    YEAR_FIRST = "dates such as 26/08/13 are read as year/month/day"
+
+
+class NoTime(StrEnum):
+    """Why an event has no usable time; the value is a clause about the lines of a file."""
+
+    NOTHING = "hold no time"
+    CLOCK_ONLY = "hold a time of day and no date"
+    NO_YEAR = "hold a date without a year"
+
+
+class Moment(NamedTuple):
+    """A time that was found, or why there is none."""
+
+    at_ms: int | None
+    assumed: tuple[Assumption, ...] = ()
+    missing: NoTime = NoTime.NOTHING
+
+
+NO_MOMENT: Final = Moment(None)
+
+_FORMS: Final = tuple(
+    re.compile(rf"(?<![\w.]){form}", re.IGNORECASE | re.ASCII)
+    for form in (
+        # 2026-08-13T13:30:05.000Z, 2026/08/13 13:30:05,000, 2026.08.13 13:30:05 UTC
+        rf"(?P<year>\d{{4}})(?P<dash>[-/.])(?P<number>\d\d)(?P=dash)(?P<day>\d\d){_BETWEEN}{_CLOCK}{_ZONE}",
+        # 13 Aug 2026 13:30:05,000, 13/Aug/2026:13:30:05 +0000, 13-Aug-2026 13:30:05
+        rf"(?P<day>\d{{1,2}})[ /.-]{_MONTH}[ /.,-]{{1,2}}(?P<year>\d{{4}}){_BETWEEN}{_CLOCK}{_ZONE}",
+        # Aug 13, 2026 @ 13:30:05.000, August 13, 2026 1:30:05 PM
+        rf"{_MONTH} {{1,2}}(?P<day>\d{{1,2}}),? (?P<year>\d{{4}}){_BETWEEN}{_CLOCK}{_ZONE}",
+        # Thu Aug 13 13:30:05 UTC 2026, Thu Aug 13 13:30:05.000 2026
+        rf"{_MONTH} {{1,2}}(?P<day>\d{{1,2}}) {_CLOCK}{_ZONE} (?P<year>\d{{4}})(?!\d)",
+        # 08/13/2026 13:30:05, 13.08.2026 13:30:05, 26/08/13 13:30:05
+        rf"(?P<first>\d\d?)(?P<dash>[-/.])(?P<number>\d\d?)(?P=dash)(?P<last>\d{{4}}|\d\d){_BETWEEN}{_CLOCK}{_ZONE}",
+        # 20260813T133005.000Z, 20260813 13:30:05
+        (
+            r"(?P<year>20\d\d)(?P<number>\d\d)(?P<day>\d\d)[T _-]?"
+            rf"(?P<hour>\d\d):?(?P<minute>\d\d):?(?P<second>\d\d)(?:[.,](?P<fraction>\d{{1,9}}))?(?!\d){_ZONE}"
+        ),
+    )
+)
+"""Forms with a date and a time."""
+
+_YEARLESS: Final = tuple(
+    re.compile(rf"(?<![\w.]){form}", re.IGNORECASE | re.ASCII)
+    for form in (
+        # Aug 13 13:30:05 of syslog; I0813 13:30:05.000 of klog
+        rf"{_MONTH} {{1,2}}(?P<day>\d{{1,2}}) {_CLOCK}{_ZONE}",
+        rf"[IWEF](?P<number>\d\d)(?P<day>\d\d) {_CLOCK}{_ZONE}",
+    )
+)
+_CLOCK_ONLY: Final = re.compile(r"(?<![\w.:])\d\d:\d\d:\d\d(?![\w:])", re.ASCII)
+_EPOCH: Final = re.compile(
+    r"(?<![\w.])(?:(?P<nanos>1\d{18})|(?P<micros>1\d{15})|(?P<millis>1\d{12})"
+    r"|(?P<seconds>1\d{9})(?:[.,](?P<fraction>\d{1,9}))?)(?![\w])(?!\.\d)",
+    re.ASCII,
+)
+_UNITS: Final = {"nanos": 1_000_000, "micros": 1_000, "millis": 1}
+_HEAD_CHARS_MAX: Final = 2_048
+"""A time further before the event than this is not its own."""
+
+_YEARS: Final = range(2010, 2100)
+_DAY_SECONDS: Final = 86_400
+_CENTURY: Final = 2_000
+_MONTHS_MAX: Final = 12
+_YEAR_FIRST_FROM: Final = 20
+"""Of two-digit numbers, the first that is read as a year rather than as a month."""
+
+_KEYS: Final = (
+    *(
+        "instant",
+        "atimestamp",
+        "timestamp",
+        "timemillis",
+        "realtimetimestamp",
+        "time",
+        "ts",
+        "date",
+    ),
+    *(
+        "datetime",
+        "asctime",
+        "eventtime",
+        "timeunixnano",
+        "timenanos",
+        "timegenerated",
+        "t",
+        "created",
+    ),
+    *("observedtimestamp", "receivetimestamp", "ingestiontime"),
+)
+"""Names of fields with the time of an event, letters and digits alone (`@` is `a`), the event's own first."""
+_KEY_RANK: Final = {name: rank for rank, name in enumerate(_KEYS)}
+_KEY_PART: Final = re.compile(r"time|date|stamp|instant|created")
+_VALUE_DEPTH: Final = 3
+
+
+class TimeReader:
+    """Reads the times of one file, in order. `zone` is that of times without one."""
+
+    def __init__(self, zone: tzinfo, near_ms: int | None = None) -> None:
+        """`near_ms`: about when the log was written (epoch ms), for dates without a year; they are not read without."""
+        self._clock = WallClock(zone)
+        self._near_ms = near_ms
+
+    def last_in(self, text: str) -> Moment:
+        """The last time in `text`; one with a date counts before one without."""
+        return self._pick(text[-_HEAD_CHARS_MAX:], -1)
+
+    def first_in(self, text: str) -> Moment:
+        """The first time in `text`."""
+        return self._pick(text[:_HEAD_CHARS_MAX], 0)
+
+    def whole(self, text: str) -> Moment:
+        """The time that `text` is, apart from brackets and spaces; none if it is anything more."""
+        bare = text.strip(" \t\r\n[]()<>\"'")
+        for form in (*_FORMS, *_YEARLESS, _EPOCH):
+            found = form.fullmatch(bare)
+            if found is not None:
+                return self._moment(found)
+        return NO_MOMENT
+
+    def in_value(self, value: object, depth: int = 0) -> Moment:
+        """The time that a decoded JSON value holds: a number, a text, or an object with such a field."""
+        if isinstance(value, bool):
+            return NO_MOMENT
+        if isinstance(value, int | float):
+            return _of_number(value)
+        if isinstance(value, str):
+            return self.whole(value) if len(value) <= 64 else NO_MOMENT
+        if depth == _VALUE_DEPTH:
+            return NO_MOMENT
+        if isinstance(value, list):
+            scalars = [each for each in value[:4] if not isinstance(each, list | dict)]
+            return self._first(scalars, depth)
+        if isinstance(value, dict):
+            return self._in_fields(value, depth)
+        return NO_MOMENT
+
+    def _in_fields(self, fields: Mapping[str, object], depth: int) -> Moment:
+        seconds = fields.get("epochSecond", fields.get("seconds"))
+        if isinstance(seconds, int):
+            nanos = fields.get("nanoOfSecond", fields.get("nanos", 0))
+            whole = _of_number(seconds)
+            if whole.at_ms is not None and isinstance(nanos, int):
+                return Moment(whole.at_ms + nanos // 1_000_000)
+        ranked: list[tuple[int, object]] = []
+        for key, value in fields.items():
+            name = "".join(char for char in key.lower().replace("@", "a") if char.isalnum())
+            rank = _KEY_RANK.get(name, len(_KEYS) if _KEY_PART.search(name) else None)
+            if rank is not None:
+                ranked.append((rank, value))
+        found = self._first((value for _, value in sorted(ranked, key=lambda each: each[0])), depth)
+        if found.at_ms is not None:
+            return found
+        nested = [value for value in fields.values() if isinstance(value, dict)]
+        deeper = self._first(nested, depth)
+        return deeper if deeper.at_ms is not None else found
+
+    def _first(self, values: Iterable[object], depth: int) -> Moment:
+        why = NO_MOMENT
+        for value in values:
+            found = self.in_value(value, depth + 1)
+            if found.at_ms is not None:
+                return found
+            if found.missing is not NoTime.NOTHING:
+                why = found
+        return why
+
+    def _pick(self, text: str, place: int) -> Moment:
+        for forms in (_FORMS, (_EPOCH,), _YEARLESS):
+            found = [match for form in forms for match in form.finditer(text)]
+            # Forms overlap: of those that end, or begin, at one place the longest counts.
+            found.sort(key=lambda match: (match.end(), match.end() - match.start()))
+            if place == 0:
+                found.sort(key=lambda match: (match.start(), match.start() - match.end()))
+            for match in found if place == 0 else reversed(found):
+                moment = self._moment(match)
+                if moment.at_ms is not None or forms is _YEARLESS:
+                    return moment
+        if _CLOCK_ONLY.search(text):
+            return Moment(None, missing=NoTime.CLOCK_ONLY)
+        return NO_MOMENT
+
+    def _moment(self, match: re.Match[str]) -> Moment:
+        fields = match.groupdict()
+        if "seconds" in fields:
+            return _of_epoch(fields)
+        dated = _date_of(fields)
+        if dated is None:
+            return NO_MOMENT
+        year, month, day, assumed = dated
+        hour = int(fields["hour"])
+        if fields.get("half"):
+            hour = hour % 12 + (12 if fields["half"].lower() == "p" else 0)
+        if year is None:
+            if self._near_ms is None:
+                return Moment(None, missing=NoTime.NO_YEAR)
+            assumed = (*assumed, Assumption.YEAR)
+            year = _nearest_year(self._near_ms, month, day)
+        try:
+            wall = datetime(year, month, day, hour, int(fields["minute"]), int(fields["second"]))  # noqa: DTZ001 - its zone follows
+        except ValueError:
+            return NO_MOMENT
+        if year not in _YEARS:
+            return NO_MOMENT
+        zone = _zone_of(fields.get("zone"))
+        if zone is None:
+            assumed = (*assumed, Assumption.ZONE)
+        at_ms = self._clock.epoch_ms(wall, zone)
+        return Moment(at_ms + _millis(fields.get("fraction")), assumed)
+
+
+def _date_of(
+    fields: Mapping[str, Any],
+) -> tuple[int | None, int, int, tuple[Assumption, ...]] | None:
+    """(year or None, month, day, what was assumed)."""
+    if fields.get("first") is not None:
+        return _by_position(fields)
+    name = fields.get("month")
+    month = _MONTHS[name.lower()] if name else int(fields["number"])
+    year = fields.get("year")
+    return None if year is None else int(year), month, int(fields["day"]), ()
+
+
+def _by_position(
+    fields: Mapping[str, Any],
+) -> tuple[int | None, int, int, tuple[Assumption, ...]] | None:
+    first, second, last = int(fields["first"]), int(fields["number"]), int(fields["last"])
+    if len(fields["last"]) == 2:
+        if fields["dash"] == "." or first < _YEAR_FIRST_FROM:
+            last += _CENTURY
+        else:
+            return first + _CENTURY, second, last, (Assumption.YEAR_FIRST,)
+    if fields["dash"] == ".":
+        return last, second, first, ()
+    if first > _MONTHS_MAX:
+        return last, second, first, ()
+    return last, first, second, () if second > _MONTHS_MAX else (Assumption.MONTH_FIRST,)
+
+
+def _nearest_year(near_ms: int, month: int, day: int) -> int:
+    near = datetime.fromtimestamp(near_ms / 1000, UTC)
+    days = {
+        year: abs((near - datetime(year, month, min(day, 28), tzinfo=UTC)).days)
+        for year in (near.year - 1, near.year, near.year + 1)
+        if 1 <= month <= _MONTHS_MAX
+    }
+    return min(days, key=lambda year: days[year], default=near.year)
+
+
+def _zone_of(text: str | None) -> tzinfo | None:
+    if not text:
+        return None
+    return UTC if text[0] not in "+-" else fixed_zone(text)
+
+
+def _millis(fraction: str | None) -> int:
+    return int((fraction or "0")[:3].ljust(3, "0"))
+
+
+def _of_epoch(fields: Mapping[str, Any]) -> Moment:
+    for unit, per_ms in _UNITS.items():
+        if fields[unit] is not None:
+            return _in_years(int(fields[unit]) // per_ms)
+    return _in_years(int(fields["seconds"]) * 1000 + _millis(fields["fraction"]))
+
+
+def _of_number(value: float) -> Moment:
+    """Seconds, milliseconds, microseconds or nanoseconds: the size tells, as a log is from this century."""
+    for digits_over, per_ms in ((1e17, 1e6), (1e14, 1e3), (1e11, 1.0)):
+        if value >= digits_over:
+            whole = int(value) // int(per_ms) if isinstance(value, int) else int(value / per_ms)
+            return _in_years(whole)
+    return _in_years(round(value * 1000)) if value > 0 else NO_MOMENT
+
+
+def _in_years(at_ms: int) -> Moment:
+    first, last = (
+        (year - 1970) * 365 * _DAY_SECONDS * 1000 for year in (_YEARS.start, _YEARS.stop)
+    )
+    return Moment(at_ms) if first <= at_ms <= last else NO_MOMENT

@@ -1,0 +1,208 @@
+"""Why a generation has the same members as the one before: what the assignments and the members' own bytes tell."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
+from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
+from rebalance_audit.audit.causes.member_metadata import generation_evidence, work_sentence
+from rebalance_audit.audit.findings.finding import spell_ms
+from rebalance_audit.replay.classic.work import (
+    CONNECT,
+    CONSUMER,
+    STREAMS,
+    Kind,
+    connect_tasks,
+    streams_assignment,
+)
+from rebalance_audit.replay.partitions import minus
+from rebalance_audit.wire.connect_protocol import WorkerAssignment, read_worker_assignment
+from rebalance_audit.wire.streams_protocol import ERRORS, REJOIN_AT_ONCE, REJOIN_NEVER
+
+COOPERATIVE_MARK: Final = "cooperative"
+"""Part of the name of every assignor that may need a second rebalance to assign what the first one revoked."""
+_CLOCKS_DIFFER_MS: Final = 5_000
+"""How far the clock of a client that schedules a rebalance may be from the coordinator's."""
+
+
+class Favoured(NamedTuple):
+    """What the records favour."""
+
+    cause: RebalanceCause
+    detail: str
+    certainty: Certainty = Certainty.PROBABLE
+
+
+def is_cooperative(generation: Generation) -> bool:
+    """Whether the assignor is a cooperative one; its members may still be eager.
+
+    Streams' assignor is, since its members list what they own (KIP-429, 2.4).
+    """
+    if COOPERATIVE_MARK in (generation.protocol_name or ""):
+        return True
+    return generation.kind is STREAMS and any(
+        numbers
+        for member in generation.members.values()
+        if member.subscription is not None
+        for _, numbers in member.subscription.owned_partitions
+    )
+
+
+def may_follow_up(old: Generation) -> bool:
+    """Whether the generation may have called for another one that leaves no other trace."""
+    return is_cooperative(old) or old.kind is STREAMS or old.kind is CONNECT
+
+
+def same_members(scene: ClassicScene, unseen: Sequence[RebalanceCause]) -> Verdict:
+    """The verdict for the same members and subscriptions; `unseen`: causes that would leave no trace."""
+    read = _BY_KIND.get(scene.new.kind, _of_unknown)(scene)
+    candidates = (*unseen, RebalanceCause.ASSIGNMENT_ONLY, RebalanceCause.UNKNOWN)
+    return Verdict(
+        read.cause,
+        read.certainty,
+        scene.new.position.record_timestamp_ms,
+        read.detail,
+        generation_evidence(scene, "same members"),
+        alternatives=tuple(candidate for candidate in candidates if candidate is not read.cause),
+    )
+
+
+def _of_consumers(scene: ClassicScene) -> Favoured:
+    old, new = scene.old, scene.new
+    if old is not None and new.members:
+        if old.unread() or new.unread():
+            return Favoured(
+                RebalanceCause.LEADER_REJOINED,
+                "Members and subscriptions are the same. An assignment cannot be read, so whether the same "
+                "partitions are assigned is not known.",
+                Certainty.POSSIBLE,
+            )
+        fresh = minus(new.assigned(), old.assigned())
+        owned = old.owned_before()
+        may_be_late = is_cooperative(old) and owned is None
+        if is_cooperative(old) and owned is not None:
+            revoked = minus(owned, old.assigned())
+            if minus(fresh, revoked) != fresh:
+                return Favoured(
+                    RebalanceCause.COOPERATIVE_FOLLOW_UP,
+                    "It hands out partitions that the generation before only revoked.",
+                )
+        if fresh or minus(old.assigned(), new.assigned()):
+            detail = "The same members share another set of partitions."
+            if may_be_late:
+                return Favoured(
+                    RebalanceCause.TOPIC_METADATA_CHANGED,
+                    f"{detail} What they owned before cannot be read.",
+                    Certainty.POSSIBLE,
+                )
+            return Favoured(RebalanceCause.TOPIC_METADATA_CHANGED, detail)
+    return Favoured(
+        RebalanceCause.LEADER_REJOINED,
+        "Members and subscriptions are the same."
+        if new.kind is CONSUMER
+        else "Members and the topics that they subscribe to are the same.",
+        Certainty.POSSIBLE,
+    )
+
+
+def _of_streams(scene: ClassicScene) -> Favoured:
+    """Streams' assignor says in its user data who is to rejoin, and when (StreamsPartitionAssignor)."""
+    return _called_for_by_streams(scene) or _of_consumers(scene)
+
+
+def _called_for_by_streams(scene: ClassicScene) -> Favoured | None:
+    old, joined_ms = scene.old, scene.new.joined_at_ms
+    if old is None:
+        return None
+    given = [said for each in old.members.values() if (said := streams_assignment(each))]
+    errors = sorted({said.error_code for said in given} - {0})
+    if errors:
+        what = ERRORS.get(errors[0], f"error code {errors[0]}")
+        return _follow_up(
+            f"In generation {old.generation} the leader reported {what}, after which the clients rejoin."
+        )
+    due = [said.next_rebalance_ms for said in given if said.next_rebalance_ms is not None]
+    at_once = due.count(REJOIN_AT_ONCE)
+    if at_once:
+        clients = "1 client" if at_once == 1 else f"{at_once} clients"
+        return _follow_up(
+            f"A follow-up rebalance: in generation {old.generation} the leader asked {clients} to rejoin at once, "
+            "because tasks change their owner."
+        )
+    due_ms = min(due, default=REJOIN_NEVER)
+    if due_ms == REJOIN_NEVER or joined_ms is None or joined_ms < due_ms - _CLOCKS_DIFFER_MS:
+        return None
+    after_ms = max(0, due_ms - old.position.record_timestamp_ms)
+    return _follow_up(
+        f"A probing rebalance: generation {old.generation} scheduled it {spell_ms(after_ms)} later, to move tasks to "
+        "clients that have restored their state."
+    )
+
+
+def _follow_up(detail: str) -> Favoured:
+    return Favoured(RebalanceCause.COOPERATIVE_FOLLOW_UP, detail)
+
+
+def _of_connect(scene: ClassicScene) -> Favoured:
+    now = work_sentence(scene.new)
+    called_for = _called_for_by_connect(scene)
+    if called_for is not None:
+        return _follow_up(f"{called_for}{now}")
+    before = None if scene.old is None else _all_tasks(scene.old)
+    after = _all_tasks(scene.new)
+    differ = before is not None and after is not None and before != after
+    what = ", and other connectors or tasks run" if differ else ""
+    return Favoured(
+        RebalanceCause.LEADER_REJOINED,
+        f"Workers and their config offsets are the same{what}.{now}",
+        Certainty.POSSIBLE,
+    )
+
+
+def _called_for_by_connect(scene: ClassicScene) -> str | None:
+    """Connect's leader revokes first and assigns in the next generation, and may wait for a lost worker (KIP-415)."""
+    old, joined_ms = scene.old, scene.new.joined_at_ms
+    if old is None:
+        return None
+    reads = (read_worker_assignment(each.assignment_bytes) for each in old.members.values())
+    given = [said for said in reads if isinstance(said, WorkerAssignment)]
+    if any(said.revoked for said in given):
+        return f"Generation {old.generation} revoked connectors or tasks, which this one hands out."
+    if any(said.error for said in given):
+        return f"In generation {old.generation} workers had read different configurations, after which they rejoin."
+    delay_ms = min(
+        (said.scheduled_delay_ms for said in given if said.scheduled_delay_ms > 0), default=0
+    )
+    due_ms = old.position.record_timestamp_ms + delay_ms - _CLOCKS_DIFFER_MS
+    if delay_ms and joined_ms is not None and joined_ms >= due_ms:
+        return (
+            f"Generation {old.generation} scheduled it {spell_ms(delay_ms)} later, as tasks of a lost worker wait for "
+            "its return."
+        )
+    return None
+
+
+def _all_tasks(generation: Generation) -> frozenset[tuple[str, int]] | None:
+    """Every connector and task that runs; None if some worker's bytes do not tell."""
+    found: set[tuple[str, int]] = set()
+    for member in generation.members.values():
+        tasks = connect_tasks(member)
+        if tasks is None:
+            return None
+        found.update((connector, number) for connector, numbers in tasks for number in numbers)
+    return frozenset(found)
+
+
+def _of_unknown(scene: ClassicScene) -> Favoured:
+    return Favoured(
+        RebalanceCause.LEADER_REJOINED,
+        f"Members and their metadata are the same.{work_sentence(scene.new)}",
+        Certainty.POSSIBLE,
+    )
+
+
+_BY_KIND: Final[Mapping[Kind, Callable[[ClassicScene], Favoured]]] = {
+    CONSUMER: _of_consumers,
+    STREAMS: _of_streams,
+    CONNECT: _of_connect,
+}

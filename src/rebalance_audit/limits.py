@@ -1,0 +1,174 @@
+"""What input from outside may cost, in one table: how much is read, kept or compared, and what happens beyond.
+
+Everything else is linear in the bytes of the input, whatever numbers stand in them. `docs/limits.md` is made of this
+table.
+"""
+
+from typing import Final, NamedTuple
+
+
+class Limit(NamedTuple):
+    """One limit."""
+
+    what: str
+    """What is limited."""
+    most: int
+    unit: str
+    """`bytes` or a plural."""
+    beyond: str
+    """What happens to the rest: one clause."""
+    reason: str
+    """One sentence."""
+
+
+LOG_PARTITIONS: Final = Limit(
+    "number of a partition folder",
+    (1 << 31) - 1,
+    "",
+    "the folder is not read, and a note names it",
+    "Kafka's partition numbers have 32 bits.",
+)
+BATCH_BYTES: Final = Limit(
+    "a batch in the file",
+    128 << 20,
+    "bytes",
+    "damage: quarantine with the reason `not_a_batch`, and the search for the next batch",
+    "`max.message.bytes` is 1 MiB by default.",
+)
+DECOMPRESSED_BYTES: Final = Limit(
+    "a batch, decompressed",
+    128 << 20,
+    "bytes",
+    "quarantine with the reason `bad_compression`",
+    "A coordinator makes no batch that is larger than it could write without compression.",
+)
+DECOMPRESSED_RATIO: Final = Limit(
+    "a batch, decompressed, for each compressed byte beyond the first 64 KiB",
+    1 << 10,
+    "bytes",
+    "quarantine with the reason `bad_compression`",
+    "Members with equal subscriptions compress to a few hundredths; gzip ends at about 1030.",
+)
+DECOMPRESSED_BYTES_FREE: Final = 64 << 10
+"""A batch may decompress to so many bytes at any ratio."""
+BATCH_RECORDS: Final = Limit(
+    "records of a batch",
+    1 << 18,
+    "records",
+    "quarantine with the reason `bad_records`",
+    "A batch of 1 MiB has room for some 20,000 offset commits.",
+)
+SEARCH_BYTES: Final = Limit(
+    "checksums in one search for the next batch after damage",
+    1 << 30,
+    "bytes",
+    "the rest of the file is damage",
+    "False headers must not make the search quadratic.",
+)
+RAW_BYTES: Final = Limit(
+    "a damaged stretch, as kept in quarantine",
+    1 << 20,
+    "bytes",
+    "only its beginning is kept; the file has the rest",
+    "A batch of Kafka's default size limit fits whole.",
+)
+PORTION_BYTES: Final = Limit(
+    "records that one worker hands over at once",
+    32 << 20,
+    "bytes",
+    "another portion: nothing is lost",
+    "Memory depends on the largest batch, not on the file.",
+)
+KEPT_BYTES: Final = Limit(
+    "group records that wait in memory until all topics have names",
+    128 << 20,
+    "bytes",
+    "the rest of the log is read a second time",
+    "As above.",
+)
+PAYLOAD_BYTES: Final = Limit(
+    "decoded subscriptions, and assignments, that are remembered",
+    4 << 20,
+    "bytes",
+    "those used least recently are decoded again",
+    "A client decides how long they are.",
+)
+KEY_BYTES: Final = Limit(
+    "a record's key that is remembered with what it decodes to",
+    512,
+    "bytes",
+    "it is decoded each time",
+    "As above; 32,768 shorter keys are remembered.",
+)
+QUIET_EPOCHS: Final = Limit(
+    "epochs of one rebalance in which findings examine every member that has no record",
+    100,
+    "epochs",
+    "20 of these members are examined in each further epoch, and the others are counted",
+    "Members times epochs is quadratic in the log.",
+)
+QUIET_MEMBERS: Final = 20
+"""See QUIET_EPOCHS."""
+AWAITED_EPOCHS: Final = Limit(
+    "superseded epochs of one group that wait for their target assignment",
+    1_000,
+    "epochs",
+    "further ones get no `target_installed_at`",
+    "A group that joins at once has hundreds within one assignment interval.",
+)
+DEPLOYMENTS: Final = Limit(
+    "deployments of one group that are followed at once",
+    100,
+    "deployments",
+    "the one quiet for longest is forgotten",
+    "Each costs time in each epoch; client ids decide how many there are.",
+)
+ALIKE_EXPRESSIONS: Final = Limit(
+    "findings `regexes_alike` in one life of a group",
+    1_000,
+    "findings",
+    "further ones are not reported",
+    "An expression may have 32 kB, and a snapshot knows those that were reported.",
+)
+SERIES: Final = Limit(
+    "findings of one group that wait for repetitions",
+    1_000,
+    "findings",
+    "the one quiet for longest is reported at once",
+    "Subjects of findings are names of clients.",
+)
+HOURS: Final = Limit(
+    "rows of `gold.group_hours` for one rebalance, or one stretch without owner",
+    9_000,
+    "hours",
+    "further hours have none",
+    "A stretch of more than a year is a wrong clock, or a group that nobody looks after.",
+)
+BLOCKERS: Final = Limit(
+    "members in `blocked_by` of one rebalance",
+    1_000,
+    "members",
+    "further ones are left out",
+    "In a group that never becomes stable, every client that comes and goes adds one.",
+)
+
+LIMITS: Final = (
+    LOG_PARTITIONS,
+    BATCH_BYTES,
+    DECOMPRESSED_BYTES,
+    DECOMPRESSED_RATIO,
+    BATCH_RECORDS,
+    SEARCH_BYTES,
+    RAW_BYTES,
+    PORTION_BYTES,
+    KEPT_BYTES,
+    PAYLOAD_BYTES,
+    KEY_BYTES,
+    QUIET_EPOCHS,
+    AWAITED_EPOCHS,
+    DEPLOYMENTS,
+    ALIKE_EXPRESSIONS,
+    SERIES,
+    BLOCKERS,
+    HOURS,
+)

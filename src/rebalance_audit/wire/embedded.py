@@ -1,0 +1,62 @@
+"""Messages that members put into each other's bytes: an int16 version, then fields.
+
+Any client may send any bytes. They are read strictly, but as far as they go: a message whose last fields
+are missing keeps those that are there. Versions only add fields at the end, so a reader takes the part
+it knows from a version it does not know.
+"""
+
+from typing import Any, Final, NamedTuple
+
+from rebalance_audit.wire import generic, instances
+from rebalance_audit.wire.decoder_runtime import FAILURES
+from rebalance_audit.wire.generated.compiled import EMBEDDED_DECODERS
+from rebalance_audit.wire.primitives import SCALARS
+
+_INT16: Final = SCALARS["int16"]
+
+
+class Malformed(NamedTuple):
+    """Bytes that do not hold even the first field of the message."""
+
+    detail: str
+    """A clause that says why."""
+
+
+class Embedded(NamedTuple):
+    """A message as far as its bytes go."""
+
+    version: int
+    """As in the bytes; it may be newer than the newest one known."""
+    fields: Any
+    """The instance; fields that were not read have their defaults."""
+    unread: tuple[str, ...]
+    """JSON names of the fields that could not be read; empty if the message is complete."""
+
+
+def read(data: bytes, cls: type) -> Embedded | Malformed:
+    """Read an instance of the generated class `cls`. Never raises, whatever the bytes."""
+    message = instances.message_of(cls.__name__)
+    if len(data) < _INT16.size:
+        return Malformed(f"{len(data)} bytes, and the version alone has 2")
+    (version,) = _INT16.unpack_from(data)
+    lowest, newest = message.versions
+    if version < lowest or newest is None:
+        return Malformed(f"version {version}")
+    known_version = min(version, newest)
+    try:
+        return Embedded(version, EMBEDDED_DECODERS[message.name][known_version](data), ())
+    except FAILURES:
+        (layout,) = message.layouts_of(known_version)
+    found = generic.decode_leading(message, known_version, layout, data, _INT16.size)
+    problem = found.problem
+    if problem is not None and not found.value:
+        return Malformed(f"{problem.path} at byte {problem.position}: {problem}")
+    return Embedded(version, instances.to_instance(message, layout, found.value), found.unread)
+
+
+def encode_embedded(fields: Any, version: int) -> bytes:
+    """Bytes of an instance in a version. Raises ValueError that names the field."""
+    message = instances.message_of(type(fields).__name__)
+    layout = message.layout_named(version, "")
+    plain = instances.to_dict(layout, fields)
+    return _INT16.pack(version) + generic.encode(message, version, layout, plain)

@@ -1,0 +1,1 @@
+"""Attacks, each as a small generator, and how they end."""

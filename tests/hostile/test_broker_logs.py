@@ -1,0 +1,179 @@
+"""Broker logs of an attacker: bounded in time and memory, and never another group's evidence."""
+
+import time
+import tracemalloc
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rebalance_audit.audit.broker_log.archives import BrokerLogNotReadable
+from rebalance_audit.audit.broker_log.read import LogReader
+from rebalance_audit.cli.broker_log_files import tell_files
+from rebalance_audit.time_zones import zone_of
+from tests.hostile import broker_logs
+from tests.hostile.broker_logs import EXPIRED, MARK, STAMP
+from tests.support.examples import examples
+
+SMALL, LARGE = 250_000, 1_000_000
+MEMORY_BYTES_MAX = 64 << 20
+SLOWEST_BYTES_PER_S = 100_000
+"""Far below what any of them takes, and far above what quadratic cost would leave."""
+
+
+def read(path: Path) -> LogReader:
+    """The reader, once it has read the file."""
+    reader = LogReader(zone_of("UTC"))
+    for _ in reader.facts([path]):
+        pass
+    return reader
+
+
+@pytest.mark.parametrize("name", broker_logs.BY_NAME)
+def test_cost_is_linear_in_bytes(name: str, tmp_path: Path) -> None:
+    """Four times the bytes cost about four times as much, and no more memory."""
+    path = tmp_path / "server.log"
+    for size in (SMALL, LARGE):
+        data = broker_logs.BY_NAME[name](size)
+        path.write_bytes(data)
+        begin = time.process_time()
+        read(path)
+        assert time.process_time() - begin < len(data) / SLOWEST_BYTES_PER_S
+    path.write_bytes(broker_logs.BY_NAME[name](SMALL))
+    tracemalloc.start()
+    read(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < MEMORY_BYTES_MAX
+
+
+def test_a_line_without_an_end_is_not_held(tmp_path: Path) -> None:
+    """A gzip file of one endless line is read in a few MiB, or refused for what it expands to."""
+    path = tmp_path / "server.log.gz"
+    broker_logs.write_gzip_without_lines(path, 60)
+    tracemalloc.start()
+    reader = read(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < MEMORY_BYTES_MAX
+    assert reader.reports[0].sentence().endswith("1 line, none of a group coordinator.")
+    broker_logs.write_gzip_without_lines(path, 200)
+    with pytest.raises(BrokerLogNotReadable, match="unpacks to more than 300 times its size"):
+        read(path)
+
+
+def test_a_zstd_bomb_is_refused_before_it_goes_off(tmp_path: Path) -> None:
+    """Its blocks say what they unpack to; an honest frame is read."""
+    path = tmp_path / "server.log.zst"
+    broker_logs.write_zstd_bomb(path, 8)
+    assert path.stat().st_size < 300_000
+    begin = time.process_time()
+    with pytest.raises(BrokerLogNotReadable, match="unpacks to more than 300 times its size"):
+        read(path)
+    assert time.process_time() - begin < 5
+    path.write_bytes(broker_logs.honest_zstd())
+    assert read(path).reports[0].understood == 20_000
+
+
+def test_archives_in_archives_end(tmp_path: Path) -> None:
+    """Three deep is read, four is refused."""
+    path = tmp_path / "server.log.gz"
+    path.write_bytes(broker_logs.nested_gzip(3))
+    assert read(path).reports[0].understood == 1
+    path.write_bytes(broker_logs.nested_gzip(4))
+    with pytest.raises(BrokerLogNotReadable, match="archives more than 3 deep"):
+        read(path)
+
+
+_PIECES = st.sampled_from(
+    [
+        *(
+            MARK,
+            STAMP,
+            EXPIRED,
+            "[GroupId g] ",
+            "[GroupCoordinator 1]: ",
+            "given member.id ",
+            "\n",
+            "\r\n",
+        ),
+        *(
+            '{"message":"',
+            '"}',
+            '""',
+            "\\",
+            "\\u001b[0m",
+            "\x1b[31m",
+            "{",
+            "[",
+            "]",
+            "(",
+            ")",
+            '","',
+            "'",
+        ),
+        *("2026-08-13T13:30:05.000Z stdout P ", "2026-08-13T13:30:05Z stdout F ", "1786627805000"),
+        *(
+            "Aug 13 13:30:05 ",
+            "08/13/26 1:30:05 PM ",
+            "99999999999999999999",
+            "\ufeff",
+            "\u2028",
+            "\x00",
+        ),
+        *(
+            "Preparing to rebalance group g in state Stable with old generation 1 (reason: ",
+            "; client reason: ",
+        ),
+        *("Member a left the consumer group.", "Bumped group epoch to 5.", "\udcff", "x" * 300),
+    ]
+)
+_TEXTS = st.lists(_PIECES | st.text(max_size=8), max_size=25).map("".join)
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(st.lists(_TEXTS, max_size=4), st.sampled_from(["utf-8", "utf-16", "utf-16-be"]))
+def test_any_bytes_end_in_facts_and_one_printable_sentence(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], encoding: str
+) -> None:
+    """Whatever a file holds: no error, and nothing of it that controls a terminal reaches one."""
+    path = tmp_path_factory.mktemp("fuzz") / "server.log"
+    path.write_bytes("\n".join(texts).encode(encoding, "surrogatepass"))
+    reader = LogReader(zone_of("Europe/Berlin"), "Europe/Berlin", 1_786_627_805_000)
+    for fact in reader.facts([path]):
+        assert 1_000_000_000_000 < fact.at_ms < 5_000_000_000_000
+        assert fact.place.startswith("server.log:")
+    (report,) = reader.reports
+    assert report.understood <= report.coordinator_lines
+    outcome = report.outcome({"g"})
+    assert outcome.not_understood >= 0
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(data=st.binary(max_size=400))
+def test_any_bytes_as_a_packed_file(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    """Damaged archives are refused with a sentence, never with another error."""
+    path = tmp_path_factory.mktemp("fuzz") / "server.log"
+    for magic in (
+        b"",
+        b"\x1f\x8b\x08",
+        b"BZh9",
+        b"\xfd7zXZ\x00",
+        b"\x28\xb5\x2f\xfd",
+        b"PK\x03\x04",
+    ):
+        path.write_bytes(magic + data)
+        with suppress(BrokerLogNotReadable):
+            read(path)
+
+
+def test_sentences_show_controls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first line that was not understood is shown: what it holds must not reach the terminal as it is."""
+    path = tmp_path / "server.log"
+    path.write_text(f"{STAMP}{MARK}\x1b]0;title\x07\x9b31m \u202e odd\n", encoding="utf-8")
+    tell_files([report.outcome() for report in read(path).reports])
+    told = capsys.readouterr().err
+    assert "odd" in told
+    assert told.removesuffix("\n").isprintable()

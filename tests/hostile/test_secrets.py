@@ -1,0 +1,89 @@
+"""Secrets in a configuration are hidden because they are not known to be harmless, not because of their names."""
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_audit.config import ConfigError, effective_config, load_config
+from rebalance_audit.kafka_options import HIDDEN
+from rebalance_audit.shown_settings import shown_location, shown_setting
+
+KEY = "pssst-7f3a"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spark.hadoop.fs.azure.account.key.lake.dfs.core.windows.net",
+        "spark.hadoop.fs.azure.sas.container.lake.blob.core.windows.net",
+        "spark.hadoop.fs.s3a.secret.key",
+        "spark.hadoop.fs.s3a.session.token",
+        "spark.hadoop.google.cloud.auth.service.account.private.key",
+        "spark.hadoop.javax.jdo.option.ConnectionURL",
+        "spark.sql.catalog.unity.token",
+        "spark.sql.catalog.rest.credential",
+        "spark.driver.extraJavaOptions",
+        "spark.executorEnv.AWS_SECRET_ACCESS_KEY",
+        "spark.authenticate.secret",
+        "spark.ssl.keyPassword",
+        "spark.ui.filters",
+        "spark.jars.repositories",
+        "spark.a.name.of.tomorrow",
+    ],
+)
+def test_a_setting_that_is_not_known_is_hidden(name: str) -> None:
+    """In --print-config and in the run log of a lake, which both print this text."""
+    config = load_config(flags={"spark.settings": {name: KEY}})
+    text = effective_config(config)
+    assert KEY not in text
+    assert f'"{name}" = "{HIDDEN}"' in text
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("spark.driver.memory", "4g"),
+        ("spark.sql.shuffle.partitions", "8"),
+        ("spark.dynamicAllocation.maxExecutors", "20"),
+        ("spark.databricks.delta.optimize.maxFileSize", "1"),
+        ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"),
+    ],
+)
+def test_what_helps_and_harms_nobody_is_shown(name: str, value: str) -> None:
+    """Sizes, counts and classes."""
+    assert shown_setting(name, value) == value
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        (f"s3a://user:{KEY}@bucket/lake", f"s3a://user:{HIDDEN}@bucket/lake"),
+        (f"delta:https://host/lake?sig={KEY}&se=1", f"delta:https://host/lake?{HIDDEN}"),
+        ("abfss://container@account.dfs.core.windows.net/lake",) * 2,
+        ("/data/lake?odd=name",) * 2,
+    ],
+)
+def test_a_url_is_shown_without_password_and_query(location: str, shown: str) -> None:
+    """The rest says which lake it is."""
+    assert shown_location(location) == shown
+    text = effective_config(load_config(flags={"lake.path": location}))
+    assert f'path = "{shown}"' in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'[spark.settings]\n"spark.hadoop.fs.s3a.secret.key" = ["{KEY}"]',
+        f'[spark]\nsettings = ["{KEY}"]',
+        f'[source.kafka.options]\n"ssl.key.password" = ["{KEY}"]',
+        f'[source.kafka]\noptions = ["{KEY}"]',
+        f'[source]\nkafka = ["{KEY}"]',
+    ],
+)
+def test_a_value_of_the_wrong_type_is_not_repeated(text: str, tmp_path: Path) -> None:
+    """The error names the key."""
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as refused:
+        load_config(file)
+    assert KEY not in str(refused.value)
