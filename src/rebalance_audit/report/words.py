@@ -79,8 +79,9 @@ def likely(lasted: Bounds | None) -> str:
     """`about 43.2 s (1 ms – 1 min)`, `14.1 s`, `up to 14.1 s`, `at least 31 ms`, `an unknown time`."""
     if lasted is None or not lasted.estimate or lasted.least == lasted.most:
         return bounds_in_sentence(lasted)
-    most = "?" if lasted.most is None else duration(lasted.most)
-    return f"about {duration(lasted.estimate)} ({duration(lasted.least)} – {most})"
+    least = duration(lasted.least)
+    known = f"at least {least}" if lasted.most is None else f"{least} – {duration(lasted.most)}"
+    return f"about {duration(lasted.estimate)} ({known})"
 
 
 def counted(number: int, one: str, many: str = "") -> str:
