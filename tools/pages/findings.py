@@ -6,9 +6,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
-from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.kinds import KINDS, definition_of
+from rebalance_audit.audit.findings.finding_kind import AtLogEnd, FindingKind
+from rebalance_audit.audit.findings.kinds import KINDS
 from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.report.reasons.render import advice_for, text_of
+from rebalance_audit.report.words import duration
 from rebalance_audit.resources import checkout_root
 from tools import generated_files
 
@@ -78,10 +80,21 @@ def page() -> str:
         parts.append(f"Severity: {kind.severities()}. Thresholds: {_names(used)}.\n")
         if kind.at_log_end is not AtLogEnd.SETTLED:
             parts.append(f"At the end of the log: {kind.at_log_end}.\n")
-        parts.append(f"What to do: {kind.advice}\n")
+        parts.append(f"What to do: {text_of(advice_for(kind.kind))}\n")
     parts.append("## What is not found, and why\n")
     parts.append("\n".join(f"- {what}: {reason}." for what, reason in NOT_FOUND.items()) + "\n")
     return "\n".join(parts)
+
+
+def definition_of(kind: type[FindingKind], rules: FindingRules) -> str:
+    """The kind's definition, with the thresholds filled in."""
+    values = {
+        field.name: duration(getattr(rules, field.name))
+        if field.name.endswith("_ms")
+        else getattr(rules, field.name)
+        for field in fields(rules)
+    }
+    return kind.definition.format(**values)
 
 
 def _names(thresholds: Sequence[str]) -> str:

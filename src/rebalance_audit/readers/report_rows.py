@@ -191,7 +191,7 @@ _GRAVEST_FIRST: Final = """rank, findings.to_at is not null,
 
 _FINDINGS: Final = f"""
 select finding_id, kind, severity, group_id, incarnation, log_partition, epoch_ms(from_at) as from_at,
-    epoch_ms(to_at) as to_at, detail, advice
+    epoch_ms(to_at) as to_at, detail, advice, facts
 from findings
 where $group_ids is null or list_contains($group_ids, group_id)
 qualify row_number() over (
@@ -234,7 +234,7 @@ select e.group_id, e.incarnation, e.epoch, e.protocol, e.at_ms, e.convergence_ms
     e.not_stable_max_ms, e.not_stable_estimate_ms, e.outcome, e.members,
     epoch_ms(e.join_started_earliest) as join_started_earliest, epoch_ms(e.join_started_latest) as join_started_latest,
     e.members_joined, e.members_left, e.partitions_moved, e.completeness, e.primary_cause, e.primary_certainty,
-    epoch_ms(e.converged_at) as converged_at, c.detail, c.member_id,
+    epoch_ms(e.converged_at) as converged_at, c.detail, c.facts, c.member_id,
     (
         select string_agg(distinct b.cause, ' ' order by b.cause) from rebalance_causes b
         where b.group_id = e.group_id and b.incarnation = e.incarnation and b.epoch = e.epoch and b.role = 'meanwhile'

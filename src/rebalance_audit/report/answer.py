@@ -6,7 +6,8 @@ from rebalance_audit.report import words
 from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.longest import Longest, longest_of
-from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence, Stored
+from rebalance_audit.report.row_sentences import advice_of
+from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence
 from rebalance_audit.report.summary import Tables, duration_of
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading, rebalance_name
 
@@ -17,7 +18,7 @@ def answer(own: Tables) -> Iterator[Sentence]:
     yield from _how_often(own)
     grave = gravest_first(own.get("findings", ()))
     if grave and grave[0]["severity"] != "info":
-        yield Sentence(("What to do: ", Stored(grave[0]["advice"])))
+        yield Sentence(("What to do: ", advice_of(grave[0])))
 
 
 def worst_rebalances(own: Tables, longest: Longest | None) -> Iterator[Sentence]:

@@ -1,26 +1,63 @@
-"""Where a piece of evidence comes from: records and lines of a broker's log have times of different clocks."""
+"""The evidence of a row: records, and lines of brokers' logs, which have times of another clock."""
 
-import re
-from collections.abc import Mapping
-from typing import Any, Final
+from itertools import zip_longest
+from typing import Final, NamedTuple
 
 from rebalance_audit.report import words
+from rebalance_audit.report.reasons.of_evidence import LOGGED
+from rebalance_audit.report.row_sentences import facts_of, sentence_from
+from rebalance_audit.report.sentence import Sentence
+from rebalance_audit.report.summary import TableRow
 
 LEGEND: Final = "2@100 is partition 2, offset 100 of __consumer_offsets; `decode` prints it."
-LEGEND_OF_LOGS: Final = (
-    "Beside what a broker logged stand the time of its line and the record that it is about."
-)
-
-_LOGGED: Final = re.compile(r"broker \S+ logged \(")
-"""How `audit.broker_log.witness.said` begins a fact."""
+LEGEND_OF_LOGS: Final = "For what a broker logged, the time is that of the line and the offset that of the record it is about."
 
 
-def is_logged(item: Mapping[str, Any]) -> bool:
-    """Whether a line of a broker's log tells it, not a record."""
-    return _LOGGED.match(item["fact"]) is not None
+class ShownEvidence(NamedTuple):
+    """One record, or one line of a broker's log."""
+
+    partition: int
+    offset: int
+    at: int | None
+    """Epoch milliseconds: of the record, or of the line."""
+    fact: Sentence
+    is_logged: bool
+    """Whether a broker's log shows it, not a record."""
+
+    @property
+    def record(self) -> str:
+        """`2@100`: the record, or the one that the line is about."""
+        return f"{self.partition}@{self.offset}"
+
+    @property
+    def source(self) -> str:
+        """`3@281, 2026-11-21 09:11:07.247 UTC`; for a line `… UTC in that log, about record 3@281`."""
+        at = words.utc(self.at)
+        if self.is_logged:
+            return f"{at} in that log, about record {self.record}"
+        return f"{self.record}, {at}"
 
 
-def where_it_stands(item: Mapping[str, Any]) -> str:
-    """`3@281, 2026-11-21 09:11:07.247 UTC`; of a line `2026-11-21 09:11:07.241 UTC in the log, about 3@281`."""
-    record, at = f"{item['partition']}@{item['offset']}", words.utc(item["at"])
-    return f"{at} in that log, about record {record}" if is_logged(item) else f"{record}, {at}"
+def evidence_of(row: TableRow) -> list[ShownEvidence]:
+    """The evidence of a cause or a finding, in its order."""
+    items, reasons = row["evidence"] or (), facts_of(row).get("evidence", [])
+    return [
+        ShownEvidence(
+            item["partition"],
+            item["offset"],
+            item["at"],
+            sentence_from([reason] if reason else (), item["fact"]),
+            reason.code == LOGGED if reason else _reads_as_logged(item["fact"]),
+        )
+        for item, reason in zip_longest(items, reasons[: len(items)])
+    ]
+
+
+def rests_on_log(cause: TableRow) -> bool:
+    """Whether a broker's log is among the evidence of a cause."""
+    return any(item.is_logged for item in evidence_of(cause))
+
+
+def _reads_as_logged(fact: str) -> bool:
+    """Whether a text of an earlier release quotes a broker's log; it put another word before an id that looks so."""
+    return fact.startswith("broker ") and " logged (" in fact

@@ -4,6 +4,7 @@ Sentences carry whole member ids and full times in UTC; a terminal may shorten b
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
@@ -12,19 +13,19 @@ from rebalance_audit.report import causes, present, words
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.at_moment import sentences_at
 from rebalance_audit.report.causes import label
-from rebalance_audit.report.evidence import is_logged, where_it_stands
+from rebalance_audit.report.evidence import evidence_of, rests_on_log
 from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.held_up import HeldUp, held_up_of
 from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.outcomes import outcome
 from rebalance_audit.report.partition_sentences import partition_sentences, without_owner
+from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.sentence import (
     EvidenceSentence,
     MemberId,
     MomentUtc,
     Name,
     Sentence,
-    Stored,
 )
 from rebalance_audit.report.summary import (
     TableRow,
@@ -39,7 +40,6 @@ from rebalance_audit.report.unknowns import (
     ADVICE,
     advice_for_group,
     log_would_settle,
-    rests_on_log,
     unknowns_of_epoch,
     unknowns_of_group,
 )
@@ -262,15 +262,14 @@ def _why(its_causes: Sequence[TableRow]) -> Iterator[Sentence]:
             "{lead}{cause}. {detail} {sure}{alternatives}.",
             lead=lead,
             cause=causes.label(row["cause"]),
-            detail=Stored(row["detail"]),
+            detail=detail_of(row),
             sure=sure,
             alternatives=_alternatives(row),
         )
         # What a broker said comes first: it decides where records alone do not.
-        for item in sorted(row["evidence"], key=is_logged, reverse=True)[:EVIDENCE_SHOWN]:
-            yield EvidenceSentence(
-                ("Evidence: ", Stored(item["fact"]), f" ({where_it_stands(item)}).")
-            )
+        found = sorted(evidence_of(row), key=attrgetter("is_logged"), reverse=True)
+        for item in found[:EVIDENCE_SHOWN]:
+            yield EvidenceSentence(("Evidence: ", item.fact, f" ({item.source})."))
 
 
 def _alternatives(row: TableRow) -> str:
@@ -381,8 +380,8 @@ def _findings(rows: Sequence[TableRow]) -> list[Section]:
             "{severity}: {kind}. {detail} {advice}",
             severity=row["severity"],
             kind=label(row["kind"]),
-            detail=Stored(row["detail"]),
-            advice=Stored(row["advice"]),
+            detail=detail_of(row),
+            advice=advice_of(row),
         )
         for row in gravest_first(rows)
     ]

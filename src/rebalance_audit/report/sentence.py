@@ -27,7 +27,7 @@ class MemberId(Name):
 
 
 class Stored(str):
-    """A slot with a text that a table holds, written by the audit with whole ids in it."""
+    """A slot with a text that is not ours: what a client or a broker said, or a text of an earlier release."""
 
     __slots__ = ()
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rebalance_audit.report import words
-from rebalance_audit.report.evidence import is_logged
 from rebalance_audit.report.sentence import Sentence
 from rebalance_audit.report.summary import TableRow, Tables, epoch_noun, is_classic, kept_unused
 
@@ -30,11 +29,6 @@ def _may_have_gone_otherwise(cause: TableRow) -> bool:
 ADVICE: Final = Sentence.plain(
     "The log of the broker that coordinated the group would settle it: --broker-log server.log."
 )
-
-
-def rests_on_log(cause: TableRow) -> bool:
-    """Whether a broker's log is among the evidence of a cause."""
-    return any(map(is_logged, cause["evidence"] or ()))
 
 
 def log_would_settle(epoch: TableRow, its_causes: Sequence[TableRow]) -> bool:

@@ -1,6 +1,6 @@
 """Numbers and times in words for people."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -87,6 +87,14 @@ def likely(lasted: Bounds | None) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """`1 group`, `2 groups`, `4,012,345 records`; `many` where adding an s is wrong."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def severities(counts: Mapping[str, int]) -> str:
+    """`2 critical findings, 8 warnings, 1 note`, from the number of findings of each severity."""
+    nouns = {"critical": "critical finding", "warning": "warning", "info": "note"}
+    return ", ".join(
+        counted(counts[severity], noun) for severity, noun in nouns.items() if counts.get(severity)
+    )
 
 
 def number(value: int | None) -> str:

@@ -7,7 +7,8 @@ from rebalance_audit.report import words
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.longest import longest_of
-from rebalance_audit.report.sentence import Name, Sentence, Stored
+from rebalance_audit.report.row_sentences import advice_of, detail_of
+from rebalance_audit.report.sentence import Name, Sentence
 from rebalance_audit.report.summary import TableRow, Tables, estimate_of
 from rebalance_audit.report.verdict import Verdicts
 
@@ -32,7 +33,7 @@ def worst_of(tables: Tables) -> Worst:
     if rebalance is not None:
         group_id = rebalance["group_id"]
         is_open = rebalance["ended_at"] is None
-        advice = next((row["advice"] for row in found if row["group_id"] == group_id), None)
+        advice = next((advice_of(row) for row in found if row["group_id"] == group_id), None)
         what = Sentence((Name(group_id), ": its ", "rebalance" if is_open else "longest rebalance"))
         over = " It is still going on." if is_open else " It is over."
         parts = [Verdicts(tables).held_up(rebalance, what), over, *_what_to_do(advice)]
@@ -61,9 +62,9 @@ def _rebalance(tables: Tables) -> TableRow | None:
 def _finding(row: TableRow) -> Worst:
     over = "It is still going on." if row["to_at"] is None else "It is over."
     who = [] if row["group_id"] is None else [Name(row["group_id"]), ": "]
-    parts = [*who, f"{label(row['kind'])}. ", Stored(row["detail"]), f" {over}"]
-    return Worst(row["group_id"] or "", Sentence([*parts, *_what_to_do(row["advice"])]))
+    parts = [*who, f"{label(row['kind'])}. ", detail_of(row), f" {over}"]
+    return Worst(row["group_id"] or "", Sentence([*parts, *_what_to_do(advice_of(row))]))
 
 
-def _what_to_do(advice: str | None) -> list[str]:
-    return [] if advice is None else [" What to do: ", Stored(advice)]
+def _what_to_do(advice: Sentence | None) -> list[str]:
+    return [] if advice is None else [" What to do: ", advice]

@@ -1,12 +1,12 @@
 """What set a classic rebalance off, by the reason that the broker logged when the join phase began."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log import reasons
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.reasons import LoggedTrigger, rejoin_reason, trigger_of
-from rebalance_audit.audit.broker_log.testimony import HOW
+from rebalance_audit.audit.broker_log.testimony import logged_departure, who_is_it
 from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS, Witness, said
 from rebalance_audit.audit.causes.cause import (
     DEPARTURES,
@@ -19,10 +19,19 @@ from rebalance_audit.audit.causes.classic_scene import ClassicScene
 from rebalance_audit.audit.causes.same_members import COOPERATIVE_MARK
 from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.partitions import minus, partitions_of
+from rebalance_audit.report.reasons.reason import Reason, because
 
 _EAGER: Final = frozenset({"range", "roundrobin"})
 """Assignors whose members tell the leader nothing of what they own. Others may, in what only they can read."""
 _GOING: Final = frozenset({reasons.LEAVE, reasons.EXPIRY, reasons.NOT_SYNCED})
+
+
+class _Found(NamedTuple):
+    """What the logged reason means."""
+
+    cause: RebalanceCause
+    alternatives: tuple[RebalanceCause, ...]
+    reasons: tuple[Reason, ...]
 
 
 class RebalanceTrigger:
@@ -53,7 +62,7 @@ class RebalanceTrigger:
                 yield said(
                     self._prepared,
                     new.position,
-                    f"member {member_id} is out ({self._prepared.text}), the record has it",
+                    because("logged_member_out", member=member_id, text=self._prepared.text or ""),
                 )
 
     def verdict(self, verdicts: Iterable[Verdict]) -> Verdict | None:
@@ -71,7 +80,7 @@ class RebalanceTrigger:
         found = self._cause(trigger, member_id)
         if found is None:
             return None
-        cause, alternatives, detail = found
+        cause, alternatives, found_reasons = found
         known = [
             verdict
             for verdict in verdicts
@@ -79,57 +88,54 @@ class RebalanceTrigger:
             and (verdict.cause is cause or {verdict.cause, cause} <= DEPARTURES)
         ]
         verdict = known[0] if known else self._fresh(cause, member_id, trigger)
-        line = said(self._prepared, self._scene.new.position, f"rebalance: {self._prepared.text}")
+        prepared = because("logged_rebalance", text=self._prepared.text or "")
+        line = said(self._prepared, self._scene.new.position, prepared)
         return verdict._replace(
             cause=cause,
             certainty=Certainty.PROBABLE if alternatives else Certainty.PROVEN,
             alternatives=alternatives,
             at_ms=self._prepared.at_ms,
-            detail=detail,
+            reasons=found_reasons,
             evidence=(line, *verdict.evidence),
         )
 
-    def _cause(
-        self, trigger: LoggedTrigger, member_id: str | None
-    ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str] | None:
-        name = member_id or trigger.instance_id or "of an instance id"
-        why = f" ({trigger.client_reason})" if trigger.client_reason else ""
+    def _cause(self, trigger: LoggedTrigger, member_id: str | None) -> _Found | None:
+        why, instance_id = trigger.client_reason, trigger.instance_id
         match trigger.role:
+            case reasons.JOIN if instance_id is None:
+                joined = because("logged_join", who=who_is_it(member_id), why=why)
+                return _Found(RebalanceCause.MEMBER_JOINED, (), (joined,))
             case reasons.JOIN:
-                if trigger.instance_id is None:
-                    return RebalanceCause.MEMBER_JOINED, (), f"Member {name} joined{why}."
-                cause = RebalanceCause.STATIC_MEMBER_JOINED
-                return cause, (), f"Member {name} (instance {trigger.instance_id}) joined{why}."
-            case reasons.REPLACEMENT:
-                cause = RebalanceCause.STATIC_MEMBER_REPLACED
-                return cause, (), f"Instance {trigger.instance_id} came back as {name}{why}."
-            case reasons.DOWNGRADE:
-                cause = RebalanceCause.PROTOCOL_DOWNGRADED
-                return cause, (), "The consumer group became a classic one and rebalanced for it."
-            case reasons.OVER_CAPACITY:
-                detail = "A new coordinator had loaded more members than a group may have."
-                return RebalanceCause.UNKNOWN, (RebalanceCause.ASSIGNMENT_ONLY,), detail
-            case reasons.NOT_STORED:
-                error = f" ({trigger.error})" if trigger.error else ""
-                detail = (
-                    f"The coordinator could not store the assignment of generation {self._prepared.epoch}{error}, "
-                    "so it began the join phase anew."
+                joined = because(
+                    "logged_static_join", member=member_id, instance=instance_id, why=why
                 )
-                return RebalanceCause.ASSIGNMENT_ONLY, (), detail
+                return _Found(RebalanceCause.STATIC_MEMBER_JOINED, (), (joined,))
+            case reasons.REPLACEMENT:
+                came_back = because(
+                    "logged_replacement", instance=instance_id, member=member_id, why=why
+                )
+                return _Found(RebalanceCause.STATIC_MEMBER_REPLACED, (), (came_back,))
+            case reasons.DOWNGRADE:
+                converted = because("logged_downgrade")
+                return _Found(RebalanceCause.PROTOCOL_DOWNGRADED, (), (converted,))
+            case reasons.OVER_CAPACITY:
+                other = (RebalanceCause.ASSIGNMENT_ONLY,)
+                return _Found(RebalanceCause.UNKNOWN, other, (because("over_capacity"),))
+            case reasons.NOT_STORED:
+                failed = because("not_stored", epoch=self._prepared.epoch, error=trigger.error)
+                return _Found(RebalanceCause.ASSIGNMENT_ONLY, (), (failed,))
             case reasons.LEADER:
-                return self._leader(trigger, member_id, f"The leader {name} joined again{why}.")
+                return self._leader(trigger, member_id)
             case reasons.FOLLOWER:
-                return self._follower(trigger, member_id, f"{name} joined again{why}")
+                return self._follower(trigger, member_id)
             case reasons.UNKNOWN_RANK:
                 old = self._scene.old
                 if old is not None and old.leader_member_id == member_id:
-                    return self._leader(trigger, member_id, f"The leader {name} joined again{why}.")
-                return self._follower(trigger, member_id, f"{name} joined again{why}")
-        return self._departure(trigger, member_id or "", name)
+                    return self._leader(trigger, member_id)
+                return self._follower(trigger, member_id)
+        return self._departure(trigger, member_id or "")
 
-    def _departure(
-        self, trigger: LoggedTrigger, member_id: str, name: str
-    ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str] | None:
+    def _departure(self, trigger: LoggedTrigger, member_id: str) -> _Found | None:
         at_ms = self._prepared.at_ms
         watch = self._scene.watches.get(member_id)
         instance_id = watch.stint.identity.instance_id if watch is not None else None
@@ -143,56 +149,64 @@ class RebalanceTrigger:
         )
         if found is None:
             return None
-        others = f", with {len(trigger.members) - 1} more" if len(trigger.members) > 1 else ""
-        said_why = found.fact.kind is not FactKind.REBALANCE_PREPARED and found.fact.text
-        told = f": {said_why}" if said_why and said_why != reasons.NOT_PROVIDED else ""
-        detail = f"Member {name} {HOW[found.cause]}{others}, as the broker logged{told}."
-        return found.cause, found.alternatives, detail
+        text = found.fact.text if found.fact.kind is not FactKind.REBALANCE_PREPARED else None
+        departed = logged_departure(
+            member_id,
+            found.cause,
+            text,
+            instance_id=trigger.instance_id,
+            more=max(0, len(trigger.members) - 1),
+        )
+        return _Found(found.cause, found.alternatives, (departed,))
 
-    def _leader(
-        self, trigger: LoggedTrigger, member_id: str | None, detail: str
-    ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
+    def _leader(self, trigger: LoggedTrigger, member_id: str | None) -> _Found:
         if self._by_metadata is not None:
-            return self._by_metadata.cause, (), self._by_metadata.detail
+            return _Found(self._by_metadata.cause, (), self._by_metadata.reasons)
         cause = self._named_cause(trigger, member_id)
         if cause is None and self._topics_differ(member_id):
             cause = RebalanceCause.SUBSCRIPTION_CHANGED
-        return cause or RebalanceCause.LEADER_REJOINED, (), detail
+        rejoined = because("leader_rejoined", member=member_id, why=trigger.client_reason)
+        return _Found(cause or RebalanceCause.LEADER_REJOINED, (), (rejoined,))
 
-    def _follower(
-        self, trigger: LoggedTrigger, member_id: str | None, who: str
-    ) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
+    def _follower(self, trigger: LoggedTrigger, member_id: str | None) -> _Found:
         """A follower's rejoin sets off a rebalance only if its metadata changed: topics, what it owns, user data."""
         if self._by_metadata is not None:
-            return self._by_metadata.cause, (), self._by_metadata.detail
+            return _Found(self._by_metadata.cause, (), self._by_metadata.reasons)
+
+        def rejoined(code: str) -> tuple[Reason, ...]:
+            return (because(code, member=member_id, why=trigger.client_reason),)
+
         cause = self._named_cause(trigger, member_id)
         if cause is not None:
-            return cause, (), f"Member {who}."
+            return _Found(cause, (), rejoined("follower_rejoined"))
         if self._topics_differ(member_id):
-            return RebalanceCause.SUBSCRIPTION_CHANGED, (), f"Member {who} with other topics."
+            other = RebalanceCause.SUBSCRIPTION_CHANGED
+            return _Found(other, (), rejoined("follower_other_topics"))
         reason = rejoin_reason(trigger.client_reason)
         wished = reason is not None and reason.is_own_wish
-        if self._gave_up(member_id):
-            cause = RebalanceCause.COOPERATIVE_FOLLOW_UP
+        if self._revoked(member_id):
             others = (RebalanceCause.ASSIGNMENT_ONLY,) if wished else ()
-            return cause, others, f"Member {who} after it gave up partitions."
+            cause = RebalanceCause.COOPERATIVE_FOLLOW_UP
+            return _Found(cause, others, rejoined("follower_revoked"))
         if not wished and self._metadata_differs(member_id):
-            detail = f"Member {who} with other metadata for the leader and the same topics."
-            return RebalanceCause.SUBSCRIPTION_CHANGED, (), detail
-        detail = f"Member {who} with other metadata than before, and the same topics."
-        return self._open_follower(detail)
+            other = RebalanceCause.SUBSCRIPTION_CHANGED
+            return _Found(other, (), rejoined("follower_other_metadata"))
+        has_topics = self._scene.new.kind.owns_partitions
+        return self._open_follower(
+            rejoined("follower_metadata" if has_topics else "worker_other_metadata")
+        )
 
-    def _open_follower(self, detail: str) -> tuple[RebalanceCause, tuple[RebalanceCause, ...], str]:
+    def _open_follower(self, rejoined: tuple[Reason, ...]) -> _Found:
         """What a follower's rejoin means if neither its reason nor its records say."""
-        told = (
+        causes = (
             RebalanceCause.COOPERATIVE_FOLLOW_UP,
             RebalanceCause.SUBSCRIPTION_CHANGED,
             RebalanceCause.TOPIC_METADATA_CHANGED,
             RebalanceCause.ASSIGNMENT_ONLY,
         )
-        open_to = told if self._is_cooperative() else told[1:]
+        open_to = causes if self._is_cooperative() else causes[1:]
         ranked = sorted(open_to, key=lambda cause: cause is not self._guess)
-        return ranked[0], tuple(ranked[1:]), detail
+        return _Found(ranked[0], tuple(ranked[1:]), rejoined)
 
     def _named_cause(self, trigger: LoggedTrigger, member_id: str | None) -> RebalanceCause | None:
         """The cause that the client's reason names, unless the records exclude it."""
@@ -246,7 +260,7 @@ class RebalanceTrigger:
             return None
         return set(before.topics) == set(after.topics)
 
-    def _gave_up(self, member_id: str | None) -> bool:
+    def _revoked(self, member_id: str | None) -> bool:
         """Whether the previous generation took partitions from a cooperative member, which therefore has to rejoin."""
         old, (before, _) = self._scene.old, self._members(member_id)
         if old is None or before is None or before.subscription is None:
@@ -267,7 +281,7 @@ class RebalanceTrigger:
             cause,
             Certainty.PROVEN,
             self._prepared.at_ms,
-            detail="",
+            reasons=(),
             evidence=(),
             member_id=member_id,
             instance_id=trigger.instance_id,

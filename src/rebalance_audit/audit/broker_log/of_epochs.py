@@ -5,7 +5,7 @@ from typing import Final
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.testimony import Testimony, departed, proven_by
-from rebalance_audit.audit.broker_log.witness import ENDS, TOLERANCE_MS, Witness, said, sentence_of
+from rebalance_audit.audit.broker_log.witness import ENDS, TOLERANCE_MS, Witness, line_of, said
 from rebalance_audit.audit.causes.cause import (
     DEPARTURES,
     Certainty,
@@ -14,6 +14,7 @@ from rebalance_audit.audit.causes.cause import (
     Verdict,
 )
 from rebalance_audit.replay.changes import GroupEpochBumped, GroupType, Position
+from rebalance_audit.report.reasons.reason import because
 
 _JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
 """Causes that a line about a join confirms; no line says that the group began with it."""
@@ -60,7 +61,7 @@ def _confirm(
         fact = witness.of_member(FactKind.MEMBER_JOINED, member_id, from_ms, to_ms)
     if fact is None or bumped is None or not verdict.topics:
         return verdict
-    return proven_by(verdict, said(fact, position, sentence_of(fact)))
+    return proven_by(verdict, said(fact, position, line_of(fact)))
 
 
 def _told(witness: Witness, bumped: BrokerFact, bump: GroupEpochBumped) -> Iterable[Verdict]:
@@ -76,13 +77,13 @@ def _told(witness: Witness, bumped: BrokerFact, bump: GroupEpochBumped) -> Itera
         if found is None:
             continue
         cause, alternatives = found
-        sentence = sentence_of(fact)
+        line = line_of(fact)
         yield Verdict(
             cause,
             Certainty.PROBABLE if alternatives else Certainty.PROVEN,
             position.record_timestamp_ms,
-            f"Only the broker's log tells: {sentence}.",
-            (said(fact, position, sentence), said(bumped, position, sentence_of(bumped))),
+            (because("only_in_log", line=line),),
+            (said(fact, position, line), said(bumped, position, line_of(bumped))),
             fact.member_id,
             fact.instance_id,
             alternatives=alternatives,
@@ -120,8 +121,12 @@ def _denied(bumped: BrokerFact | None, bump: GroupEpochBumped) -> Iterable[Evide
         yield said(
             bumped,
             bump.position,
-            f"epoch {bump.new_epoch} with metadata hash {bumped.metadata_hash}, "
-            f"the record has {bump.new_metadata_hash}",
+            because(
+                "logged_hash",
+                epoch=bump.new_epoch,
+                logged=bumped.metadata_hash,
+                recorded=bump.new_metadata_hash,
+            ),
         )
 
 

@@ -13,8 +13,8 @@ from rebalance_audit.audit.broker_log.witness import (
     TOLERANCE_MS,
     Stay,
     Witness,
+    line_of,
     said,
-    sentence_of,
 )
 from rebalance_audit.audit.causes.cause import (
     DEPARTURES,
@@ -25,6 +25,7 @@ from rebalance_audit.audit.causes.cause import (
     Verdict,
 )
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
+from rebalance_audit.report.reasons.reason import because
 
 _JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
 _ENDS_OF_JOIN_PHASES: Final = frozenset({FactKind.GENERATION_STABILIZED, FactKind.GROUP_EMPTIED})
@@ -119,21 +120,25 @@ def _awaited(witness: Witness, scene: ClassicScene, phase: _JoinPhase) -> Iterat
     for fact in witness.between(phase.prepared.at_ms, phase.ended.at_ms):
         if fact.kind is not FactKind.PENDING_MEMBER_EXPIRED or fact.broker != phase.ended.broker:
             continue
-        waited = (fact.at_ms - phase.prepared.at_ms) / 1000
         yield Verdict(
             RebalanceCause.MEMBER_SESSION_EXPIRED,
             Certainty.PROVEN,
             fact.at_ms,
-            f"Member id {fact.member_id} was given out and never joined: the join phase waited {waited:.1f} s for it, "
-            "until its session ended.",
-            (said(fact, scene.new.position, sentence_of(fact)),),
+            (
+                because(
+                    "id_never_joined",
+                    member=fact.member_id,
+                    waited=fact.at_ms - phase.prepared.at_ms,
+                ),
+            ),
+            (said(fact, scene.new.position, line_of(fact)),),
             fact.member_id,
             role=CauseRole.MEANWHILE,
         )
 
 
 _LOST_NAMED: Final = 5
-"""Number of generations without a record whose reasons are told one by one."""
+"""Number of generations without a record whose reasons are listed."""
 
 
 def _with_lost_generations(
@@ -159,22 +164,27 @@ def _with_lost_generations(
     if not begun:
         yield primary
         return
-    told = "; ".join(
-        f"{fact.epoch + 1}: {fact.text}" for fact in begun[:_LOST_NAMED] if fact.epoch is not None
-    )
-    more = f"; and {len(begun) - _LOST_NAMED} more" if len(begun) > _LOST_NAMED else ""
+    prepared = [
+        because("generation_prepared", epoch=fact.epoch + 1, text=fact.text or "")
+        for fact in begun[:_LOST_NAMED]
+        if fact.epoch is not None
+    ]
+    if len(begun) > _LOST_NAMED:
+        prepared.append(because("and_more", more=len(begun) - _LOST_NAMED))
     last = scene.new.generation - 1
-    which = (
-        f"Generation {last} left no record"
-        if scene.skipped == 1
-        else f"Generations {old.generation + 1} to {last} left no record"
-    )
+    lost = because("lost_generation", last=last, begun=prepared)
+    if scene.skipped > 1:
+        lost = because("lost_generations", first=old.generation + 1, last=last, begun=prepared)
     lines = tuple(
-        said(fact, scene.new.position, f"rebalance of generation {fact.epoch}: {fact.text}")
+        said(
+            fact,
+            scene.new.position,
+            because("logged_rebalance_of", epoch=fact.epoch, text=fact.text or ""),
+        )
         for fact in begun[:_LOST_NAMED]
     )
     yield primary._replace(
-        detail=f"{primary.detail} {which}; the broker logged what began them ({told}{more}).",
+        reasons=(*primary.reasons, lost),
         evidence=(*primary.evidence, *lines),
     )
     first = begun[0]
@@ -210,8 +220,12 @@ def _denied(witness: Witness, new: Generation, ended: BrokerFact) -> Iterator[Ev
             yield said(
                 fact,
                 new.position,
-                f"generation {new.generation} with {fact.size} members, "
-                f"the record has {len(new.members)}",
+                because(
+                    "logged_size",
+                    epoch=new.generation,
+                    logged=fact.size,
+                    recorded=len(new.members),
+                ),
             )
 
 
@@ -248,7 +262,7 @@ def _confirm(
         fact = witness.replacement(verdict.instance_id or "", member_id, from_ms, to_ms)
     if fact is None or verdict.certainty is Certainty.PROVEN:
         return verdict
-    return proven_by(verdict, said(fact, position, sentence_of(fact)))
+    return proven_by(verdict, said(fact, position, line_of(fact)))
 
 
 def _other_causes(verdict: Verdict) -> tuple[RebalanceCause, ...]:

@@ -1,10 +1,10 @@
 """What the broker's log changes in the verdicts on one epoch."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.reasons import NOT_PROVIDED, LoggedDeparture
-from rebalance_audit.audit.broker_log.witness import said, sentence_of
+from rebalance_audit.audit.broker_log.witness import line_of, said
 from rebalance_audit.audit.causes.cause import (
     DEPARTURES,
     Certainty,
@@ -14,6 +14,7 @@ from rebalance_audit.audit.causes.cause import (
     meanwhile,
 )
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.report.reasons.reason import Reason, because
 
 
 class Testimony(NamedTuple):
@@ -43,27 +44,50 @@ def departed(
     others: tuple[RebalanceCause, ...] = (),
 ) -> Verdict:
     """The verdict on a departure whose reason the broker logged; `others` may also have set the epoch off."""
-    fact, name = departure.fact, verdict.member_id or ""
+    fact = departure.fact
     alternatives = tuple(dict.fromkeys((*departure.alternatives, *others)))
     return verdict._replace(
         cause=departure.cause,
         certainty=Certainty.PROBABLE if alternatives else Certainty.PROVEN,
         alternatives=alternatives,
-        detail=f"Member {name} {HOW[departure.cause]}, as the broker logged{_because(fact.text)}.",
-        evidence=(*verdict.evidence, said(fact, position, sentence_of(fact))),
+        reasons=(logged_departure(verdict.member_id, departure.cause, fact.text),),
+        evidence=(*verdict.evidence, said(fact, position, line_of(fact))),
     )
 
 
-def _because(text: str | None) -> str:
-    return f": {text}" if text and text != NOT_PROVIDED else ""
+def logged_departure(
+    member_id: str | None,
+    cause: RebalanceCause,
+    text: str | None,
+    *,
+    instance_id: str | None = None,
+    more: int = 0,
+) -> Reason:
+    """What the broker logged about the end of a member, or of the holder of an instance id, and of `more` others."""
+    return because(
+        "logged_departure",
+        who=who_is_it(member_id, instance_id),
+        how=because(_HOW[cause]),
+        others=because("with_others", more=more) if more else None,
+        text=None if text == NOT_PROVIDED else text,
+    )
 
 
-HOW = {
-    RebalanceCause.MEMBER_LEFT: "left",
-    RebalanceCause.MEMBER_SESSION_EXPIRED: "sent no heartbeat for its session timeout",
-    RebalanceCause.MEMBER_REBALANCE_TIMEOUT: "did not do in time what the rebalance asked of it",
-    RebalanceCause.MEMBER_REMOVED_BY_ADMIN: "was removed by an administrator",
-    RebalanceCause.STATIC_MEMBER_EXPIRED: "had left for a while and did not come back in time",
+def who_is_it(member_id: str | None, instance_id: str | None = None) -> Reason:
+    """The subject of a sentence on a broker's line, which may name a member by its instance id alone, or not at all."""
+    if member_id:
+        return because("who_member", member=member_id)
+    if instance_id:
+        return because("who_instance", instance=instance_id)
+    return because("who_unknown")
+
+
+_HOW: Final[Mapping[RebalanceCause, str]] = {
+    RebalanceCause.MEMBER_LEFT: "logged_left",
+    RebalanceCause.MEMBER_SESSION_EXPIRED: "logged_expired",
+    RebalanceCause.MEMBER_REBALANCE_TIMEOUT: "logged_timeout",
+    RebalanceCause.MEMBER_REMOVED_BY_ADMIN: "logged_removed",
+    RebalanceCause.STATIC_MEMBER_EXPIRED: "logged_static_expired",
 }
 
 

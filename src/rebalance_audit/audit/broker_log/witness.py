@@ -19,6 +19,8 @@ from rebalance_audit.audit.broker_log.reasons import (
 )
 from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.report.reasons.of_evidence import LOGGED
+from rebalance_audit.report.reasons.reason import Reason, because
 
 TOLERANCE_MS: Final = 2_000
 """How far a line and its record may be apart (ms). One clock stamps both within a few ms; busy brokers log late."""
@@ -206,29 +208,22 @@ class Witness:
         return False
 
 
-def said(fact: BrokerFact, position: Position, sentence: str) -> Evidence:
+def said(fact: BrokerFact, position: Position, line: Reason) -> Evidence:
     """The line as evidence, at the position of the record that it is about; the time is the line's."""
-    return Evidence(
-        position.log_partition,
-        position.log_offset,
-        fact.at_ms,
-        f"broker {fact.broker} logged ({fact.place}): {sentence}",
-    )
+    logged = because(LOGGED, broker=fact.broker, place=fact.place, line=line)
+    return Evidence(position.log_partition, position.log_offset, fact.at_ms, logged)
 
 
-def sentence_of(fact: BrokerFact) -> str:
-    """A short sentence on what the line says."""
-    name = fact.kind.value.replace("_", " ")
-    about = " ".join(
-        part
-        for part in (
-            fact.member_id or "",
-            f"(instance {fact.instance_id})" if fact.instance_id else "",
-            f"epoch {fact.epoch}" if fact.epoch is not None else "",
-        )
-        if part
+def line_of(fact: BrokerFact) -> Reason:
+    """What the line says, in short."""
+    return because(
+        "log_line",
+        kind=fact.kind.value,
+        member=fact.member_id,
+        instance=fact.instance_id,
+        epoch=fact.epoch,
+        text=fact.text,
     )
-    return ": ".join(part for part in (f"{name} {about}".strip(), fact.text or "") if part)
 
 
 def _ends(fact: BrokerFact) -> bool:

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from rebalance_audit.audit.causes.departure_facts import DepartureFacts
+from rebalance_audit.report.reasons.reason import Reason, because
 
 
 class _Word(StrEnum):
@@ -127,7 +128,7 @@ class Evidence(NamedTuple):
     log_partition: int
     log_offset: int
     at_ms: int
-    fact: str
+    fact: Reason
 
 
 class Verdict(NamedTuple):
@@ -136,7 +137,7 @@ class Verdict(NamedTuple):
     cause: RebalanceCause
     certainty: Certainty
     at_ms: int
-    detail: str
+    reasons: tuple[Reason, ...]
     evidence: tuple[Evidence, ...]
     member_id: str | None = None
     instance_id: str | None = None
@@ -182,7 +183,7 @@ def weakened(verdict: Verdict) -> Verdict:
     return verdict._replace(
         certainty=Certainty.POSSIBLE,
         alternatives=verdict.alternatives or (RebalanceCause.UNKNOWN,),
-        detail=f"{verdict.detail} Records before this epoch are missing from the log.",
+        reasons=(*verdict.reasons, because("records_missing")),
     )
 
 

@@ -17,9 +17,11 @@ from rebalance_audit.audit.causes.classic_scene import ClassicScene
 from rebalance_audit.audit.causes.departure_model import WAYS
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.first_to_join import first_to_join
+from rebalance_audit.audit.causes.join_reasons import join_reasons
 from rebalance_audit.audit.causes.member_metadata import changed_metadata, generation_evidence
 from rebalance_audit.audit.causes.same_members import may_follow_up, same_members
 from rebalance_audit.replay.classic.group import ClassicMember
+from rebalance_audit.report.reasons.reason import Reason, because
 
 TRIGGERS = frozenset(
     {
@@ -122,8 +124,8 @@ def _lost(scene: ClassicScene) -> Verdict:
         RebalanceCause.UNKNOWN,
         Certainty.POSSIBLE,
         position.record_timestamp_ms,
-        "The generation before is not in the log, so there is nothing to compare with.",
-        (evidence_at(position, f"generation {scene.new.generation}"),),
+        (because("no_generation_before"),),
+        (evidence_at(position, "bare_generation", epoch=scene.new.generation),),
     )
 
 
@@ -134,19 +136,19 @@ def _across(verdict: Verdict, skipped: int) -> Verdict:
     return verdict._replace(
         certainty=Certainty.PROBABLE,
         alternatives=(RebalanceCause.UNKNOWN,),
-        detail=f"{verdict.detail} {skipped} generation(s) before it left no record.",
+        reasons=(*verdict.reasons, because("unrecorded_generations", skipped=skipped)),
     )
 
 
 def _about(
-    scene: ClassicScene, member: ClassicMember, cause: RebalanceCause, detail: str, fact: str
+    scene: ClassicScene, member: ClassicMember, cause: RebalanceCause, reason: Reason, fact: Reason
 ) -> Verdict:
     subscription = member.subscription
     return Verdict(
         cause,
         Certainty.PROVEN,
         scene.new.position.record_timestamp_ms,
-        detail,
+        (reason,),
         generation_evidence(scene, fact),
         member.member_id,
         member.instance_id,
@@ -162,8 +164,8 @@ def _downgraded(scene: ClassicScene) -> Iterator[Verdict]:
             RebalanceCause.PROTOCOL_DOWNGRADED,
             Certainty.PROVEN,
             scene.new.position.record_timestamp_ms,
-            "The last member of the consumer protocol went and the group became a classic one.",
-            generation_evidence(scene, "first generation after the downgrade"),
+            (because("downgraded"),),
+            generation_evidence(scene, because("first_after_downgrade")),
         )._replace(
             # A downgrade in which a static member only replaces another one needs no new generation.
             certainty=Certainty.PROBABLE,
@@ -179,27 +181,28 @@ def _created(scene: ClassicScene) -> Iterator[Verdict]:
             scene,
             member,
             RebalanceCause.GROUP_CREATED,
-            f"The group began with {len(scene.new.members)} member(s).",
-            f"{len(scene.new.members)} member(s)",
+            because("group_began", members=len(members)),
+            because("members", members=len(members)),
         )
     elif scene.first:
         at_ms, facts = (
             scene.new.position.record_timestamp_ms,
-            generation_evidence(scene, "no member is left"),
+            generation_evidence(scene, because("no_member_left")),
         )
         if scene.skipped:
             yield Verdict(
                 RebalanceCause.MEMBER_DEPARTED,
                 Certainty.PROBABLE,
                 at_ms,
-                "The last member is gone, and no earlier generation got an assignment: no record names the member.",
+                (because("unnamed_member_gone"),),
                 facts,
                 alternatives=WAYS,
             )
-        detail = "The group began with a member that was gone before it got an assignment."
-        yield Verdict(RebalanceCause.GROUP_CREATED, Certainty.PROVEN, at_ms, detail, facts)
-        detail = "The last member was gone before it got an assignment."
-        yield Verdict(RebalanceCause.GROUP_EMPTIED, Certainty.PROVEN, at_ms, detail, facts)
+        for cause, code in (
+            (RebalanceCause.GROUP_CREATED, "first_member_gone"),
+            (RebalanceCause.GROUP_EMPTIED, "last_member_gone_early"),
+        ):
+            yield Verdict(cause, Certainty.PROVEN, at_ms, (because(code),), facts)
 
 
 def _joins(scene: ClassicScene) -> Iterator[Verdict]:
@@ -208,12 +211,7 @@ def _joins(scene: ClassicScene) -> Iterator[Verdict]:
     for member in scene.new.members.values():
         if member.member_id in known or member.member_id in replaced:
             continue
-        if member.instance_id is None:
-            cause, name = RebalanceCause.MEMBER_JOINED, member.member_id
-        else:
-            cause = RebalanceCause.STATIC_MEMBER_JOINED
-            name = f"{member.member_id} (instance {member.instance_id})"
-        yield _about(scene, member, cause, f"Member {name} joined.", f"new member {name}")
+        yield _about(scene, member, *join_reasons(member.member_id, member.instance_id))
 
 
 def _departures(scene: ClassicScene) -> Iterator[Verdict]:
@@ -231,8 +229,8 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
             RebalanceCause.GROUP_EMPTIED,
             Certainty.PROVEN,
             scene.new.position.record_timestamp_ms,
-            "The last member is gone.",
-            generation_evidence(scene, "no member is left"),
+            (because("last_member_gone"),),
+            generation_evidence(scene, because("no_member_left")),
         )
 
 
@@ -253,8 +251,8 @@ def _subscriptions(scene: ClassicScene) -> Iterator[Verdict]:
                 scene,
                 member,
                 RebalanceCause.SUBSCRIPTION_CHANGED,
-                f"Member {member.member_id} changed what it subscribes to.",
-                "other topics",
+                because("subscription_changed", member=member.member_id),
+                because("different_topics"),
             )
 
 
@@ -266,8 +264,8 @@ def _protocols(scene: ClassicScene) -> Iterator[Verdict]:
         RebalanceCause.ASSIGNOR_CHANGED,
         Certainty.POSSIBLE,
         new.position.record_timestamp_ms,
-        f"The members now agree on {new.protocol_name} instead of {old.protocol_name}.",
-        generation_evidence(scene, f"protocol {new.protocol_name}"),
+        (because("assignor_agreed", assignor=new.protocol_name, before=old.protocol_name),),
+        generation_evidence(scene, because("protocol_is", protocol=new.protocol_name)),
         alternatives=tuple(sorted(_unseen(scene))),
     )
 
@@ -294,17 +292,22 @@ def _returns(scene: ClassicScene) -> Iterator[Verdict]:
                     RebalanceCause.LEADER_REJOINED,
                     RebalanceCause.TOPIC_METADATA_CHANGED,
                 ),
-                detail=(
-                    f"{dropped.detail} Its instance {member.instance_id} came back as {member_id}, "
-                    "which alone needs no new generation."
+                reasons=(
+                    *dropped.reasons,
+                    because("instance_rejoined", instance=member.instance_id, member=member_id),
                 ),
             )
         verdict = _about(
             scene,
             member,
             RebalanceCause.STATIC_MEMBER_REPLACED,
-            f"Instance {member.instance_id} came back as {member_id} in place of {before.member_id}.",
-            f"{member_id} replaces {before.member_id}",
+            because(
+                "instance_replaced",
+                instance=member.instance_id,
+                member=member_id,
+                replaced=before.member_id,
+            ),
+            because("replaces", member=member_id, replaced=before.member_id),
         )
         yield verdict._replace(
             certainty=Certainty.PROBABLE,

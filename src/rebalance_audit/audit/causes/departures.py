@@ -1,8 +1,8 @@
 """Why a member is gone. Leave, expiry, timeout and removal write the same records; only times and context differ."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from rebalance_audit.audit.causes.cause import (
     Certainty,
@@ -12,10 +12,11 @@ from rebalance_audit.audit.causes.cause import (
 )
 from rebalance_audit.audit.causes.departure_facts import DepartureFacts
 from rebalance_audit.audit.causes.departure_model import Posterior, posterior_of, posteriors_of
+from rebalance_audit.audit.causes.departure_reasons import reason_of
 from rebalance_audit.audit.causes.departure_weights import SURE
-from rebalance_audit.audit.causes.departure_words import reason_of
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.report.reasons.reason import Reason, because
 
 _DEFAULT_SESSION_MS: Final = 45_000
 """Default of the brokers' `group.consumer.session.timeout.ms`, and of those of share and streams groups."""
@@ -46,14 +47,9 @@ class DepartureRules:
         return (self.consumer_session_timeout_ms,)
 
 
-def evidence_at(position: Position, fact: str) -> Evidence:
-    """A fact that the record at `position` shows.
-
-    It may begin with an id; one that reads like what a broker logged (`broker_log.witness.said`) is called an id.
-    """
-    if fact.startswith("broker "):
-        fact = f"id {fact}"
-    return tuple.__new__(Evidence, (*position[:3], fact))
+def evidence_at(position: Position, code: str, /, **facts: Any) -> Evidence:
+    """What the record at `position` shows: a code of `report/reasons/of_evidence.py` and its facts."""
+    return tuple.__new__(Evidence, (*position[:3], Reason(code, facts)))
 
 
 def verdict_of(
@@ -61,23 +57,21 @@ def verdict_of(
 ) -> Verdict:
     """The posterior of a member's end as a verdict: probable if it is sure enough, else `member_departed`."""
     stint, name = watch.stint, watch.stint.member_id
-    last = "last generation with" if facts.is_classic else "last record of"
-    shown = [evidence_at(watch.last_life, f"{last} member {name}")]
+    last = "last_generation_with" if facts.is_classic else "last_record_of"
+    shown = [evidence_at(watch.last_life, last, member=name)]
     if watch.unrevoked_since is not None:
-        shown.append(evidence_at(watch.unrevoked_since, f"{name} was asked to revoke partitions"))
+        shown.append(evidence_at(watch.unrevoked_since, "asked_to_revoke", member=name))
     if watch.last_commit is not None and facts.since_commit_ms is not None:
         commit = watch.last_commit
-        label = f"{commit.topic}-{commit.topic_partition}"
-        shown.append(evidence_at(commit.position, f"last commit of {name}, for {label}"))
-    is_gone = (
-        f"a generation without member {name}" if facts.is_classic else f"member {name} is gone"
-    )
-    shown.append(evidence_at(gone, is_gone))
+        partition = f"{commit.topic}-{commit.topic_partition}"
+        shown.append(evidence_at(commit.position, "last_commit", member=name, partition=partition))
+    is_gone = "generation_without" if facts.is_classic else "member_gone"
+    shown.append(evidence_at(gone, is_gone, member=name))
     verdict = Verdict(
         RebalanceCause.MEMBER_DEPARTED,
         Certainty.PROBABLE,
         gone.record_timestamp_ms,
-        "",
+        (),
         tuple(shown),
         name,
         stint.identity.instance_id,
@@ -110,7 +104,7 @@ def _decided(verdict: Verdict, facts: DepartureFacts, posterior: Posterior) -> V
         cause = ranked.pop(0)[0]
     return verdict._replace(
         cause=cause,
-        detail=reason_of(verdict.member_id or "", facts, posterior, cause).sentence,
+        reasons=(reason_of(verdict.member_id or "", facts, posterior, cause),),
         alternatives=tuple(way for way, _ in ranked),
         weights=tuple(posterior.ranked),
         facts=facts,
@@ -129,16 +123,6 @@ def judge_departure(facts: DepartureFacts, watch: MemberWatch, gone: Position) -
             ),
             weights=(),
             facts=None,
-            detail=(
-                f"Static member {watch.stint.member_id} had left temporarily (epoch -2), and its session ran out "
-                "before it returned."
-            ),
+            reasons=(because("static_expired", member=watch.stint.member_id),),
         )
     return verdict_of(facts, posterior_of(facts), watch, gone)
-
-
-def join_names(names: Sequence[str], shown: int = 3) -> str:
-    """The first `shown` names, as a list for a sentence."""
-    rest = len(names) - shown
-    listed = ", ".join(names[:shown])
-    return f"{listed} and {rest} more" if rest > 0 else listed

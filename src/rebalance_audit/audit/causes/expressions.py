@@ -46,7 +46,10 @@ def resolutions(changes: Sequence[RegexResolved]) -> tuple[Evidence, ...]:
     """The records of resolutions as evidence."""
     return tuple(
         evidence_at(
-            change.position, f"{change.regular_expression} matches {len(change.new or ())} topics"
+            change.position,
+            "expression_matched",
+            expression=change.regular_expression,
+            topics=len(change.new or ()),
         )
         for change in changes
     )

@@ -10,7 +10,7 @@ from typing import Final
 
 from rebalance_audit.audit.causes.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
-from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.classic.work import (
     CONNECT,
@@ -20,27 +20,21 @@ from rebalance_audit.replay.classic.work import (
     Kind,
     connect_tasks,
 )
-from rebalance_audit.wire.connect_protocol import (
-    CONNECTOR,
-    ConnectorTasks,
-    WorkerState,
-    read_worker_state,
-)
+from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.wire.connect_protocol import WorkerState, read_worker_state
 from rebalance_audit.wire.registry_protocol import RegistryIdentity, read_registry_identity
 
-CLIPPED: Final = 120
-"""Characters of a name that a sentence shows."""
-NAMED: Final = 3
-"""Members, and connectors of one worker, that a sentence names; it counts the rest."""
+WORKERS_NAMED: Final = 3
+"""Workers whose tasks a sentence lists; it counts the others."""
 
 
-def generation_evidence(scene: ClassicScene, fact: str) -> tuple[Evidence, ...]:
+def generation_evidence(scene: ClassicScene, fact: Reason) -> tuple[Evidence, ...]:
     """The record of the generation, with the fact, and that of the one before."""
-    facts = [evidence_at(scene.new.position, f"generation {scene.new.generation}: {fact}")]
-    if scene.old is not None:
-        old = scene.old
-        facts.insert(0, evidence_at(old.position, f"generation {old.generation} before"))
-    return tuple(facts)
+    new, old = scene.new, scene.old
+    found = [evidence_at(new.position, "generation", epoch=new.generation, what=fact)]
+    if old is not None:
+        found.insert(0, evidence_at(old.position, "generation_before", epoch=old.generation))
+    return tuple(found)
 
 
 def continuing(scene: ClassicScene) -> Iterator[tuple[ClassicMember, ClassicMember]]:
@@ -63,55 +57,65 @@ def changed_metadata(scene: ClassicScene) -> Iterator[Verdict]:
     }
     if not found:
         return
-    told = join_names([*dict.fromkeys(clause for _, said in found.values() for clause in said)])
+    changes: list[Reason] = []
+    for _, clauses in found.values():
+        changes += [clause for clause in clauses if clause not in changes]
     members = [member for member, _ in found.values()]
     only = members[0] if len(members) == 1 else None
-    whose = f"{kind.member} {only.member_id}" if only else f"{len(members)} {kind.member}s"
-    detail = f"The metadata of {whose} changed: {told}.{work_sentence(scene.new)}"
+    reason = because(
+        "metadata_of_member" if only else "metadata_of_members",
+        kind=kind.member,
+        changes=changes,
+        **({"member": only.member_id} if only else {"members": len(members)}),
+    )
     yield Verdict(
         RebalanceCause.SUBSCRIPTION_CHANGED,
         Certainty.PROVEN,
         scene.new.position.record_timestamp_ms,
-        detail,
-        generation_evidence(scene, f"metadata changed: {told}"),
+        (reason,),
+        generation_evidence(scene, because("metadata_changed", changes=changes)),
         *((only.member_id, only.instance_id, only.client_id, only.client_host) if only else ()),
     )
 
 
-def _of_worker(before: ClassicMember, now: ClassicMember) -> list[str]:
+def _of_worker(before: ClassicMember, now: ClassicMember) -> list[Reason]:
     had, has = map(read_worker_state, (before.subscription_bytes, now.subscription_bytes))
     if not (isinstance(had, WorkerState) and isinstance(has, WorkerState)):
         return _other_bytes(before, now)
     clauses = []
     if had.config_offset != has.config_offset:
-        clauses.append(f"config offset {had.config_offset} to {has.config_offset}")
+        clauses.append(because("config_offset", before=had.config_offset, after=has.config_offset))
     if had.url != has.url:
-        clauses.append(f"address {_clipped(had.url)} to {_clipped(has.url)}")
+        clauses.append(because("address", before=had.url, after=has.url))
     if had.protocol_version != has.protocol_version:
-        clauses.append(f"protocol version {had.protocol_version} to {has.protocol_version}")
+        clauses.append(
+            because("protocol_version", before=had.protocol_version, after=has.protocol_version)
+        )
     return clauses
 
 
-def _of_registry(before: ClassicMember, now: ClassicMember) -> list[str]:
+def _of_registry(before: ClassicMember, now: ClassicMember) -> list[Reason]:
     had, has = map(read_registry_identity, (before.subscription_bytes, now.subscription_bytes))
     if not (isinstance(had, RegistryIdentity) and isinstance(has, RegistryIdentity)):
         return _other_bytes(before, now)
     clauses = []
     if had.url() != has.url():
-        was, now_at = (_clipped(each.url() or "unknown") for each in (had, has))
-        clauses.append(f"address {was} to {now_at}")
+        was, now_at = (each.url() or "unknown" for each in (had, has))
+        clauses.append(because("address", before=was, after=now_at))
     if had.may_be_primary != has.may_be_primary:
-        clauses.append(f"it {'may' if has.may_be_primary else 'may not'} be the primary now")
+        clauses.append(because("may_be_primary" if has.may_be_primary else "may_not_be_primary"))
     return clauses or _other_bytes(before, now)
 
 
-def _other_bytes(before: ClassicMember, now: ClassicMember) -> list[str]:
+def _other_bytes(before: ClassicMember, now: ClassicMember) -> list[Reason]:
     """The bytes differ, and what they mean is not known."""
     had, has = len(before.subscription_bytes), len(now.subscription_bytes)
-    return [f"{had} bytes to {has}" if had != has else f"other contents in {has} bytes"]
+    if had != has:
+        return [because("metadata_size", before=had, after=has)]
+    return [because("metadata_content", size=has)]
 
 
-_DIFFERENCES: Final[Mapping[Kind, Callable[[ClassicMember, ClassicMember], list[str]]]] = {
+_DIFFERENCES: Final[Mapping[Kind, Callable[[ClassicMember, ClassicMember], list[Reason]]]] = {
     CONNECT: _of_worker,
     REGISTRY: _of_registry,
 }
@@ -120,68 +124,38 @@ _DIFFERENCES: Final[Mapping[Kind, Callable[[ClassicMember, ClassicMember], list[
 # --- what members have ---------------------------------------------------------------------------
 
 
-def work_sentence(generation: Generation) -> str:
-    """A sentence on what the members have after the generation, in the words of their protocol; empty if unknown."""
-    kind = generation.kind
+def _work(generation: Generation) -> Reason | None:
+    """What the members have after the generation, in the terms of their protocol; None if unknown."""
+    kind, members = generation.kind, generation.members.values()
     if kind is REGISTRY:
-        primaries = [member for member in generation.members.values() if kind.work(member)]
-        return f" The primary is {primaries[0].member_id}." if primaries else ""
+        primary = next((member.member_id for member in members if kind.work(member)), None)
+        return None if primary is None else because("primary", member=primary)
     if kind is not CONNECT:
-        return ""
-    told = []
-    for member in generation.members.values():
-        tasks = connect_tasks(member)
-        if tasks:
-            told.append(f"{member.member_id} runs {_tasks_text(tasks)}")
-    more = len(told) - NAMED
+        return None
+    workers = [
+        because("worker_runs", member=member.member_id, tasks=tasks)
+        for member in members
+        if (tasks := connect_tasks(member))
+    ]
+    more = len(workers) - WORKERS_NAMED
     if more > 0:
-        told[NAMED:] = [f"{more} more run others"]
-    return f" Now {'; '.join(told)}." if told else ""
+        workers[WORKERS_NAMED:] = [
+            because("other_worker") if more == 1 else because("other_workers", more=more)
+        ]
+    return because("workers", workers=workers) if workers else None
 
 
-def _tasks_text(tasks: ConnectorTasks) -> str:
-    told = [_connector_text(connector, numbers) for connector, numbers in tasks[:NAMED]]
-    more = len(tasks) - NAMED
-    if more > 0:
-        told.append(f"parts of {more} more connectors")
-    return join_names(told)
-
-
-def _connector_text(connector: str, numbers: tuple[int, ...]) -> str:
-    """`tasks 0 to 2 of sink`; with the connector itself where the worker runs it."""
-    tasks = [number for number in numbers if number != CONNECTOR]
-    parts = ["the connector"] if CONNECTOR in numbers else []
-    if tasks:
-        is_run = tasks == [*range(tasks[0], tasks[-1] + 1)] and len(tasks) > 2
-        listed = f"{tasks[0]} to {tasks[-1]}" if is_run else _listed(tasks)
-        parts.append(f"task{'s' if len(tasks) > 1 else ''} {listed}")
-    return f"{' and '.join(parts)} of {_clipped(connector)}"
-
-
-def _clipped(text: str) -> str:
-    """What a client wrote can be 32 kB long."""
-    return text if len(text) <= CLIPPED else f"{text[: CLIPPED - 1]}…"
-
-
-def _listed(numbers: list[int]) -> str:
-    named = ", ".join(map(str, numbers[: 2 * NAMED]))
-    more = len(numbers) - 2 * NAMED
-    return f"{named} and {more} more" if more > 0 else named
-
-
-def in_words_of(generation: Generation, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+def with_protocol(generation: Generation, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     """The verdicts with the protocol of a group whose members are no plain consumers; the first with their work."""
     kind = generation.kind
     if kind is CONSUMER:
         return tuple(verdicts)
-    has = work_sentence(generation)
-    name = f"Protocol type {_clipped(generation.protocol_type)}"
+    owner = because("whose_protocol", owner=kind.title) if kind.title else None
+    lead = because("of_protocol_type", protocol_type=generation.protocol_type, owner=owner)
     if kind is STREAMS:
-        name = f"Protocol {generation.protocol_name}"
-    owner = f" ({kind.title})" if kind.title else ""
+        lead = because("of_protocol", protocol=generation.protocol_name, owner=owner)
+    work = _work(generation)
     return tuple(
-        verdict._replace(
-            detail=f"{name}{owner}: {verdict.detail.removesuffix(has)}{'' if place else has}"
-        )
+        verdict._replace(reasons=(lead, *verdict.reasons, *((work,) if work and not place else ())))
         for place, verdict in enumerate(verdicts)
     )

@@ -11,6 +11,7 @@ from rebalance_audit.audit.causes.beginnings import Beginning
 from rebalance_audit.audit.causes.bump_rules import Effect, Occasion
 from rebalance_audit.audit.causes.cause import (
     Certainty,
+    Evidence,
     RebalanceCause,
     Verdict,
     meanwhile,
@@ -18,8 +19,9 @@ from rebalance_audit.audit.causes.cause import (
     probable,
     weakened,
 )
-from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.expressions import resolutions, resolved_otherwise
+from rebalance_audit.audit.causes.join_reasons import join_reasons
 from rebalance_audit.audit.causes.modern_scene import (
     ASSIGNOR_FIELD,
     EXPRESSION_FIELD,
@@ -33,6 +35,7 @@ from rebalance_audit.replay.changes import (
     GroupType,
     MemberSubscribed,
 )
+from rebalance_audit.report.reasons.reason import Reason, because
 
 
 def judge_modern(scene: ModernScene, *, gap: bool) -> tuple[Verdict, ...]:
@@ -61,15 +64,19 @@ def judge_modern(scene: ModernScene, *, gap: bool) -> tuple[Verdict, ...]:
 
 
 def _about(
-    scene: ModernScene, change: MemberSubscribed, cause: RebalanceCause, detail: str, fact: str
+    scene: ModernScene,
+    change: MemberSubscribed,
+    cause: RebalanceCause,
+    reason: Reason,
+    fact: Reason,
 ) -> Verdict:
     identity = scene.identities(change.member_id)
     return Verdict(
         cause,
         Certainty.PROVEN,
         change.position.record_timestamp_ms,
-        detail,
-        (evidence_at(change.position, fact), scene.bump_evidence()),
+        (reason,),
+        (Evidence(*change.position[:3], fact), scene.bump_evidence()),
         change.member_id,
         identity.instance_id,
         identity.client_id,
@@ -91,16 +98,16 @@ def _created(scene: ModernScene) -> Iterator[Weighed]:
             scene,
             change,
             RebalanceCause.GROUP_CREATED,
-            f"Member {change.member_id} joined and the group began.",
-            f"first member {change.member_id}",
+            because("first_member", member=change.member_id),
+            because("first_member_is", member=change.member_id),
         )
     else:
-        resolved = "its expression was resolved" if expressions else "a member named topics"
+        when = because("when_expression_resolved" if expressions else "when_topics_named")
         verdict = Verdict(
             RebalanceCause.GROUP_CREATED,
             Certainty.PROVEN,
             scene.bump.position.record_timestamp_ms,
-            f"The group began without topics, and got its first epoch when {resolved}.",
+            (because("began_without_topics", when=when),),
             (scene.bump_evidence(),),
         )
         verdict = probable(
@@ -117,7 +124,7 @@ def _begun(scene: ModernScene) -> Weighed:
         RebalanceCause.GROUP_CREATED,
         Certainty.PROVEN,
         scene.bump.position.record_timestamp_ms,
-        "The group had begun before, without topics, and so without an epoch of its own.",
+        (because("had_begun_before"),),
         (scene.bump_evidence(),),
     )
     return Weighed(verdict, Effect.NEVER)
@@ -125,13 +132,10 @@ def _begun(scene: ModernScene) -> Weighed:
 
 def _joins(scene: ModernScene) -> Iterator[Weighed]:
     for change in scene.evidence.joined:
-        static = change.instance_id is not None
-        cause = RebalanceCause.STATIC_MEMBER_JOINED if static else RebalanceCause.MEMBER_JOINED
-        name = f"{change.member_id} (instance {change.instance_id})" if static else change.member_id
         effect = scene.subscribing(change)
         if scene.beginning not in {Beginning.NONE, Beginning.UNNUMBERED}:
             effect = Effect.BUMPS
-        verdict = _about(scene, change, cause, f"Member {name} joined.", f"new member {name}")
+        verdict = _about(scene, change, *join_reasons(change.member_id, change.instance_id))
         yield Weighed(verdict, effect)
 
 
@@ -147,8 +151,8 @@ def _new_topics(scene: ModernScene) -> Iterator[Weighed]:
                 scene,
                 change,
                 RebalanceCause.SUBSCRIPTION_CHANGED,
-                f"The join brought topics that the group did not subscribe to: {join_names(brought)}.",
-                f"new topics: {join_names(brought)}",
+                because("new_topics", topics=brought),
+                because("topics_new", topics=brought),
             )
             verdict = possible(verdict, RebalanceCause.MEMBER_JOINED)
             yield Weighed(verdict._replace(topics=tuple(brought)), scene.subscribing(change))
@@ -161,8 +165,8 @@ def _subscriptions(scene: ModernScene) -> Iterator[Weighed]:
                 scene,
                 change,
                 RebalanceCause.SUBSCRIPTION_CHANGED,
-                f"Member {change.member_id} changed what it subscribes to.",
-                f"changed: {', '.join(change.changed)}",
+                because("subscription_changed", member=change.member_id),
+                because("fields_changed", fields=list(change.changed)),
             )
             yield Weighed(verdict, scene.subscribing(change))
 
@@ -174,8 +178,8 @@ def _returned_otherwise(scene: ModernScene) -> Iterator[Weighed]:
             scene,
             new,
             RebalanceCause.SUBSCRIPTION_CHANGED,
-            f"Instance {instance_id} came back as {new.member_id} and changed what it subscribes to.",
-            f"{new.member_id} subscribes otherwise",
+            because("returned_with_subscription", instance=instance_id, member=new.member_id),
+            because("subscribes_differently", member=new.member_id),
         )
         yield Weighed(verdict, scene.effect_of(Occasion.NAMES_CHANGED))
 
@@ -187,8 +191,8 @@ def _assignors(scene: ModernScene) -> Iterator[Weighed]:
                 scene,
                 change,
                 RebalanceCause.ASSIGNOR_CHANGED,
-                f"Member {change.member_id} prefers another assignor.",
-                f"changed: {', '.join(change.changed)}",
+                because("assignor_preferred", member=change.member_id),
+                because("fields_changed", fields=list(change.changed)),
             )
             effect = scene.effect_of(Occasion.ASSIGNOR_CHANGED)
             if effect is not Effect.NEVER:  # before 4.4 a preference alone changes nothing
@@ -203,8 +207,8 @@ def _streams_metadata(scene: ModernScene) -> Iterator[Weighed]:
             scene,
             change,
             RebalanceCause.SUBSCRIPTION_CHANGED,
-            f"Member {change.member_id} changed its topology or process metadata.",
-            f"changed: {', '.join(change.changed)}",
+            because("streams_metadata_changed", member=change.member_id),
+            because("fields_changed", fields=list(change.changed)),
         )
         effect = Effect.BUMPS if change.instance_id is None else Effect.MAY_BUMP
         yield Weighed(probable(verdict, RebalanceCause.TOPIC_METADATA_CHANGED), effect)
@@ -214,7 +218,7 @@ def _regexes(scene: ModernScene) -> Iterator[Weighed]:
     news = resolved_otherwise(scene.evidence.regexes)
     if not news:
         return
-    expressions = join_names([change.regular_expression for change in news])
+    expressions = [change.regular_expression for change in news]
     topics = {
         topic
         for change in news
@@ -230,7 +234,7 @@ def _regexes(scene: ModernScene) -> Iterator[Weighed]:
         RebalanceCause.REGEX_RESOLVED,
         Certainty.PROVEN,
         scene.bump.position.record_timestamp_ms,
-        f"The expression {expressions} now matches other topics.",
+        (because("expression_matches", expressions=expressions),),
         (*resolutions(news), scene.bump_evidence()),
         topics=tuple(sorted(topics)),
     )
@@ -239,7 +243,7 @@ def _regexes(scene: ModernScene) -> Iterator[Weighed]:
         return
     (stint,) = brought
     verdict = verdict._replace(
-        detail=f"The expression {expressions} of member {stint.member_id} is resolved.",
+        reasons=(because("expression_resolved", expressions=expressions, member=stint.member_id),),
         member_id=stint.member_id,
         instance_id=stint.identity.instance_id,
         client_id=stint.identity.client_id,
@@ -248,7 +252,7 @@ def _regexes(scene: ModernScene) -> Iterator[Weighed]:
     yield Weighed(verdict, Effect.BUMPS)
     brought_by = probable(verdict, RebalanceCause.MEMBER_JOINED)._replace(
         cause=RebalanceCause.SUBSCRIPTION_CHANGED,
-        detail=f"Member {stint.member_id} had brought the expression without an epoch of its own.",
+        reasons=(because("expression_added", member=stint.member_id),),
     )
     yield Weighed(brought_by, Effect.BUMPS)
 
@@ -262,8 +266,8 @@ def _departures(scene: ModernScene) -> Iterator[Weighed]:
                 RebalanceCause.MEMBER_DEPARTED,
                 Certainty.POSSIBLE,
                 change.position.record_timestamp_ms,
-                f"Member {change.member_id} is gone; no earlier record of it is in the log.",
-                (evidence_at(change.position, "member tombstone"),),
+                (because("unseen_member_gone", member=change.member_id),),
+                (evidence_at(change.position, "member_tombstone"),),
                 change.member_id,
                 change.instance_id,
                 change.client_id,
@@ -278,8 +282,8 @@ def _departures(scene: ModernScene) -> Iterator[Weighed]:
             RebalanceCause.GROUP_EMPTIED,
             Certainty.PROVEN,
             gone[-1].position.record_timestamp_ms,
-            "The last member is gone.",
-            (evidence_at(gone[-1].position, "no member is left"), scene.bump_evidence()),
+            (because("last_member_gone"),),
+            (evidence_at(gone[-1].position, "no_member_left"), scene.bump_evidence()),
         )
         # A member whose records are missing may be there still.
         if scene.bump.new_metadata_hash or scene.may_hide_members:
@@ -293,8 +297,13 @@ def _replacements(scene: ModernScene) -> Iterator[Weighed]:
             scene,
             new,
             RebalanceCause.STATIC_MEMBER_REPLACED,
-            f"Instance {instance_id} came back as {new.member_id} in place of {old.member_id}.",
-            f"{new.member_id} replaces {old.member_id}",
+            because(
+                "instance_replaced",
+                instance=instance_id,
+                member=new.member_id,
+                replaced=old.member_id,
+            ),
+            because("replaces", member=new.member_id, replaced=old.member_id),
         )
         yield Weighed(verdict, scene.effect_of(Occasion.STATIC_REPLACED))
 
@@ -305,7 +314,7 @@ def _upgrade(scene: ModernScene) -> Iterator[Weighed]:
             RebalanceCause.PROTOCOL_UPGRADED,
             Certainty.PROVEN,
             scene.bump.position.record_timestamp_ms,
-            "The first member of the consumer protocol turned the classic group into a consumer group.",
+            (because("upgraded"),),
             (scene.bump_evidence(),),
         )
         # The conversion itself carries the counter over; what else the request brought bumped it.
@@ -324,19 +333,22 @@ def interrupted_by_upgrade(bump: GroupEpochBumped, joined: Sequence[str]) -> Ver
         RebalanceCause.TOPIC_METADATA_CHANGED,
         RebalanceCause.LEADER_REJOINED,
     ]
-    ended = "The group became a consumer group before the generation got its assignment."
-    cause, certainty, detail = RebalanceCause.UNKNOWN, Certainty.POSSIBLE, ended
+    cause, certainty = RebalanceCause.UNKNOWN, Certainty.POSSIBLE
+    reasons: tuple[Reason, ...] = (because("upgraded_meanwhile"),)
     if joined:
         cause, certainty = RebalanceCause.MEMBER_JOINED, Certainty.PROBABLE
-        detail = f"Member {join_names(joined)} joined. {ended}"
+        who = because("member_joined", member=joined[0])
+        if len(joined) > 1:
+            who = because("members_joined", members=list(joined))
+        reasons = (who, *reasons)
     else:
         alternatives.insert(0, RebalanceCause.MEMBER_JOINED)
     return Verdict(
         cause,
         certainty,
         bump.position.record_timestamp_ms,
-        detail,
-        (evidence_at(bump.position, f"group epoch {bump.new_epoch}"),),
+        reasons,
+        (evidence_at(bump.position, "group_epoch", epoch=bump.new_epoch),),
         joined[0] if len(joined) == 1 else None,
         alternatives=tuple(alternatives),
     )
@@ -350,7 +362,7 @@ def _unexplained(scene: ModernScene) -> Verdict:
         RebalanceCause.UNKNOWN,
         Certainty.POSSIBLE,
         scene.bump.position.record_timestamp_ms,
-        "No record in the write of this epoch tells why it came about.",
+        (because("unexplained"),),
         (scene.bump_evidence(),),
         alternatives=(RebalanceCause.TOPIC_METADATA_CHANGED, other),
     )

@@ -58,7 +58,7 @@ class ModernScene:
 
     def bump_evidence(self) -> Evidence:
         """The record of the epoch."""
-        return evidence_at(self.bump.position, f"group epoch {self.bump.new_epoch}")
+        return evidence_at(self.bump.position, "group_epoch", epoch=self.bump.new_epoch)
 
     def effect_of(self, occasion: Occasion) -> Effect:
         """Whether an occasion in the write can have bumped its epoch."""

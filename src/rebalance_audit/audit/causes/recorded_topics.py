@@ -18,6 +18,7 @@ from rebalance_audit.replay.changes import (
     RegexResolved,
 )
 from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.report.reasons.reason import Reason, because
 from rebalance_audit.wire.topic_shapes import TopicShape, group_hash
 
 CLOCKS_MS: Final = 10_000
@@ -40,7 +41,7 @@ class Recorded(NamedTuple):
 class Difference(NamedTuple):
     """How the topics of one recorded hash differ from those of the hash before."""
 
-    changed: Mapping[str, str]
+    changed: Mapping[str, Reason]
     """Topic that was subscribed to both times and is not as before -> how it changed."""
     gained: frozenset[str]
     """Topics that exist and were not subscribed to before."""
@@ -103,7 +104,7 @@ class RecordedTopics:
         then, now = before.shapes, self._last.shapes
         both = had & self._topics
         changed = {
-            topic: _change(then.get(topic), now.get(topic))
+            topic: _change(topic, then.get(topic), now.get(topic))
             for topic in sorted(both)
             if then.get(topic) != now.get(topic)
         }
@@ -161,9 +162,11 @@ def _images(known: Mapping[str, Sequence[TopicShape]]) -> Iterator[Mapping[str, 
     yield {}
 
 
-def _change(then: TopicShape | None, now: TopicShape | None) -> str:
+def _change(topic: str, then: TopicShape | None, now: TopicShape | None) -> Reason:
     if then is None or now is None:
-        return "was created" if then is None else "was deleted"
+        return because("topic_created" if then is None else "topic_deleted", topic=topic)
     if then.partitions != now.partitions:
-        return f"has {now.partitions} partitions instead of {then.partitions}"
-    return "was created anew or has replicas in other racks"
+        return because(
+            "topic_resized", topic=topic, partitions=now.partitions, before=then.partitions
+        )
+    return because("topic_moved", topic=topic)

@@ -5,8 +5,7 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
-from rebalance_audit.audit.causes.member_metadata import generation_evidence, work_sentence
-from rebalance_audit.audit.findings.finding import spell_ms
+from rebalance_audit.audit.causes.member_metadata import generation_evidence
 from rebalance_audit.replay.classic.work import (
     CONNECT,
     CONSUMER,
@@ -16,6 +15,7 @@ from rebalance_audit.replay.classic.work import (
     streams_assignment,
 )
 from rebalance_audit.replay.partitions import minus
+from rebalance_audit.report.reasons.reason import Reason, because
 from rebalance_audit.wire.connect_protocol import WorkerAssignment, read_worker_assignment
 from rebalance_audit.wire.streams_protocol import ERRORS, REJOIN_AT_ONCE, REJOIN_NEVER
 
@@ -29,7 +29,7 @@ class Favoured(NamedTuple):
     """What the records favour."""
 
     cause: RebalanceCause
-    detail: str
+    reasons: tuple[Reason, ...]
     certainty: Certainty = Certainty.PROBABLE
 
 
@@ -61,8 +61,8 @@ def same_members(scene: ClassicScene, unseen: Sequence[RebalanceCause]) -> Verdi
         read.cause,
         read.certainty,
         scene.new.position.record_timestamp_ms,
-        read.detail,
-        generation_evidence(scene, "same members"),
+        read.reasons,
+        generation_evidence(scene, because("same_members")),
         alternatives=tuple(candidate for candidate in candidates if candidate is not read.cause),
     )
 
@@ -73,8 +73,7 @@ def _of_consumers(scene: ClassicScene) -> Favoured:
         if old.unread() or new.unread():
             return Favoured(
                 RebalanceCause.LEADER_REJOINED,
-                "Members and subscriptions are the same. An assignment cannot be read, so whether the same "
-                "partitions are assigned is not known.",
+                (because("unreadable_assignment"),),
                 Certainty.POSSIBLE,
             )
         fresh = minus(new.assigned(), old.assigned())
@@ -85,22 +84,20 @@ def _of_consumers(scene: ClassicScene) -> Favoured:
             if minus(fresh, revoked) != fresh:
                 return Favoured(
                     RebalanceCause.COOPERATIVE_FOLLOW_UP,
-                    "It hands out partitions that the generation before only revoked.",
+                    (because("hands_out_revoked"),),
                 )
         if fresh or minus(old.assigned(), new.assigned()):
-            detail = "The same members share another set of partitions."
+            shares = because("other_partitions")
             if may_be_late:
                 return Favoured(
                     RebalanceCause.TOPIC_METADATA_CHANGED,
-                    f"{detail} What they owned before cannot be read.",
+                    (shares, because("owned_unreadable")),
                     Certainty.POSSIBLE,
                 )
-            return Favoured(RebalanceCause.TOPIC_METADATA_CHANGED, detail)
+            return Favoured(RebalanceCause.TOPIC_METADATA_CHANGED, (shares,))
     return Favoured(
         RebalanceCause.LEADER_REJOINED,
-        "Members and subscriptions are the same."
-        if new.kind is CONSUMER
-        else "Members and the topics that they subscribe to are the same.",
+        (because("same_subscriptions" if new.kind is CONSUMER else "same_topics"),),
         Certainty.POSSIBLE,
     )
 
@@ -117,49 +114,43 @@ def _called_for_by_streams(scene: ClassicScene) -> Favoured | None:
     given = [said for each in old.members.values() if (said := streams_assignment(each))]
     errors = sorted({said.error_code for said in given} - {0})
     if errors:
-        what = ERRORS.get(errors[0], f"error code {errors[0]}")
-        return _follow_up(
-            f"In generation {old.generation} the leader reported {what}, after which the clients rejoin."
+        text = ERRORS.get(errors[0])
+        error = (
+            because("error_code", code=errors[0])
+            if text is None
+            else because("named_error", text=text)
         )
+        return _follow_up(because("leader_reported", epoch=old.generation, error=error))
     due = [said.next_rebalance_ms for said in given if said.next_rebalance_ms is not None]
     at_once = due.count(REJOIN_AT_ONCE)
     if at_once:
-        clients = "1 client" if at_once == 1 else f"{at_once} clients"
-        return _follow_up(
-            f"A follow-up rebalance: in generation {old.generation} the leader asked {clients} to rejoin at once, "
-            "because tasks change their owner."
-        )
+        return _follow_up(because("follow_up_at_once", epoch=old.generation, clients=at_once))
     due_ms = min(due, default=REJOIN_NEVER)
     if due_ms == REJOIN_NEVER or joined_ms is None or joined_ms < due_ms - _CLOCKS_DIFFER_MS:
         return None
     after_ms = max(0, due_ms - old.position.record_timestamp_ms)
-    return _follow_up(
-        f"A probing rebalance: generation {old.generation} scheduled it {spell_ms(after_ms)} later, to move tasks to "
-        "clients that have restored their state."
-    )
+    return _follow_up(because("probing_rebalance", epoch=old.generation, after=after_ms))
 
 
-def _follow_up(detail: str) -> Favoured:
-    return Favoured(RebalanceCause.COOPERATIVE_FOLLOW_UP, detail)
+def _follow_up(reason: Reason) -> Favoured:
+    return Favoured(RebalanceCause.COOPERATIVE_FOLLOW_UP, (reason,))
 
 
 def _of_connect(scene: ClassicScene) -> Favoured:
-    now = work_sentence(scene.new)
     called_for = _called_for_by_connect(scene)
     if called_for is not None:
-        return _follow_up(f"{called_for}{now}")
+        return _follow_up(called_for)
     before = None if scene.old is None else _all_tasks(scene.old)
     after = _all_tasks(scene.new)
     differ = before is not None and after is not None and before != after
-    what = ", and other connectors or tasks run" if differ else ""
     return Favoured(
         RebalanceCause.LEADER_REJOINED,
-        f"Workers and their config offsets are the same{what}.{now}",
+        (because("workers_with_other_tasks" if differ else "workers_unchanged"),),
         Certainty.POSSIBLE,
     )
 
 
-def _called_for_by_connect(scene: ClassicScene) -> str | None:
+def _called_for_by_connect(scene: ClassicScene) -> Reason | None:
     """Connect's leader revokes first and assigns in the next generation, and may wait for a lost worker (KIP-415)."""
     old, joined_ms = scene.old, scene.new.joined_at_ms
     if old is None:
@@ -167,18 +158,15 @@ def _called_for_by_connect(scene: ClassicScene) -> str | None:
     reads = (read_worker_assignment(each.assignment_bytes) for each in old.members.values())
     given = [said for said in reads if isinstance(said, WorkerAssignment)]
     if any(said.revoked for said in given):
-        return f"Generation {old.generation} revoked connectors or tasks, which this one hands out."
+        return because("revoked_tasks", epoch=old.generation)
     if any(said.error for said in given):
-        return f"In generation {old.generation} workers had read different configurations, after which they rejoin."
+        return because("configs_differed", epoch=old.generation)
     delay_ms = min(
         (said.scheduled_delay_ms for said in given if said.scheduled_delay_ms > 0), default=0
     )
     due_ms = old.position.record_timestamp_ms + delay_ms - _CLOCKS_DIFFER_MS
     if delay_ms and joined_ms is not None and joined_ms >= due_ms:
-        return (
-            f"Generation {old.generation} scheduled it {spell_ms(delay_ms)} later, as tasks of a lost worker wait for "
-            "its return."
-        )
+        return because("delayed_rebalance", epoch=old.generation, after=delay_ms)
     return None
 
 
@@ -193,10 +181,10 @@ def _all_tasks(generation: Generation) -> frozenset[tuple[str, int]] | None:
     return frozenset(found)
 
 
-def _of_unknown(scene: ClassicScene) -> Favoured:
+def _of_unknown(_scene: ClassicScene) -> Favoured:
     return Favoured(
         RebalanceCause.LEADER_REJOINED,
-        f"Members and their metadata are the same.{work_sentence(scene.new)}",
+        (because("same_metadata"),),
         Certainty.POSSIBLE,
     )
 

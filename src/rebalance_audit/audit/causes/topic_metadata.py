@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from rebalance_audit.audit.causes.bump_rules import Effect, Occasion
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict, probable
-from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.expressions import resolutions, resolved_otherwise
 from rebalance_audit.audit.causes.modern_scene import ModernScene, Weighed
 from rebalance_audit.audit.causes.recorded_topics import Difference
 from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.report.reasons.reason import Reason, because
 
 
 def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
@@ -21,10 +22,12 @@ def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
     recorded = next((change for change in evidence.topics if change.topics is not None), None)
     if recorded is not None:
         differ = frozenset(recorded.topics or ())
-        verdict = _differing(
-            scene, f"The subscribed topics changed shape: {join_names(sorted(differ))}."
-        )._replace(topics=tuple(sorted(differ)))
-        fact = evidence_at(recorded.position, "topic metadata record")
+        topics = sorted(differ)
+        why = (
+            because("topics_changed", topics=topics) if topics else because("topics_recorded_again")
+        )
+        verdict = _differing(scene, why)._replace(topics=tuple(topics))
+        fact = evidence_at(recorded.position, "topic_metadata_record")
         verdict = verdict._replace(evidence=(fact, *verdict.evidence))
         if not differ:
             yield Weighed(probable(verdict, RebalanceCause.UNKNOWN), Effect.BUMPS)
@@ -34,22 +37,18 @@ def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
             yield Weighed(verdict, Effect.BUMPS)
     elif bump.old_metadata_hash is not None and bump.old_metadata_hash != bump.new_metadata_hash:
         if evidence.topics and bump.old_metadata_hash == 0:
-            verdict = _differing(
-                scene,
-                "The first refresh by a release that keeps a hash of the topics, not their list.",
-            )
+            verdict = _differing(scene, because("first_hash"))
             yield Weighed(probable(verdict, RebalanceCause.ASSIGNMENT_ONLY), Effect.BUMPS)
         elif scene.difference is not None:
             yield from _told(scene, scene.difference)
         elif scene.contradicted:
-            detail = "The recorded hash stands for other topics than those that the known members subscribe to."
             others = (RebalanceCause.SUBSCRIPTION_CHANGED, RebalanceCause.UNKNOWN)
-            yield Weighed(probable(_differing(scene, detail), *others), Effect.BUMPS)
+            verdict = _differing(scene, because("hash_of_other_topics"))
+            yield Weighed(probable(verdict, *others), Effect.BUMPS)
         elif scene.dropped:
             yield from _given_up(scene, certain=False)
         else:
-            detail = "The hash of the subscribed topics changed, and nothing that members did changes it."
-            verdict = _differing(scene, detail)
+            verdict = _differing(scene, because("hash_changed"))
             if not (bump.new_metadata_hash or evidence.targeted or evidence.assigned):
                 # All topics deleted, or all members gone and their tombstones lost: the records cannot tell.
                 verdict = probable(verdict, RebalanceCause.GROUP_EMPTIED)
@@ -83,27 +82,24 @@ def _told(scene: ModernScene, difference: Difference) -> Iterator[Weighed]:
     topics = sorted(difference.lost | difference.gained)
     if not topics:
         return
-    how = "no longer subscribed" if difference.lost else "newly subscribed"
-    verdict = _differing(
-        scene,
-        f"No epoch before had taken into account that the group is {how} to {join_names(topics)}.",
-    )
+    code = "no_longer_subscribed" if difference.lost else "newly_subscribed"
+    verdict = _differing(scene, because(code, topics=topics))
     cause = RebalanceCause.SUBSCRIPTION_CHANGED
     yield Weighed(verdict._replace(cause=cause, topics=tuple(topics)), Effect.BUMPS)
 
 
 def _changed(scene: ModernScene, difference: Difference) -> Verdict:
-    told = [f"{topic} {how}" for topic, how in difference.changed.items()]
-    verdict = _differing(scene, f"By the cluster's metadata log, {join_names(told)}.")
+    changes = list(difference.changed.values())
+    verdict = _differing(scene, because("metadata_log", changes=changes))
     return verdict._replace(topics=tuple(difference.changed))
 
 
-def _differing(scene: ModernScene, detail: str) -> Verdict:
+def _differing(scene: ModernScene, reason: Reason) -> Verdict:
     return Verdict(
         RebalanceCause.TOPIC_METADATA_CHANGED,
         Certainty.PROVEN,
         scene.bump.position.record_timestamp_ms,
-        detail,
+        (reason,),
         (scene.bump_evidence(),),
     )
 
@@ -118,8 +114,7 @@ def _given_up(scene: ModernScene, *, certain: bool) -> Iterator[Weighed]:
         causes[0],
         Certainty.PROVEN,
         scene.bump.position.record_timestamp_ms,
-        f"A member had given up the expression that brought {join_names(sorted(scene.dropped))}, "
-        "without an epoch of its own.",
+        (because("expression_dropped", topics=sorted(scene.dropped)),),
         (*resolutions(resolved), scene.bump_evidence()),
         topics=tuple(sorted(scene.dropped)),
     )
@@ -134,11 +129,8 @@ def share_partitions(scene: ModernScene) -> Iterator[Weighed]:
         return
     if evidence.joined or evidence.gone or evidence.updated:
         return
-    verdict = _differing(
-        scene,
-        "Partitions of the subscribed topics were initialised for sharing and can be assigned now.",
-    )
-    fact = evidence_at(scene.initialised_at, "share partitions initialised")
+    verdict = _differing(scene, because("share_initialised"))
+    fact = evidence_at(scene.initialised_at, "share_partitions")
     verdict = verdict._replace(evidence=(fact, *verdict.evidence))
     yield Weighed(
         probable(verdict, RebalanceCause.ASSIGNMENT_ONLY),

@@ -38,8 +38,7 @@ class AfterMove(Watcher):
         self._moved, self._old_epoch = position, before
         self._members_before = self._members
         self._trail = Trail()
-        fact = f"first record with leader epoch {leader_epoch}, was {before}"
-        self._trail.add(evidence_at(position, fact))
+        self._trail.add(evidence_at(position, "leader_epoch", new=leader_epoch, old=before))
 
     def moves_on(self) -> None:
         """The previous move is over, because another one follows."""

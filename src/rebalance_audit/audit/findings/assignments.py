@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from rebalance_audit.audit.causes.cause import Evidence
-from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.number_gaps import NumberGaps, number_gaps, numbers_text
+from rebalance_audit.audit.findings.number_gaps import NumberGaps, number_gaps
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Lasting, Scene, Trail, Watcher
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.overlaps import Overlap
@@ -24,6 +24,7 @@ from rebalance_audit.replay.changes import (
 from rebalance_audit.replay.classic.group import ClassicGroup
 from rebalance_audit.replay.partitions import TopicPartition, each, text_of
 from rebalance_audit.replay.slot import Group
+from rebalance_audit.report.reasons.reason import Reason, because
 
 _WORST = 6
 """Number of epochs that a finding about all of them shows."""
@@ -40,10 +41,6 @@ class TwoOwners(Watcher):
     changes = (Anomaly, GenerationCompleted)
     severity = Severity.CRITICAL
     other_severity = Severity.INFO
-    advice = (
-        "Records of the partition were probably consumed twice; look at the assignor of the group, or at the "
-        "broker's release for a consumer group."
-    )
 
     _began: Position | None
     _last_ms: int
@@ -71,16 +68,21 @@ class TwoOwners(Watcher):
             if isinstance(group, ClassicGroup):
                 self._look(change.position, group)
         elif change.kind is AnomalyKind.PARTITION_OWNED_TWICE and not self.scene.life.overlaps.open:
-            self._note(change.position, change.detail, ())
+            self._note(change.position, because("anomaly", text=change.detail), ())
 
     def wrote(self, position: Position, group: Group) -> None:
         """Follow how long two members of a consumer group have a partition."""
         overlaps = self.scene.life.overlaps
         for (first, second), partitions in _by_members(overlaps.fresh).items():
             names = sorted({self._name_of(partition) for partition in partitions})
-            some = f"{len(partitions)} partition{'s' if len(partitions) > 1 else ''}"
-            fact = f"{second} got {some} of {join_names(names)}, which {first} still has"
-            self._note(position, fact, names)
+            got = because(
+                "got_partitions",
+                first=first,
+                second=second,
+                partitions=len(partitions),
+                topics=names,
+            )
+            self._note(position, got, names)
             self._members.update((first, second))
         if self._lasts and not overlaps.open:
             self._last_ms = position.record_timestamp_ms
@@ -94,18 +96,15 @@ class TwoOwners(Watcher):
     def ended(self, end: Ending) -> None:
         """One finding for all of them."""
         if self._began is not None:
-            missing = " Records are missing from the log, which can look the same."
             last_ms = end.known_ms if self._lasts else self._last_ms
             lasted_ms = (last_ms or 0) - self._began.record_timestamp_ms
-            lasted = f" for {spell_ms(lasted_ms)}" if lasted_ms > 0 else ""
-            if self._times > 1:
-                within = f" within {spell_ms(lasted_ms)}" if lasted_ms > 0 else ""
-                lasted = f", {self._times} times{within}"
+            reasons = [because("two_owners", lasted=_lasted(self._times, lasted_ms))]
+            if self._incomplete:
+                reasons.append(because("gap_looks_alike"))
             self.find(
                 self._began,
                 last_ms,
-                f"Partitions were in two assignments at once{lasted}."
-                f"{missing if self._incomplete else ''}",
+                reasons,
                 self._trail.evidence(),
                 members=sorted(self._members),
                 topics=sorted(self._topics),
@@ -127,11 +126,16 @@ class TwoOwners(Watcher):
                 other = owners.setdefault(partition, member.member_id)
                 if other != member.member_id:
                     topic = text_of(partition[0])
-                    fact = f"{topic}-{partition[1]} is assigned to {other} and {member.member_id}"
-                    self._note(position, fact, (topic,))
+                    twice = because(
+                        "assigned_twice",
+                        partition=f"{topic}-{partition[1]}",
+                        first=other,
+                        second=member.member_id,
+                    )
+                    self._note(position, twice, (topic,))
                     return
 
-    def _note(self, position: Position, fact: str, topics: Sequence[str]) -> None:
+    def _note(self, position: Position, fact: Reason, topics: Sequence[str]) -> None:
         span = self.scene.life.span
         self._incomplete |= span is None or span.gap
         if self._began is None:
@@ -139,7 +143,15 @@ class TwoOwners(Watcher):
         self._last_ms = position.record_timestamp_ms
         self._times += 1
         self._topics.update(topics)
-        self._trail.add(evidence_at(position, fact))
+        self._trail.add(Evidence(*position[:3], fact))
+
+
+def _lasted(times: int, lasted_ms: int) -> Reason | None:
+    if times > 1 and lasted_ms > 0:
+        return because("two_owners_times_within", times=times, ms=lasted_ms)
+    if times > 1:
+        return because("two_owners_times", times=times)
+    return because("two_owners_for", ms=lasted_ms) if lasted_ms > 0 else None
 
 
 def _by_members(
@@ -165,10 +177,6 @@ class LostPartition(Watcher):
     severity = Severity.CRITICAL
     other_severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
-    advice = (
-        "Set off a rebalance (restart one dynamic member) and check that all members subscribe to the same topics "
-        "and that the topic exists."
-    )
 
     _lasting: Lasting[tuple[str, NumberGaps]]
     _highest: dict[str, int]
@@ -210,7 +218,7 @@ class LostPartition(Watcher):
         generation = life.previous_generation
         if generation is not None and generation.unread():
             self._close(self._lasting.clear(), Ending(position.record_timestamp_ms))
-            return  # nobody knows what is assigned
+            return  # what is assigned is unknown
         assigned: dict[str, AbstractSet[int]] = {}
         nameless = False
         for topic, held in life.moves.owners.items():
@@ -253,17 +261,14 @@ class LostPartition(Watcher):
             if not end.reached(since.record_timestamp_ms + least_ms):
                 continue
             lasted = end.lasted(since.record_timestamp_ms, least_ms)
-            what, doubt = f"no partition of {topic}", ""
+            reason = because("topic_unassigned", topic=topic, lasted=lasted)
             if gaps:
-                what = f"not {topic} {numbers_text(gaps, 8)}"
-                doubt = " It is probably not consumed, unless the topic was made anew with fewer partitions."
+                reason = because("partitions_unassigned", topic=topic, lasted=lasted, gaps=gaps)
             self.find(
                 since,
                 end.known_ms,
-                f"The group subscribes to {topic} and looks stable, but for {lasted} the "
-                "assignments held "
-                f"{what}.{doubt}",
-                (evidence_at(since, f"the assignment lacks {topic}"),),
+                reason,
+                (evidence_at(since, "lacks_topic", topic=topic),),
                 topics=[topic],
                 subject=topic,
                 other=bool(gaps),
@@ -281,30 +286,27 @@ class UnbalancedAssignment(Watcher):
     changes = (GroupStateChanged,)
     severity = Severity.INFO
     at_log_end = AtLogEnd.APPEARS
-    advice = (
-        "Use an assignor that balances over all topics (roundrobin, cooperative-sticky, uniform) where range does "
-        "not."
-    )
 
     _began: Position | None
-    _detail: str
+    _unequal: Reason | None
+    """What the latest assignment showed, without how long it lasts."""
     _members: list[str]
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._began = None
-        self._detail = ""
+        self._unequal = None
         self._members = []
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
         """Check the new assignment."""
         if self.scene.life.protocol not in ASSIGNING_TYPES:
             return
-        found = self._unequal(span, group)
+        found = self._judge(span, group)
         if found is None:
             self._close(Ending(position.record_timestamp_ms))
             return
-        self._detail, self._members = found
+        self._unequal, self._members = found
         if self._began is None:
             self._began = position
 
@@ -317,7 +319,7 @@ class UnbalancedAssignment(Watcher):
         """The condition may still last when the log ends."""
         self._close(end)
 
-    def _unequal(self, span: EpochSpan, group: Group) -> tuple[str, list[str]] | None:
+    def _judge(self, span: EpochSpan, group: Group) -> tuple[Reason, list[str]] | None:
         if span.is_unread:
             return None
         watches, members_now = self.scene.life.watches, group.members
@@ -338,23 +340,35 @@ class UnbalancedAssignment(Watcher):
                 continue
             mean = sum([share for share, _ in members]) / len(members)
             if most >= factor * mean:
-                detail = (
-                    f"Member {who} has {most} partitions, the mean is {mean:.1f} and the least {least}, among "
-                    f"{len(members)} members with the same subscription (assignor {span.assignor or 'not known'})"
+                reason = because(
+                    "unbalanced",
+                    member=who,
+                    most=most,
+                    mean=round(mean, 1),
+                    least=least,
+                    members=len(members),
+                    assignor=span.assignor or "unknown",
                 )
-                return detail, [who]
+                return reason, [who]
         return None
 
     def _close(self, end: Ending) -> None:
         began, self._began = self._began, None
-        least_ms = self.rules.unbalanced_ms
-        if began is None or not end.reached(began.record_timestamp_ms + least_ms):
+        least_ms, unequal = self.rules.unbalanced_ms, self._unequal
+        if (
+            began is None
+            or unequal is None
+            or not end.reached(began.record_timestamp_ms + least_ms)
+        ):
             return
         self.find(
             began,
             end.known_ms,
-            f"{self._detail}, for {end.lasted(began.record_timestamp_ms, least_ms)}.",
-            (evidence_at(began, "the assignment took effect"),),
+            Reason(
+                unequal.code,
+                {**unequal.facts, "lasted": end.lasted(began.record_timestamp_ms, least_ms)},
+            ),
+            (evidence_at(began, "assignment_began"),),
             members=self._members,
         )
 
@@ -369,7 +383,6 @@ class UnstickyAssignment(Watcher):
         "often, or as many times more often as the group has partitions."
     )
     severity = Severity.INFO
-    advice = "Use a sticky assignor (cooperative-sticky, uniform), and instance ids where members only restart."
 
     _began: Position | None
     _last_ms: int
@@ -419,8 +432,14 @@ class UnstickyAssignment(Watcher):
             self._assignors[span.assignor] = None
         if len(self._worst) == _WORST and self._worst[-1][0] <= needed - moved:
             return
-        fact = f"epoch {span.epoch} moved {moved} of {span.partitions} partitions, about {needed:.0f} needed"
-        evidence = evidence_at(span.first_position, fact)
+        evidence = evidence_at(
+            span.first_position,
+            "moved_partitions",
+            epoch=span.epoch,
+            moved=moved,
+            partitions=span.partitions,
+            needed=round(needed),
+        )
         self._worst.append((needed - moved, span.first_position.log_offset, evidence))
         self._worst.sort(key=lambda item: item[:2])
         del self._worst[_WORST:]
@@ -436,9 +455,13 @@ class UnstickyAssignment(Watcher):
             self.find(
                 began,
                 self._last_ms,
-                f"{moved} partitions moved in {self._epochs} epochs, where about {needed:.0f} moves were needed "
-                "by the "
-                f"comings and goings of members (assignor {', '.join(self._assignors) or 'not known'}).",
+                because(
+                    "unsticky",
+                    moved=moved,
+                    epochs=self._epochs,
+                    needed=round(needed),
+                    assignors=list(self._assignors) or ["unknown"],
+                ),
                 [evidence for _, _, evidence in self._worst],
             )
         self._began, self._moved, self._needed, self._epochs = None, 0, 0.0, 0

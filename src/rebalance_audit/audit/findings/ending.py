@@ -1,6 +1,6 @@
 """When something ended, and which answers depend on where the log ends."""
 
-from rebalance_audit.audit.findings.finding import spell_ms
+from rebalance_audit.report.reasons.reason import Reason, because
 
 
 class Ending:
@@ -41,8 +41,8 @@ class Ending:
             known_ms = self.due_with_commits_ms
             self.due_with_commits_ms = from_ms if known_ms is None else min(known_ms, from_ms)
 
-    def lasted(self, began_ms: int, least_ms: int) -> str:
-        """How long something that began then lasted, in words: exactly, or at least, while it still goes on."""
+    def lasted(self, began_ms: int, least_ms: int) -> Reason:
+        """How long something that began then lasted: exactly, or at least, while it still goes on."""
         if self.is_open:
-            return f"at least {spell_ms(least_ms)}"
-        return spell_ms(self.at_ms - began_ms)
+            return because("lasted_at_least", ms=least_ms)
+        return because("lasted", ms=self.at_ms - began_ms)

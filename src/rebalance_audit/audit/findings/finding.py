@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.statements import stated
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.report.reasons.reason import Reason
 
 EVIDENCE_LIMIT = 12
 MEMBERS_LIMIT = 20
@@ -33,8 +35,8 @@ class Finding(NamedTuple):
     began: Position
     ended_ms: int | None
     """Epoch ms; None if it still lasts when the log ends."""
-    detail: str
-    advice: str
+    reasons: Sequence[Reason]
+    advice: Reason
     evidence: Sequence[Evidence]
     member_ids: Sequence[str] = ()
     topics: Sequence[str] = ()
@@ -65,23 +67,5 @@ class Finding(NamedTuple):
             "from_offset": self.began.log_offset,
             "member_ids": list(self.member_ids[:MEMBERS_LIMIT]),
             "topics": sorted(self.topics),
-            "detail": self.detail,
-            "advice": self.advice,
-            "evidence": [
-                {
-                    "partition": evidence.log_partition,
-                    "offset": evidence.log_offset,
-                    "at": evidence.at_ms,
-                    "fact": evidence.fact,
-                }
-                for evidence in self.evidence[:EVIDENCE_LIMIT]
-            ],
+            **stated(self.reasons, self.evidence[:EVIDENCE_LIMIT], (self.advice,)),
         }
-
-
-def spell_ms(milliseconds: int) -> str:
-    """A duration for a sentence: `850 ms`, `12.3 s`, `5.5 min`, `3.0 h`, `8.2 d`."""
-    for unit_ms, unit in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")):
-        if milliseconds >= unit_ms * (2 if unit == "min" else 1):
-            return f"{milliseconds / unit_ms:.1f} {unit}"
-    return f"{milliseconds} ms"

@@ -23,7 +23,6 @@ class FindingKind:
     severity: ClassVar[Severity]
     other_severity: ClassVar[Severity | None] = None
     """Severity of the cases that are more, or less, severe than usual."""
-    advice: ClassVar[str]
     at_log_end: ClassVar[AtLogEnd] = AtLogEnd.SETTLED
     """What the log's end by itself can change."""
 

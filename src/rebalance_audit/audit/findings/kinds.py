@@ -1,7 +1,6 @@
 """The closed list of findings, in the order in which readers want them."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 from rebalance_audit.audit.findings.assignments import (
     LostPartition,
@@ -9,7 +8,6 @@ from rebalance_audit.audit.findings.assignments import (
     UnbalancedAssignment,
     UnstickyAssignment,
 )
-from rebalance_audit.audit.findings.finding import spell_ms
 from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.log_events import CoordinatorMoved, DeadGroup, LogGap
 from rebalance_audit.audit.findings.of_broker_logs import (
@@ -29,7 +27,6 @@ from rebalance_audit.audit.findings.progress import (
 )
 from rebalance_audit.audit.findings.protocols import Downgrade, HalfFinishedMigration
 from rebalance_audit.audit.findings.restarts import FlappingMember, InstanceIdConflict
-from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.findings.silences import GroupNotServed, SessionExpiries
 from rebalance_audit.audit.findings.standstills import CommitsStopped, SilentMember
 from rebalance_audit.audit.findings.storms import RebalanceLoop, RebalanceStorm
@@ -79,14 +76,3 @@ OF_COMMITS: Sequence[type[FindingKind]] = (HangingTransaction, TopicGrowth)
 OF_SOURCES: Sequence[type[FindingKind]] = (SourcesDiffer,)
 """Kinds found in a lake, by comparing sources."""
 KINDS: Sequence[type[FindingKind]] = (*WATCHERS, *OF_COMMITS, *OF_SOURCES)
-
-
-def definition_of(kind: type[FindingKind], rules: FindingRules) -> str:
-    """The kind's definition, with the thresholds filled in."""
-    values = {
-        field.name: spell_ms(getattr(rules, field.name))
-        if field.name.endswith("_ms")
-        else getattr(rules, field.name)
-        for field in fields(rules)
-    }
-    return kind.definition.format(**values)

@@ -7,7 +7,7 @@ from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.after_move import AfterMove
 from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.audit.group.epoch_span import EpochSpan
@@ -15,6 +15,7 @@ from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import GroupStateChanged, Position
 from rebalance_audit.replay.slot import Group
+from rebalance_audit.report.reasons.reason import because
 
 _OF_ITS_OWN: Final = frozenset(
     {RebalanceCause.MEMBER_LEFT.text, RebalanceCause.MEMBER_REMOVED_BY_ADMIN.text}
@@ -34,10 +35,6 @@ class CoordinatorMoved(AfterMove):
     )
     severity = Severity.INFO
     other_severity = Severity.WARNING
-    advice = (
-        "Look at the brokers, not at the clients: a session timeout longer than a fail-over takes keeps members "
-        "from being lost with it."
-    )
 
     _gone: set[str]
     _last_ms: int
@@ -63,7 +60,7 @@ class CoordinatorMoved(AfterMove):
         if lost:
             self._last_ms = position.record_timestamp_ms
             self._gone.update(lost)
-            self._trail.add(evidence_at(position, f"{len(lost)} member ids are gone"))
+            self._trail.add(evidence_at(position, "members_gone", members=len(lost)))
 
     def wrote(self, position: Position, group: Group) -> None:
         """Detect the move; the first write after it may already show its consequences."""
@@ -99,13 +96,20 @@ class CoordinatorMoved(AfterMove):
         if 100 * lost < self.rules.coordinator_share_percent * self._members_before:
             return
         most = lost > 1 and 2 * lost >= self._members_before
-        probably = " The move probably caused it." if most else " It may have caused it."
         self.find(
             moved,
             self._last_ms,
-            f"The coordinator moved (leader epoch {self._old_epoch} to {moved.leader_epoch}); within "
-            f"{spell_ms(self.rules.coordinator_window_ms)} {lost} of {self._members_before} member ids "
-            f"{'were' if lost > 1 else 'was'} gone.{probably}",
+            (
+                because(
+                    "coordinator_moved",
+                    old=self._old_epoch,
+                    new=moved.leader_epoch,
+                    window=self.rules.coordinator_window_ms,
+                    gone=lost,
+                    members=self._members_before,
+                ),
+                because("move_is_likely_cause" if most else "move_may_be_cause"),
+            ),
             trail.evidence(),
             members=sorted(gone),
             other=most,
@@ -121,10 +125,6 @@ class LogGap(Watcher):
         "log that begins in the middle of a group's life does not count."
     )
     severity = Severity.INFO
-    advice = (
-        "Read the log into the lake more often than Kafka compacts it; causes and latencies beside the gap are "
-        "marked."
-    )
 
     _trail: Trail
     _began: Position | None
@@ -146,8 +146,9 @@ class LogGap(Watcher):
         if self._began is None:
             self._began = span.first_position
         self._last_ms = span.first_position.record_timestamp_ms
-        fact = f"epoch {span.epoch}, the one before in this log is {before}"
-        self._trail.add(evidence_at(span.first_position, fact))
+        self._trail.add(
+            evidence_at(span.first_position, "follows_epoch", epoch=span.epoch, before=before)
+        )
 
     def ended(self, end: Ending) -> None:
         """One finding for all gaps of a life."""
@@ -155,7 +156,7 @@ class LogGap(Watcher):
             self.find(
                 self._began,
                 self._last_ms,
-                f"Records of the group are missing in {self._trail.length} places of the log.",
+                because("log_gap", places=self._trail.length),
                 self._trail.evidence(),
             )
         self._began, self._epoch = None, None
@@ -170,10 +171,6 @@ class DeadGroup(Watcher):
     changes = (GroupStateChanged,)
     severity = Severity.INFO
     at_log_end = AtLogEnd.APPEARS
-    advice = (
-        "Delete the group if nobody needs its offsets; check first that no consumer commits to it without "
-        "joining."
-    )
 
     _since: Position | None
 
@@ -197,6 +194,6 @@ class DeadGroup(Watcher):
             self.find(
                 since,
                 None,
-                f"The group has had no members for at least {spell_ms(self.rules.dead_ms)}.",
-                (evidence_at(since, "the group is empty"),),
+                because("dead_group", ms=self.rules.dead_ms),
+                (evidence_at(since, "group_empty"),),
             )

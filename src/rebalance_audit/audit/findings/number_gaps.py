@@ -1,7 +1,6 @@
 """Partition numbers that an assignment leaves out, as ranges: their count comes from clients and may be 2³¹."""
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 from typing import TypeAlias
 
 NumberGaps: TypeAlias = tuple[tuple[int, int], ...]
@@ -21,16 +20,3 @@ def number_gaps(numbers: Iterable[int], highest: int) -> NumberGaps:
     if expected <= highest:
         gaps.append((expected, highest))
     return tuple(gaps)
-
-
-def numbers_text(gaps: NumberGaps, shown: int) -> str:
-    """The first `shown` numbers, and how many more there are."""
-    first = list(islice(_numbers(gaps), shown))
-    rest = sum(last - first + 1 for first, last in gaps) - len(first)
-    listed = ", ".join(map(str, first))
-    return f"{listed} and {rest} more" if rest else listed
-
-
-def _numbers(gaps: NumberGaps) -> Iterator[int]:
-    for first, last in gaps:
-        yield from range(first, last + 1)

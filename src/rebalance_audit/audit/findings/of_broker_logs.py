@@ -1,13 +1,15 @@
 """What only the brokers' own log shows, and where it contradicts the log of records."""
 
 from collections import defaultdict
+from typing import Final
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
-from rebalance_audit.audit.broker_log.witness import said, sentence_of
+from rebalance_audit.audit.broker_log.witness import line_of, said
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.watcher import Watcher
 from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.report.reasons.reason import because
 
 
 class BrokerLogContradiction(Watcher):
@@ -19,10 +21,6 @@ class BrokerLogContradiction(Watcher):
         "hash of the topics, or a member gone that is there. The epoch's causes then rest on the records alone."
     )
     severity = Severity.WARNING
-    advice = (
-        "Make sure that the logs are those of this cluster and of this time; if they are, records are missing or "
-        "two coordinators served the group at once."
-    )
 
     def epoch_began(self, span: EpochSpan) -> None:
         """Report the epoch's contradictions."""
@@ -31,7 +29,7 @@ class BrokerLogContradiction(Watcher):
         self.find(
             span.first_position,
             span.first_position.record_timestamp_ms,
-            f"The broker's log and the records of epoch {span.epoch} disagree: {span.contradictions[0].fact}.",
+            because("log_contradicts", epoch=span.epoch, line=span.contradictions[0].fact),
             span.contradictions,
         )
 
@@ -46,10 +44,6 @@ class InstanceIdRefused(Watcher):
         "FENCED_INSTANCE_ID), as a broker's log (`--broker-log`) says; a refused join leaves no record."
     )
     severity = Severity.WARNING
-    advice = (
-        "The instance id is free when the session of its holder ends, or when an administrator removes the holder. "
-        "See to it that a client that stops says so, and that no two processes share an instance id."
-    )
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Report the refusals of the epoch."""
@@ -65,14 +59,21 @@ class InstanceIdRefused(Watcher):
                 refused[fact.instance_id].append(fact)
         for instance_id, facts in refused.items():
             last = facts[-1]
-            often = "once" if len(facts) == 1 else f"{len(facts)} times"
             self.find(
                 span.first_position,
                 last.at_ms,
-                f"Instance {instance_id} was refused {often} while member {last.old_member_id} "
-                "held its id.",
+                because(
+                    "instance_refused",
+                    instance=instance_id,
+                    times=len(facts),
+                    holder=last.old_member_id,
+                ),
                 [
-                    said(fact, span.first_position, f"member {fact.member_id} refused")
+                    said(
+                        fact,
+                        span.first_position,
+                        because("logged_refusal", member=fact.member_id),
+                    )
                     for fact in (facts[0], *facts[1:][-1:])
                 ],
                 members=sorted(
@@ -105,10 +106,6 @@ class CoordinatorTrouble(Watcher):
         "no record."
     )
     severity = Severity.WARNING
-    advice = (
-        "Look at the broker's log at that time for the exception behind the line, and at the health of the partition "
-        "of __consumer_offsets."
-    )
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Report the failures of the epoch, by kind."""
@@ -116,7 +113,7 @@ class CoordinatorTrouble(Watcher):
         if witness is None:
             return
         began_ms = span.first_position.record_timestamp_ms
-        for kind, what in TROUBLES.items():
+        for kind in TROUBLES:
             facts = [
                 fact
                 for fact in witness.of_kind(kind)
@@ -125,14 +122,17 @@ class CoordinatorTrouble(Watcher):
             if not facts:
                 continue
             first, last = facts[0], facts[-1]
-            why = f": {last.text}" if last.text else ""
-            times = f" {len(facts)} times" if len(facts) > 1 else ""
             self.find(
                 span.first_position,
                 last.at_ms,
-                f"The coordinator {what}{times}{why}.",
+                because(
+                    "trouble",
+                    what=because(f"trouble.{kind.value}"),
+                    times=len(facts),
+                    text=last.text,
+                ),
                 [
-                    said(fact, span.first_position, sentence_of(fact))
+                    said(fact, span.first_position, line_of(fact))
                     for fact in (first, *facts[1:][-1:])
                 ],
                 members=sorted(
@@ -142,15 +142,15 @@ class CoordinatorTrouble(Watcher):
             )
 
 
-TROUBLES = {
-    FactKind.LOAD_FAILED: "could not load the group's partition",
-    FactKind.COORDINATOR_RELOADED: "lost track of the group's partition and loaded it anew",
-    FactKind.WRITE_FAILED: "could not write to the group's partition",
-    FactKind.STORE_FAILED: "could not store the group's state",
-    FactKind.ASSIGNMENT_FAILED: "could not compute a target assignment",
-    FactKind.ASSIGNMENT_INCOMPLETE: "gave members nothing, since the leader's assignment left them out",
-    FactKind.NO_MEMBER_REJOINED: "could not complete a join phase, since no member rejoined",
-    FactKind.UPGRADE_REFUSED: "did not convert the group to a consumer group",
-    FactKind.DOWNGRADE_REFUSED: "did not convert the group to a classic group",
-}
-"""Kind of line -> predicate of a sentence about the coordinator."""
+TROUBLES: Final = (
+    FactKind.LOAD_FAILED,
+    FactKind.COORDINATOR_RELOADED,
+    FactKind.WRITE_FAILED,
+    FactKind.STORE_FAILED,
+    FactKind.ASSIGNMENT_FAILED,
+    FactKind.ASSIGNMENT_INCOMPLETE,
+    FactKind.NO_MEMBER_REJOINED,
+    FactKind.UPGRADE_REFUSED,
+    FactKind.DOWNGRADE_REFUSED,
+)
+"""Kinds of lines about what a coordinator could not do."""

@@ -13,10 +13,6 @@ class HangingTransaction(FindingKind):
         "{hanging_ms} when the log ends; until then clients that ask for stable offsets of these partitions get none."
     )
     severity = Severity.CRITICAL
-    advice = (
-        "Find it with `kafka-transactions find-hanging`, and end it with `kafka-transactions abort`; then look for the "
-        "producer that died or lost its transactional.id."
-    )
     at_log_end = AtLogEnd.APPEARS
 
 
@@ -29,7 +25,3 @@ class TopicGrowth(FindingKind):
         "finding for each day and type, about all such hours of the day."
     )
     severity = Severity.INFO
-    advice = (
-        "Commit less often (auto.commit.interval.ms, or after a batch instead of after a record); a client that "
-        "commits many times a second on few partitions may be retrying on a deleted topic."
-    )

@@ -13,7 +13,3 @@ class SourcesDiffer(FindingKind):
         "the other is kept in `silver.quarantine`. One finding for each partition and source."
     )
     severity = Severity.WARNING
-    advice = (
-        "Compare both with the live log (`kafka-dump-log`, or `decode` of a new copy): one copy is damaged, or of "
-        "another cluster; give that a cluster name of its own."
-    )

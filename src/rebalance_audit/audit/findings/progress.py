@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from rebalance_audit.audit.causes.cause import Evidence
-from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.timers import fired_then
 from rebalance_audit.audit.findings.after_gap import AfterGap
 from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
@@ -19,12 +19,13 @@ from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
 from rebalance_audit.replay.modern.group import UNREVOKED, ModernGroup
 from rebalance_audit.replay.partitions import Topic, text_of
 from rebalance_audit.replay.slot import Group
+from rebalance_audit.report.reasons.reason import Reason, because
 
 _NAMED = 3
 
 
 def _began(span: EpochSpan) -> Evidence:
-    return evidence_at(span.first_position, f"group epoch {span.epoch}")
+    return evidence_at(span.first_position, "group_epoch", epoch=span.epoch)
 
 
 class StuckGroup(AfterGap):
@@ -37,7 +38,6 @@ class StuckGroup(AfterGap):
     )
     severity = Severity.CRITICAL
     at_log_end = AtLogEnd.APPEARS
-    advice = "Look at the member named first: it probably does not poll, or takes too long to give up its partitions."
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
         """Judge an epoch that every member reached."""
@@ -58,18 +58,22 @@ class StuckGroup(AfterGap):
         ):
             return
         blockers, why = self._blockers(span)
-        verb = "has not been reached" if end.is_open else "was not reached"
         self.find(
             span.first_position,
             end.known_ms,
-            f"Epoch {span.epoch} {verb} by every member for {end.lasted(began_ms, least_ms)}: {why}.",
+            because(
+                "stuck_open" if end.is_open else "stuck",
+                epoch=span.epoch,
+                lasted=end.lasted(began_ms, least_ms),
+                why=why,
+            ),
             (_began(span),),
             members=blockers,
         )
 
-    def _blockers(self, span: EpochSpan) -> tuple[list[str], str]:
+    def _blockers(self, span: EpochSpan) -> tuple[list[str], Reason]:
         if span.target_installed_at_ms is None:
-            return [], "no target assignment was computed, so probably no member sent a heartbeat"
+            return [], because("no_target_computed")
         progress = self.scene.life.progress.to(span)
         revoking = sorted(
             member.member_id
@@ -77,7 +81,7 @@ class StuckGroup(AfterGap):
             if member.revoke_started_at_ms is not None and member.revoked_at_ms is None
         )
         if revoking:
-            return revoking, f"{join_names(revoking)} did not give up partitions"
+            return revoking, because("did_not_revoke", members=revoking)
         slow = sorted(
             (
                 member.revoked_at_ms - member.revoke_started_at_ms,
@@ -88,19 +92,20 @@ class StuckGroup(AfterGap):
         )
         if slow:
             took_ms, member_id = slow[-1]
-            return [member_id], f"{member_id} took {spell_ms(took_ms)} to give up partitions"
+            return [member_id], because("slow_revocation", member=member_id, took=took_ms)
         held_up = sorted({who for member in progress for who in member.waited_for})
         if held_up:
-            return held_up, f"members waited for {join_names(held_up)}"
+            return held_up, because("waited_for", members=held_up)
         missing = sorted(
             member.member_id for member in progress if member.outcome not in ("reached", "left")
         )
         if missing:
             others = len(missing) - _NAMED + span.members_not_in(progress)
-            names = join_names(missing[:_NAMED])
-            names += f" and {others} more" if others > 0 else ""
-            return missing, f"{names} did not take up the assignment"
-        return [], "the log does not tell who held it up"
+            named = missing[:_NAMED]
+            if others > 0:
+                return missing, because("did_not_adopt_some", members=named, more=others)
+            return missing, because("did_not_adopt", members=named)
+        return [], because("holder_unknown")
 
 
 class EpochWithoutTarget(AfterGap):
@@ -113,7 +118,6 @@ class EpochWithoutTarget(AfterGap):
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
-    advice = "Check whether the group's members were alive: the target comes with the next heartbeat of any of them."
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Measure the wait for the target, at most to the end of the epoch."""
@@ -125,15 +129,18 @@ class EpochWithoutTarget(AfterGap):
         until = end if target_ms is None else Ending(target_ms)
         if not until.reached(began_ms + least_ms):
             return
-        how = "came late" if target_ms is not None else "did not come before the epoch ended"
+        code = "no_target_late" if target_ms is not None else "no_target_in_epoch"
         if until.is_open:
-            how = "had not come when the log ended"
-        waited = until.lasted(began_ms, least_ms)
+            code = "no_target_at_end"
         self.find(
             span.first_position,
             until.known_ms,
-            f"The target assignment of epoch {span.epoch} {how}, after {waited}: probably none of its "
-            f"members ({span.members}) sent a heartbeat.",
+            because(
+                code,
+                epoch=span.epoch,
+                lasted=until.lasted(began_ms, least_ms),
+                members=span.members,
+            ),
             (_began(span),),
         )
 
@@ -153,19 +160,20 @@ class _SlowMembers(AfterGap):
     """Collects the delays of each living member into one finding, which is reported when the member goes."""
 
     what: ClassVar[str]
-    """What the member did slowly."""
+    """Code of what the member did slowly."""
     _slow: dict[str, _Slowness]
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._slow = {}
 
-    def note(self, member_id: str, began: Position, end: Ending, least_ms: int, fact: str) -> None:
+    def note(
+        self, member_id: str, began: Position, end: Ending, least_ms: int, fact: Reason
+    ) -> None:
         """Note that the member was slow once more, for `least_ms` or longer."""
         slow = self._slow.setdefault(member_id, _Slowness(began, began.record_timestamp_ms))
-        slow.trail.add(
-            evidence_at(began, f"{fact}, {end.lasted(began.record_timestamp_ms, least_ms)}")
-        )
+        lasted = end.lasted(began.record_timestamp_ms, least_ms)
+        slow.trail.add(evidence_at(began, "slow_since", what=fact, lasted=lasted))
         if end.is_open:
             slow.lasting = True
             return
@@ -192,24 +200,25 @@ class _SlowMembers(AfterGap):
             self.find(
                 slow.began,
                 None if slow.lasting else slow.last_ms,
-                f"Member {member_id} {self._how_often(slow)}.",
+                self._how_often(member_id, slow),
                 slow.trail.evidence(),
                 members=[member_id],
                 subject=member_id,
             )
 
-    def _how_often(self, slow: _Slowness) -> str:
+    def _how_often(self, member_id: str, slow: _Slowness) -> Reason:
+        what = because(self.what)
         if not slow.times:
-            return f"is slow to {self.what}"
-        longest = spell_ms(slow.longest_ms)
-        still = ", and is so again" if slow.lasting else ""
+            return because("slow_now", member=member_id, what=what)
+        facts = {
+            "member": member_id,
+            "what": what,
+            "longest": slow.longest_ms,
+            "again": because("and_again") if slow.lasting else None,
+        }
         if slow.times == 1:
-            return f"was slow to {self.what} once, for {longest}{still}"
-        return f"was slow to {self.what} {slow.times} times, {longest} at the longest{still}"
-
-
-def _times(times: int) -> str:
-    return "once" if times == 1 else f"{times} times"
+            return Reason("slow_once", facts)
+        return Reason("slow_times", facts | {"times": slow.times})
 
 
 class SlowRevoker(_SlowMembers):
@@ -224,11 +233,7 @@ class SlowRevoker(_SlowMembers):
     changes = (MemberAssigned,)
     severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
-    advice = (
-        "Make its revocation callback and the processing between two polls shorter: its partitions stand still "
-        "meanwhile."
-    )
-    what = "give up partitions"
+    what = "to_revoke"
 
     _told: dict[str, tuple[Position, int]]
     """Member id -> when it was told, and its threshold in ms."""
@@ -241,7 +246,8 @@ class SlowRevoker(_SlowMembers):
         """Members that still have not revoked count too."""
         for member_id, (told, least_ms) in self._told.items():
             if not self._is_doubtful and end.reached(told.record_timestamp_ms + least_ms):
-                self.note(member_id, told, end, least_ms, f"{member_id} had not given them up")
+                fact = because("had_not_revoked", member=member_id)
+                self.note(member_id, told, end, least_ms, fact)
         self._told.clear()
         super().ended(end)
 
@@ -259,8 +265,8 @@ class SlowRevoker(_SlowMembers):
             return
         end = Ending(change.position.record_timestamp_ms)
         if end.reached(told.record_timestamp_ms + least_ms):
-            how = "was removed before it gave up" if change.released else "took long to give up"
-            self.note(member_id, told, end, least_ms, f"{member_id} {how} its partitions")
+            code = "removed_before_revoking" if change.released else "slow_to_revoke"
+            self.note(member_id, told, end, least_ms, because(code, member=member_id))
             if change.released:
                 self._close(member_id)
 
@@ -275,8 +281,7 @@ class SlowMember(_SlowMembers):
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
-    advice = "Check the heartbeat interval, and whether the client was frozen, starved or cut off meanwhile."
-    what = "take up its assignment"
+    what = "to_adopt"
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Check every member's progress to the epoch."""
@@ -296,7 +301,7 @@ class SlowMember(_SlowMembers):
                     span.first_position,
                     until,
                     self.rules.slow_member_ms,
-                    f"{progress.member_id} on its way to epoch {span.epoch}",
+                    because("on_its_way", member=progress.member_id, epoch=span.epoch),
                 )
 
     def _too_slow(self, progress: MemberProgress, target_ms: int, until: Ending) -> bool:
@@ -321,7 +326,6 @@ class SlowSync(Watcher):
         "and never more than that timeout."
     )
     severity = Severity.WARNING
-    advice = "Look at the leader: no member of the group gets its assignment before the leader has sent it."
 
     _slow: _Slowness | None
     _leaders: dict[str, None]
@@ -348,8 +352,9 @@ class SlowSync(Watcher):
         slow.last_ms = span.first_position.record_timestamp_ms
         if leader is not None and len(self._leaders) < 8:
             self._leaders[leader] = None
-        fact = f"generation {span.epoch} was assigned {spell_ms(span.sync_ms)} after its join phase"
-        slow.trail.add(evidence_at(span.first_position, fact))
+        slow.trail.add(
+            evidence_at(span.first_position, "assigned_late", epoch=span.epoch, sync=span.sync_ms)
+        )
 
     def ended(self, end: Ending) -> None:
         """One finding for all slow generations."""
@@ -357,12 +362,15 @@ class SlowSync(Watcher):
         self._slow = None
         self._leaders.clear()
         if slow is not None:
+            reason = because("slow_sync_unknown", times=slow.times, longest=slow.longest_ms)
+            if leaders:
+                reason = because(
+                    "slow_sync", times=slow.times, longest=slow.longest_ms, leaders=leaders
+                )
             self.find(
                 slow.began,
                 slow.last_ms,
-                f"The assignment came late {_times(slow.times)}, {spell_ms(slow.longest_ms)} after the join "
-                "phase at the "
-                f"longest; leader: {join_names(leaders) or 'not known'}.",
+                reason,
                 slow.trail.evidence(),
                 members=leaders,
             )
@@ -378,10 +386,6 @@ class RevokerBlocked(Watcher):
     )
     changes = (MemberAssigned,)
     severity = Severity.WARNING
-    advice = (
-        "Stop the consumers of a topic, or change their subscription, before you delete it: a Java client with "
-        "automatic commits probably retries the commit on the deleted topic until its timeout."
-    )
 
     _told: dict[str, tuple[Position, frozenset[Topic], int]]
 
@@ -432,11 +436,10 @@ class RevokerBlocked(Watcher):
         self.find(
             told,
             gone_ms,
-            f"Member {member_id} did not give up {join_names(names)} within its rebalance timeout of "
-            f"{spell_ms(timeout_ms)}; the topic was deleted, which probably blocked it.",
+            because("blocked_by_topic", member=member_id, topics=names, timeout=timeout_ms),
             (
-                evidence_at(told, f"{member_id} was told to give up {join_names(names)}"),
-                evidence_at(change.position, f"{member_id} was removed {spell_ms(held_ms)} later"),
+                evidence_at(told, "asked_to_revoke_topics", member=member_id, topics=names),
+                evidence_at(change.position, "removed_later", member=member_id, later=held_ms),
             ),
             members=[member_id],
             topics=names,

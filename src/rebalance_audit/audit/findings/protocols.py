@@ -1,7 +1,7 @@
 """Groups between two protocols: downgraded, or mixed for a long time."""
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
@@ -15,6 +15,7 @@ from rebalance_audit.replay.changes import (
 )
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.replay.slot import Group
+from rebalance_audit.report.reasons.reason import because
 
 
 class Downgrade(Watcher):
@@ -23,10 +24,6 @@ class Downgrade(Watcher):
     kind = "protocol_downgraded"
     definition = "A group went back from the consumer protocol to the classic one."
     severity = Severity.WARNING
-    advice = (
-        "If nobody rolled back on purpose, look for the last members of an old release or configuration that "
-        "joined."
-    )
 
     def epoch_began(self, span: EpochSpan) -> None:
         """Look for a downgrade among the causes of the first classic generation."""
@@ -35,7 +32,7 @@ class Downgrade(Watcher):
                 self.find(
                     span.first_position,
                     span.first_position.record_timestamp_ms,
-                    f"The group went back to the classic protocol with generation {span.epoch}.",
+                    because("went_back", epoch=span.epoch),
                     verdict.evidence,
                     members=[verdict.member_id] if verdict.member_id else (),
                 )
@@ -53,10 +50,6 @@ class HalfFinishedMigration(Watcher):
     changes = (MemberSubscribed, MemberUnsubscribed)
     severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
-    advice = (
-        "Move the members named here to group.protocol=consumer as well; until then every rebalance waits for the "
-        "slower protocol."
-    )
 
     _classic: set[str]
     _since: Position | None
@@ -108,13 +101,14 @@ class HalfFinishedMigration(Watcher):
         least_ms = self.rules.mixed_ms
         if since is None or not end.reached(since.record_timestamp_ms + least_ms):
             return
-        members = sorted(self._classic)
+        members, lasted = sorted(self._classic), end.lasted(since.record_timestamp_ms, least_ms)
+        reason = because("half_migrated_over", lasted=lasted)
+        if members:
+            reason = because("half_migrated", lasted=lasted, members=members)
         self.find(
             since,
             end.known_ms,
-            "Members of both protocols were in the group, and the classic ones did not become fewer, for "
-            f"{end.lasted(since.record_timestamp_ms, least_ms)}; "
-            f"still classic: {join_names(members) or 'none by then'}.",
-            (evidence_at(since, "members of both protocols from here on"),),
+            reason,
+            (evidence_at(since, "both_protocols"),),
             members=members,
         )

@@ -7,6 +7,7 @@ from rebalance_audit import limits
 from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, MEMBERS_LIMIT, Finding, Severity
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.report.reasons.reason import Reason, because
 
 SERIES_MAX = limits.SERIES.most
 """Series kept at once; beyond that the one quiet for longest is reported, to bound memory."""
@@ -15,7 +16,7 @@ _RANKS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.CRITICAL: 2}
 
 @dataclass(slots=True)
 class _Series:
-    """What is kept of a finding and those like it. The gravest one gives the sentence."""
+    """What is kept of a finding and those like it. The worst one gives the sentence."""
 
     kind: str
     subject: str
@@ -27,8 +28,8 @@ class _Series:
     lasts: bool
     """Whether one of them still lasts."""
     longest_ms: int
-    detail: str
-    advice: str
+    reasons: tuple[Reason, ...]
+    advice: Reason
     times: int = 1
     members: list[str] = field(default_factory=list)
     topics: list[str] = field(default_factory=list)
@@ -36,16 +37,16 @@ class _Series:
 
     def finding(self) -> Finding:
         """All of them as one."""
-        count = ""
+        reasons = self.reasons
         if self.times > 1:
-            which = "latest" if self.lasts else "gravest"
-            count = f" The {which} of {self.times} cases."
+            code = "latest_of" if self.lasts else "worst_of"
+            reasons = (*reasons, because(code, times=self.times))
         return Finding(
             self.kind,
             self.severity,
             self.began,
             None if self.lasts else self.last_ms,
-            self.detail + count,
+            reasons,
             self.advice,
             self.evidence,
             self.members,
@@ -99,7 +100,7 @@ def _begin(finding: Finding) -> _Series:
         ended_ms,
         finding.ended_ms is None,
         ended_ms - began_ms,
-        finding.detail,
+        tuple(finding.reasons),
         finding.advice,
         members=list(finding.member_ids[:MEMBERS_LIMIT]),
         topics=list(finding.topics),
@@ -116,9 +117,9 @@ def _go_on(series: _Series, finding: Finding) -> None:
     rank, new_rank = (
         (each.lasts, _RANKS[each.severity], each.longest_ms) for each in (series, new)
     )
-    is_graver = new_rank > rank
-    ahead, behind = (new, series) if is_graver else (series, new)
-    members = list(dict.fromkeys((*ahead.members, *behind.members)))[:MEMBERS_LIMIT]
+    is_worse = new_rank > rank
+    first, second = (new, series) if is_worse else (series, new)
+    members = list(dict.fromkeys((*first.members, *second.members)))[:MEMBERS_LIMIT]
     half = EVIDENCE_LIMIT // 2
     if len(series.evidence) + len(new.evidence) > EVIDENCE_LIMIT:
         series.evidence = [*series.evidence[:half], *new.evidence[-half:]]
@@ -128,5 +129,5 @@ def _go_on(series: _Series, finding: Finding) -> None:
     series.lasts |= new.lasts
     series.members = members
     series.severity = max(series.severity, new.severity, key=_RANKS.__getitem__)
-    if is_graver:
-        series.longest_ms, series.detail = new.longest_ms, new.detail
+    if is_worse:
+        series.longest_ms, series.reasons = new.longest_ms, new.reasons

@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause
-from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher, truly_changed
 from rebalance_audit.audit.members import Identity, Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.report.reasons.reason import Reason, because
 
 WHO_LIMIT = 10_000
 """Clients followed at once; beyond that the one quiet for longest is forgotten, to bound memory."""
@@ -35,12 +36,12 @@ def who_was(row: Row) -> Who:
     return "", row["client_id"], row["client_host"]
 
 
-def spell_who(who: Who) -> str:
+def client_reason(who: Who) -> Reason:
     """A client for a sentence."""
     instance_id, client_id, client_host = who
     if instance_id:
-        return f"instance {instance_id}"
-    return f"client {client_id or '(no id)'} on {client_host.removeprefix('/') or '(no host)'}"
+        return because("instance", instance=instance_id)
+    return because("client", client_id=client_id, host=client_host)
 
 
 @dataclass(slots=True)
@@ -72,10 +73,6 @@ class FlappingMember(Watcher):
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
-    advice = (
-        "Look at the log of this client for crashes, restarts by a supervisor, or processing that outlasts "
-        "max.poll.interval.ms."
-    )
 
     _living: dict[Who, int]
     """Client -> number of its members in the group."""
@@ -156,7 +153,7 @@ class FlappingMember(Watcher):
         self._close(who, client, going_on=False)
 
     def _returned(self, who: Who, client: _Returns, member_id: str, position: Position) -> None:
-        evidence = evidence_at(position, f"{spell_who(who)} is back as {member_id}")
+        evidence = evidence_at(position, "client_back", client=client_reason(who), member=member_id)
         client.returns.append((position, member_id))
         at_ms = position.record_timestamp_ms
         while at_ms - client.returns[0][0].record_timestamp_ms > self.rules.flapping_window_ms:
@@ -169,21 +166,23 @@ class FlappingMember(Watcher):
             client.began = client.returns[0][0]
             client.count = len(client.returns)
             for when, back_as in client.returns:
-                client.trail.add(evidence_at(when, f"{spell_who(who)} is back as {back_as}"))
+                client.trail.add(
+                    evidence_at(when, "client_back", client=client_reason(who), member=back_as)
+                )
 
     def _close(self, who: Who, client: _Returns, *, going_on: bool) -> None:
         if client.began is None:
             return
         took_ms = client.last_ms - client.began.record_timestamp_ms
-        whom = spell_who(who)
+        whom = client_reason(who)
         self.find(
             client.began,
             None if going_on else client.last_ms,
-            f"{whom[:1].upper()}{whom[1:]} was gone and came back {client.count} times within {spell_ms(took_ms)}.",
+            because("flapping", client=whom, times=client.count, took=took_ms),
             client.trail.evidence(),
             members=list(dict.fromkeys(client.members)),
             subject="/".join(who),
-            advice=self.advice.replace("this client", whom, 1),
+            advice=because(f"advice.{self.kind}", client=whom),
         )
         client.began, client.count = None, 0
         client.trail = Trail()
@@ -216,10 +215,6 @@ class InstanceIdConflict(Watcher):
     severity = Severity.WARNING
     other_severity = Severity.CRITICAL
     at_log_end = AtLogEnd.ENDS
-    advice = (
-        "Give every process an instance id of its own; two that share one fence each other off in turn, and a "
-        "process that is restarted over and over looks the same."
-    )
 
     _fights: dict[str, _Fight]
 
@@ -296,7 +291,9 @@ class InstanceIdConflict(Watcher):
 
     @staticmethod
     def _evidence(instance_id: str, position: Position, old_id: str, new_id: str) -> Evidence:
-        return evidence_at(position, f"instance {instance_id} went from {old_id} to {new_id}")
+        return evidence_at(
+            position, "instance_moved", instance=instance_id, replaced=old_id, member=new_id
+        )
 
     def _close(self, instance_id: str, fight: _Fight, *, going_on: bool) -> None:
         if fight.began is None:
@@ -304,16 +301,17 @@ class InstanceIdConflict(Watcher):
         last_ms = fight.takeovers[-1][0].record_timestamp_ms
         hosts = sorted(host.removeprefix("/") for host in fight.hosts)
         several = len(hosts) > 1
+        facts = {
+            "instance": instance_id,
+            "times": fight.count,
+            "took": last_ms - fight.began.record_timestamp_ms,
+        }
         self.find(
             fight.began,
             None if going_on else last_ms,
-            f"Instance {instance_id} changed hands {fight.count} times within "
-            f"{spell_ms(last_ms - fight.began.record_timestamp_ms)}, "
-            + (
-                f"among hosts {join_names(hosts)}: probably several processes share it."
-                if several
-                else "all from one host: several processes share it, or one is restarted over and over."
-            ),
+            Reason("instance_conflict_hosts", facts | {"hosts": hosts})
+            if several
+            else Reason("instance_conflict", facts),
             fight.trail.evidence(),
             members=list(dict.fromkeys(reversed(fight.members))),
             subject=instance_id,

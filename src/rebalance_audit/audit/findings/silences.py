@@ -7,13 +7,14 @@ from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.after_move import AfterMove
 from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import MEMBERS_LIMIT, Severity, spell_ms
+from rebalance_audit.audit.findings.finding import MEMBERS_LIMIT, Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
 from rebalance_audit.replay.slot import Group, type_of
+from rebalance_audit.report.reasons.reason import Reason, because
 
 
 class SessionExpiries(Watcher):
@@ -28,10 +29,6 @@ class SessionExpiries(Watcher):
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
-    advice = (
-        "Look for what the members have in common: a host, a network, a garbage collector, a supervisor that kills. "
-        "Clients that stop should close their consumer."
-    )
 
     _window: deque[tuple[Position, str, bool]]
     """(Position, member id, whether it is proven); never more than a series needs."""
@@ -97,19 +94,23 @@ class SessionExpiries(Watcher):
         self._proven += is_proven
         if len(self._members) < MEMBERS_LIMIT:
             self._members.append(member_id)
-        word = "expired" if is_proven else "probably expired"
-        self._trail.add(evidence_at(position, f"session of {member_id} {word}"))
+        code = "session_expired" if is_proven else "session_probably_expired"
+        self._trail.add(evidence_at(position, code, member=member_id))
 
     def _close(self, end: Position | None) -> None:
         assert self._began is not None
         assert self._last is not None
         took_ms = self._last.record_timestamp_ms - self._began.record_timestamp_ms
-        probably = "" if self._proven == self._expired else "probably "
-        proven = f"; a broker's log proves {self._proven} of them" if self._proven else ""
+        facts = {"sessions": self._expired, "took": took_ms}
+        reason = Reason("sessions_probably_expired", facts)
+        if self._proven == self._expired:
+            reason = Reason("sessions_expired", facts)
+        elif self._proven:
+            reason = Reason("sessions_partly_proven", facts | {"proven": self._proven})
         self.find(
             self._began,
             end.record_timestamp_ms if end else None,
-            f"{self._expired} sessions {probably}ran out within {spell_ms(took_ms)}{proven}.",
+            reason,
             self._trail.evidence(),
             members=list(dict.fromkeys(self._members)),
         )
@@ -133,10 +134,6 @@ class GroupNotServed(AfterMove):
     )
     severity = Severity.WARNING
     changes = (MemberAssigned,)
-    advice = (
-        "Compare `kafka-features describe` of the new broker with the old one's (group.version must be 1), and look "
-        "for UnsupportedVersionException in the clients' logs."
-    )
 
     _gone: list[str]
 
@@ -153,7 +150,7 @@ class GroupNotServed(AfterMove):
             self._moved = None
         if self._moved is not None and departures:
             self._gone += [row["member_id"] for row in departures]
-            self._trail.add(evidence_at(position, f"{len(departures)} member ids are gone"))
+            self._trail.add(evidence_at(position, "members_gone", members=len(departures)))
 
     def changed(self, change: MemberAssigned, group: Group) -> None:
         """Only a living member's heartbeat writes an assignment record that is not a tombstone."""
@@ -171,8 +168,12 @@ class GroupNotServed(AfterMove):
             self.find(
                 self._moved,
                 position.record_timestamp_ms,
-                f"The coordinator moved (leader epoch {self._old_epoch} to {self._moved.leader_epoch}) and heard of "
-                f"none of the {self._members_before} members before all were gone.",
+                because(
+                    "not_served",
+                    old=self._old_epoch,
+                    new=self._moved.leader_epoch,
+                    members=self._members_before,
+                ),
                 self._trail.evidence(),
                 members=self._gone,
             )

@@ -13,22 +13,19 @@ from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.commits.last_commit import LastCommit
 from rebalance_audit.audit.commits.summary import CommitSummary
 from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Scene, Watcher
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import TopicPartition
+from rebalance_audit.report.reasons.reason import because
 
 _Committed: TypeAlias = list[tuple[TopicPartition, CommitSummary]]
 
 _LOOKS: Final = 10
 """Number of times to look at a silent member, while its silence grows by the length that makes it a finding."""
-_UNSURE: Final = (
-    " Its records do not show that it commits on a timer, so perhaps there was nothing to consume in its "
-    "partitions."
-)
 
 
 class Rhythm(NamedTuple):
@@ -49,16 +46,13 @@ class Rhythm(NamedTuple):
         """Time of the last commit (epoch ms)."""
         return self.last.position.record_timestamp_ms
 
-    def told(self) -> str:
-        """What stopped: the subject of a sentence."""
-        what = "1 partition" if self.partitions == 1 else f"{self.partitions} partitions"
-        return f"{what}, committed about every {spell_ms(self.interval_ms)} until then"
-
-    def evidence(self, who: str) -> Evidence:
-        """The last commit."""
+    def evidence(self, member_id: str | None) -> Evidence:
+        """The last commit, of a member or of the whole group."""
         last = self.last
-        fact = f"last commit of {who}, for {last.topic}-{last.topic_partition}"
-        return evidence_at(last.position, fact)
+        partition = f"{last.topic}-{last.topic_partition}"
+        if member_id is None:
+            return evidence_at(last.position, "last_commit_of_group", partition=partition)
+        return evidence_at(last.position, "last_commit", member=member_id, partition=partition)
 
 
 class _Silent(NamedTuple):
@@ -144,10 +138,6 @@ class SilentMember(Watcher):
     severity = Severity.WARNING
     other_severity = Severity.INFO
     at_log_end = AtLogEnd.APPEARS
-    advice = (
-        "Look at this member's lag and threads: it is in the group, and nobody consumes its partitions. Restart it if "
-        "it hangs; max.poll.interval.ms bounds how long a member that does not poll keeps them."
-    )
 
     _silent: dict[str, _Silent]
     """Member id -> what is known of its silence, while it lasts."""
@@ -174,17 +164,14 @@ class SilentMember(Watcher):
         for row in departures:
             silent = self._silent.pop(row["member_id"], None)
             if silent is not None:
-                self._report(row["member_id"], silent, position.record_timestamp_ms, "it was gone")
+                self._report(row["member_id"], silent, position.record_timestamp_ms, "gone")
 
     def ended(self, end: Ending) -> None:
         """Report who is still silent when the log ends, or the group is deleted."""
         self._end_broken()
         self._look(end.at_ms)
         for member_id, silent in self._silent.items():
-            until_ms = end.known_ms
-            self._report(
-                member_id, silent, until_ms, None if until_ms is None else "the group was deleted"
-            )
+            self._report(member_id, silent, end.known_ms, "deleted")
             end.may_differ(end.at_ms)
         life = self.scene.life
         if life.watches and life.protocol in ASSIGNING_TYPES:
@@ -203,10 +190,10 @@ class SilentMember(Watcher):
             owner = life.ownership.owner_by_name((last.topic, last.topic_partition))
             if watch is None or watch.last_commit != last:
                 del self._silent[member_id]
-                self._report(member_id, silent, silent.seen_ms, "it went on")
+                self._report(member_id, silent, silent.seen_ms, "resumed")
             elif owner is None or owner.member_id != member_id:
                 del self._silent[member_id]
-                self._report(member_id, silent, silent.seen_ms, "another member took over")
+                self._report(member_id, silent, silent.seen_ms, "taken_over")
 
     def _look(self, now_ms: int) -> None:
         """Find members whose silence is long enough by now."""
@@ -232,20 +219,26 @@ class SilentMember(Watcher):
             if rhythm is not None and work.goes_on(rhythm, member_id) is not None:
                 self._silent[member_id] = _Silent(rhythm, now_ms)
 
-    def _report(
-        self, member_id: str, silent: _Silent, until_ms: int | None, why: str | None
-    ) -> None:
+    def _report(self, member_id: str, silent: _Silent, until_ms: int | None, ended_by: str) -> None:
         rhythm = silent.rhythm
-        lasted = f"for at least {spell_ms(rhythm.limit_ms)}"
+        lasted = because("silent_so_far", ms=rhythm.limit_ms)
         if until_ms is not None:
-            lasted = f"for {spell_ms(until_ms - rhythm.since_ms)}, until {why}"
-            if why == "it went on":
-                lasted = f"for at least {spell_ms(until_ms - rhythm.since_ms)}, then {why}"
+            lasted = because(f"silent_until_{ended_by}", ms=until_ms - rhythm.since_ms)
+        reasons = [
+            because(
+                "silent",
+                member=member_id,
+                lasted=lasted,
+                partitions=rhythm.partitions,
+                interval=rhythm.interval_ms,
+            )
+        ]
+        if not rhythm.is_timed:
+            reasons.append(because("perhaps_nothing_to_consume"))
         self.find(
             rhythm.last.position,
             until_ms,
-            f"{member_id} committed nothing {lasted}, while others did: {rhythm.told()}."
-            f"{'' if rhythm.is_timed else _UNSURE}",
+            reasons,
             (rhythm.evidence(member_id),),
             members=[member_id],
             topics=rhythm.topics,
@@ -266,10 +259,6 @@ class CommitsStopped(Watcher):
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
-    advice = (
-        "Look for what all members wait for: a database, a topic that they produce to; and for failed commits in their "
-        "logs."
-    )
 
     _stopped: _Silent | None
     """What is known of the group's standstill, while it lasts."""
@@ -351,9 +340,8 @@ class CommitsStopped(Watcher):
         self.find(
             rhythm.last.position,
             until_ms,
-            f"Nobody in the group committed for at least {spell_ms(lasted_ms)}; before, members did so about every "
-            f"{spell_ms(rhythm.interval_ms)}, whether there was anything to consume or not.",
-            (rhythm.evidence("the group"),),
+            because("commits_stopped", ms=lasted_ms, interval=rhythm.interval_ms),
+            (rhythm.evidence(None),),
             members=members,
             topics=rhythm.topics,
         )

@@ -4,13 +4,14 @@ from collections import Counter, deque
 from typing import NamedTuple, Self
 
 from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause
-from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.report.reasons.reason import because
 
 UNMOVED_CAUSES = frozenset(
     {
@@ -43,7 +44,7 @@ class _Began(NamedTuple):
 
     def evidence(self) -> Evidence:
         """The record that shows the epoch's beginning."""
-        return evidence_at(self.position, f"epoch {self.epoch}, {self.cause}")
+        return evidence_at(self.position, "epoch_by", epoch=self.epoch, cause=self.cause.text)
 
 
 class RebalanceStorm(Watcher):
@@ -56,7 +57,6 @@ class RebalanceStorm(Watcher):
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
-    advice = "Look at the most frequent cause first: members that die or stall come before timeouts that are too short."
 
     _window: deque[_Began]
     """The latest epochs; never more than make a storm of a group of this size."""
@@ -131,11 +131,10 @@ class RebalanceStorm(Watcher):
         assert self._began is not None
         assert self._last is not None
         took_ms = self._last.record_timestamp_ms - self._began.record_timestamp_ms
-        causes = ", ".join(f"{cause} {times}" for cause, times in self._causes.most_common(3))
         self.find(
             self._began,
             end.record_timestamp_ms if end else None,
-            f"{self._epochs} epochs began within {spell_ms(took_ms)}; their causes: {causes}.",
+            because("storm", epochs=self._epochs, took=took_ms, causes=self._causes.most_common(3)),
             self._trail.evidence(),
         )
         self._began, self._epochs = None, 0
@@ -154,10 +153,6 @@ class RebalanceLoop(Watcher):
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
-    advice = (
-        "Give all members of the group the same subscription and client version, and look for a client that asks "
-        "for a rebalance after each rebalance."
-    )
 
     _cause: RebalanceCause | None
     _began: Position | None
@@ -226,8 +221,16 @@ class RebalanceLoop(Watcher):
             self.find(
                 self._began,
                 end_ms,
-                f"{self._epochs} epochs in a row with the cause {self._cause}, one every {spell_ms(mean_ms)}, "
-                f"while nobody came or went.{self._who(members)}{self._mixed()}",
+                [
+                    because(
+                        "loop",
+                        epochs=self._epochs,
+                        cause="" if self._cause is None else self._cause.text,
+                        mean=mean_ms,
+                    ),
+                    *([because("set_off_by", members=members)] if members else ()),
+                    *([because("mixed_subscriptions")] if self._is_mixed() else ()),
+                ],
                 self._trail.evidence(),
                 members=members,
             )
@@ -235,15 +238,9 @@ class RebalanceLoop(Watcher):
         self._trail = Trail()
         self._members.clear()
 
-    @staticmethod
-    def _who(members: list[str]) -> str:
-        return f" Set off by {join_names(members)}." if members else ""
-
-    def _mixed(self) -> str:
+    def _is_mixed(self) -> bool:
         subscriptions = {
             (watch.stint.identity.subscribed_topics, watch.stint.identity.subscribed_regex)
             for watch in self.scene.life.watches.values()
         }
-        if len(subscriptions) < 2:
-            return ""
-        return " The members do not all subscribe to the same topics, which probably feeds it."
+        return len(subscriptions) > 1

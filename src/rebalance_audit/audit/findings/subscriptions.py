@@ -1,7 +1,7 @@
 """Subscriptions: changed without effect, written in two ways, or at odds with the protocol's name."""
 
 from rebalance_audit import limits
-from rebalance_audit.audit.causes.departures import evidence_at, join_names
+from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.spellings import Spellings, digest_of, plain_expression
@@ -16,6 +16,7 @@ from rebalance_audit.replay.changes import (
 from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.replay.slot import Group
+from rebalance_audit.report.reasons.reason import because
 from rebalance_audit.wire.consumer_protocol import OWNED_PARTITIONS
 
 COOPERATIVE_MARK = "cooperative"
@@ -33,10 +34,6 @@ class StaticSubscriptionIgnored(Watcher):
     )
     changes = (GenerationCompleted,)
     severity = Severity.CRITICAL
-    advice = (
-        "Set off a rebalance after changing the subscription of static members: restart one member that is not "
-        "static, or remove one by kafka-consumer-groups."
-    )
 
     _generation: int
     _topics: dict[str, frozenset[str]]
@@ -90,16 +87,14 @@ class StaticSubscriptionIgnored(Watcher):
 
     def _close(self, end_ms: int | None) -> None:
         for instance_id, (began, member_id, topics) in self._open.items():
-            names = join_names(sorted(topics))
+            names, code = sorted(topics), "subscribes_without_generation"
             self.find(
                 began,
                 end_ms,
-                f"Static member {instance_id} came back subscribed to {names} as well, got its old assignment, "
-                "and nobody "
-                "owned the new topics until the next rebalance.",
-                (evidence_at(began, f"{member_id} subscribes to {names}; no new generation"),),
+                because("static_ignored", instance=instance_id, topics=names),
+                (evidence_at(began, code, member=member_id, topics=names),),
                 members=[member_id],
-                topics=sorted(topics),
+                topics=names,
                 subject=instance_id,
             )
         self._open.clear()
@@ -117,10 +112,6 @@ class RegexesAlike(Watcher):
     definition = "Members subscribe by regular expressions that differ in nothing but outer parentheses or anchors."
     changes = (RegexResolved,)
     severity = Severity.INFO
-    advice = (
-        "Nothing is wrong with the assignment; write the expression the same way in all clients, so that the "
-        "coordinator resolves one instead of two (librdkafka puts parentheses around it)."
-    )
 
     _reported: set[str]
     """Digests of the expressions without the parts that have no effect."""
@@ -175,10 +166,12 @@ class RegexesAlike(Watcher):
         self.find(
             change.position,
             at_ms,
-            f"The expressions {change.regular_expression!r} and {join_names([repr(text) for text in alike])} "
-            "match the "
-            "same names and are kept as different ones.",
-            (evidence_at(change.position, f"{change.regular_expression!r} was resolved"),),
+            because("expressions_alike", expression=change.regular_expression, others=alike),
+            (
+                evidence_at(
+                    change.position, "quoted_resolved", expression=change.regular_expression
+                ),
+            ),
             topics=sorted(change.new or ()),
             subject=plain,
         )
@@ -195,10 +188,6 @@ class EagerCooperative(Watcher):
     )
     changes = (GenerationCompleted,)
     severity = Severity.WARNING
-    advice = (
-        "Take the other assignors out of partition.assignment.strategy once all members know the cooperative one: "
-        "a list that still has an eager assignor makes a Java client eager."
-    )
 
     _had: dict[str, bool]
     _generation: int
@@ -245,8 +234,14 @@ class EagerCooperative(Watcher):
             ]
             if continuing and all(_owns_nothing(member) for member in continuing):
                 self._run.append(position)
-                fact = f"generation {group.generation}: {len(continuing)} continuing members own nothing"
-                self._trail.add(evidence_at(position, fact))
+                self._trail.add(
+                    evidence_at(
+                        position,
+                        "own_nothing",
+                        epoch=group.generation,
+                        members=len(continuing),
+                    )
+                )
                 self._report(group)
             elif continuing:
                 self._forget()
@@ -263,9 +258,11 @@ class EagerCooperative(Watcher):
         self.find(
             self._run[0],
             self._run[-1].record_timestamp_ms,
-            f"The group's protocol is {group.protocol_name}, but its members give up all partitions at each "
-            "rebalance, as "
-            f"the eager protocol does ({len(self._run)} generations in a row).",
+            because(
+                "eager_cooperative",
+                protocol=group.protocol_name,
+                generations=len(self._run),
+            ),
             self._trail.evidence(),
             members=members,
         )
@@ -274,5 +271,5 @@ class EagerCooperative(Watcher):
 def _owns_nothing(member: ClassicMember) -> bool:
     said = member.subscription
     if said is None or OWNED_PARTITIONS in said.unread:
-        return False  # nobody knows
+        return False  # unknown
     return not any(numbers for _, numbers in said.owned_partitions)

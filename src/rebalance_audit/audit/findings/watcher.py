@@ -17,6 +17,8 @@ from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.slot import Group
+from rebalance_audit.report.reasons.reason import Reason
+from rebalance_audit.report.reasons.render import advice_for
 
 Key = TypeVar("Key")
 
@@ -90,24 +92,24 @@ class Watcher(FindingKind):
         self,
         began: Position,
         ended_ms: int | None,
-        detail: str,
+        reasons: Reason | Sequence[Reason],
         evidence: Sequence[Evidence],
         *,
         members: Sequence[str] = (),
         topics: Sequence[str] = (),
         subject: str = "",
         other: bool = False,
-        advice: str = "",
+        advice: Reason | None = None,
     ) -> None:
-        """Report a finding of this kind; `other` gives it the kind's other severity, `advice` other words."""
+        """Report a finding of this kind; `other` gives it the kind's other severity, `advice` other advice."""
         self.scene.report(
             Finding(
                 self.kind,
                 (self.other_severity if other else None) or self.severity,
                 began,
                 ended_ms,
-                detail,
-                advice or self.advice,
+                (reasons,) if isinstance(reasons, Reason) else reasons,
+                advice or advice_for(self.kind),
                 evidence,
                 members,
                 topics,

@@ -1,7 +1,7 @@
 """Deploys: most members go and others come; and what other settings would have saved."""
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_audit import limits
@@ -9,7 +9,7 @@ from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.deployments import deployment_of, deployment_of_row
 from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity, spell_ms
+from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.watcher import (
     Scene,
     Trail,
@@ -21,6 +21,7 @@ from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import GroupType, Position
+from rebalance_audit.report.reasons.reason import Reason, because
 
 COOPERATIVE_MARK = "cooperative"
 KILLED = frozenset(
@@ -119,11 +120,6 @@ class DeployWave(Watcher):
         "tell no more."
     )
     severity = Severity.INFO
-    advice = (
-        "Give the members instance ids (group.instance.id) with a session timeout longer than a restart takes, and "
-        "use a cooperative assignor or the consumer protocol, where the figures say that it would have "
-        "helped."
-    )
 
     _waves: dict[str, _Wave]
     """Deployment -> its changes since it was last quiet, the one quiet for longest first."""
@@ -182,7 +178,9 @@ class DeployWave(Watcher):
         most = wave.members_before // 2
         wave.is_churn |= not members or max(len(went), wave.members_before - members) > most
         wave.trail.add(
-            evidence_at(position, f"{len(went)} went and {len(came)} came; {members} members")
+            evidence_at(
+                position, "went_and_came", left=len(went), joined=len(came), members=members
+            )
         )
         for row in went:
             self._went(wave, row, at_ms)
@@ -292,80 +290,65 @@ class DeployWave(Watcher):
         if 100 * wave.went < self.rules.wave_share_percent * wave.members_before:
             return
         if MIXED_LEAST * wave.killed > wave.went > wave.killed:
-            return  # some stopped and some died: nobody did that
+            return  # some stopped and some died: no deploy does that
         took_ms = wave.last_ms - wave.began.record_timestamp_ms
-        alike = f" named {name}…" if name else ""
+        deploy = because(
+            "deploy",
+            left=wave.went,
+            before=wave.members_before,
+            named=because("deployment_named", name=name) if name else None,
+            joined=wave.came,
+            took=took_ms,
+            epochs=wave.epochs,
+            rebalances=wave.rebalances,
+            cost=_partition_cost(wave),
+        )
         self.find(
             wave.began,
             wave.last_ms,
-            f"{wave.went} of {wave.members_before} members{alike} went and {wave.came} came within "
-            f"{spell_ms(took_ms)}; it took {wave.epochs} epochs in {wave.rebalances} rebalances"
-            f"{_partition_cost(wave)}.{self._static_savings(wave)}{self._cooperative_savings(wave)}",
+            [deploy, *self._static_savings(wave), *_cooperative_savings(wave)],
             wave.trail.evidence(),
             subject=name,
         )
 
-    def _static_savings(self, wave: _Wave) -> str:
+    def _static_savings(self, wave: _Wave) -> Iterator[Reason]:
         if wave.static == wave.came:
-            return " The members already have instance ids."
+            yield because("already_static")
+            return
         if not wave.restarts:
-            return (
-                " No member that left is followed by one of the same client id, so what static membership would "
-                f"have saved is not known.{self._not_spared(wave)}"
-            )
-        assumed = spell_ms(self.rules.assumed_session_timeout_ms)
-        timeout = (
-            "the members' session timeout"
-            if wave.told
-            else f"an assumed session timeout of {assumed}"
-        )
-        most = wave.in_time + wave.perhaps_in_time
-        spared, unsure = str(wave.in_time), ""
+            yield because("static_unknown")
+            yield from _not_spared(wave)
+            return
+        timeout = because("known_timeouts")
+        if not wave.told:
+            timeout = because("assumed_timeout", ms=self.rules.assumed_session_timeout_ms)
+        facts = {"saved": wave.in_time, "restarts": wave.restarts, "timeout": timeout}
         if wave.perhaps_in_time:
-            spared = f"{wave.in_time} to {most}"
-            unsure = (
-                f" The records do not tell of {wave.perhaps_in_time} whether they left or were killed; after a kill "
-                "the return comes too late."
-            )
-        return (
-            f" With static membership {spared} of {wave.restarts} restarts would have needed no rebalance "
-            f"(assumption: each arrival is the restart of the client id's earliest departure, within {timeout})."
-            f"{unsure}{self._not_spared(wave)}"
-        )
+            most = wave.in_time + wave.perhaps_in_time
+            yield Reason("static_saves_some", facts | {"most": most})
+            yield because("left_or_killed", members=wave.perhaps_in_time)
+        else:
+            yield Reason("static_saves", facts)
+        yield from _not_spared(wave)
 
-    @staticmethod
-    def _not_spared(wave: _Wave) -> str:
-        if not wave.killed:
-            return ""
-        return (
-            f" {wave.killed} that were killed or removed are not counted: their return would have been refused, or "
-            "too late."
-        )
 
-    @staticmethod
-    def _cooperative_savings(wave: _Wave) -> str:
-        if not wave.eager_epochs:
-            return ""
-        return (
-            f" In eager generations ({wave.eager_epochs}) {wave.eager_stayed} of {wave.eager_partitions} "
-            "assignments kept their owner and would not have been stopped by a cooperative assignor (assumption: "
-            "it would have assigned the same)."
+def _not_spared(wave: _Wave) -> Iterator[Reason]:
+    if wave.killed:
+        yield because("not_spared", members=wave.killed)
+
+
+def _cooperative_savings(wave: _Wave) -> Iterator[Reason]:
+    if wave.eager_epochs:
+        yield because(
+            "cooperative_saves",
+            epochs=wave.eager_epochs,
+            stayed=wave.eager_stayed,
+            partitions=wave.eager_partitions,
         )
 
 
-def _partition_cost(wave: _Wave) -> str:
+def _partition_cost(wave: _Wave) -> Reason | None:
     if not wave.owns_partitions:
-        return ""
-    return (
-        f", moved {wave.partitions_moved} partitions and left {_spell(wave.unowned)} of partition time without "
-        "owner"
-    )
-
-
-def _spell(lasted: Bounds) -> str:
-    """A duration, or its bounds."""
-    if lasted.exact is not None:
-        return spell_ms(lasted.exact)
-    if lasted.most is None:
-        return f"at least {spell_ms(lasted.least)}"
-    return f"{spell_ms(lasted.least)} to {spell_ms(lasted.most)}"
+        return None
+    unowned = (wave.unowned.least, wave.unowned.most)
+    return because("deploy_cost", moved=wave.partitions_moved, unowned=unowned)

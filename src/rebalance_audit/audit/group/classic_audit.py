@@ -9,7 +9,7 @@ from rebalance_audit.audit.broker_log.testimony import Testimony
 from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict, departure_of
 from rebalance_audit.audit.causes.classic import judge_classic
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
-from rebalance_audit.audit.causes.member_metadata import in_words_of
+from rebalance_audit.audit.causes.member_metadata import with_protocol
 from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.group.bounds import UNBOUNDED
 from rebalance_audit.audit.group.classic_identity import identity_of, same_identity
@@ -142,7 +142,7 @@ class ClassicAudit:
         for verdict in judged:
             life.ends.learn(verdict)
         logged = self._testify(scene, joined_at_ms, judged)
-        verdicts = in_words_of(new, logged.verdicts)
+        verdicts = with_protocol(new, logged.verdicts)
         earliest_ms, latest_ms = self._join_bounds(old, new, skipped)
         shown_ms = earliest_ms
         # The line begins the last join phase: those of generations that left no record came before it.

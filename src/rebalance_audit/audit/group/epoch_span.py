@@ -9,6 +9,7 @@ from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.group.bounds import Bounds, bounds_columns
 from rebalance_audit.audit.group.target_moves import Moves
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
+from rebalance_audit.audit.statements import stated
 from rebalance_audit.audit.writes import Step, is_other_coordinator
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.partitions import Partitions, count
@@ -309,7 +310,7 @@ class EpochSpan:
         self.untouched, self.untouched_by_two_clocks = 0, False
         self.verdicts = tuple(
             verdict._replace(
-                detail="", evidence=(), topics=(), alternatives=(), weights=(), facts=None
+                reasons=(), evidence=(), topics=(), alternatives=(), weights=(), facts=None
             )
             for verdict in self.verdicts[:1]
         )
@@ -403,16 +404,7 @@ class EpochSpan:
                 "topics": list(verdict.topics),
                 "alternatives": list(_texts(verdict.alternatives)),
                 "alternative_weights": verdict.alternative_weights,
-                "detail": verdict.detail,
-                "evidence": [
-                    {
-                        "partition": evidence.log_partition,
-                        "offset": evidence.log_offset,
-                        "at": evidence.at_ms,
-                        "fact": evidence.fact,
-                    }
-                    for evidence in verdict.evidence
-                ],
+                **stated(verdict.reasons, verdict.evidence),
             }
 
     def convergence_rows(self) -> Iterable[Row]:

@@ -8,6 +8,7 @@ or annotated in `__init__`, are wiring. Plain values are JSON values. These are 
 - positions: lists in the order of the fields, without the defaults at the end;
 - partitions: `{topic: [numbers]}`; maps by partition: `[{"is": value, "of": partitions}, …]`;
 - maps whose keys are not strings: lists of pairs; deques: their maximum length and their items;
+- reasons: lists of code and facts;
 - members of classic groups: without the fields that are decoded from their bytes.
 """
 
@@ -32,6 +33,7 @@ from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.classic.rules import read_member
 from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition
 from rebalance_audit.replay.slot import Group
+from rebalance_audit.report.reasons.reason import Reason
 
 Plain = Any
 """A JSON value."""
@@ -107,6 +109,15 @@ def _to_partitions(
         for text, numbers in run["of"].items()
         for number in numbers
     }
+
+
+def _reason_plain(value: Any) -> Plain:
+    """A reason, and what its facts hold, as lists and maps."""
+    if isinstance(value, Mapping):
+        return {name: _reason_plain(fact) for name, fact in value.items()}
+    if isinstance(value, list | tuple):
+        return [_reason_plain(item) for item in value]
+    return value
 
 
 def _classic_member_plain(member: ClassicMember) -> dict[str, Plain]:
@@ -259,6 +270,8 @@ def _converter() -> Converter:
     converter.register_structure_hook_func(
         lambda kind: kind == Partitions, lambda plain, _: plain_partitions(plain)
     )
+    converter.register_unstructure_hook(Reason, _reason_plain)
+    converter.register_structure_hook(Reason, lambda plain, _: Reason(*plain))
     converter.register_unstructure_hook(Position, _position_plain)
     converter.register_structure_hook(Position, lambda plain, _: Position(*plain))
     converter.register_unstructure_hook(ClassicMember, _classic_member_plain)

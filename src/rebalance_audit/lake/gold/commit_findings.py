@@ -6,7 +6,6 @@ from typing import Any, Final, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.audit.findings.finding import spell_ms
 from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.kinds import OF_COMMITS
 from rebalance_audit.audit.findings.of_commits import HangingTransaction, TopicGrowth
@@ -16,6 +15,7 @@ from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.silver.offset_commits import OPEN
+from rebalance_audit.report.words import duration
 from rebalance_audit.tables.schemas import TableName
 
 DAY_MS: Final = 86_400_000
@@ -104,7 +104,7 @@ def _hanging(commits: DataFrame, rules: FindingRules, log_end_ms: int | None) ->
         .where(F.col("first.at") <= latest)
     )
     detail = F.format_string(
-        f"A transaction of producer %d with %d offset commits has been open for at least {spell_ms(rules.hanging_ms)}.",
+        f"A transaction of producer %d with %d offset commits has been open for at least {duration(rules.hanging_ms)}.",
         "producer_id",
         "commits",
     )

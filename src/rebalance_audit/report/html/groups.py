@@ -13,6 +13,7 @@ from rebalance_audit.report.html.gantt import gantt
 from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.present import cell_of, present_of
+from rebalance_audit.report.row_sentences import detail_of
 from rebalance_audit.report.sentence import Sentence
 from rebalance_audit.report.summary import TableRow, bounds_in, epoch_noun, is_classic
 from rebalance_audit.report.terminal import findings
@@ -85,7 +86,7 @@ def _finding(
         "from_ms": row["from_at"],
         "to_ms": row["to_at"],
         "span": words.span(row["from_at"], row["to_at"]),
-        "detail": shown(names.in_sentence(row["group_id"], row["detail"])),
+        "detail": shown(names.in_sentence(row["group_id"], detail_of(row))),
         "advice": shown(row["advice"]) if with_advice else "",
     }
 
@@ -111,7 +112,12 @@ def _of_one_group(
         for severity, kind in kinds
     ]
     own = [
-        {**row, "group_id": None, "detail": names.in_sentence(group["group_id"], row["detail"])}
+        {
+            **row,
+            "group_id": None,
+            "detail": names.in_sentence(group["group_id"], detail_of(row)),
+            "facts": None,
+        }
         for row in rows
     ]
     listed = findings_by_kind(counts, own, names, ())
@@ -238,7 +244,7 @@ def _epoch(row: TableRow, names: MemberNames) -> dict[str, Any]:
         "cause": causes.label(row["primary_cause"]) if row["primary_cause"] else "",
         "certainty": row["primary_certainty"] or "",
         "mark": causes.mark(row["primary_certainty"]),
-        "detail": shown(names.in_sentence(row["group_id"], row["detail"] or "")),
+        "detail": shown(names.in_sentence(row["group_id"], detail_of(row))),
         "meanwhile": ", ".join(map(causes.label, (row["meanwhile"] or "").split())),
         "took": _took(row),
         "took_ms": row["not_stable_estimate_ms"] if is_classic(row) else row["convergence_ms"],

@@ -9,8 +9,10 @@ from rich.text import Text
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.report import words
 from rebalance_audit.report.causes import label
+from rebalance_audit.report.evidence import evidence_of
 from rebalance_audit.report.gravity import gravest_first
-from rebalance_audit.report.sentence import Sentence, Stored
+from rebalance_audit.report.row_sentences import advice_of, detail_of
+from rebalance_audit.report.sentence import Sentence
 from rebalance_audit.report.summary import TableRow
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport, title_of
@@ -38,13 +40,12 @@ def print_findings(layout: ConsoleReport, rows: Sequence[TableRow], extent: Exte
         else list(alike.values())[: extent.rows(SHOWN)]
     )
     counts = Counter(row["severity"] for row in found)
-    told = ", ".join(f"{counts[severity]:,} {severity}" for severity in STYLES if counts[severity])
-    told_of = sum(map(len, groups))
-    cut = "" if told_of == len(found) else f", the gravest {told_of} shown"
-    layout.title(f"Findings: {told}{cut}")
+    shown = sum(map(len, groups))
+    cut = "" if shown == len(found) else f", the worst {shown} shown"
+    layout.title(f"Findings: {words.severities(counts)}{cut}")
     for row, *others in groups:
         _head(layout, row, with_group=True, times=1 + len(others))
-        _paragraph(layout, row, row["detail"])
+        _paragraph(layout, row, detail_of(row))
 
 
 def print_findings_in_detail(
@@ -53,18 +54,17 @@ def print_findings_in_detail(
     """The findings of one group, with what to do and the records that show them."""
     if not rows:
         return
-    told = gravest_first(rows)[: extent.rows(len(rows))]
-    layout.title(title_of("Findings", len(told), len(rows), "gravest"))
-    for row in told:
+    shown_rows = gravest_first(rows)[: extent.rows(len(rows))]
+    layout.title(title_of("Findings", len(shown_rows), len(rows), "worst"))
+    for row in shown_rows:
         _head(layout, row, with_group=False)
-        _paragraph(layout, row, row["detail"])
-        advice = Sentence(("What to do: ", Stored(row["advice"])))
+        _paragraph(layout, row, detail_of(row))
+        advice = Sentence(("What to do: ", advice_of(row)))
         _paragraph(layout, row, advice, "dim")
-        evidence = row["evidence"]
+        evidence = evidence_of(row)
         shown = evidence if extent.everything else evidence[:EVIDENCE_SHOWN]
         for item in shown:
-            place = f"{item['partition']}@{item['offset']}  {layout.moment(item['at'])}  "
-            line = Sentence((place, Stored(item["fact"])))
+            line = Sentence((f"{item.record}  {layout.moment(item.at)}  ", item.fact))
             _paragraph(layout, row, line, "dim", indent=4)
         if len(shown) < len(evidence):
             more = f"… and {words.counted(len(evidence) - len(shown), 'more record')}"

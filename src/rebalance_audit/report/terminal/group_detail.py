@@ -1,14 +1,15 @@
 """One group in detail: its epochs with causes and evidence, how each member reached them, who its members were."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from rich.text import Text
 
 from rebalance_audit.report import causes, evidence, present, words
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.outcomes import outcome
+from rebalance_audit.report.row_sentences import detail_of
 from rebalance_audit.report.summary import GroupSummary, TableRow, Tables, summaries, unowned_of
 from rebalance_audit.report.terminal.extent import Extent, has_events
 from rebalance_audit.report.terminal.findings import print_findings_in_detail
@@ -139,18 +140,17 @@ def _cause(layout: ConsoleReport, row: TableRow, extent: Extent) -> None:
     text = causes.marked(row["certainty"])
     lead = "meanwhile " if causes.is_meanwhile(row) else ""
     text.append(f"{lead}{causes.label(row['cause'])}, {row['certainty']}: ", "bold default")
-    detail = layout.names.in_sentence(row["group_id"], row["detail"])
+    detail = layout.names.in_sentence(row["group_id"], detail_of(row))
     text.append(visible(detail), "not bold default")
     layout.paragraph(text, indent=2)
     if row["alternatives"]:
         others = ", ".join(map(causes.label, row["alternatives"]))
         layout.paragraph(f"not excluded: {others}", "dim", indent=4)
-    items: Sequence[Mapping[str, Any]] = row["evidence"] or ()
+    items = evidence.evidence_of(row)
     shown = items if extent.everything else items[:EVIDENCE_SHOWN]
     for item in shown:
-        fact = layout.names.in_sentence(row["group_id"], item["fact"])
-        line = f"{item['partition']}@{item['offset']}  {layout.moment(item['at'])}  {fact}"
-        layout.paragraph(line, "dim", indent=4)
+        fact = layout.names.in_sentence(row["group_id"], item.fact)
+        layout.paragraph(f"{item.record}  {layout.moment(item.at)}  {fact}", "dim", indent=4)
     if len(shown) < len(items):
         more = f"… and {words.counted(len(items) - len(shown), 'more record')}; --all shows them"
         layout.paragraph(more, "dim", indent=4)
@@ -237,5 +237,5 @@ def _glossary(layout: ConsoleReport, cause_rows: Sequence[TableRow]) -> None:
         text.append(sentence, "not bold dim")
         layout.line(text)
     layout.line(Text(evidence.LEGEND, "dim"))
-    if any(evidence.is_logged(item) for row in cause_rows for item in row["evidence"] or ()):
+    if any(map(evidence.rests_on_log, cause_rows)):
         layout.line(Text(evidence.LEGEND_OF_LOGS, "dim"))

@@ -1,0 +1,34 @@
+"""What the audit says in a row: reasons and evidence as the columns that cause and finding rows share."""
+
+from collections.abc import Sequence
+
+from rebalance_audit.audit.causes.cause import Evidence
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.report.reasons.reason import Reason
+from rebalance_audit.report.reasons.render import facts_text, text_of
+
+
+def stated(
+    reasons: Sequence[Reason], evidence: Sequence[Evidence], advice: Sequence[Reason] = ()
+) -> Row:
+    """`reason`, `facts`, `detail` and `evidence`; and `advice`, if there is one."""
+    facts = {"detail": reasons, "evidence": [item.fact for item in evidence]}
+    if advice:
+        facts["advice"] = advice
+    row = {
+        "detail": text_of(*reasons),
+        "evidence": [
+            {
+                "partition": item.log_partition,
+                "offset": item.log_offset,
+                "at": item.at_ms,
+                "fact": text_of(item.fact),
+            }
+            for item in evidence
+        ],
+        "reason": reasons[0].code if reasons else None,
+        "facts": facts_text(**facts),
+    }
+    if advice:
+        row["advice"] = text_of(*advice)
+    return row

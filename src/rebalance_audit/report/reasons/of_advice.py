@@ -1,0 +1,129 @@
+"""What to do about each kind of finding."""
+
+from collections.abc import Mapping
+from typing import Final
+
+OF_ADVICE: Final[Mapping[str, str]] = {
+    "this_client": "this client",
+    "advice.stuck_group": (
+        "Look at the member named first: it probably does not poll, or takes too long to revoke its partitions."
+    ),
+    "advice.two_owners": (
+        "Records of the partition were probably consumed twice; check the group's assignor, or the broker's release "
+        "for a consumer group."
+    ),
+    "advice.lost_partition": (
+        "Trigger a rebalance (restart one dynamic member), and check that all members subscribe to the same topics "
+        "and that the topic exists."
+    ),
+    "advice.static_subscription_ignored": (
+        "Trigger a rebalance after changing the subscription of static members: restart a dynamic member, or remove "
+        "one with kafka-consumer-groups."
+    ),
+    "advice.instance_id_conflict": (
+        "Give every process its own instance id; two that share one keep fencing each other, and a process that keeps "
+        "restarting looks the same."
+    ),
+    "advice.instance_id_refused": (
+        "The instance id is free when its holder's session expires, or when an administrator removes the holder. Make "
+        "sure that clients leave the group when they stop, and that no two processes share an instance id."
+    ),
+    "advice.coordinator_trouble": (
+        "Check the broker's log at that time for the exception, and the health of the partition of __consumer_offsets."
+    ),
+    "advice.rebalance_storm": (
+        "Start with the most frequent cause: members that die or stall are likelier than timeouts that are too short."
+    ),
+    "advice.rebalance_loop": (
+        "Give all members of the group the same subscription and client version, and look for a client that requests "
+        "a rebalance after each rebalance."
+    ),
+    "advice.flapping_member": (
+        "Check the log of {client:clause} for crashes, restarts by a supervisor, or processing that takes longer than "
+        "max.poll.interval.ms."
+    ),
+    "advice.session_expiries": (
+        "Look for what the members have in common: a host, a network, garbage collection, a supervisor that kills "
+        "them. Clients that stop should close their consumer."
+    ),
+    "advice.silent_member": (
+        "Check this member's lag and threads: it is in the group, and its partitions are not consumed. Restart it if "
+        "it hangs; max.poll.interval.ms bounds how long a member that does not poll keeps them."
+    ),
+    "advice.commits_stopped": (
+        "Look for what all members wait for, such as a database or a topic that they produce to, and for failed "
+        "commits in their logs."
+    ),
+    "advice.slow_revoker": (
+        "Shorten its revocation callback and the processing between two polls: its partitions are not consumed "
+        "meanwhile."
+    ),
+    "advice.revoker_blocked_by_deleted_topic": (
+        "Stop the consumers of a topic, or change their subscription, before you delete it: a Java client with "
+        "automatic commits probably retries the commit on the deleted topic until its timeout."
+    ),
+    "advice.slow_member": (
+        "Check the heartbeat interval, and whether the client was frozen, starved or disconnected at that time."
+    ),
+    "advice.slow_sync": "Check the leader: no member gets its assignment before the leader has sent it.",
+    "advice.epoch_without_target": (
+        "Check whether the group's members were alive: the next heartbeat of any of them computes the target."
+    ),
+    "advice.eager_under_cooperative_name": (
+        "Remove the other assignors from partition.assignment.strategy once all members know the cooperative one: a "
+        "list that still has an eager assignor makes a Java client eager."
+    ),
+    "advice.half_finished_migration": (
+        "Move the members named here to group.protocol=consumer as well; until then every rebalance waits for the "
+        "slower protocol."
+    ),
+    "advice.protocol_downgraded": (
+        "If this was no deliberate rollback, look for members of an old release or configuration that joined last."
+    ),
+    "advice.coordinator_moved": (
+        "Check the brokers, not the clients: with a session timeout longer than a failover, members survive one."
+    ),
+    "advice.group_not_served": (
+        "Compare `kafka-features describe` of the new broker with that of the old one (group.version must be 1), and "
+        "look for UnsupportedVersionException in the clients' logs."
+    ),
+    "advice.deploy_wave": (
+        "Give the members instance ids (group.instance.id) with a session timeout longer than a restart takes, and "
+        "use a cooperative assignor or the consumer protocol, where the figures show that it would have helped."
+    ),
+    "advice.unsticky_assignment": (
+        "Use a sticky assignor (cooperative-sticky, uniform), and instance ids where members only restart."
+    ),
+    "advice.unbalanced_assignment": (
+        "Use an assignor that balances over all topics (roundrobin, cooperative-sticky, uniform); range does not."
+    ),
+    "advice.regexes_alike": (
+        "The assignment is not affected; write the expression the same way in all clients, so that the coordinator "
+        "resolves one instead of two (librdkafka puts parentheses around it)."
+    ),
+    "advice.log_gap": (
+        "Ingest the log into the lake more often than Kafka compacts it; causes and latencies next to the gap are "
+        "marked."
+    ),
+    "advice.broker_log_contradiction": (
+        "Make sure that the logs are from this cluster and this time; if they are, records are missing or two "
+        "coordinators served the group at once."
+    ),
+    "advice.dead_group": (
+        "Delete the group if its offsets are no longer needed; check first that no consumer commits to it without "
+        "joining."
+    ),
+    "advice.hanging_transaction": (
+        "Find it with `kafka-transactions find-hanging` and end it with `kafka-transactions abort`; then look for the "
+        "producer that died or lost its transactional.id."
+    ),
+    "advice.topic_growth": (
+        "Commit less often (auto.commit.interval.ms, or once per batch instead of once per record); a client that "
+        "commits many times a second on few partitions may be retrying on a deleted topic."
+    ),
+    "advice.sources_differ": (
+        "Compare both with the live log (`kafka-dump-log`, or `decode` of a new copy): one copy is damaged, or from "
+        "another cluster, which then needs its own cluster name."
+    ),
+}
+"""Code -> template."""
