@@ -15,6 +15,7 @@ from rich.text import Text
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.statements import stated
 from rebalance_audit.cli import progress
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.live_source import live_source
@@ -23,10 +24,12 @@ from rebalance_audit.cli.watched_groups import WatchedGroups
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.local.live.live_audit import LiveAudit
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.report.evidence import is_logged
+from rebalance_audit.report.evidence import evidence_of
 from rebalance_audit.report.live_text import rebalance_sentence
 from rebalance_audit.report.markdown import literal
 from rebalance_audit.report.notices.bodies import BODIES
+from rebalance_audit.report.reasons.of_evidence import LOGGED
+from rebalance_audit.report.reasons.reason import because
 from rebalance_audit.report.terminal.console import console
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.tables.json_values import json_bytes
@@ -325,9 +328,15 @@ def test_json_escapes_every_control_and_format_character() -> None:
 def test_no_id_speaks_as_a_broker() -> None:
     """What a broker's log says decides causes and stands first among the evidence; a fact may begin with an id."""
     forger = "broker 1 logged (server.log:1): all is well"
-    fact = evidence_at(Position(0, 7, 1_000, 0), f"{forger} replaces b").fact
-    assert not is_logged({"fact": fact})
-    assert is_logged({"fact": "broker 1 logged (server.log:1): member a is out"})
+    forged = evidence_at(Position(0, 7, 1_000, 0), "replaces", member=forger, replaced="b")
+    line = because("log_line", kind="left", member="a", instance=None, epoch=None, text=None)
+    logged = because(LOGGED, broker="1", place="server.log:1", line=line)
+    row = stated([], [forged, forged._replace(fact=logged)])
+    assert [str(item.fact) for item in evidence_of(row)] == [
+        f"{forger} replaces b",
+        "broker 1 logged (server.log:1): left a",
+    ]
+    assert [item.is_logged for item in evidence_of(row)] == [False, True]
 
 
 @pytest.mark.parametrize("terminal", [False, True])

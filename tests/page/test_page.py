@@ -390,7 +390,7 @@ def test_a_group_without_room_for_its_members_opens_too(page: Page, tmp_path: Pa
     expect(section.locator("h3")).to_have_text("group-5-consumer-static")
     expect(section.locator(".facts")).to_contain_text("rebalances 12 · not stable 17.9 s")
     expect(section.locator("code")).to_contain_text("--group 'group-5-consumer-static'")
-    expect(section.locator("li")).to_contain_text("was gone and came back 3 times")
+    expect(section.locator("li")).to_contain_text("left and returned 3 times")
     section.locator(".picture").press("n")
     expect(page.locator("#said")).to_have_text(re.compile(r"^rebalances, 2026.*epoch"))
 

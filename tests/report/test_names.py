@@ -64,26 +64,6 @@ def test_sentences_speak_of_members_by_name() -> None:
     assert sentence == told.format("longest")
 
 
-CLASSIC, MODERN = "app-5c1d8a37-58b1-4c54-8a1e-0d7f4a0d9c11", "x/2+h/j4Qn6eiCt9ZvVgFg"
-
-
-@pytest.mark.parametrize(
-    ("stored", "shown"),
-    [
-        (f"Member {CLASSIC} joined; {MODERN}, too.", "Member web joined; loader, too."),
-        (f"{MODERN}: instead of {CLASSIC}.", "loader: instead of web."),
-        # Parts of longer words are no members, nor are words that a member has as its id.
-        (f"my-{CLASSIC} {MODERN}-1 longest", f"my-{CLASSIC} {MODERN}-1 longest"),
-    ],
-)
-def test_a_stored_text_names_members_by_ids_that_were_generated(stored: str, shown: str) -> None:
-    """In the text of a table ids are not marked: only what no word can be is taken for one."""
-    names = MemberNames(
-        [member(CLASSIC, "web"), member(MODERN, "loader"), member("longest", "evil")]
-    )
-    assert names.in_sentence("g", stored) == shown
-
-
 @pytest.mark.parametrize(
     ("later_ms", "age"), [(None, ""), (500, " (0 ms ago)"), (90_500, " (1 min 30 s ago)"), (-1, "")]
 )

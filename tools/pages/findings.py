@@ -9,7 +9,7 @@ from typing import Final
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd, FindingKind
 from rebalance_audit.audit.findings.kinds import KINDS
 from rebalance_audit.audit.findings.rules import FindingRules
-from rebalance_audit.report.reasons.render import advice_for, text_of
+from rebalance_audit.report.reasons.render import advice_for, reason_text
 from rebalance_audit.report.words import duration
 from rebalance_audit.resources import checkout_root
 from tools import generated_files
@@ -80,7 +80,7 @@ def page() -> str:
         parts.append(f"Severity: {kind.severities()}. Thresholds: {_names(used)}.\n")
         if kind.at_log_end is not AtLogEnd.SETTLED:
             parts.append(f"At the end of the log: {kind.at_log_end}.\n")
-        parts.append(f"What to do: {text_of(advice_for(kind.kind))}\n")
+        parts.append(f"What to do: {reason_text(advice_for(kind.kind))}\n")
     parts.append("## What is not found, and why\n")
     parts.append("\n".join(f"- {what}: {reason}." for what, reason in NOT_FOUND.items()) + "\n")
     return "\n".join(parts)

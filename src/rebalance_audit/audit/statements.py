@@ -4,25 +4,25 @@ from collections.abc import Sequence
 
 from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.report.reasons.reason import Reason
-from rebalance_audit.report.reasons.render import facts_text, text_of
+from rebalance_audit.report.reasons.reason import CodedReason
+from rebalance_audit.report.reasons.render import facts_text, reason_text
 
 
 def stated(
-    reasons: Sequence[Reason], evidence: Sequence[Evidence], advice: Sequence[Reason] = ()
+    reasons: Sequence[CodedReason], evidence: Sequence[Evidence], advice: Sequence[CodedReason] = ()
 ) -> Row:
     """`reason`, `facts`, `detail` and `evidence`; and `advice`, if there is one."""
     facts = {"detail": reasons, "evidence": [item.fact for item in evidence]}
     if advice:
         facts["advice"] = advice
     row = {
-        "detail": text_of(*reasons),
+        "detail": reason_text(*reasons),
         "evidence": [
             {
                 "partition": item.log_partition,
                 "offset": item.log_offset,
                 "at": item.at_ms,
-                "fact": text_of(item.fact),
+                "fact": reason_text(item.fact),
             }
             for item in evidence
         ],
@@ -30,5 +30,5 @@ def stated(
         "facts": facts_text(**facts),
     }
     if advice:
-        row["advice"] = text_of(*advice)
+        row["advice"] = reason_text(*advice)
     return row

@@ -12,7 +12,7 @@ PREDICATES: Final[Mapping[str, str]] = {
     "had_left": "had left temporarily, and others waited for its partitions",
     "coordinator": "moved to another broker, which the members may have waited for",
 }
-"""Reason code -> what is said of the one that held the rebalance up."""
+"""CodedReason code -> what is said of the one that held the rebalance up."""
 
 COORDINATOR: Final = "coordinator"
 

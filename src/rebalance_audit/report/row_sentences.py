@@ -3,7 +3,7 @@
 import json
 from functools import lru_cache
 
-from rebalance_audit.report.reasons.reason import Reason
+from rebalance_audit.report.reasons.reason import CodedReason
 from rebalance_audit.report.reasons.render import facts_in, sentence_of
 from rebalance_audit.report.sentence import Sentence, Stored
 from rebalance_audit.report.summary import TableRow
@@ -19,13 +19,13 @@ def advice_of(row: TableRow) -> Sentence:
     return sentence_from(facts_of(row).get("advice", ()), row["advice"] or "")
 
 
-def facts_of(row: TableRow) -> dict[str, list[Reason]]:
+def facts_of(row: TableRow) -> dict[str, list[CodedReason]]:
     """The reasons behind the texts of a row by their column; empty where the row has none that can be read."""
     text = row.get("facts")
     return _parsed(text) if text else {}
 
 
-def sentence_from(reasons: list[Reason] | tuple[()], stored: str) -> Sentence:
+def sentence_from(reasons: list[CodedReason] | tuple[()], stored: str) -> Sentence:
     """The sentence; the stored text for a code that only a later release knows."""
     if reasons:
         try:
@@ -36,7 +36,7 @@ def sentence_from(reasons: list[Reason] | tuple[()], stored: str) -> Sentence:
 
 
 @lru_cache(1024)
-def _parsed(text: str) -> dict[str, list[Reason]]:
+def _parsed(text: str) -> dict[str, list[CodedReason]]:
     try:
         return facts_in(text)
     except (json.JSONDecodeError, TypeError, AttributeError):

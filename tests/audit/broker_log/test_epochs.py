@@ -178,7 +178,7 @@ def test_refused_instances_are_a_finding() -> None:
         (
             2_000,
             9_500,
-            "Instance i was refused 2 times while member A held its id. The gravest of 2 cases.",
+            "Instance i was refused 2 times while member A held its id. This is the worst of 2 cases.",
             ["A", "X", "Y"],
         ),
     ]
@@ -213,12 +213,12 @@ def test_a_departure_from_a_share_group_is_not_that_of_the_next_epoch() -> None:
         ),
         (
             "Setting empty assignments for members [A, B] of g for generation 2.",
-            "The coordinator gave members nothing, since the leader's assignment left them out.",
+            "The coordinator gave some members nothing, because the leader's assignment left them out.",
             ["A", "B"],
         ),
         (
             "Group g could not complete rebalance because no members rejoined.",
-            "The coordinator could not complete a join phase, since no member rejoined.",
+            "The coordinator could not complete a join phase, because no member rejoined.",
             [],
         ),
         (

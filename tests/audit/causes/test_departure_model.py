@@ -13,9 +13,10 @@ from rebalance_audit.audit.causes.departure_model import (
     posterior_of,
     posteriors_of,
 )
+from rebalance_audit.audit.causes.departure_reasons import reason_of
 from rebalance_audit.audit.causes.departure_weights import SURE
-from rebalance_audit.audit.causes.departure_words import reason_of
 from rebalance_audit.audit.commits.rhythm import CommitRhythm
+from rebalance_audit.report.reasons.render import reason_text
 
 LEFT, EXPIRED, TIMED_OUT, REMOVED = WAYS
 UNDECIDED = RebalanceCause.MEMBER_DEPARTED
@@ -278,4 +279,4 @@ def test_whatever_the_facts_the_shares_are_probabilities_and_have_a_sentence(
     assert all(0 <= share <= 1 for share in posterior.shares)
     assert [kind for kind, _ in posterior.scores] == [kind for kind, _ in EVIDENCE]
     for cause in (UNDECIDED, posterior.ranked[0][0]):
-        assert reason_of("A", facts, posterior, cause).sentence
+        assert reason_text(reason_of("A", facts, posterior, cause))

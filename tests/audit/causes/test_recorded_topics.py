@@ -95,7 +95,7 @@ def test_a_topic_that_grew_is_named() -> None:
             "began",
             "topic_metadata_changed",
             "proven",
-            "By the cluster's metadata log, foo has 8 partitions instead of 6.",
+            "According to the cluster's metadata log, foo has 8 partitions instead of 6.",
         )
     ]
 

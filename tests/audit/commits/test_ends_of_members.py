@@ -125,7 +125,7 @@ def test_a_classic_member_that_committed_within_its_session_did_not_expire() -> 
         (61_000, "2 2 range B=0-5 session=10000 timeout=300000 state_at=60990"),
     )
     assert cause["cause"] == "member_left"
-    assert "it did not expire" in cause["detail"]
+    assert "its session did not expire" in cause["detail"]
     assert "member_session_expired" not in cause["alternatives"]
 
 

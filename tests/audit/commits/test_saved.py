@@ -15,12 +15,12 @@ CLASSIC = "session=6000 timeout=30000"
 @pytest.mark.parametrize(
     ("writes", "word"),
     [
-        ([*FIRST, (27_000, A_GOES), (29_000, JOINS.format("A"))], "under its own id"),
+        ([*FIRST, (27_000, A_GOES), (29_000, JOINS.format("A"))], "under its own member id"),
         ([*FIRST, (50_010, A_GOES)], "does not show how"),
         ([*FIRST, (62_510, A_GOES)], "then nothing for"),
         (
             [*FIRST, (20_010, A_GOES), (20_040, "8t B; 7t B; 5t B; 3 5")],
-            "the application was stopped",
+            "the application was shut down",
         ),
         (
             [
@@ -28,7 +28,7 @@ CLASSIC = "session=6000 timeout=30000"
                 *commits(2, 4_900, 9_900, 14_900, 19_900, 23_500),
                 (28_000, f"2 2 range D@i1=0 E@i2=1 C@i3=2 {CLASSIC} state_at=27990"),
             ],
-            "came back as D",
+            "rejoined as D",
         ),
     ],
     ids=["a member comes back", "a late poll", "an expiry by heartbeats", "a stop", "a batch"],

@@ -23,7 +23,7 @@ def test_a_classic_member_left_if_all_went_and_another_one_left(
         (60_000, f"2 2 {after} {settings if after else ''} state_at=60000"),
     )
     assert cause["cause"] == how
-    assert ("the application was stopped" in cause["detail"]) == (how == "member_left")
+    assert ("the application was shut down" in cause["detail"]) == (how == "member_left")
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_a_member_of_a_consumer_group_left_if_another_one_had_just_done_so(
         (16_000 + later_ms, "8t B; 7t B; 5t B; 3 5"),
     )
     assert cause["cause"] == how
-    assert ("the application was stopped" in cause["detail"]) == (how == "member_left")
+    assert ("the application was shut down" in cause["detail"]) == (how == "member_left")

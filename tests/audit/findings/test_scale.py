@@ -104,7 +104,7 @@ def test_a_deploy_is_of_one_deployment() -> None:
     row = only(
         findings(*replaced_in_turn("red-1", "red-2", "red-3", "x-1", "x-2", "x-3")), "deploy_wave"
     )
-    assert row["detail"].startswith("3 of 3 members named red… went and 3 came within 35.0 s;")
+    assert row["detail"].startswith("3 of 3 members named red… left and 3 joined within 35.0 s;")
     others = replaced_in_turn("red-1", "blue-1", "green-1", "red-2", "blue-2", "green-2")
     assert "deploy_wave" not in findings(*others)
 
@@ -167,8 +167,8 @@ def test_what_repeats_is_one_finding_with_a_count() -> None:
     row = only(findings(*again), "stuck_group")
     assert pick(row, "from_at", "to_at", "from_offset") == (2_000, 1_400_200, 7)
     assert row["detail"] == (
-        "Epoch 4 was not reached by every member for 8.3 min: A took 8.3 min to give up partitions. "
-        "The gravest of 2 cases."
+        "Epoch 4 was not reached by every member for 8 min 20 s: A took 8 min 20 s to revoke partitions. "
+        "This is the worst of 2 cases."
     )
     far = [*again[:5], *((at_ms + 90_000_000, text) for at_ms, text in again[5:])]
     assert len(findings(*far)["stuck_group"]) == 2

@@ -105,7 +105,7 @@ def test_a_protocol_that_nobody_knows_has_bytes_and_sizes() -> None:
     assert last_cause(rows) == (
         "subscription_changed",
         "probable",
-        "Protocol type foreign: The metadata of member m changed: 3 bytes to 6.",
+        "Protocol type foreign: The metadata of member m changed: 3 bytes to 6 bytes.",
     )
     for table in ("epochs", "rebalances"):
         absent = {
@@ -145,8 +145,8 @@ def test_a_protocol_that_nobody_knows_has_bytes_and_sizes() -> None:
             (worker(1), connect(1, (-1,))),
             "cooperative_follow_up",
             (
-                "Generation 1 scheduled it 10.0 s later, as tasks of a lost worker wait for its return. Now w0 runs "
-                "the connector of sink."
+                "Generation 1 scheduled it for 10.0 s later, because the tasks of a lost worker wait for its return. "
+                "Now w0 runs the connector of sink."
             ),
         ),
         (
@@ -154,7 +154,7 @@ def test_a_protocol_that_nobody_knows_has_bytes_and_sizes() -> None:
             (worker(1), connect(1, (0,))),
             "leader_rejoined",
             (
-                "Workers and their config offsets are the same, and other connectors or tasks run. Now w0 runs task 0 "
+                "Workers and their config offsets are the same, but other connectors or tasks run. Now w0 runs task 0 "
                 "of sink."
             ),
         ),
@@ -162,7 +162,7 @@ def test_a_protocol_that_nobody_knows_has_bytes_and_sizes() -> None:
             (b"\xff", b"\xff"),
             (b"\xff\xff", b"\xff"),
             "subscription_changed",
-            "The metadata of worker w0 changed: 1 bytes to 2.",
+            "The metadata of worker w0 changed: 1 byte to 2 bytes.",
         ),
     ],
     ids=["configured anew", "revoked before", "delay over", "delay not over", "unreadable"],
@@ -206,21 +206,21 @@ def test_registries_have_a_primary() -> None:
             612,
             "cooperative_follow_up",
             (
-                "A probing rebalance: generation 1 scheduled it 10.0 min later, to move tasks to clients that have "
-                "restored their state."
+                "A probing rebalance, which generation 1 scheduled for 10 min later, to move tasks to clients that "
+                "have restored their state."
             ),
         ),
         (
             610_010,
             400,
             "topic_metadata_changed",
-            "The same members share another set of partitions.",
+            "The same members share a different set of partitions.",
         ),
         (
             REJOIN_NEVER,
             400,
             "topic_metadata_changed",
-            "The same members share another set of partitions.",
+            "The same members share a different set of partitions.",
         ),
     ],
     ids=["follow-up", "probing", "before the probe", "not called for"],

@@ -20,6 +20,7 @@ OF_COMMITS = {
     "kind": "topic_growth",
     "incarnation": None,
     "detail": "It wrote much.",
+    "facts": None,
 }
 """Additional findings of a run that decodes offset commits, which do not tell their life of the group."""
 

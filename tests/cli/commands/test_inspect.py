@@ -177,7 +177,7 @@ def test_a_group_in_detail_has_causes_evidence_convergence_and_gaps() -> None:
     """The answer first; --epochs adds the story from the newest epoch back to the first."""
     text = call("inspect", segments("consumer-protocol"), "--group", "stuck", "--epochs").out
     assert "stuck: a consumer group, Stable with 2 members at the end. Last epoch 5" in text
-    why = "Member stuck-0 kept partitions that it had to revoke for as long as its rebalance timeout, 6.0 s."
+    why = "Member stuck-0 kept partitions that it had to revoke for its whole rebalance timeout, 6.0 s."
     assert f"member rebalance timeout, probable: {why}" in text
     assert "not excluded: member session expired, member left, member removed by admin" in text
     assert re.search(r"0@203 +09:25:16\.421 +member stuck-0 is gone", text)

@@ -18,7 +18,7 @@ def test_a_group_in_detail_has_advice_and_the_records_that_show_it() -> None:
     """Members appear by name, evidence by partition and offset."""
     text = call("inspect", segments("consumer-protocol"), "--group", "slow").out
     assert "warning  slow revoker" in text
-    assert "Member slow-0 was slow to give up partitions once, for 10.0 s." in text
+    assert "Member slow-0 was slow to revoke partitions once, for 10.0 s." in text
     assert "What to do: Make its revocation callback" in text
     assert "slow-0 took long to give up its partitions, 10.0 s" in text
 

@@ -110,7 +110,7 @@ def test_a_page_tells_how_often_how_long_why_and_what_to_do(page: Page) -> None:
         "≥ 1.6 s partitions without owner",
         "member joined A member id that the group did not have joined without an instance id.",
         "warning coordinator moved",
-        "Look at the brokers, not at the clients",
+        "Check the brokers, not the clients",
         "consumer · Stable (3) · 5 rebalances · not stable for 15.9 s",
         "Partitions without owner",
     ):

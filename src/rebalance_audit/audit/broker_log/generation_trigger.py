@@ -19,7 +19,7 @@ from rebalance_audit.audit.causes.classic_scene import ClassicScene
 from rebalance_audit.audit.causes.same_members import COOPERATIVE_MARK
 from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.partitions import minus, partitions_of
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 _EAGER: Final = frozenset({"range", "roundrobin"})
 """Assignors whose members tell the leader nothing of what they own. Others may, in what only they can read."""
@@ -31,7 +31,7 @@ class _Found(NamedTuple):
 
     cause: RebalanceCause
     alternatives: tuple[RebalanceCause, ...]
-    reasons: tuple[Reason, ...]
+    reasons: tuple[CodedReason, ...]
 
 
 class RebalanceTrigger:
@@ -173,7 +173,7 @@ class RebalanceTrigger:
         if self._by_metadata is not None:
             return _Found(self._by_metadata.cause, (), self._by_metadata.reasons)
 
-        def rejoined(code: str) -> tuple[Reason, ...]:
+        def rejoined(code: str) -> tuple[CodedReason, ...]:
             return (because(code, member=member_id, why=trigger.client_reason),)
 
         cause = self._named_cause(trigger, member_id)
@@ -196,7 +196,7 @@ class RebalanceTrigger:
             rejoined("follower_metadata" if has_topics else "worker_other_metadata")
         )
 
-    def _open_follower(self, rejoined: tuple[Reason, ...]) -> _Found:
+    def _open_follower(self, rejoined: tuple[CodedReason, ...]) -> _Found:
         """What a follower's rejoin means if neither its reason nor its records say."""
         causes = (
             RebalanceCause.COOPERATIVE_FOLLOW_UP,

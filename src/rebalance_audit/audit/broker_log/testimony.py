@@ -14,7 +14,7 @@ from rebalance_audit.audit.causes.cause import (
     meanwhile,
 )
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 
 class Testimony(NamedTuple):
@@ -62,7 +62,7 @@ def logged_departure(
     *,
     instance_id: str | None = None,
     more: int = 0,
-) -> Reason:
+) -> CodedReason:
     """What the broker logged about the end of a member, or of the holder of an instance id, and of `more` others."""
     return because(
         "logged_departure",
@@ -73,7 +73,7 @@ def logged_departure(
     )
 
 
-def who_is_it(member_id: str | None, instance_id: str | None = None) -> Reason:
+def who_is_it(member_id: str | None, instance_id: str | None = None) -> CodedReason:
     """The subject of a sentence on a broker's line, which may name a member by its instance id alone, or not at all."""
     if member_id:
         return because("who_member", member=member_id)

@@ -20,7 +20,7 @@ from rebalance_audit.audit.broker_log.reasons import (
 from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.report.reasons.of_evidence import LOGGED
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 TOLERANCE_MS: Final = 2_000
 """How far a line and its record may be apart (ms). One clock stamps both within a few ms; busy brokers log late."""
@@ -208,13 +208,13 @@ class Witness:
         return False
 
 
-def said(fact: BrokerFact, position: Position, line: Reason) -> Evidence:
+def said(fact: BrokerFact, position: Position, line: CodedReason) -> Evidence:
     """The line as evidence, at the position of the record that it is about; the time is the line's."""
     logged = because(LOGGED, broker=fact.broker, place=fact.place, line=line)
     return Evidence(position.log_partition, position.log_offset, fact.at_ms, logged)
 
 
-def line_of(fact: BrokerFact) -> Reason:
+def line_of(fact: BrokerFact) -> CodedReason:
     """What the line says, in short."""
     return because(
         "log_line",

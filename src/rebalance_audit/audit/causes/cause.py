@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from rebalance_audit.audit.causes.departure_facts import DepartureFacts
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 
 class _Word(StrEnum):
@@ -128,7 +128,7 @@ class Evidence(NamedTuple):
     log_partition: int
     log_offset: int
     at_ms: int
-    fact: Reason
+    fact: CodedReason
 
 
 class Verdict(NamedTuple):
@@ -137,7 +137,7 @@ class Verdict(NamedTuple):
     cause: RebalanceCause
     certainty: Certainty
     at_ms: int
-    reasons: tuple[Reason, ...]
+    reasons: tuple[CodedReason, ...]
     evidence: tuple[Evidence, ...]
     member_id: str | None = None
     instance_id: str | None = None

@@ -21,7 +21,7 @@ from rebalance_audit.audit.causes.join_reasons import join_reasons
 from rebalance_audit.audit.causes.member_metadata import changed_metadata, generation_evidence
 from rebalance_audit.audit.causes.same_members import may_follow_up, same_members
 from rebalance_audit.replay.classic.group import ClassicMember
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 TRIGGERS = frozenset(
     {
@@ -141,7 +141,11 @@ def _across(verdict: Verdict, skipped: int) -> Verdict:
 
 
 def _about(
-    scene: ClassicScene, member: ClassicMember, cause: RebalanceCause, reason: Reason, fact: Reason
+    scene: ClassicScene,
+    member: ClassicMember,
+    cause: RebalanceCause,
+    reason: CodedReason,
+    fact: CodedReason,
 ) -> Verdict:
     subscription = member.subscription
     return Verdict(

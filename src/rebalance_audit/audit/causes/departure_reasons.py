@@ -8,7 +8,7 @@ from rebalance_audit.audit.causes.departure_facts import DepartureFacts
 from rebalance_audit.audit.causes.departure_model import WAYS, Posterior
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
 from rebalance_audit.report.reasons.of_departures import OF_DEPARTURES
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 from rebalance_audit.report.reasons.render import slots_of
 
 _LEFT, _EXPIRED, _, _ = WAYS
@@ -20,13 +20,13 @@ _MOMENT_MS: Final = 500
 
 def reason_of(
     member_id: str, facts: DepartureFacts, posterior: Posterior, cause: RebalanceCause
-) -> Reason:
+) -> CodedReason:
     """What decided for the cause, against its strongest rival: an exclusion, or the evidence that weighs most."""
     code = _code(facts, posterior, cause)
     found = {"member": member_id}
     for slot in slots_of(code) - {"member"}:
         found[slot] = _FACTS[slot](member_id, facts, posterior)
-    return Reason(code, found)
+    return CodedReason(code, found)
 
 
 def _code(facts: DepartureFacts, posterior: Posterior, cause: RebalanceCause) -> str:
@@ -53,11 +53,11 @@ def _polled_late(facts: DepartureFacts) -> bool:
     return since_ms is not None and facts.poll_ms is not None and since_ms >= facts.poll_ms > 0
 
 
-def _sign(facts: DepartureFacts) -> Reason:
+def _sign(facts: DepartureFacts) -> CodedReason:
     return because("sign_join_phase" if facts.is_classic else "sign_record")
 
 
-def _commit(member_id: str, facts: DepartureFacts) -> Reason:
+def _commit(member_id: str, facts: DepartureFacts) -> CodedReason:
     since_ms = facts.since_commit_ms
     if since_ms is None:
         return because(
@@ -65,11 +65,11 @@ def _commit(member_id: str, facts: DepartureFacts) -> Reason:
         )
     known = {"member": member_id, "at": facts.gone_ms - since_ms, "since": since_ms}
     if since_ms <= _MOMENT_MS or (facts.sessions_ms and since_ms < min(facts.sessions_ms)):
-        return Reason("committed_before", known)
-    return Reason("last_committed", known | {"habit": _habit(facts, since_ms)})
+        return CodedReason("committed_before", known)
+    return CodedReason("last_committed", known | {"habit": _habit(facts, since_ms)})
 
 
-def _habit(facts: DepartureFacts, since_ms: int) -> Reason | None:
+def _habit(facts: DepartureFacts, since_ms: int) -> CodedReason | None:
     rhythm = facts.rhythm
     if rhythm is None or rhythm.commits < SHOWS_RHYTHM:
         return None
@@ -94,7 +94,7 @@ def _ends(posterior: Posterior) -> list[tuple[str, int]]:
     return [(way.text, round(100 * share)) for way, share in named]
 
 
-def _answers(facts: DepartureFacts) -> Reason:
+def _answers(facts: DepartureFacts) -> CodedReason:
     return because("never_answered" if facts.is_overdue else "client_back_first")
 
 

@@ -16,7 +16,7 @@ from rebalance_audit.audit.causes.departure_reasons import reason_of
 from rebalance_audit.audit.causes.departure_weights import SURE
 from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 _DEFAULT_SESSION_MS: Final = 45_000
 """Default of the brokers' `group.consumer.session.timeout.ms`, and of those of share and streams groups."""
@@ -49,7 +49,7 @@ class DepartureRules:
 
 def evidence_at(position: Position, code: str, /, **facts: Any) -> Evidence:
     """What the record at `position` shows: a code of `report/reasons/of_evidence.py` and its facts."""
-    return tuple.__new__(Evidence, (*position[:3], Reason(code, facts)))
+    return tuple.__new__(Evidence, (*position[:3], CodedReason(code, facts)))
 
 
 def verdict_of(

@@ -1,10 +1,12 @@
 """The join of a member: its cause, its reason, and what the record shows."""
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 
-def join_reasons(member_id: str, instance_id: str | None) -> tuple[RebalanceCause, Reason, Reason]:
+def join_reasons(
+    member_id: str, instance_id: str | None
+) -> tuple[RebalanceCause, CodedReason, CodedReason]:
     """(Cause, reason, evidence) of a dynamic or, with an instance id, a static member."""
     if instance_id is None:
         return (

@@ -20,7 +20,7 @@ from rebalance_audit.replay.classic.work import (
     Kind,
     connect_tasks,
 )
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 from rebalance_audit.wire.connect_protocol import WorkerState, read_worker_state
 from rebalance_audit.wire.registry_protocol import RegistryIdentity, read_registry_identity
 
@@ -28,7 +28,7 @@ WORKERS_NAMED: Final = 3
 """Workers whose tasks a sentence lists; it counts the others."""
 
 
-def generation_evidence(scene: ClassicScene, fact: Reason) -> tuple[Evidence, ...]:
+def generation_evidence(scene: ClassicScene, fact: CodedReason) -> tuple[Evidence, ...]:
     """The record of the generation, with the fact, and that of the one before."""
     new, old = scene.new, scene.old
     found = [evidence_at(new.position, "generation", epoch=new.generation, what=fact)]
@@ -57,7 +57,7 @@ def changed_metadata(scene: ClassicScene) -> Iterator[Verdict]:
     }
     if not found:
         return
-    changes: list[Reason] = []
+    changes: list[CodedReason] = []
     for _, clauses in found.values():
         changes += [clause for clause in clauses if clause not in changes]
     members = [member for member, _ in found.values()]
@@ -78,7 +78,7 @@ def changed_metadata(scene: ClassicScene) -> Iterator[Verdict]:
     )
 
 
-def _of_worker(before: ClassicMember, now: ClassicMember) -> list[Reason]:
+def _of_worker(before: ClassicMember, now: ClassicMember) -> list[CodedReason]:
     had, has = map(read_worker_state, (before.subscription_bytes, now.subscription_bytes))
     if not (isinstance(had, WorkerState) and isinstance(has, WorkerState)):
         return _other_bytes(before, now)
@@ -94,7 +94,7 @@ def _of_worker(before: ClassicMember, now: ClassicMember) -> list[Reason]:
     return clauses
 
 
-def _of_registry(before: ClassicMember, now: ClassicMember) -> list[Reason]:
+def _of_registry(before: ClassicMember, now: ClassicMember) -> list[CodedReason]:
     had, has = map(read_registry_identity, (before.subscription_bytes, now.subscription_bytes))
     if not (isinstance(had, RegistryIdentity) and isinstance(has, RegistryIdentity)):
         return _other_bytes(before, now)
@@ -107,7 +107,7 @@ def _of_registry(before: ClassicMember, now: ClassicMember) -> list[Reason]:
     return clauses or _other_bytes(before, now)
 
 
-def _other_bytes(before: ClassicMember, now: ClassicMember) -> list[Reason]:
+def _other_bytes(before: ClassicMember, now: ClassicMember) -> list[CodedReason]:
     """The bytes differ, and what they mean is not known."""
     had, has = len(before.subscription_bytes), len(now.subscription_bytes)
     if had != has:
@@ -115,7 +115,7 @@ def _other_bytes(before: ClassicMember, now: ClassicMember) -> list[Reason]:
     return [because("metadata_content", size=has)]
 
 
-_DIFFERENCES: Final[Mapping[Kind, Callable[[ClassicMember, ClassicMember], list[Reason]]]] = {
+_DIFFERENCES: Final[Mapping[Kind, Callable[[ClassicMember, ClassicMember], list[CodedReason]]]] = {
     CONNECT: _of_worker,
     REGISTRY: _of_registry,
 }
@@ -124,7 +124,7 @@ _DIFFERENCES: Final[Mapping[Kind, Callable[[ClassicMember, ClassicMember], list[
 # --- what members have ---------------------------------------------------------------------------
 
 
-def _work(generation: Generation) -> Reason | None:
+def _work(generation: Generation) -> CodedReason | None:
     """What the members have after the generation, in the terms of their protocol; None if unknown."""
     kind, members = generation.kind, generation.members.values()
     if kind is REGISTRY:

@@ -35,7 +35,7 @@ from rebalance_audit.replay.changes import (
     GroupType,
     MemberSubscribed,
 )
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 
 def judge_modern(scene: ModernScene, *, gap: bool) -> tuple[Verdict, ...]:
@@ -67,8 +67,8 @@ def _about(
     scene: ModernScene,
     change: MemberSubscribed,
     cause: RebalanceCause,
-    reason: Reason,
-    fact: Reason,
+    reason: CodedReason,
+    fact: CodedReason,
 ) -> Verdict:
     identity = scene.identities(change.member_id)
     return Verdict(
@@ -334,7 +334,7 @@ def interrupted_by_upgrade(bump: GroupEpochBumped, joined: Sequence[str]) -> Ver
         RebalanceCause.LEADER_REJOINED,
     ]
     cause, certainty = RebalanceCause.UNKNOWN, Certainty.POSSIBLE
-    reasons: tuple[Reason, ...] = (because("upgraded_meanwhile"),)
+    reasons: tuple[CodedReason, ...] = (because("upgraded_meanwhile"),)
     if joined:
         cause, certainty = RebalanceCause.MEMBER_JOINED, Certainty.PROBABLE
         who = because("member_joined", member=joined[0])

@@ -18,7 +18,7 @@ from rebalance_audit.replay.changes import (
     RegexResolved,
 )
 from rebalance_audit.replay.modern.group import ModernGroup
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 from rebalance_audit.wire.topic_shapes import TopicShape, group_hash
 
 CLOCKS_MS: Final = 10_000
@@ -41,7 +41,7 @@ class Recorded(NamedTuple):
 class Difference(NamedTuple):
     """How the topics of one recorded hash differ from those of the hash before."""
 
-    changed: Mapping[str, Reason]
+    changed: Mapping[str, CodedReason]
     """Topic that was subscribed to both times and is not as before -> how it changed."""
     gained: frozenset[str]
     """Topics that exist and were not subscribed to before."""
@@ -162,7 +162,7 @@ def _images(known: Mapping[str, Sequence[TopicShape]]) -> Iterator[Mapping[str, 
     yield {}
 
 
-def _change(topic: str, then: TopicShape | None, now: TopicShape | None) -> Reason:
+def _change(topic: str, then: TopicShape | None, now: TopicShape | None) -> CodedReason:
     if then is None or now is None:
         return because("topic_created" if then is None else "topic_deleted", topic=topic)
     if then.partitions != now.partitions:

@@ -15,7 +15,7 @@ from rebalance_audit.replay.classic.work import (
     streams_assignment,
 )
 from rebalance_audit.replay.partitions import minus
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 from rebalance_audit.wire.connect_protocol import WorkerAssignment, read_worker_assignment
 from rebalance_audit.wire.streams_protocol import ERRORS, REJOIN_AT_ONCE, REJOIN_NEVER
 
@@ -29,7 +29,7 @@ class Favoured(NamedTuple):
     """What the records favour."""
 
     cause: RebalanceCause
-    reasons: tuple[Reason, ...]
+    reasons: tuple[CodedReason, ...]
     certainty: Certainty = Certainty.PROBABLE
 
 
@@ -132,7 +132,7 @@ def _called_for_by_streams(scene: ClassicScene) -> Favoured | None:
     return _follow_up(because("probing_rebalance", epoch=old.generation, after=after_ms))
 
 
-def _follow_up(reason: Reason) -> Favoured:
+def _follow_up(reason: CodedReason) -> Favoured:
     return Favoured(RebalanceCause.COOPERATIVE_FOLLOW_UP, (reason,))
 
 
@@ -150,7 +150,7 @@ def _of_connect(scene: ClassicScene) -> Favoured:
     )
 
 
-def _called_for_by_connect(scene: ClassicScene) -> Reason | None:
+def _called_for_by_connect(scene: ClassicScene) -> CodedReason | None:
     """Connect's leader revokes first and assigns in the next generation, and may wait for a lost worker (KIP-415)."""
     old, joined_ms = scene.old, scene.new.joined_at_ms
     if old is None:

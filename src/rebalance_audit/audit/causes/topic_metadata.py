@@ -9,7 +9,7 @@ from rebalance_audit.audit.causes.expressions import resolutions, resolved_other
 from rebalance_audit.audit.causes.modern_scene import ModernScene, Weighed
 from rebalance_audit.audit.causes.recorded_topics import Difference
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 
 def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
@@ -94,7 +94,7 @@ def _changed(scene: ModernScene, difference: Difference) -> Verdict:
     return verdict._replace(topics=tuple(difference.changed))
 
 
-def _differing(scene: ModernScene, reason: Reason) -> Verdict:
+def _differing(scene: ModernScene, reason: CodedReason) -> Verdict:
     return Verdict(
         RebalanceCause.TOPIC_METADATA_CHANGED,
         Certainty.PROVEN,

@@ -1,6 +1,6 @@
 """When something ended, and which answers depend on where the log ends."""
 
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 
 class Ending:
@@ -41,7 +41,7 @@ class Ending:
             known_ms = self.due_with_commits_ms
             self.due_with_commits_ms = from_ms if known_ms is None else min(known_ms, from_ms)
 
-    def lasted(self, began_ms: int, least_ms: int) -> Reason:
+    def lasted(self, began_ms: int, least_ms: int) -> CodedReason:
         """How long something that began then lasted: exactly, or at least, while it still goes on."""
         if self.is_open:
             return because("lasted_at_least", ms=least_ms)

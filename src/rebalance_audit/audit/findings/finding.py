@@ -9,7 +9,7 @@ from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.statements import stated
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.report.reasons.reason import Reason
+from rebalance_audit.report.reasons.reason import CodedReason
 
 EVIDENCE_LIMIT = 12
 MEMBERS_LIMIT = 20
@@ -35,8 +35,8 @@ class Finding(NamedTuple):
     began: Position
     ended_ms: int | None
     """Epoch ms; None if it still lasts when the log ends."""
-    reasons: Sequence[Reason]
-    advice: Reason
+    reasons: Sequence[CodedReason]
+    advice: CodedReason
     evidence: Sequence[Evidence]
     member_ids: Sequence[str] = ()
     topics: Sequence[str] = ()

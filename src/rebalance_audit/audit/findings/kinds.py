@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from rebalance_audit.audit.findings.assignments import (
     LostPartition,
     TwoOwners,
-    UnbalancedAssignment,
-    UnstickyAssignment,
 )
 from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.log_events import CoordinatorMoved, DeadGroup, LogGap
@@ -27,6 +25,7 @@ from rebalance_audit.audit.findings.progress import (
 )
 from rebalance_audit.audit.findings.protocols import Downgrade, HalfFinishedMigration
 from rebalance_audit.audit.findings.restarts import FlappingMember, InstanceIdConflict
+from rebalance_audit.audit.findings.shares import UnbalancedAssignment, UnstickyAssignment
 from rebalance_audit.audit.findings.silences import GroupNotServed, SessionExpiries
 from rebalance_audit.audit.findings.standstills import CommitsStopped, SilentMember
 from rebalance_audit.audit.findings.storms import RebalanceLoop, RebalanceStorm

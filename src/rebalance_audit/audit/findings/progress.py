@@ -19,7 +19,7 @@ from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
 from rebalance_audit.replay.modern.group import UNREVOKED, ModernGroup
 from rebalance_audit.replay.partitions import Topic, text_of
 from rebalance_audit.replay.slot import Group
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 _NAMED = 3
 
@@ -71,7 +71,7 @@ class StuckGroup(AfterGap):
             members=blockers,
         )
 
-    def _blockers(self, span: EpochSpan) -> tuple[list[str], Reason]:
+    def _blockers(self, span: EpochSpan) -> tuple[list[str], CodedReason]:
         if span.target_installed_at_ms is None:
             return [], because("no_target_computed")
         progress = self.scene.life.progress.to(span)
@@ -168,7 +168,7 @@ class _SlowMembers(AfterGap):
         self._slow = {}
 
     def note(
-        self, member_id: str, began: Position, end: Ending, least_ms: int, fact: Reason
+        self, member_id: str, began: Position, end: Ending, least_ms: int, fact: CodedReason
     ) -> None:
         """Note that the member was slow once more, for `least_ms` or longer."""
         slow = self._slow.setdefault(member_id, _Slowness(began, began.record_timestamp_ms))
@@ -206,7 +206,7 @@ class _SlowMembers(AfterGap):
                 subject=member_id,
             )
 
-    def _how_often(self, member_id: str, slow: _Slowness) -> Reason:
+    def _how_often(self, member_id: str, slow: _Slowness) -> CodedReason:
         what = because(self.what)
         if not slow.times:
             return because("slow_now", member=member_id, what=what)
@@ -217,8 +217,8 @@ class _SlowMembers(AfterGap):
             "again": because("and_again") if slow.lasting else None,
         }
         if slow.times == 1:
-            return Reason("slow_once", facts)
-        return Reason("slow_times", facts | {"times": slow.times})
+            return CodedReason("slow_once", facts)
+        return CodedReason("slow_times", facts | {"times": slow.times})
 
 
 class SlowRevoker(_SlowMembers):

@@ -7,7 +7,7 @@ from rebalance_audit import limits
 from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, MEMBERS_LIMIT, Finding, Severity
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 SERIES_MAX = limits.SERIES.most
 """Series kept at once; beyond that the one quiet for longest is reported, to bound memory."""
@@ -28,8 +28,8 @@ class _Series:
     lasts: bool
     """Whether one of them still lasts."""
     longest_ms: int
-    reasons: tuple[Reason, ...]
-    advice: Reason
+    reasons: tuple[CodedReason, ...]
+    advice: CodedReason
     times: int = 1
     members: list[str] = field(default_factory=list)
     topics: list[str] = field(default_factory=list)

@@ -13,7 +13,7 @@ from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher, truly_
 from rebalance_audit.audit.members import Identity, Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 WHO_LIMIT = 10_000
 """Clients followed at once; beyond that the one quiet for longest is forgotten, to bound memory."""
@@ -36,7 +36,7 @@ def who_was(row: Row) -> Who:
     return "", row["client_id"], row["client_host"]
 
 
-def client_reason(who: Who) -> Reason:
+def client_reason(who: Who) -> CodedReason:
     """A client for a sentence."""
     instance_id, client_id, client_host = who
     if instance_id:
@@ -309,9 +309,9 @@ class InstanceIdConflict(Watcher):
         self.find(
             fight.began,
             None if going_on else last_ms,
-            Reason("instance_conflict_hosts", facts | {"hosts": hosts})
+            CodedReason("instance_conflict_hosts", facts | {"hosts": hosts})
             if several
-            else Reason("instance_conflict", facts),
+            else CodedReason("instance_conflict", facts),
             fight.trail.evidence(),
             members=list(dict.fromkeys(reversed(fight.members))),
             subject=instance_id,

@@ -14,7 +14,7 @@ from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
 from rebalance_audit.replay.slot import Group, type_of
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 
 class SessionExpiries(Watcher):
@@ -102,11 +102,11 @@ class SessionExpiries(Watcher):
         assert self._last is not None
         took_ms = self._last.record_timestamp_ms - self._began.record_timestamp_ms
         facts = {"sessions": self._expired, "took": took_ms}
-        reason = Reason("sessions_probably_expired", facts)
+        reason = CodedReason("sessions_probably_expired", facts)
         if self._proven == self._expired:
-            reason = Reason("sessions_expired", facts)
+            reason = CodedReason("sessions_expired", facts)
         elif self._proven:
-            reason = Reason("sessions_partly_proven", facts | {"proven": self._proven})
+            reason = CodedReason("sessions_partly_proven", facts | {"proven": self._proven})
         self.find(
             self._began,
             end.record_timestamp_ms if end else None,

@@ -17,7 +17,7 @@ from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.slot import Group
-from rebalance_audit.report.reasons.reason import Reason
+from rebalance_audit.report.reasons.reason import CodedReason
 from rebalance_audit.report.reasons.render import advice_for
 
 Key = TypeVar("Key")
@@ -92,14 +92,14 @@ class Watcher(FindingKind):
         self,
         began: Position,
         ended_ms: int | None,
-        reasons: Reason | Sequence[Reason],
+        reasons: CodedReason | Sequence[CodedReason],
         evidence: Sequence[Evidence],
         *,
         members: Sequence[str] = (),
         topics: Sequence[str] = (),
         subject: str = "",
         other: bool = False,
-        advice: Reason | None = None,
+        advice: CodedReason | None = None,
     ) -> None:
         """Report a finding of this kind; `other` gives it the kind's other severity, `advice` other advice."""
         self.scene.report(
@@ -108,7 +108,7 @@ class Watcher(FindingKind):
                 (self.other_severity if other else None) or self.severity,
                 began,
                 ended_ms,
-                (reasons,) if isinstance(reasons, Reason) else reasons,
+                (reasons,) if isinstance(reasons, CodedReason) else reasons,
                 advice or advice_for(self.kind),
                 evidence,
                 members,

@@ -21,7 +21,7 @@ from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import GroupType, Position
-from rebalance_audit.report.reasons.reason import Reason, because
+from rebalance_audit.report.reasons.reason import CodedReason, because
 
 COOPERATIVE_MARK = "cooperative"
 KILLED = frozenset(
@@ -311,7 +311,7 @@ class DeployWave(Watcher):
             subject=name,
         )
 
-    def _static_savings(self, wave: _Wave) -> Iterator[Reason]:
+    def _static_savings(self, wave: _Wave) -> Iterator[CodedReason]:
         if wave.static == wave.came:
             yield because("already_static")
             return
@@ -325,19 +325,19 @@ class DeployWave(Watcher):
         facts = {"saved": wave.in_time, "restarts": wave.restarts, "timeout": timeout}
         if wave.perhaps_in_time:
             most = wave.in_time + wave.perhaps_in_time
-            yield Reason("static_saves_some", facts | {"most": most})
+            yield CodedReason("static_saves_some", facts | {"most": most})
             yield because("left_or_killed", members=wave.perhaps_in_time)
         else:
-            yield Reason("static_saves", facts)
+            yield CodedReason("static_saves", facts)
         yield from _not_spared(wave)
 
 
-def _not_spared(wave: _Wave) -> Iterator[Reason]:
+def _not_spared(wave: _Wave) -> Iterator[CodedReason]:
     if wave.killed:
         yield because("not_spared", members=wave.killed)
 
 
-def _cooperative_savings(wave: _Wave) -> Iterator[Reason]:
+def _cooperative_savings(wave: _Wave) -> Iterator[CodedReason]:
     if wave.eager_epochs:
         yield because(
             "cooperative_saves",
@@ -347,7 +347,7 @@ def _cooperative_savings(wave: _Wave) -> Iterator[Reason]:
         )
 
 
-def _partition_cost(wave: _Wave) -> Reason | None:
+def _partition_cost(wave: _Wave) -> CodedReason | None:
     if not wave.owns_partitions:
         return None
     unowned = (wave.unowned.least, wave.unowned.most)

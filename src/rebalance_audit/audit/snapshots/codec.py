@@ -33,7 +33,7 @@ from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.classic.rules import read_member
 from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition
 from rebalance_audit.replay.slot import Group
-from rebalance_audit.report.reasons.reason import Reason
+from rebalance_audit.report.reasons.reason import CodedReason
 
 Plain = Any
 """A JSON value."""
@@ -270,8 +270,8 @@ def _converter() -> Converter:
     converter.register_structure_hook_func(
         lambda kind: kind == Partitions, lambda plain, _: plain_partitions(plain)
     )
-    converter.register_unstructure_hook(Reason, _reason_plain)
-    converter.register_structure_hook(Reason, lambda plain, _: Reason(*plain))
+    converter.register_unstructure_hook(CodedReason, _reason_plain)
+    converter.register_structure_hook(CodedReason, lambda plain, _: CodedReason(*plain))
     converter.register_unstructure_hook(Position, _position_plain)
     converter.register_structure_hook(Position, lambda plain, _: Position(*plain))
     converter.register_unstructure_hook(ClassicMember, _classic_member_plain)

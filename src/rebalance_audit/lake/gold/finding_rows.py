@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.findings.finding import ID_DIGITS
 from rebalance_audit.audit.findings.finding_kind import FindingKind
-from rebalance_audit.report.reasons.render import advice_for, text_of
+from rebalance_audit.report.reasons.render import advice_for, reason_text
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
 
@@ -29,7 +29,7 @@ def finding_rows(
         ),
         "kind": F.lit(kind.kind),
         "severity": F.lit(kind.severity.value),
-        "advice": F.lit(text_of(advice_for(kind.kind))),
+        "advice": F.lit(reason_text(advice_for(kind.kind))),
         "member_ids": F.array(),
         "topics": F.array(),
         **columns,

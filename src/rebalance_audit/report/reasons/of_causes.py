@@ -91,7 +91,7 @@ OF_CAUSES: Final[Mapping[str, str]] = {
     "leader_reported": (
         "In generation {epoch:plain} the leader reported {error:clause}, after which the clients rejoin."
     ),
-    "named_error": "{error:text}",
+    "named_error": "{text:text}",
     "error_code": "error code {code:plain}",
     "follow_up_at_once": (
         "A follow-up rebalance: in generation {epoch:plain} the leader asked {clients:count client} to rejoin at "

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
-class Reason(NamedTuple):
-    """What the audit has to say; `render.text_of` makes the sentence of it.
+class CodedReason(NamedTuple):
+    """What the audit has to say; `render.reason_text` makes the sentence of it.
 
     Facts are JSON values, or reasons, or lists of either: ids and names as in the log, durations in milliseconds,
     moments in epoch milliseconds. The template of the code gives the type of each.
@@ -15,6 +15,6 @@ class Reason(NamedTuple):
     facts: Mapping[str, Any]
 
 
-def because(code: str, /, **facts: Any) -> Reason:
+def because(code: str, /, **facts: Any) -> CodedReason:
     """`because("member_joined", member="c-1")`."""
-    return Reason(code, facts)
+    return CodedReason(code, facts)

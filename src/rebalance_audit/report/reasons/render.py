@@ -11,8 +11,8 @@ from rebalance_audit.report.reasons.of_causes import OF_CAUSES
 from rebalance_audit.report.reasons.of_departures import OF_DEPARTURES
 from rebalance_audit.report.reasons.of_evidence import OF_EVIDENCE
 from rebalance_audit.report.reasons.of_findings import OF_FINDINGS
-from rebalance_audit.report.reasons.reason import Reason, because
-from rebalance_audit.report.reasons.slots import NAMED, WRITERS, Writer, count_writer
+from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.report.reasons.slots import NAMED, WRITERS, FactWriter, count_writer
 from rebalance_audit.report.sentence import Sentence
 
 TEMPLATES: Final[Mapping[str, str]] = {
@@ -31,20 +31,20 @@ class _Piece(NamedTuple):
     words: str
     slot: str
     """Empty after the last words."""
-    write: Writer | None
+    write: FactWriter | None
 
 
-def text_of(*reasons: Reason) -> str:
+def reason_text(*reasons: CodedReason) -> str:
     """The sentences, with whole ids; raises KeyError for a code or a fact that is missing."""
     return "".join(_joined(" ", reasons))
 
 
-def sentence_of(*reasons: Reason) -> Sentence:
+def sentence_of(*reasons: CodedReason) -> Sentence:
     """The same with members and names as slots."""
     return Sentence(_joined(" ", reasons))
 
 
-def advice_for(kind: str) -> Reason:
+def advice_for(kind: str) -> CodedReason:
     """What to do about a kind of finding in general."""
     code = f"{_ADVICE}{kind}"
     return because(code, **{slot: because("this_client") for slot in slots_of(code)})
@@ -55,15 +55,15 @@ def slots_of(code: str) -> frozenset[str]:
     return frozenset(piece.slot for piece in _pieces(code) if piece.slot)
 
 
-def facts_text(**sentences: Sequence[Reason]) -> str:
+def facts_text(**sentences: Sequence[CodedReason]) -> str:
     """Reasons as JSON for a table: `{"detail": [["member_joined", {"member": "c-1"}]]}`."""
     return _ENCODE(sentences)
 
 
-def facts_in(text: str) -> dict[str, list[Reason]]:
+def facts_in(text: str) -> dict[str, list[CodedReason]]:
     """The inverse; lists of codes that a later release made are left out by `sentences_in`."""
     found: dict[str, list[Any]] = json.loads(text)
-    return {name: [Reason(*item) for item in items] for name, items in found.items()}
+    return {name: [CodedReason(*item) for item in items] for name, items in found.items()}
 
 
 _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
@@ -77,7 +77,7 @@ def _pieces(code: str) -> tuple[_Piece, ...]:
     return tuple(found)
 
 
-def _writer(kind: str) -> Writer:
+def _writer(kind: str) -> FactWriter:
     name, _, nouns = kind.partition(" ")
     if name == "count":
         return count_writer(nouns)
@@ -120,7 +120,7 @@ def _semicolons(reasons: Sequence[Sequence[Any]]) -> Iterator[str]:
     return _joined("; ", reasons)
 
 
-_OF_REASONS: Final[Mapping[str, Writer]] = {
+_OF_REASONS: Final[Mapping[str, FactWriter]] = {
     "clause": _clause,
     "Clause": _first_upper,
     "list": _list,

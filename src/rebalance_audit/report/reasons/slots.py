@@ -23,7 +23,7 @@ CONNECTOR: Final = -1
 """Among the numbers of a connector's tasks, the connector itself."""
 
 Parts: TypeAlias = Iterable[str]
-Writer: TypeAlias = Callable[[Any], Parts]
+FactWriter: TypeAlias = Callable[[Any], Parts]
 
 
 def _label(code: str) -> str:
@@ -34,7 +34,7 @@ def _clipped(text: str) -> str:
     return text if len(text) <= CLIPPED else f"{text[: CLIPPED - 1]}…"
 
 
-def _listed(make: Callable[[Any], str], limit: int | None = NAMED) -> Writer:
+def _listed(make: Callable[[Any], str], limit: int | None = NAMED) -> FactWriter:
     """`a, b, c and 2 more`."""
 
     def write(items: Sequence[Any]) -> Iterator[str]:
@@ -124,12 +124,12 @@ def _host(host: str) -> str:
     return Name(name) if name else "(no host)"
 
 
-def _text(make: Callable[[Any], str]) -> Writer:
+def _text(make: Callable[[Any], str]) -> FactWriter:
     """A writer of one part."""
     return lambda fact: (make(fact),)
 
 
-def _around(before: str, make: Callable[[Any], str], after: str = "") -> Writer:
+def _around(before: str, make: Callable[[Any], str], after: str = "") -> FactWriter:
     """A writer of a part between two texts; of nothing where there is no fact."""
 
     def write(fact: Any) -> Parts:
@@ -138,13 +138,13 @@ def _around(before: str, make: Callable[[Any], str], after: str = "") -> Writer:
     return write
 
 
-def count_writer(nouns: str) -> Writer:
+def count_writer(nouns: str) -> FactWriter:
     """`member` or, where adding an s is wrong, `entry|entries`."""
     one, _, many = nouns.partition("|")
     return lambda number: (words.counted(number, one, many),)
 
 
-WRITERS: Final[Mapping[str, Writer]] = {
+WRITERS: Final[Mapping[str, FactWriter]] = {
     "member": _text(lambda fact: MemberId(fact) if fact else "of unknown id"),
     "members": _listed(MemberId),
     "name": _text(lambda fact: Name(fact) if fact else "none"),
