@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.audit.findings.number_gaps import number_gaps, numbers_text
+from rebalance_audit.audit.findings.number_gaps import number_gaps
 from tests.hostile.tenant_log import TenantLog
 from tests.hostile.within_limits import rebalance_audit
 
@@ -22,7 +22,7 @@ def test_the_highest_partition_number_costs_nothing(tmp_path: Path, command: lis
     assert ended.exit_code == 0, ended.err
 
 
-def test_missing_partitions_are_reported_as_before(tmp_path: Path) -> None:
+def test_missing_partitions_are_counted(tmp_path: Path) -> None:
     """The finding names the first missing partitions and counts the others."""
     log = TenantLog()
     for number, held in ((1, (0, 3, HIGHEST)), (2, (0, 3, HIGHEST))):
@@ -34,22 +34,21 @@ def test_missing_partitions_are_reported_as_before(tmp_path: Path) -> None:
         if each["kind"] == "lost_partition"
     ]
     assert len(details) == 1
-    assert f"not t 1, 2, 4, 5, 6, 7, 8, 9 and {HIGHEST - 3 - 8 + 1} more" in details[0]
+    assert f"did not hold t 1, 2, 4, 5, 6, 7, 8, 9 and {HIGHEST - 3 - 8 + 1} more" in details[0]
 
 
 @pytest.mark.parametrize(
-    ("numbers", "highest", "gaps", "text"),
+    ("numbers", "highest", "gaps"),
     [
-        ((), 0, ((0, 0),), "0"),
-        ((0, 1, 2), 2, (), ""),
-        ((1, 5), 5, ((0, 0), (2, 4)), "0, 2 and 2 more"),
-        ((-7, 0), 2, ((1, 2),), "1, 2"),
-        ((0, 0, 9), 4, ((1, 4),), "1, 2 and 2 more"),
+        ((), 0, ((0, 0),)),
+        ((0, 1, 2), 2, ()),
+        ((1, 5), 5, ((0, 0), (2, 4))),
+        ((-7, 0), 2, ((1, 2),)),
+        ((0, 0, 9), 4, ((1, 4),)),
     ],
 )
 def test_number_gaps(
-    numbers: tuple[int, ...], highest: int, gaps: tuple[tuple[int, int], ...], text: str
+    numbers: tuple[int, ...], highest: int, gaps: tuple[tuple[int, int], ...]
 ) -> None:
-    """Ranges of absent numbers, and the first of them in words."""
+    """Ranges of absent numbers."""
     assert number_gaps(numbers, highest) == gaps
-    assert numbers_text(gaps, 2) == text

@@ -10,7 +10,9 @@ from rebalance_audit.report.sentence import Sentence
 from rebalance_audit.report.summary import TableRow
 
 LEGEND: Final = "2@100 is partition 2, offset 100 of __consumer_offsets; `decode` prints it."
-LEGEND_OF_LOGS: Final = "Of what a broker logged, the time is that of the line, and the offset is that of the record it is about."
+LEGEND_OF_LOGS: Final = (
+    "A broker's log line has its own time; the offset is that of the record it is about."
+)
 
 
 class ShownEvidence(NamedTuple):

@@ -82,7 +82,7 @@ def found(tables: dict[str, DataFrame], days: Days | None = None, end: float = 6
     )
 
 
-HANGING = "A transaction of producer {} with {} offset commits has been open for at least 15.0 min."
+HANGING = "A transaction of producer {} with {} offset commits has been open for at least 15 min."
 GREW = "It wrote {} records ({}) in {} hour(s) of the day, {} in one hour at the most."
 
 

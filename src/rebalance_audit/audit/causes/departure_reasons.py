@@ -23,9 +23,7 @@ def reason_of(
 ) -> CodedReason:
     """What decided for the cause, against its strongest rival: an exclusion, or the evidence that weighs most."""
     code = _code(facts, posterior, cause)
-    found = {"member": member_id}
-    for slot in slots_of(code) - {"member"}:
-        found[slot] = _FACTS[slot](member_id, facts, posterior)
+    found = {slot: _FACTS[slot](member_id, facts, posterior) for slot in slots_of(code)}
     return CodedReason(code, found)
 
 
@@ -99,6 +97,7 @@ def _answers(facts: DepartureFacts) -> CodedReason:
 
 
 _FACTS: Final[Mapping[str, Callable[[str, DepartureFacts, Posterior], Any]]] = {
+    "member": lambda member_id, _, __: member_id,
     "commit": lambda member_id, facts, _: _commit(member_id, facts),
     "heard": lambda _, facts, __: facts.since_seen_ms,
     "sign": lambda _, facts, __: _sign(facts),
