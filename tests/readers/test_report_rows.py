@@ -13,8 +13,8 @@ from tests.cli.audited import audited_once
 from tests.cli.call import segments
 
 OF_GROUPS = (
-    *("epochs", "states", "causes", "held_up", "unowned", "owned", "progress", "rebalances"),
-    *("longest", "longest_epochs", "longest_causes", "members"),
+    *("epochs", "states", "causes", "held_up", "owned", "progress", "rebalances"),
+    *("bars", "longest", "longest_epochs", "longest_causes", "members"),
 )
 
 

@@ -6,12 +6,21 @@ from itertools import combinations
 import pytest
 from coloraide import Color
 
-from rebalance_audit.report.html import colours
-from rebalance_audit.report.html.colours import DARK_PAPER, LIGHT_PAPER, MARKS, OTHER, STATES
+from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.group.held_up import HeldUpWhy
+from rebalance_audit.report.colours import (
+    CAUSE_KINDS,
+    COSTS,
+    DARK_PAPER,
+    LIGHT_PAPER,
+    MARKS,
+    OWNERS,
+    STATES,
+    Shades,
+)
 
 TOLD_APART = 8.0
 """CIEDE2000: several times the least difference that can be seen at all, since areas are small and lie apart."""
-CAUSES = [f"cause {number}" for number in range(7)]
 
 
 def luminance(colour: str) -> float:
@@ -31,9 +40,8 @@ def contrast(one: str, other: str) -> float:
 
 def test_every_area_stands_out_from_the_paper() -> None:
     """3:1 on white and on black."""
-    areas = [*colours.colours_of(CAUSES).values(), OTHER, *MARKS.values()]
+    areas = [*MARKS.values(), *OWNERS, *(kind.shades for kind in (*CAUSE_KINDS, *COSTS.values()))]
     areas += [look.shades for look in STATES.values()]
-    assert len(areas) == 7 + 1 + len(MARKS) + len(STATES)
     for shades in areas:
         assert contrast(shades.light, LIGHT_PAPER) >= 3, shades
         assert contrast(shades.dark, DARK_PAPER) >= 3, shades
@@ -48,10 +56,11 @@ def test_a_group_on_the_way_stands_out_from_one_that_is_stable() -> None:
             assert contrast(look.shades.dark, stable.dark) >= 3, name
 
 
-def shades_in_one_place() -> dict[str, list[colours.Shades]]:
+def shades_in_one_place() -> dict[str, list[Shades]]:
     """Colours that have to be told apart since they lie in one lane or in one bar."""
     return {
-        "causes": [*colours.colours_of(CAUSES).values(), OTHER],
+        "causes": [kind.shades for kind in CAUSE_KINDS],
+        "what cost the time": [kind.shades for kind in COSTS.values()],
         "states": list(dict.fromkeys(look.shades for look in STATES.values())),
         "a member's lane": [MARKS[name] for name in ("owned", "on_the_way", "waited", "giving_up")],
     }
@@ -70,3 +79,12 @@ def test_colours_side_by_side_differ_to_all_eyes(place: str, eyes: str | None) -
     shades = shades_in_one_place()[place]
     assert nearest([each.light for each in shades], eyes) >= TOLD_APART
     assert nearest([each.dark for each in shades], eyes) >= TOLD_APART
+
+
+def test_every_cause_has_one_colour() -> None:
+    """Whatever else is on a page: a colour means the same in all. Owners have a palette of their own."""
+    listed = [cause for causes in CAUSE_KINDS.values() for cause in causes]
+    assert sorted(listed) == sorted(RebalanceCause)
+    assert set(COSTS) == {*HeldUpWhy, None}
+    causes = {kind.shades for kind in (*CAUSE_KINDS, *COSTS.values())}
+    assert not causes & set(OWNERS)

@@ -1,30 +1,68 @@
-"""Text, page, views and programs name the same member for the same rebalance: the one in gold.rebalances."""
+"""Text, page, views, metrics and programs give the same figures and name the same member for the same rebalance."""
 
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rebalance_audit.audit.group.bounds import Bounds
 from rebalance_audit.cli.report_facts import of_audit, report_facts
+from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.gold_sql import gold_sql
+from rebalance_audit.readers.metrics import PREFIX, metrics_shape
 from rebalance_audit.report.brief import brief
+from rebalance_audit.report.colours import COST_NUMBERS, REBALANCING
 from rebalance_audit.report.explanation import explain_group
-from rebalance_audit.report.html.groups import group_sections, shown
+from rebalance_audit.report.gravity import gravest_first
+from rebalance_audit.report.held_up import held_up_of
+from rebalance_audit.report.html.facts import PageFacts
+from rebalance_audit.report.html.groups import group_sections
+from rebalance_audit.report.html.page import banner_of
+from rebalance_audit.report.html.rebalances import rebalance_anchor, rebalance_bar, shown
 from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.summary import (
+    TableRow,
+    bounds_in,
+    duration_of,
+    is_classic,
+    is_share,
+    rebalance_key,
+    summaries,
+    unowned_of,
+)
+from rebalance_audit.report.timeline import doubts, gaps, states
+from rebalance_audit.report.worst import worst_of
 from tests.cli.audited import audited_once
-from tests.cli.call import CAPTURES
+from tests.cli.call import CAPTURES, call
 
 GROUPS_MAX = 200
+LOGS = sorted(CAPTURES.iterdir())
 
 
-@pytest.mark.parametrize("capture", sorted(CAPTURES.iterdir()), ids=lambda folder: folder.name)
+@lru_cache(maxsize=1)
+def facts_of(capture: Path) -> PageFacts:
+    """What the page of a log is made from, with a section for each group."""
+    source = of_audit(capture / "segments", audited_once(capture / "segments"))
+    return report_facts(source, details=GROUPS_MAX)
+
+
+def rows_of(audit: Audit, group_id: str) -> dict[str, list[TableRow]]:
+    """The gold rows of a group."""
+    return {
+        name: [row for row in rows if row.get("group_id") == group_id]
+        for name, rows in audit.tables.items()
+    }
+
+
+@pytest.mark.parametrize("capture", LOGS, ids=lambda folder: folder.name)
 def test_every_surface_says_what_the_table_says(capture: Path) -> None:
     """The sentences of the page are those of `explain`; the list and the brief have the same culprit."""
     audit = audited_once(capture / "segments")
     tables = audit.tables
     names = MemberNames(tables["members"])
-    source = of_audit(capture / "segments", audit)
-    sections = group_sections(report_facts(source, details=GROUPS_MAX), names, {})
+    sections = group_sections(facts_of(capture), names)
     on_page = {section["name"]: section["answer"] for section, _ in sections}
     with gold_sql(audit) as sql:
         listed = sql.sql(
@@ -33,10 +71,7 @@ def test_every_surface_says_what_the_table_says(capture: Path) -> None:
     culprit = {tuple(row[:3]): row[3] for row in listed}
     in_brief = {row["group_id"]: row["held_up_by"] for row in brief(tables, "default")["groups"]}
     for group_id in sorted({row["group_id"] for row in tables["rebalances"]}):
-        own = {
-            name: [row for row in rows if row.get("group_id") == group_id]
-            for name, rows in tables.items()
-        }
+        own = rows_of(audit, group_id)
         if not own["epochs"]:
             continue
         short = explain_group(own).sections[0].sentences
@@ -44,7 +79,7 @@ def test_every_surface_says_what_the_table_says(capture: Path) -> None:
         assert said[: len(on_page[shown(group_id)])] == on_page[shown(group_id)]
         for row in own["rebalances"]:
             first = next(iter(row["held_up_member_ids"]), None)
-            assert culprit[group_id, row["incarnation"], row["rebalance_seq"]] == first
+            assert culprit[rebalance_key(row)] == first
         longest = longest_of(own["rebalances"])
         if longest is not None and longest.stands_out and longest.rebalance["held_up_by"]:
             first = longest.rebalance["held_up_member_ids"][0]
@@ -55,3 +90,150 @@ def test_every_surface_says_what_the_table_says(capture: Path) -> None:
             for row in own["rebalances"]
             for member_id in row["held_up_member_ids"]
         )
+
+
+@pytest.mark.parametrize("capture", LOGS, ids=lambda folder: folder.name)
+def test_the_banner_is_the_first_sentence_of_inspect(capture: Path) -> None:
+    """And its findings are in the order of the text."""
+    audit, facts = audited_once(capture / "segments"), facts_of(capture)
+    names = MemberNames(facts.details["members"])
+    worst = worst_of(audit.tables)
+    sentence = MemberNames(audit.tables["members"]).in_sentence(worst.group_id, worst.sentence)
+    banner = banner_of(facts, names, {group["group_id"] for group in facts.groups})
+    assert banner["text"] == sentence
+    on_screen = "".join(call("inspect", capture / "segments").out.split())
+    assert "".join(sentence.split()) in on_screen
+    by_cost = [row["finding_id"] for row in gravest_first(audit.tables)]
+    told = [row["finding_id"] for row in gravest_first({"findings": facts.findings})]
+    assert told == [each for each in by_cost if each in set(told)]
+
+
+@pytest.mark.parametrize("capture", LOGS, ids=lambda folder: folder.name)
+def test_a_group_has_one_value_for_each_figure(capture: Path) -> None:
+    """In the text's summary, the page's row, the view, the metrics, and the answer for agents."""
+    audit, facts = audited_once(capture / "segments"), facts_of(capture)
+    names = MemberNames(audit.tables["members"])
+    on_page = {row["group_id"]: row for row in facts.groups}
+    with gold_sql(audit) as sql:
+        found = sql.sql("select * from views.groups_now").to_arrow_table().to_pylist()
+    in_view = {row["group_id"]: row for row in found}
+    in_brief = {row["group_id"]: row for row in brief(audit.tables, "default")["groups"]}
+    measured = series_of(audit)
+    for group in summaries(audit.tables):
+        row = on_page[group.group_id]
+        assert row["rebalances"] == group.rebalances
+        assert row["epochs"] == group.epochs
+        assert bounds_in(row, "unsettled") == group.not_stable
+        assert bounds_in(row, "unowned_partition") == group.unowned
+        assert (row["culprit"] or {}).get("member_id") == group.culprit_id
+        assert (row["culprit"] or {}).get("times", 0) == group.culprit_times
+        assert row["open_since_ms"] == group.open_since_ms
+        short = in_brief[group.group_id]
+        assert short["rebalances"] == group.rebalances
+        assert bounds_in(short, "not_stable") == group.not_stable
+        assert bounds_in(short, "unowned_partition") == group.unowned
+        if group.culprit_id is not None:
+            assert short["held_up_by"] == names.whole(group.group_id, group.culprit_id)
+        if group.group_id not in in_view:
+            continue
+        view = in_view[group.group_id]
+        assert view["rebalances"] == group.rebalances
+        assert view["not_stable_estimate_ms"] == group.not_stable.estimate
+        assert measured["group_rebalances"].get((group.group_id, None), 0) == group.rebalances
+        if group.rebalances:
+            assert (
+                of_metric(measured, "group_not_stable_seconds", group.group_id) == group.not_stable
+            )
+
+
+def series_of(audit: Audit) -> dict[str, dict[tuple[str, str | None], float]]:
+    """Metric -> (group, bound) -> value, summed over the other labels."""
+    found: dict[str, dict[tuple[str, str | None], float]] = {}
+    for metric in metrics_shape(audit, GROUPS_MAX):
+        values = found.setdefault(metric["name"].removeprefix(PREFIX), {})
+        for series in metric["series"]:
+            key = series["labels"].get("group", ""), series["labels"].get("bound")
+            values[key] = values.get(key, 0) + series["value"]
+    return found
+
+
+def of_metric(
+    measured: dict[str, dict[tuple[str, str | None], float]], name: str, group_id: str
+) -> Bounds:
+    """A metric in seconds as the bounds that the text has."""
+    least, most, estimate = (
+        None if (value := measured[name].get((group_id, bound))) is None else round(1000 * value)
+        for bound in ("min", "max", "estimate")
+    )
+    return Bounds(least or 0, most, estimate or 0)
+
+
+@pytest.mark.parametrize("capture", LOGS, ids=lambda folder: folder.name)
+def test_bars_and_rows_are_those_of_the_table(capture: Path) -> None:
+    """Each bar lasts as long as the text says, and has the colour of the first that held it up."""
+    audit, facts = audited_once(capture / "segments"), facts_of(capture)
+    names = MemberNames(audit.tables["members"])
+    bars = {
+        (row["group_id"], rebalance_anchor(row)): rebalance_bar(row, facts.end_ms, names)
+        for row in facts.bars
+    }
+    tables: dict[str, list[dict[str, Any]]] = {
+        section["name"]: section["rebalances"] for section, _ in group_sections(facts, names)
+    }
+    for row in audit.tables["rebalances"]:
+        took, holders = duration_of(row), held_up_of(row)
+        bar = bars[row["group_id"], rebalance_anchor(row)]
+        if took is not None:
+            assert bar.to_ms - bar.from_ms == took.estimate
+        assert bar.cost == COST_NUMBERS[holders[0].why if holders else None]
+        cells = [
+            each for each in tables[shown(row["group_id"])] if each["key"] == rebalance_anchor(row)
+        ]
+        for cell in cells:
+            assert cell["took_ms"] == (1 << 60 if took is None else took.estimate)
+            unowned = unowned_of(row)
+            assert cell["unowned_ms"] == (0 if unowned is None else unowned.estimate)
+            for holder in holders[:1]:
+                assert holder.member_id is None or bar.cost == cell["cost"]
+                whole = names.of(row["group_id"], holder.member_id) if holder.member_id else ""
+                assert shown(whole) in cell["held_up"]
+
+
+@pytest.mark.parametrize("capture", LOGS, ids=lambda folder: folder.name)
+def test_gaps_of_partitions_add_up_to_the_time_without_owner(capture: Path) -> None:
+    """What lanes and lists show, summed over partitions, is the figure of the rebalance, if the log shows an owner."""
+    audit = audited_once(capture / "segments")
+    end_ms = audit.facts.last_ms or 0
+    for group_id in audit.group_ids:
+        own = rows_of(audit, group_id)
+        found = gaps(own["ownership"], own["rebalances"], end_ms)
+        owned = {(row["incarnation"], row["from_epoch"]) for row in own["ownership"]}
+        for row in own["rebalances"]:
+            total_ms = row["unowned_partition_ms"]
+            if is_classic(row) or is_share(row) or total_ms is None or not owned:
+                continue
+            ended_ms = end_ms if row["ended_at"] is None else row["ended_at"]
+            parts = (
+                max(0, min(ended_ms, gap.to_ms) - max(row["started_at"], gap.from_ms))
+                for gap in found
+            )
+            assert sum(parts) in {total_ms, 0 if row["outcome"] == "emptied" else total_ms}
+
+
+@pytest.mark.parametrize("capture", LOGS, ids=lambda folder: folder.name)
+def test_a_classic_group_is_never_certain_where_it_may_have_been_rebalancing(
+    capture: Path,
+) -> None:
+    """No certain stretch of its states overlaps the bounds of a rebalance, but for what is proven."""
+    audit = audited_once(capture / "segments")
+    end_ms = audit.facts.last_ms or 0
+    for group_id in audit.group_ids:
+        own = rows_of(audit, group_id)
+        found = doubts(own["rebalances"], end_ms)
+        for stretch in states(own["group_states"], found, end_ms):
+            if not stretch.is_certain or stretch.state == REBALANCING:
+                continue
+            for doubt in found:
+                earliest_ms = doubt.likely_ms if doubt.earliest_ms is None else doubt.earliest_ms
+                overlap = min(stretch.to_ms, doubt.certain_ms) - max(stretch.from_ms, earliest_ms)
+                assert overlap <= 0, (group_id, stretch, doubt)

@@ -28,7 +28,7 @@ DETAIL_LIMITS: Final = {
     "states": 600,
     "causes": 12,
     "held_up": 8,
-    "unowned": 100,
+    "rebalances": 300,
     "longest": 5,
     "longest_epochs": 100,
     "longest_causes": 500,
@@ -45,6 +45,10 @@ MARKED_GROUPS_MAX: Final = 2000
 MOVERS: Final = 10
 """Groups that are named when one week is held against the other."""
 GROUP_FINDINGS_MAX: Final = 12
+COSTLIEST_MAX: Final = 100
+"""Rebalances of all groups that are told one by one."""
+WORST_GROUPS_MAX: Final = 20
+"""Groups among which the worst rebalance is looked for: those with the longest one, and those still rebalancing."""
 MEMBERS_MAX: Final = 2000
 """Members of one group whose names are known; the others go by their ids."""
 
@@ -119,8 +123,10 @@ def report_facts(
         detailed = list(
             dict.fromkeys([*group_ids, *(group["group_id"] for group in groups[:details])])
         )
-        findings = rows.findings(FINDINGS_MAX)
-        told = {row["group_id"] for row in findings if row["group_id"] is not None}
+        findings, costliest = rows.findings(FINDINGS_MAX), rows.costliest(COSTLIEST_MAX)
+        worst = _worst_groups(groups)
+        told = {row["group_id"] for row in (*findings, *costliest) if row["group_id"] is not None}
+        told.update(worst)
         parts = {name: rows.of_groups(name, detailed, most) for name, most in DETAIL_LIMITS.items()}
         lane_rows = max(
             LANE_ROWS_LEAST, min(LANE_ROWS_MAX, LANE_ROWS_OF_ALL // max(1, len(detailed)))
@@ -131,23 +137,48 @@ def report_facts(
         marks_each = max(1, min(MARKS_MAX, MARKS_OF_ALL // max(1, len(marked))))
         parts["findings"] = rows.findings(GROUP_FINDINGS_MAX, detailed)
         parts["members"] = rows.of_groups("members", sorted(told.union(detailed)), MEMBERS_MAX)
+        log_end_ms = source.log_end_ms()
+        ends = (end for end in (log_end_ms, to_ms) if end is not None)
+        end_ms = min(ends, default=totals["last_ms"] or 0)
         return PageFacts(
             cluster=source.cluster,
             source=source.name,
             arguments=source.arguments,
             windowed=from_ms is not None or to_ms is not None,
+            log_end_ms=log_end_ms,
+            end_ms=end_ms,
+            worst={
+                "findings": [*findings, *rows.findings(GROUP_FINDINGS_MAX, worst)],
+                "rebalances": rows.of_groups("longest", worst, DETAIL_LIMITS["longest"]),
+                "epochs": (),
+                "rebalance_causes": (),
+                "members": parts["members"],
+            },
             totals=totals,
             groups=groups,
             causes=rows.causes(),
             bucket_ms=size,
             buckets=rows.buckets(size),
+            cost_buckets=rows.cost_buckets(size, end_ms),
+            costliest=costliest,
             findings=findings,
             finding_counts=rows.finding_counts(),
-            marks=rows.of_groups("rebalances", marked, marks_each),
+            bars=rows.of_groups("bars", marked, marks_each),
             weeks=_weeks(rows, totals),
             detailed=detailed,
             details=parts,
         )
+
+
+def _worst_groups(groups: list[Row]) -> list[str]:
+    longest = sorted(
+        groups, key=lambda row: (row["longest_estimate_ms"] or 0, row["group_id"]), reverse=True
+    )
+    still_open = sorted(
+        (row for row in groups if row["still_open"]), key=lambda row: row["open_since_ms"] or 0
+    )
+    chosen = (*still_open[:WORST_GROUPS_MAX], *longest[:WORST_GROUPS_MAX])
+    return list(dict.fromkeys(row["group_id"] for row in chosen))
 
 
 def _weeks(rows: ReportRows, totals: Row) -> list[Row]:

@@ -12,8 +12,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from rebalance_audit.audit.findings.lost_time import STANDSTILLS
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, Row
 from rebalance_audit.readers.gold_sql import OFFLINE
+from rebalance_audit.readers.group_questions import COSTLIEST, OF_GROUPS
 from rebalance_audit.readers.tables import lacking_columns
 
 FIRST_MS: Final = -(1 << 62)
@@ -22,6 +24,8 @@ LAST_MS: Final = 1 << 62
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
+BUCKETS_MAX: Final = 100_000
+"""Pieces of time over which one rebalance may be spread: clocks of coordinators may be wrong by years."""
 
 _VIEWS: Final = {
     # When a classic generation began is not in the log; the end of its join phase is.
@@ -47,6 +51,9 @@ _BOUNDS: Final = {
             else epoch_ms(ended_at) - epoch_ms(started_at_earliest) end,
         estimate := coalesce(duration_estimate_ms, duration_ms)
     ) as took,
+    coalesce(epoch_ms(ended_at) - coalesce(duration_estimate_ms, duration_ms), epoch_ms(started_at),
+        epoch_ms(ended_at)) as began_ms,
+    held_up_why[1] as cost,
     rebalance_seq = 0 and completeness = 'complete' and first_epoch = last_epoch and coalesce(members_left, 0) = 0
         as is_creation""",
     "epochs": """
@@ -67,6 +74,19 @@ def _sum_of(bounds: str, stem: str) -> str:
             then coalesce(sum({bounds}.most), 0)::bigint end as {stem}_max_ms,
         coalesce(sum({bounds}.estimate), 0)::bigint as {stem}_estimate_ms"""
 
+
+_HOLD_UPS: Final = """
+create view hold_ups as
+with named as (
+    select group_id, member_id, any_value(instance_id) as instance_id from members group by group_id, member_id
+), held as (
+    select group_id, at_ms, unnest(held_up_by) as name, unnest(held_up_member_ids) as member_id,
+        unnest(held_up_ms) as held_up_ms, unnest(held_up_why) as why
+    from rebalances
+)
+select *, coalesce(instance_id, member_id, name) as who from held left join named using (group_id, member_id)
+"""
+"""Who held rebalances up; a static member is one `who`, whatever its member ids."""
 
 _KEPT_UNUSED: Final = """
 create view kept_unused as select distinct group_id as keeping_group from members
@@ -100,7 +120,8 @@ _GROUPS: Final = f"""
 with settled as (
     select group_id, count(*) as rebalances, {_sum_of("took", "unsettled")},
         coalesce(arg_max(took, took.estimate) filter (where not is_creation), arg_max(took, took.estimate)) as longest,
-        count(*) filter (where outcome = 'open') as still_open, max(at_ms) as last_rebalance_ms
+        count(*) filter (where outcome = 'open') as still_open, max(at_ms) as last_rebalance_ms,
+        min(epoch_ms(started_at)) filter (where ended_at is null) as open_since_ms
     from rebalances group by group_id
 ), without_owner as (
     select group_id, max(case when unowned is null then protocol_type end) as kind, {_UNOWNED} group by group_id
@@ -115,6 +136,13 @@ with settled as (
         count(*) filter (where severity = 'warning') as warning,
         count(*) filter (where severity = 'info') as info
     from findings where group_id is not null group by group_id
+), blamed as (
+    select group_id, arg_max(member_id, at_ms) as member_id, any_value(name) as name, who, count(*) as times,
+        sum(coalesce(held_up_ms, 0))::bigint as held_up_ms
+    from hold_ups where member_id is not null group by group_id, who
+), culprits as (
+    select group_id, arg_max(struct_pack(member_id, name, times), (held_up_ms, who)) as culprit
+    from blamed group by group_id
 ), stood as (
     select group_id, arg_max(protocol, (incarnation, from_offset)) as protocol from group_states group by group_id
 ), staying as (
@@ -131,13 +159,13 @@ with settled as (
 )
 select group_id, coalesce(rebalances, 0) as rebalances, coalesce(epochs, 0) as epochs,
     {_of_group("unsettled")}, {_of_group("unowned_partition", "coalesce(owns_partitions, true)")},
-    coalesce(still_open, 0) as still_open,
+    coalesce(still_open, 0) as still_open, open_since_ms,
     longest.least as longest_min_ms, longest.most as longest_max_ms, longest.estimate as longest_estimate_ms,
-    last_rebalance_ms, top_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
+    last_rebalance_ms, culprit, top_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
     coalesce(info, 0) as info, concat(stood.protocol, ' (' || without_owner.kind || ')') as protocol,
     case when lived.group_id is not null then coalesce(present.states, []) end as states
 from stood full join settled using (group_id) full join numbered using (group_id) full join found using (group_id)
-    left join without_owner using (group_id)
+    left join without_owner using (group_id) left join culprits using (group_id)
     left join present using (group_id) left join lived using (group_id)
 order by critical desc, unsettled_estimate_ms desc, warning desc, epochs desc, group_id
 """  # noqa: S608 - our own expressions
@@ -179,20 +207,49 @@ order by rebalances desc, unsettled_estimate_ms desc, cause
 """  # noqa: S608 - our own expressions
 
 _BUCKETS: Final = """
-select at_ms - ((at_ms % $size) + $size) % $size as bucket_ms, primary_cause as cause, count(*) as rebalances,
-    coalesce(sum(took.estimate), 0)::bigint as unsettled_estimate_ms
-from rebalances where at_ms is not null group by all order by bucket_ms, cause
+select began_ms - ((began_ms % $size) + $size) % $size as bucket_ms, primary_cause as cause, count(*) as rebalances
+from rebalances where began_ms is not null group by all order by bucket_ms, cause
 """
 
-_GRAVEST_FIRST: Final = """rank, findings.to_at is not null,
+_COST_BUCKETS: Final = """
+with lasting as (
+    select cost, began_ms, coalesce(epoch_ms(ended_at), $end) as until_ms,
+        began_ms - ((began_ms % $size) + $size) % $size as first_ms
+    from rebalances where began_ms is not null
+), pieces as (
+    select cost, began_ms, until_ms, unnest(range(first_ms, until_ms, $size)) as bucket_ms
+    from lasting where until_ms > began_ms and (until_ms - first_ms) / $size <= $most
+)
+select bucket_ms, cost,
+    sum(least(bucket_ms + $size, until_ms) - greatest(bucket_ms, began_ms))::bigint as unsettled_estimate_ms
+from pieces group by all order by bucket_ms, cost
+"""
+
+_COSTS: Final = f"""
+create view costs as
+select findings.finding_id, case when findings.kind in ({", ".join(f"'{kind}'" for kind in sorted(STANDSTILLS))})
+    then coalesce(epoch_ms(any_value(findings.to_at)), {LAST_MS}) - epoch_ms(any_value(findings.from_at))
+    else coalesce(sum(greatest(0, least(
+        coalesce(epoch_ms(findings.to_at), {LAST_MS}),
+        coalesce(epoch_ms(rebalances.ended_at), epoch_ms(findings.to_at), 0)
+    ) - greatest(epoch_ms(findings.from_at), rebalances.began_ms))) filter (where rebalances.began_ms is not null), 0)
+    end::bigint as lost_ms
+from findings left join rebalances on rebalances.group_id = findings.group_id
+    and coalesce(rebalances.ended_at, findings.from_at) >= findings.from_at
+    and rebalances.began_ms <= coalesce(epoch_ms(findings.to_at), {LAST_MS})
+group by findings.finding_id, findings.kind
+"""  # noqa: S608 - our own names
+"""What a finding cost: as `report.gravity`."""
+
+_GRAVEST_FIRST: Final = """rank, coalesce(lost_ms, 0) desc, findings.to_at is not null,
     epoch_ms(findings.from_at) - coalesce(epoch_ms(findings.to_at), 0),
-    coalesce(findings.to_at, findings.from_at) desc, group_id, finding_id"""
+    coalesce(findings.to_at, findings.from_at) desc, coalesce(group_id, ''), kind, finding_id"""
 """As `report.gravity`."""
 
 _FINDINGS: Final = f"""
 select finding_id, kind, severity, group_id, incarnation, log_partition, epoch_ms(from_at) as from_at,
-    epoch_ms(to_at) as to_at, detail, advice, facts
-from findings
+    epoch_ms(to_at) as to_at, detail, advice, facts, coalesce(lost_ms, 0) as lost_ms
+from findings left join costs using (finding_id)
 where $group_ids is null or list_contains($group_ids, group_id)
 qualify row_number() over (
     partition by case when $group_ids is null then severity || ' ' || kind else group_id end
@@ -202,8 +259,9 @@ order by {_GRAVEST_FIRST}
 """  # noqa: S608 - our own expressions
 
 _FINDING_COUNTS: Final = """
-select kind, severity, count(*) as findings, count(distinct group_id) as groups from findings group by all
-order by min(rank), findings desc, kind
+select kind, severity, count(*) as findings, count(distinct group_id) as groups
+from findings left join costs using (finding_id) group by all
+order by min(rank), max(coalesce(lost_ms, 0)) desc, findings desc, kind
 """
 
 _WEEKS: Final = """
@@ -227,128 +285,6 @@ create view longest as select *, count(*) filter (where not is_creation) over (p
 from rebalances where epochs > 0 qualify place <= 5
 """
 """What may be the longest rebalance of each group, and one that goes on: `report.longest` decides."""
-
-_OF_GROUPS: Final = {
-    "epochs": """
-select e.group_id, e.incarnation, e.epoch, e.protocol, e.at_ms, e.convergence_ms, e.not_stable_min_ms,
-    e.not_stable_max_ms, e.not_stable_estimate_ms, e.outcome, e.members,
-    epoch_ms(e.join_started_earliest) as join_started_earliest, epoch_ms(e.join_started_latest) as join_started_latest,
-    e.members_joined, e.members_left, e.partitions_moved, e.completeness, e.primary_cause, e.primary_certainty,
-    epoch_ms(e.converged_at) as converged_at, c.detail, c.facts, c.member_id,
-    (
-        select string_agg(distinct b.cause, ' ' order by b.cause) from rebalance_causes b
-        where b.group_id = e.group_id and b.incarnation = e.incarnation and b.epoch = e.epoch and b.role = 'meanwhile'
-    ) as meanwhile
-from epochs e left join rebalance_causes c
-    on c.group_id = e.group_id and c.incarnation = e.incarnation and c.epoch = e.epoch and c.cause_seq = 0
-where e.group_id in (select unnest($group_ids))
-qualify row_number() over (partition by e.group_id order by e.incarnation desc, e.epoch desc) <= $limit
-order by e.group_id, e.incarnation, e.epoch
-""",
-    "states": """
-select group_id, incarnation, group_state, at_ms as from_at, epoch_ms(to_at) as to_at, epoch
-from group_states where group_id in (select unnest($group_ids))
-qualify row_number() over (partition by group_id order by incarnation desc, from_offset desc) <= $limit
-order by group_id, incarnation, from_offset
-""",
-    "causes": """
-select group_id, primary_cause as cause, primary_certainty as certainty, count(*) as epochs
-from epochs where group_id in (select unnest($group_ids)) and primary_cause is not null
-group by group_id, primary_cause, primary_certainty
-qualify row_number() over (partition by group_id order by count(*) desc, cause, certainty) <= $limit
-order by group_id, epochs desc, cause, certainty
-""",
-    # By the name that people know: a static member is one, whatever its member ids.
-    "held_up": """
-select group_id, who, arg_max(member_id, at_ms) as member_id, count(*) as rebalances,
-    sum(held_up_ms)::bigint as lasted_ms, max(held_up_ms) as longest_ms,
-    string_agg(distinct why, ' ' order by why) as why
-from (
-    select group_id, at_ms, unnest(held_up_by) as who, unnest(held_up_member_ids) as member_id,
-        unnest(held_up_ms) as held_up_ms, unnest(held_up_why) as why
-    from rebalances where group_id in (select unnest($group_ids))
-)
-group by group_id, who
-qualify row_number() over (partition by group_id order by lasted_ms desc nulls last, rebalances desc, who) <= $limit
-order by group_id, lasted_ms desc nulls last, rebalances desc, who
-""",
-    # Partitions with one story are one row.
-    "unowned": """
-select group_id, epoch_ms(from_at) as to_at, unowned_before_ms, previous_member_id, member_id,
-    list(struct_pack(topic := topic, topic_id := topic_id, topic_partition := topic_partition)
-        order by topic, topic_id, topic_partition) as partitions
-from ownership where group_id in (select unnest($group_ids)) and unowned_before_ms > 0
-group by group_id, from_at, unowned_before_ms, previous_member_id, member_id
-qualify row_number() over (partition by group_id
-    order by unowned_before_ms desc, from_at, member_id, previous_member_id) <= $limit
-order by group_id, unowned_before_ms desc, to_at, member_id, previous_member_id
-""",
-    # What lanes of members and partitions are made of: the latest stretches, and members' ways to epochs.
-    "owned": """
-select group_id, member_id, instance_id, topic, topic_id, topic_partition, at_ms as from_at, epoch_ms(to_at) as to_at
-from ownership where group_id in (select unnest($group_ids)) and at_ms is not null
-qualify row_number() over (partition by group_id
-    order by incarnation desc, from_offset desc, topic, topic_id, topic_partition) <= $limit
-order by group_id, incarnation, from_offset, topic, topic_id, topic_partition
-""",
-    "progress": """
-select v.group_id, v.member_id, v.instance_id, v.epoch, epoch_ms(v.started_at) as started_at,
-    epoch_ms(v.reached_at) as reached_at, epoch_ms(v.revoke_started_at) as revoke_started_at,
-    epoch_ms(v.revoked_at) as revoked_at, v.waited_ms, v.waited_for, v.outcome, e.until_ms
-from convergence v join (
-    select group_id, incarnation, epoch, protocol,
-        lead(at_ms) over (partition by group_id, incarnation order by epoch) as until_ms
-    from epochs where group_id in (select unnest($group_ids))
-) e using (group_id, incarnation, epoch)
-where e.protocol <> 'classic' and v.started_at is not null
-    and (v.latency_ms > 0 or v.reached_at is null or v.revoke_started_at is not null or v.waited_ms > 0)
-qualify row_number() over (partition by v.group_id order by v.incarnation desc, v.epoch desc, v.member_id) <= $limit
-order by v.group_id, v.incarnation, v.epoch, v.member_id
-""",
-    "rebalances": """
-select group_id, incarnation, at_ms, protocol, epoch_ms(ended_at) as ended_at, took.least as took_min_ms,
-    took.most as took_max_ms, took.estimate as took_estimate_ms, primary_cause, primary_certainty,
-    first_epoch, last_epoch, outcome
-from rebalances where group_id in (select unnest($group_ids)) and at_ms is not null
-qualify row_number() over (partition by group_id order by at_ms desc, incarnation desc, rebalance_seq desc) <= $limit
-order by group_id, at_ms, incarnation, rebalance_seq
-""",
-    "longest": """
-select group_id, incarnation, rebalance_seq, protocol, epoch_ms(started_at) as started_at,
-    epoch_ms(ended_at) as ended_at, epoch_ms(started_at_earliest) as started_at_earliest, duration_ms,
-    duration_min_ms, duration_max_ms, duration_estimate_ms, first_epoch, last_epoch, members_left, completeness,
-    held_up_by, held_up_member_ids, held_up_ms, held_up_why, held_up_certainty,
-    list_transform(held_up_to, lambda moment: epoch_ms(moment)) as held_up_to, counted
-from longest where group_id in (select unnest($group_ids))
-qualify row_number() over (partition by group_id order by place) <= $limit
-order by group_id, place
-""",
-    "longest_epochs": """
-select e.group_id, e.incarnation, e.epoch, e.rebalance_seq, e.protocol, e.primary_cause, e.coordinator_epoch,
-    epoch_ms(e.started_at) as started_at, epoch_ms(e.join_started_latest) as join_started_latest
-from epochs e join longest l using (group_id, incarnation, rebalance_seq)
-where e.group_id in (select unnest($group_ids))
-qualify row_number() over (partition by e.group_id order by l.place, e.epoch) <= $limit
-order by e.group_id, l.place, e.epoch
-""",
-    "longest_causes": """
-select c.group_id, c.incarnation, c.epoch, c.cause_seq, c.cause, c.certainty, c.role, c.member_id,
-    c.instance_id, c.alternatives, [struct_pack(at := epoch_ms(item.at)) for item in c.evidence] as evidence
-from rebalance_causes c join epochs e using (group_id, incarnation, epoch)
-    join longest l using (group_id, incarnation, rebalance_seq)
-where c.group_id in (select unnest($group_ids))
-qualify row_number() over (partition by c.group_id order by l.place, c.epoch, c.cause_seq) <= $limit
-order by c.group_id, l.place, c.epoch, c.cause_seq
-""",
-    # In the tables' own order, so that a member's latest life names it.
-    "members": """
-select group_id, member_id, instance_id, client_id, client_host from members
-where group_id in (select unnest($group_ids))
-qualify row_number() over (partition by group_id order by incarnation desc, last_seen_at desc, member_id) <= $limit
-order by group_id, last_seen_at, member_id
-""",
-}
-"""What is told of a group -> at most `limit` rows for each of `group_ids`."""
 
 
 class ReportRows:
@@ -375,7 +311,9 @@ class ReportRows:
             self._lacking[name] = lacking_columns(f"gold.{name}", table)
             self._view(name, name, cluster, *bounds)
         self._sql.execute(_LONGEST)
+        self._sql.execute(_HOLD_UPS)
         self._sql.execute(_KEPT_UNUSED)
+        self._sql.execute(_COSTS)
         # How a group stands now is the same whatever window is asked for.
         self._view("all_states", "group_states", cluster, FIRST_MS, LAST_MS)
 
@@ -395,6 +333,14 @@ class ReportRows:
         """Rebalances by the piece of time of this size in which they began, and by cause."""
         return self._rows(_BUCKETS, size=size_ms)
 
+    def cost_buckets(self, size_ms: int, end_ms: int) -> list[Row]:
+        """Time not stable in each piece of time of this size, by what cost it; `end_ms`: of the log (epoch ms)."""
+        return self._rows(_COST_BUCKETS, size=size_ms, end=end_ms, most=BUCKETS_MAX)
+
+    def costliest(self, limit: int) -> list[Row]:
+        """Rebalances that go on, then the longest ones."""
+        return self._rows(COSTLIEST, limit=limit)
+
     def findings(self, limit: int, group_ids: Sequence[str] | None = None) -> list[Row]:
         """The gravest first: at most `limit` of each kind over all groups, or of each of the groups named."""
         return self._rows(
@@ -407,7 +353,7 @@ class ReportRows:
 
     def of_groups(self, what: str, group_ids: Sequence[str], limit: int) -> list[Row]:
         """Rows about some groups, at most `limit` for each; `what` is a key of the questions above."""
-        return self._rows(_OF_GROUPS[what], group_ids=list(group_ids), limit=limit)
+        return self._rows(OF_GROUPS[what], group_ids=list(group_ids), limit=limit)
 
     def week_against_week(self, last_ms: int, limit: int) -> list[Row]:
         """Groups by how much longer they were not stable in the seven days before `last_ms` than in those before."""

@@ -16,7 +16,7 @@ def answer(own: Tables) -> Iterator[Sentence]:
     """Sentences about the group whose rows `own` holds: a rebalance that goes on, the longest one, what to do."""
     yield from worst_rebalances(own, longest_of(own["rebalances"]))
     yield from _how_often(own)
-    grave = gravest_first(own.get("findings", ()))
+    grave = gravest_first(own)
     if grave and grave[0]["severity"] != "info":
         yield Sentence(("What to do: ", advice_of(grave[0])))
 

@@ -18,7 +18,7 @@ def brief(tables: Tables, cluster: str) -> dict[str, Any]:
     """The object: groups that lost most time first; `…_in_all` counts what there is of each."""
     names = MemberNames(tables["members"])
     groups = sorted(summaries(tables), key=lambda each: (-each.not_stable.estimate, each.group_id))
-    findings = gravest_first(tables["findings"])
+    findings = gravest_first(tables)
     return {
         "schema_version": JSON_VERSION,
         "cluster": cluster,

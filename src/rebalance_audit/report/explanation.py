@@ -121,7 +121,7 @@ def explain_group(
     last = max(rebalances, key=lambda row: (row["incarnation"], row["rebalance_seq"]), default=None)
     if last is not None and (longest is None or last is not longest.rebalance):
         sections.append(Section("The last rebalance", list(_rebalance(own, last))))
-    sections += _findings(own.get("findings", ()))
+    sections += _findings(own)
     if every_epoch:
         sections.append(Section(f"Every {summary.epoch_noun}", list(_every_epoch(own))))
     unknown = unknowns_of_group(own, has_broker_log=has_broker_log)
@@ -184,7 +184,7 @@ def explain_epoch(
         Section("Partitions", list(partition_sentences(epoch, own["ownership"], end_ms))),
     ]
     near = [row for row in own.get("findings", ()) if _overlaps(row, epoch, end_ms)]
-    sections += _findings(near)
+    sections += _findings({**own, "findings": near})
     unknown = unknowns_of_epoch(epoch, its_causes, has_broker_log=has_broker_log)
     sections.append(Section("Not known", list(unknown)))
     rows = {
@@ -374,7 +374,7 @@ def _who(progress: Sequence[TableRow], held_up: Sequence[HeldUp]) -> Iterator[Se
             )
 
 
-def _findings(rows: Sequence[TableRow]) -> list[Section]:
+def _findings(own: Tables) -> list[Section]:
     sentences = [
         Sentence.of(
             "{severity}: {kind}. {detail} {advice}",
@@ -383,7 +383,7 @@ def _findings(rows: Sequence[TableRow]) -> list[Section]:
             detail=detail_of(row),
             advice=advice_of(row),
         )
-        for row in gravest_first(rows)
+        for row in gravest_first(own)
     ]
     return [Section("Findings", sentences)] if sentences else []
 

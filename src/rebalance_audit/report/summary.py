@@ -157,18 +157,28 @@ def summaries(tables: Tables) -> list[GroupSummary]:
     )
 
 
-def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
-    epochs = sorted(rows["epochs"], key=lambda row: (row["incarnation"], row["epoch"]))
-    rebalances, states = rows["rebalances"], rows["group_states"]
-    durations = [took for row in rebalances if (took := duration_of(row)) is not None]
+def _culprit(rebalances: Iterable[TableRow], members: Iterable[TableRow]) -> tuple[str | None, int]:
+    """The member for which the group waited longest, by its latest id, and how many rebalances it held up."""
+    instances = {row["member_id"]: row["instance_id"] for row in members if row["instance_id"]}
+    latest: dict[str, str] = {}
     waits: dict[str, list[int]] = defaultdict(list)
     for row in rebalances:
         for member_id, ms in zip(
             row.get("held_up_member_ids") or (), row.get("held_up_ms") or (), strict=True
         ):
             if member_id is not None:
-                waits[member_id].append(ms or 0)
-    culprit_id = max(waits, key=lambda each: (sum(waits[each]), each), default=None)
+                who = instances.get(member_id, member_id)
+                latest[who] = member_id
+                waits[who].append(ms or 0)
+    worst = max(waits, key=lambda who: (sum(waits[who]), who), default=None)
+    return (None, 0) if worst is None else (latest[worst], len(waits[worst]))
+
+
+def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
+    epochs = sorted(rows["epochs"], key=lambda row: (row["incarnation"], row["epoch"]))
+    rebalances, states = rows["rebalances"], rows["group_states"]
+    durations = [took for row in rebalances if (took := duration_of(row)) is not None]
+    culprit_id, culprit_times = _culprit(rebalances, rows["members"])
     causes = Counter(row["primary_cause"] for row in epochs if row["primary_cause"])
     top_cause, top_cause_times = next(iter(causes.most_common(1)), (None, 0))
     last_epoch = epochs[-1] if epochs else None
@@ -196,7 +206,7 @@ def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
         longest=max(durations, key=attrgetter("estimate"), default=None),
         unowned=unowned,
         culprit_id=culprit_id,
-        culprit_times=0 if culprit_id is None else len(waits[culprit_id]),
+        culprit_times=culprit_times,
         top_cause=top_cause,
         top_cause_times=top_cause_times,
     )

@@ -79,9 +79,24 @@ def likely(lasted: Bounds | None) -> str:
     """`about 43.2 s (1 ms – 1 min)`, `14.1 s`, `up to 14.1 s`, `at least 31 ms`, `an unknown time`."""
     if lasted is None or not lasted.estimate or lasted.least == lasted.most:
         return bounds_in_sentence(lasted)
+    if lasted.most is None and lasted.estimate == lasted.least:
+        return bounds_in_sentence(lasted)
     least = duration(lasted.least)
     known = f"at least {least}" if lasted.most is None else f"{least} – {duration(lasted.most)}"
     return f"about {duration(lasted.estimate)} ({known})"
+
+
+def best_estimate(lasted: Bounds | None) -> str:
+    """`43.2 s`: the best estimate alone; bounds where there is none; a dash for None, `unknown`."""
+    if lasted is None:
+        return NOTHING
+    if not lasted.estimate and not is_known(lasted):
+        return "unknown"
+    if not lasted.estimate and lasted.least != lasted.most:
+        return bounds(lasted)
+    if lasted.most is None and lasted.estimate == lasted.least:
+        return bounds(lasted)
+    return duration(lasted.estimate)
 
 
 def counted(number: int, one: str, many: str = "") -> str:

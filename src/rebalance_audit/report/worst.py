@@ -22,11 +22,13 @@ class Worst(NamedTuple):
     group_id: str
     """Empty where nothing stands out, or where it concerns no single group."""
     sentence: Sentence
+    rebalance: TableRow | None = None
+    """The rebalance that it is about, if it is about one."""
 
 
 def worst_of(tables: Tables) -> Worst:
     """A critical finding, else a rebalance that goes on, else the longest one; or that nothing stands out."""
-    found = gravest_first(tables.get("findings", ()))
+    found = gravest_first(tables)
     if found and found[0]["severity"] == Severity.CRITICAL:
         return _finding(found[0])
     rebalance = _rebalance(tables)
@@ -37,7 +39,7 @@ def worst_of(tables: Tables) -> Worst:
         what = Sentence((Name(group_id), ": its ", "rebalance" if is_open else "longest rebalance"))
         over = " It is still going on." if is_open else " It is over."
         parts = [Verdicts(tables).held_up(rebalance, what), over, *_what_to_do(advice)]
-        return Worst(group_id, Sentence(parts))
+        return Worst(group_id, Sentence(parts), rebalance)
     if found:
         return _finding(found[0])
     short = (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.report.summary import TableRow
+from rebalance_audit.report.summary import TableRow, Tables
 
 MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS
@@ -38,6 +38,12 @@ class PageFacts(NamedTuple):
     """What names the source to `inspect` and `explain`, quoted for a shell."""
     windowed: bool
     """Whether the reader asked for only a part of the time."""
+    log_end_ms: int | None
+    """When the log ends; None where that is not known."""
+    end_ms: int
+    """Where pictures end: with the log, or with the window."""
+    worst: Tables
+    """What the verdict on all groups is made of: the gravest findings, and the longest rebalances of some groups."""
     totals: TableRow
     groups: Sequence[TableRow]
     """One per group, those that need most attention first."""
@@ -45,17 +51,21 @@ class PageFacts(NamedTuple):
     bucket_ms: int
     buckets: Sequence[TableRow]
     """Rebalances by bucket of time and cause."""
+    cost_buckets: Sequence[TableRow]
+    """Time not stable by bucket of time and what cost it."""
+    costliest: Sequence[TableRow]
+    """Rebalances that go on, and the longest ones, over all groups."""
     findings: Sequence[TableRow]
     """Some of each kind, over all groups."""
     finding_counts: Sequence[TableRow]
-    marks: Sequence[TableRow]
+    bars: Sequence[TableRow]
     """Rebalances, the latest of each group: the bars of the picture of all groups."""
     weeks: Sequence[TableRow]
     """Groups whose last week was worse than the week before; none where the log spans less than two."""
     detailed: Sequence[str]
     """Ids of the groups that have a section of their own, in the order of their weight."""
     details: Mapping[str, Sequence[TableRow]]
-    """epochs, states, causes, held_up, unowned, owned, progress and findings of these groups.
+    """epochs, rebalances, states, causes, held_up, owned, progress and findings of these groups.
 
     members are those of every group on the page.
 

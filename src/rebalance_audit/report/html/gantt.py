@@ -1,4 +1,4 @@
-"""One group over time, as data of a picture: its states, epochs, and a lane for each member and each partition.
+"""One group over time, as data of a picture: its rebalances, states, epochs, and a lane for each member and partition.
 
 What a mark says is written here: the script of the page only draws. Times are milliseconds after the picture's origin.
 """
@@ -8,10 +8,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.report import causes, words
-from rebalance_audit.report.html.colours import REBALANCING, STATES
+from rebalance_audit.report.colours import COST_NUMBERS, REBALANCING, STATES
+from rebalance_audit.report.held_up import PREDICATES, held_up_of
+from rebalance_audit.report.html.rebalances import rebalance_bar
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import TableRow, epoch_noun, is_classic, is_share
+from rebalance_audit.report.summary import (
+    TableRow,
+    epoch_noun,
+    is_classic,
+    is_share,
+    unowned_of,
+)
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+from rebalance_audit.report.timeline import (
+    Gap,
+    Owned,
+    Partition,
+    StateStretch,
+    UncertainStretch,
+    by_story,
+    doubts,
+    gaps,
+    owned,
+    partition_of,
+    states,
+)
+from rebalance_audit.report.verdict import rebalance_name
 from rebalance_audit.visible import shortened, visible
 
 LANES_MAX: Final = 60
@@ -32,40 +54,57 @@ class _Owned(NamedTuple):
     from_ms: int
     to_ms: int
     rows: Sequence[TableRow]
+    is_certain: bool
 
 
 def gantt(
     own: Mapping[str, Sequence[TableRow]],
     names: MemberNames,
-    log_end_ms: int | None,
-    cause_numbers: Mapping[str, int],
+    end_ms: int,
+    cause_numbers: Mapping[str | None, int],
 ) -> dict[str, Any]:
     """The data of one group's picture.
 
-    `own`: its rows of `states`, `epochs`, `unowned`, `owned` and `progress`; times in epoch milliseconds.
+    `own`: its rows of `states`, `epochs`, `rebalances`, `owned` and `progress`; times in epoch milliseconds.
+    `end_ms`: where the picture ends.
     """
-    states = list(_states(own))
+    found = doubts(own["rebalances"], end_ms)
+    stretches = states(own["states"], found, end_ms)
     moments = [
-        *(row["from_at"] for row in (*own["states"], *own["owned"])),
-        *(row["to_at"] for row in (*own["states"], *own["owned"])),
+        *(moment for stretch in stretches for moment in (stretch.from_ms, stretch.to_ms)),
+        *(row["from_at"] for row in own["owned"]),
+        *(row["to_at"] for row in own["owned"]),
         *(row["at_ms"] for row in own["epochs"]),
         *(row["converged_at"] for row in own["epochs"]),
     ]
     known = [moment for moment in moments if moment is not None]
     origin = min(known, default=0)
-    end = max([*known, *([log_end_ms] if log_end_ms else [])], default=0)
+    end = max([*known, end_ms])
     lanes = _lanes(own)
     # Then the rows of `owned` show the newest member that got a partition.
     at_least = any(map(is_share, own["epochs"]))
     number = {key: place for place, key in enumerate(lanes)}
+    lane_of = {row["member_id"]: place for place, rows in enumerate(lanes.values()) for row in rows}
     partitions = _partitions(own["owned"])
+    pieces = list(owned(own["owned"], found, end))
+    without = gaps(own["owned"], own["rebalances"], end_ms)
     return {
         "origin": origin,
         "to": end - origin,
         "noun": epoch_noun(own["epochs"]),
+        "rebalances": [
+            [bar.from_ms - origin, bar.to_ms - origin, bar.cost, _cut(bar.text), bar.key]
+            for bar in (rebalance_bar(row, end_ms, names) for row in own["rebalances"])
+        ],
         "states": [
-            [began - origin, (end if ended is None else ended) - origin, state, text]
-            for began, ended, state, text in states
+            [
+                stretch.from_ms - origin,
+                stretch.to_ms - origin,
+                _STATE_NUMBERS[stretch.state],
+                _state_text(stretch),
+                stretch.is_certain,
+            ]
+            for stretch in stretches
         ],
         "epochs": [
             [row["at_ms"] - origin, cause_numbers.get(row["primary_cause"]), _epoch_text(row)]
@@ -73,43 +112,49 @@ def gantt(
             if row["at_ms"] is not None
         ],
         "unowned": [
-            [
-                row["to_at"] - row["unowned_before_ms"] - origin,
-                row["to_at"] - origin,
-                _cut(
-                    f"{words.counted(len(row['partitions']), 'partition')} without owner for "
-                    f"{words.duration(row['unowned_before_ms'])}: {partitions_text(row['partitions'])}"
-                ),
-            ]
-            for row in own["unowned"]
-            if row["to_at"] is not None
+            *(
+                [from_ms - origin, to_ms - origin, _cut(_gap_text(alike)), True]
+                for (from_ms, to_ms, _, _), alike in by_story(without).items()
+            ),
+            *(
+                [doubt.likely_ms - origin, doubt.ended_ms - origin, _may_be_unowned(row), False]
+                for row, doubt in _may_revoke(own["rebalances"], end_ms)
+            ),
         ],
-        "lanes": [_cut(names.of(*lanes[key])) for key in lanes],
+        "lanes": [_cut(names.of(*_group_and_member(rows))) for rows in lanes.values()],
         "owned": [
             [
                 number[key],
                 stretch.from_ms - origin,
                 stretch.to_ms - origin,
                 len(stretch.rows),
-                _cut(_owned_text(stretch.rows, at_least=at_least)),
+                _cut(_owned_text(stretch, at_least=at_least)),
+                stretch.is_certain,
             ]
-            for key, stretches in _stretches(own["owned"], end).items()
+            for key, its_stretches in _stretches(pieces, end).items()
             if key in number
-            for stretch in stretches
+            for stretch in its_stretches
         ],
+        "held_up": list(_held_up(own["rebalances"], lane_of, origin, end_ms)),
         "on_the_way": list(_on_the_way(own["progress"], names, number, origin, end)),
         "giving_up": list(_giving_up(own["progress"], number, origin, end)),
         "partitions": [_cut(f"{topic} {partition}") for topic, partition in partitions],
         "held": [
             [
                 partitions[place],
-                row["from_at"] - origin,
-                (end if row["to_at"] is None else row["to_at"]) - origin,
-                number.get(_key(row)),
-                _cut(names.of(row["group_id"], row["member_id"])),
+                piece.from_ms - origin,
+                piece.to_ms - origin,
+                number.get(_key(piece.row)),
+                _cut(names.of(piece.row["group_id"], piece.row["member_id"])),
+                piece.is_certain,
             ]
-            for row in own["owned"]
-            if (place := _partition(row)) in partitions
+            for piece in pieces
+            if (place := partition_of(piece.row)) in partitions
+        ],
+        "gaps": [
+            [partitions[place], gap.from_ms - origin, gap.to_ms - origin]
+            for gap in without
+            if (place := partition_of(gap.row)) in partitions
         ],
         "at_least": at_least,
         "note": _note(own, shared=at_least),
@@ -121,41 +166,97 @@ def _key(row: TableRow) -> str:
     return f"static {row['instance_id']}" if row["instance_id"] else f"dynamic {row['member_id']}"
 
 
-def _partition(row: TableRow) -> tuple[str, int]:
-    return row["topic"] or row["topic_id"] or words.NOTHING, row["topic_partition"]
+def _group_and_member(rows: Sequence[TableRow]) -> tuple[str, str]:
+    return rows[-1]["group_id"], rows[-1]["member_id"]
 
 
-def _lanes(own: Mapping[str, Sequence[TableRow]]) -> dict[str, tuple[str, str]]:
-    """Key of a lane -> group and latest member id; the first to come first. Of many those with most to tell."""
+def _lanes(own: Mapping[str, Sequence[TableRow]]) -> dict[str, list[TableRow]]:
+    """Key of a lane -> rows with its member ids, the latest last; the first to come first.
+
+    Of many those that held rebalances up, and those with most to tell.
+    """
     first: dict[str, int] = {}
-    latest: dict[str, tuple[str, str]] = {}
+    rows_of: dict[str, list[TableRow]] = {}
     marks: Counter[str] = Counter()
     rows = [(row["from_at"], row) for row in own["owned"]]
     rows += [(row["started_at"], row) for row in own["progress"]]
     for moment, row in sorted(rows, key=lambda each: each[0]):
         key = _key(row)
         first.setdefault(key, moment)
-        latest[key] = row["group_id"], row["member_id"]
+        lane = rows_of.setdefault(key, [])
+        if not lane or lane[-1]["member_id"] != row["member_id"]:
+            lane.append(row)
         marks[key] += 1
+    lane_of = {row["member_id"]: key for key, lane in rows_of.items() for row in lane}
+    for rebalance in own["rebalances"]:
+        for holder in held_up_of(rebalance):
+            if holder.member_id is None:
+                continue
+            if holder.member_id not in lane_of:
+                who = {"group_id": rebalance["group_id"], "member_id": holder.member_id}
+                key = lane_of[holder.member_id] = f"culprit {holder.member_id}"
+                first[key], rows_of[key] = rebalance["began_ms"], [who]
+            marks[lane_of[holder.member_id]] += 1_000_000
     told = {key for key, _ in marks.most_common(LANES_MAX)}
-    return {key: latest[key] for key in first if key in told}
+    return {key: rows_of[key] for key in sorted(first, key=lambda each: first[each]) if key in told}
 
 
-def _partitions(rows: Sequence[TableRow]) -> dict[tuple[str, int], int]:
+def _partitions(rows: Sequence[TableRow]) -> dict[Partition, int]:
     """Topic and partition -> lane, in their order; of many those that changed hands most often."""
-    changes = Counter(map(_partition, rows))
+    changes = Counter(map(partition_of, rows))
     told = sorted(partition for partition, _ in changes.most_common(LANES_MAX))
     return {partition: place for place, partition in enumerate(told)}
 
 
-def _owned_text(rows: Sequence[TableRow], *, at_least: bool) -> str:
+def _held_up(
+    rebalances: Sequence[TableRow], lane_of: Mapping[str, int], origin: int, end_ms: int
+) -> Iterator[list[Any]]:
+    """Lane, from, to, what it cost, text: for how long the group waited for a member."""
+    for row in rebalances:
+        until_ms = end_ms if row["ended_at"] is None else row["ended_at"]
+        for holder, from_ms in zip(held_up_of(row), row["held_up_from"] or (), strict=True):
+            lane = lane_of.get(holder.member_id or "")
+            if lane is None:
+                continue
+            begin_ms = row["began_ms"] if from_ms is None else from_ms
+            to_ms = until_ms if holder.to_ms is None else holder.to_ms
+            lasted = "" if holder.ms is None else f" for {words.duration(holder.ms)}"
+            text = f"held up {rebalance_name(row)}{lasted}: {PREDICATES[holder.why]}"
+            cost = COST_NUMBERS[holder.why]
+            yield [lane, begin_ms - origin, max(begin_ms, to_ms) - origin, cost, _cut(text)]
+
+
+def _gap_text(alike: Sequence[Gap]) -> str:
+    lasted = words.duration(alike[0].to_ms - alike[0].from_ms)
+    count = words.counted(len(alike), "partition")
+    return f"{count} without owner for {lasted}: {partitions_text(gap.row for gap in alike)}"
+
+
+def _may_revoke(
+    rebalances: Sequence[TableRow], end_ms: int
+) -> Iterator[tuple[TableRow, UncertainStretch]]:
+    for row in rebalances:
+        for doubt in doubts([row], end_ms):
+            if doubt.may_revoke:
+                yield row, doubt
+
+
+def _may_be_unowned(row: TableRow) -> str:
+    lasted = words.likely(unowned_of(row))
+    return _cut(f"partitions may have been without owner: {lasted}, summed over partitions")
+
+
+def _owned_text(stretch: _Owned, *, at_least: bool) -> str:
     verb = "had at least" if at_least else "owned"
-    return f"{verb} {words.counted(len(rows), 'partition')}: {partitions_text(rows)}"
+    what = f"{words.counted(len(stretch.rows), 'partition')}: {partitions_text(stretch.rows)}"
+    if stretch.is_certain:
+        return f"{verb} {what}"
+    return f"may have given up {what}. The log does not hold when the group began to rebalance"
 
 
 def _note(own: Mapping[str, Sequence[TableRow]], *, shared: bool) -> str:
     members = len({_key(row) for row in (*own["owned"], *own["progress"])})
-    partitions = len({_partition(row) for row in own["owned"]})
+    partitions = len({partition_of(row) for row in own["owned"]})
     told = []
     if shared:
         told.append(SHARED)
@@ -166,32 +267,13 @@ def _note(own: Mapping[str, Sequence[TableRow]], *, shared: bool) -> str:
     return " ".join(told)
 
 
-def _states(
-    own: Mapping[str, Sequence[TableRow]],
-) -> Iterator[tuple[int, int | None, int, str]]:
-    for row in own["states"]:
-        if row["from_at"] is not None:
-            lasted = (
-                "to the end of the log"
-                if row["to_at"] is None
-                else f"for {words.duration(row['to_at'] - row['from_at'])}"
-            )
-            state = row["group_state"]
-            yield row["from_at"], row["to_at"], _STATE_NUMBERS[state], f"{state} {lasted}"
-    for row in own["epochs"]:
-        began, ended = row["join_started_latest"], row["converged_at"]
-        if is_classic(row) and None not in (began, ended) and began <= ended:
-            yield began, ended, _STATE_NUMBERS[REBALANCING], _rebalancing_text(row)
-
-
-def _rebalancing_text(row: TableRow) -> str:
-    """How long a classic group took to reach its next generation, as far as its record tells."""
-    least = words.duration(row["converged_at"] - row["join_started_latest"])
-    earliest_ms = row["join_started_earliest"]
-    if earliest_ms == row["join_started_latest"]:
-        return f"rebalancing, {least}"
-    most = "" if earliest_ms is None else f" to {words.duration(row['converged_at'] - earliest_ms)}"
-    return f"rebalancing, {least}{most or ' at least'}: no record says when it began"
+def _state_text(stretch: StateStretch) -> str:
+    lasted = words.duration(stretch.to_ms - stretch.from_ms)
+    if stretch.state == REBALANCING:
+        return f"{'' if stretch.is_certain else 'probably '}rebalancing for {lasted}"
+    if not stretch.is_certain:
+        return f"{stretch.state}, or rebalancing already: no record says when that began"
+    return f"{stretch.state} " + ("to the end of the log" if stretch.is_open else f"for {lasted}")
 
 
 def _epoch_text(row: TableRow) -> str:
@@ -201,29 +283,28 @@ def _epoch_text(row: TableRow) -> str:
     return f"{'generation' if is_classic(row) else 'epoch'} {row['epoch']}{why}"
 
 
-def _stretches(rows: Sequence[TableRow], end: int) -> dict[str, list[_Owned]]:
+def _stretches(pieces: Sequence[Owned], end: int) -> dict[str, list[_Owned]]:
     """Key of a lane -> stretches in which the member owned the same partitions, in their order."""
-    changes: dict[str, dict[int, list[tuple[bool, TableRow]]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for row in rows:
-        until = end if row["to_at"] is None else row["to_at"]
-        if until > row["from_at"]:
-            changes[_key(row)][row["from_at"]].append((True, row))
-            changes[_key(row)][until].append((False, row))
+    changes: dict[str, dict[int, list[tuple[bool, Owned]]]] = defaultdict(lambda: defaultdict(list))
+    for piece in pieces:
+        if piece.to_ms > piece.from_ms:
+            changes[_key(piece.row)][piece.from_ms].append((True, piece))
+            changes[_key(piece.row)][piece.to_ms].append((False, piece))
     found: dict[str, list[_Owned]] = {}
     for key, by_moment in changes.items():
-        now: dict[int, TableRow] = {}
+        now: dict[int, Owned] = {}
         moments = sorted(by_moment)
         found[key] = []
         for moment, following in zip(moments, [*moments[1:], end], strict=True):
-            for begins, row in by_moment[moment]:
+            for begins, piece in by_moment[moment]:
                 if begins:
-                    now[id(row)] = row
+                    now[id(piece)] = piece
                 else:
-                    now.pop(id(row), None)
+                    now.pop(id(piece), None)
             if now and following > moment:
-                found[key].append(_Owned(moment, following, list(now.values())))
+                rows = [piece.row for piece in now.values()]
+                is_certain = all(piece.is_certain for piece in now.values())
+                found[key].append(_Owned(moment, following, rows, is_certain))
     return found
 
 

@@ -2,37 +2,43 @@
 
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
-from urllib.parse import quote
 
 from rebalance_audit.report import causes, words
 from rebalance_audit.report.answer import worst_rebalances
+from rebalance_audit.report.colours import KIND_OF_CAUSE
 from rebalance_audit.report.held_up import PREDICATES
 from rebalance_audit.report.html.facts import PageFacts, rows_by_group
 from rebalance_audit.report.html.gantt import gantt
+from rebalance_audit.report.html.rebalances import link, rebalance_row, shown
 from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.present import cell_of, present_of
-from rebalance_audit.report.row_sentences import detail_of
+from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.sentence import Sentence
-from rebalance_audit.report.summary import TableRow, bounds_in, epoch_noun, is_classic
+from rebalance_audit.report.summary import (
+    TableRow,
+    bounds_in,
+    epoch_noun,
+    estimate_of,
+    is_classic,
+)
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
-from rebalance_audit.visible import shortened, visible
+from rebalance_audit.report.timeline import Gap, by_story, gaps
+from rebalance_audit.visible import visible
 
 EPOCHS_LISTED: Final = 25
 """Rows of a group's table of epochs, the latest ones."""
-TEXT_MAX: Final = 400
-"""Most characters of one sentence: names in it may be of any length."""
-
-
-def link(group_id: str) -> str:
-    """The address of a group's section within the page: it stays the same when the page is made anew."""
-    return f"#group={quote(shown(group_id), safe='')}"
+LONGEST_LISTED: Final = 10
+REBALANCES_LISTED: Final = 25
+"""Rows of a group's table of rebalances: the latest ones, and the longest of those before."""
+GAPS_LISTED: Final = 10
 
 
 def group_sections(
-    facts: PageFacts, names: MemberNames, cause_numbers: Mapping[str, int]
+    facts: PageFacts, names: MemberNames
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """What the template makes a section of, and its picture, for each detailed group in their order."""
     of_group = {name: rows_by_group(rows) for name, rows in facts.details.items()}
@@ -40,7 +46,7 @@ def group_sections(
     for group_id in facts.detailed:
         own = {name: rows.get(group_id, []) for name, rows in of_group.items()}
         section = _section(facts, summaries[group_id], own, names)
-        yield section, gantt(own, names, facts.totals["last_ms"], cause_numbers)
+        yield section, gantt(own, names, facts.end_ms, KIND_OF_CAUSE)
 
 
 def findings_by_kind(
@@ -60,7 +66,7 @@ def findings_by_kind(
             for row in rows
             if (row["kind"], row["severity"]) == (count["kind"], count["severity"])
         ]
-        advice = {row["advice"] for row in own}
+        advice = {names.in_sentence(row["group_id"], advice_of(row)) for row in own}
         left = count["findings"] - len(own)
         kinds.append(
             {
@@ -87,7 +93,7 @@ def _finding(
         "to_ms": row["to_at"],
         "span": words.span(row["from_at"], row["to_at"]),
         "detail": shown(names.in_sentence(row["group_id"], detail_of(row))),
-        "advice": shown(row["advice"]) if with_advice else "",
+        "advice": shown(names.in_sentence(row["group_id"], advice_of(row))) if with_advice else "",
     }
 
 
@@ -116,6 +122,7 @@ def _of_one_group(
             **row,
             "group_id": None,
             "detail": names.in_sentence(group["group_id"], detail_of(row)),
+            "advice": names.in_sentence(group["group_id"], advice_of(row)),
             "facts": None,
         }
         for row in rows
@@ -127,11 +134,6 @@ def _of_one_group(
     if left:
         listed[-1]["more"] = f"… and {left:,} more in the table gold.findings"
     return listed
-
-
-def shown(text: str) -> str:
-    """A text of the log as the page shows it: control characters escaped, and no longer than the page can show."""
-    return shortened(visible(text), TEXT_MAX)
 
 
 # --- one section ---------------------------------------------------------------------------------
@@ -147,15 +149,22 @@ def _section(
     epochs = own["epochs"]
     name = epoch_noun(epochs).capitalize()
     listed = epochs[: -EPOCHS_LISTED - 1 : -1]
+    without = by_story(gaps(own["owned"], own["rebalances"], facts.end_ms))
     return {
         "name": shown(group_id),
         "facts": _facts(group),
+        "epochs_note": words.counted(len(listed), name.lower()),
         "answer": [shown(names.in_sentence(group_id, sentence)) for sentence in _answer(own)],
         "timeline_note": _timeline_note(group, epochs),
         "findings": _of_one_group(group, own["findings"], names),
         "causes": own["causes"],
         "held_up": [_held_up(row, names) for row in own["held_up"]],
-        "unowned": [_unowned(row, names) for row in own["unowned"][:10]],
+        "rebalances": _rebalances(own, names),
+        "rebalances_title": _rebalances_title(group),
+        "unowned": [
+            _unowned(group_id, story, alike, names)
+            for story, alike in islice(without.items(), GAPS_LISTED)
+        ],
         "epochs": [_epoch(row, names) for row in listed],
         "epoch_name": name,
         "epochs_name": f"{name}s",
@@ -186,11 +195,13 @@ def _facts(group: TableRow) -> str:
         visible(group["protocol"] or words.NOTHING),
         state_text(group),
         words.counted(group["rebalances"], "rebalance"),
-        f"not stable for {words.bounds(bounds_in(group, 'unsettled'))}",
+        f"rebalancing for {words.likely(bounds_in(group, 'unsettled'))} in total",
     ]
     unowned = bounds_in(group, "unowned_partition")
     if unowned is not None and unowned.most != 0 and words.is_known(unowned):
-        parts.append(f"partitions without owner {words.for_time(unowned)}, summed over partitions")
+        parts.append(
+            f"partitions without owner for {words.likely(unowned)}, summed over partitions"
+        )
     parts += [
         words.counted(group[severity], f"{severity} finding")
         for severity in ("critical", "warning")
@@ -212,6 +223,13 @@ def _timeline_note(group: TableRow, epochs: Sequence[TableRow]) -> str:
     return ""
 
 
+def _rebalances_title(group: TableRow) -> str:
+    count = group["rebalances"]
+    if count <= REBALANCES_LISTED:
+        return "Rebalances"
+    return f"Rebalances: the last {REBALANCES_LISTED} of {count:,}, and the longest before"
+
+
 def _held_up(row: TableRow, names: MemberNames) -> dict[str, Any]:
     name = names.of(row["group_id"], row["member_id"]) if row["member_id"] else "coordinator"
     return {
@@ -225,15 +243,39 @@ def _held_up(row: TableRow, names: MemberNames) -> dict[str, Any]:
     }
 
 
-def _unowned(row: TableRow, names: MemberNames) -> dict[str, Any]:
-    group_id = row["group_id"]
+def _rebalances(own: Mapping[str, list[TableRow]], names: MemberNames) -> list[dict[str, Any]]:
+    """The newest first."""
+    triggers = {(row["incarnation"], row["epoch"]): row["member_id"] for row in own["epochs"]}
+    rows = own["rebalances"]
+    latest = rows[-REBALANCES_LISTED:]
+    longest = sorted(rows[:-REBALANCES_LISTED], key=lambda row: -estimate_of(row))
+    chosen = {id(row) for row in (*latest, *longest[:LONGEST_LISTED])}
+    return [
+        rebalance_row(
+            row,
+            names,
+            triggers.get((row["incarnation"], row["first_epoch"])),
+            link(row["group_id"], row),
+        )
+        for row in reversed(rows)
+        if id(row) in chosen
+    ]
+
+
+def _unowned(
+    group_id: str,
+    story: tuple[int, int, str | None, str | None],
+    alike: Sequence[Gap],
+    names: MemberNames,
+) -> dict[str, Any]:
+    from_ms, to_ms, before, after = story
     return {
-        "until": words.moment(row["to_at"]),
-        "lasted": words.duration(row["unowned_before_ms"]),
-        "lasted_ms": row["unowned_before_ms"],
-        "partitions": shown(partitions_text(row["partitions"])),
-        "before": shown(names.of(group_id, row["previous_member_id"])),
-        "after": shown(names.of(group_id, row["member_id"])),
+        "until": words.moment(to_ms),
+        "lasted": words.duration(to_ms - from_ms),
+        "lasted_ms": to_ms - from_ms,
+        "partitions": shown(partitions_text(gap.row for gap in alike)),
+        "before": shown(names.of(group_id, before)),
+        "after": shown(names.of(group_id, after)),
     }
 
 

@@ -9,7 +9,7 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from importlib.resources import files
 from typing import Any, Final
 
@@ -19,20 +19,38 @@ from markupsafe import Markup, escape
 
 from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.report import causes, words
+from rebalance_audit.report.colours import (
+    CAUSE_KINDS,
+    COST_NUMBERS,
+    COSTS,
+    KIND_OF_CAUSE,
+    MARKS,
+    OWNERS,
+    STATES,
+)
 from rebalance_audit.report.glossary import GLOSSARY
-from rebalance_audit.report.html.colours import MARKS, OTHER, STATES, colours_of
+from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, per_bucket
-from rebalance_audit.report.html.groups import (
-    findings_by_kind,
-    group_sections,
+from rebalance_audit.report.html.group_table import (
+    GROUP_COLUMNS,
+    NOUNS,
+    cells_of,
+    estimate_cell,
+    sort_keys,
+)
+from rebalance_audit.report.html.groups import findings_by_kind, group_sections
+from rebalance_audit.report.html.rebalances import (
+    figure,
     link,
+    rebalance_row,
     shown,
-    state_text,
+    shown_sentence,
 )
 from rebalance_audit.report.html.swimlane import swimlane
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import TableRow, bounds_in
 from rebalance_audit.report.terminal import findings
+from rebalance_audit.report.worst import worst_of
 from rebalance_audit.version import __version__
 
 LISTED_MAX: Final = 10_000
@@ -41,19 +59,6 @@ SECTION_BYTES_MAX: Final = 3_500_000
 """Of all sections together: with the chart library and the picture of all groups the page stays below 6 MB."""
 FIRST_GROUPS: Final = 50
 """Visible rows of the table of groups."""
-
-GROUP_COLUMNS: Final = (
-    # heading, whether its values are numbers
-    ("Group", False),
-    ("Protocol", False),
-    ("State", False),
-    ("Rebalances", True),
-    ("Not stable", True),
-    ("Longest", True),
-    ("Without owner", True),
-    ("Mostly", False),
-    ("Findings", False),
-)
 
 _FILES: Final = "files"
 _HARMLESS: Final = {
@@ -64,6 +69,20 @@ _HARMLESS: Final = {
     0x2029: "\\u2029",
 }
 
+_MACROS: Final = {
+    "findings.html": ("findings_list",),
+    "tables.html": ("figure_cell", "rebalance_table"),
+}
+"""File of templates -> what the others use of it."""
+_LEGEND_OF_STATES: Final = [
+    {
+        "name": ", ".join(name for name, look in STATES.items() if look == one),
+        "look": one,
+    }
+    for one in dict.fromkeys(STATES.values())
+]
+"""One entry for each colour: states that look alike share one."""
+
 _CODE: Final = re.compile(r"(<(?:script|style)\b.*?</(?:script|style)>)", re.DOTALL)
 _TEXT: Final = re.compile(r">[^<>]+<")
 _BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=(?:ms|s|min|h|d|%)(?!\w))")
@@ -73,31 +92,26 @@ def render_page(facts: PageFacts) -> str:
     """The whole page."""
     library, script = _file("echarts/echarts.min.js"), _file("page.js")
     names = MemberNames(facts.details["members"])
-    coloured = colours_of([row["cause"] for row in facts.causes])
-    numbers = {cause: number for number, cause in enumerate(coloured)}
-    cause_numbers = {row["cause"]: numbers.get(row["cause"], len(coloured)) for row in facts.causes}
+    cause_numbers = {row["cause"]: number for number, row in enumerate(facts.causes)}
     environment = _environment()
-    sections = _sections(environment, facts, names, cause_numbers)
+    sections = _sections(environment, facts, names)
     group_ids = [group["group_id"] for group in facts.groups[:LISTED_MAX]]
     listed = frozenset(group_ids)
-    legend: list[dict[str, Any]] = [
-        {"name": causes.label(cause), "shades": shades} for cause, shades in coloured.items()
-    ]
-    if len(coloured) < len(facts.causes):
-        legend.append({"name": "other causes", "shades": OTHER})
     template = environment.get_template("page.html")
     page = template.render(
         policy=_policy(library, script),
         css=_trusted(_file("page.css")),
         library=_trusted(library),
         script=_trusted(script),
-        data=_trusted(_json(_chart_data(facts, legend, cause_numbers, list(sections)))),
+        data=_trusted(_json(_chart_data(facts, names, list(sections)))),
         lanes=_trusted(
-            _json(_packed(swimlane(group_ids, facts.marks, facts.totals, cause_numbers)))
+            _json(_packed(swimlane(group_ids, facts.bars, facts.end_ms, cause_numbers, names)))
         ),
         sections=_trusted(_json(list(sections.values()))),
-        legend=legend,
-        states=STATES,
+        verdict=banner_of(facts, names, listed),
+        kinds=_kinds(facts),
+        costs=_costs(facts),
+        states=_LEGEND_OF_STATES,
         marks=MARKS,
         severities=[str(severity) for severity in findings.STYLES],
         weeks=_weeks(facts.weeks, listed),
@@ -108,14 +122,17 @@ def render_page(facts: PageFacts) -> str:
         command=f"rebalance-audit report {shown(facts.arguments)}",
         windowed=facts.windowed,
         span=_span(facts.totals),
+        log_end=words.utc(facts.log_end_ms) if facts.log_end_ms is not None else "",
         totals=facts.totals,
         tiles=_tiles(facts),
         buckets=facts.buckets,
         per_bucket=per_bucket(facts.bucket_ms),
         causes=_causes(facts.causes),
         findings=findings_by_kind(facts.finding_counts, facts.findings, names, listed),
+        rebalances=_rebalances(facts, names, listed),
+        rebalances_note=_rebalances_note(facts),
         group_columns=[{"name": name, "right": right} for name, right in GROUP_COLUMNS],
-        first_groups=[_cells(group) for group in facts.groups[:FIRST_GROUPS]],
+        first_groups=[cells_of(group, names) for group in facts.groups[:FIRST_GROUPS]],
         groups_note=_groups_note(len(facts.groups)),
         details_note=_details_note(facts, len(sections)),
         notes=_notes(facts),
@@ -144,8 +161,10 @@ def _environment() -> jinja2.Environment:
     environment.filters["number_or_blank"] = lambda value: f"{value:,}" if value else ""
     environment.filters["label"] = causes.label
     environment.filters["marked_down"] = _marked_down
-    macros = environment.get_template("findings.html").module
-    environment.globals["findings_list"] = macros.findings_list  # type: ignore[attr-defined]
+    for file, macros in _MACROS.items():
+        module = environment.get_template(file).module
+        environment.globals |= {name: getattr(module, name) for name in macros}
+    environment.globals["cost_shades"] = [kind.shades for kind in COSTS.values()]
     return environment
 
 
@@ -188,32 +207,36 @@ def _json(value: object) -> str:
 
 
 def _chart_data(
-    facts: PageFacts,
-    legend: Sequence[Mapping[str, Any]],
-    cause_numbers: Mapping[str, int],
-    with_section: Sequence[str],
+    facts: PageFacts, names: MemberNames, with_section: Sequence[str]
 ) -> dict[str, Any]:
     bars: dict[int, list[Any]] = {}
+
+    def bar(moment: int) -> list[Any]:
+        return bars.setdefault(moment, [moment, [0] * len(COSTS), [0] * len(CAUSE_KINDS)])
+
     for row in facts.buckets:
-        bar = bars.setdefault(row["bucket_ms"], [row["bucket_ms"], 0, [0] * len(legend)])
-        bar[1] += row["unsettled_estimate_ms"]
-        if row["cause"] is not None:
-            bar[2][cause_numbers[row["cause"]]] += row["rebalances"]
+        bar(row["bucket_ms"])[2][KIND_OF_CAUSE[row["cause"]]] += row["rebalances"]
+    for row in facts.cost_buckets:
+        bar(row["bucket_ms"])[1][COST_NUMBERS[row["cost"]]] += row["unsettled_estimate_ms"]
     section_of = {group_id: number for number, group_id in enumerate(with_section)}
     return {
         "bucket_ms": facts.bucket_ms,
         "buckets": [bars[moment] for moment in sorted(bars)],
         "from": facts.totals["first_ms"],
-        "to": facts.totals["last_ms"],
-        "cause_names": [entry["name"] for entry in legend],
-        "cause_shades": [list(entry["shades"]) for entry in legend],
+        "to": facts.end_ms,
+        "log_end": facts.log_end_ms,
+        "worst": shown(worst_of(facts.worst).group_id),
+        "causes": [[row["cause"], KIND_OF_CAUSE[row["cause"]]] for row in facts.causes],
+        "kinds": [[kind.name, list(kind.shades)] for kind in CAUSE_KINDS],
+        "costs": [[kind.name, list(kind.shades)] for kind in COSTS.values()],
+        "owners": [list(shades) for shades in OWNERS],
         "states": [[name, list(look.shades), look.is_quiet] for name, look in STATES.items()],
         "marks": {name: list(shades) for name, shades in MARKS.items()},
         "right": [right for _, right in GROUP_COLUMNS],
         "groups": [
             {
-                "cells": _cells(group),
-                "keys": _keys(group),
+                "cells": cells_of(group, names),
+                "keys": sort_keys(group, names),
                 "found": [str(each) for each in findings.STYLES if group[each]],
                 "section": section_of.get(group["group_id"]),
                 "link": link(group["group_id"]),
@@ -232,14 +255,13 @@ def _sections(
     environment: jinja2.Environment,
     facts: PageFacts,
     names: MemberNames,
-    cause_numbers: Mapping[str, int],
 ) -> dict[str, str]:
     """Group id -> its packed section, for as many groups as the page has room for."""
     template = environment.get_template("section.html")
     room = SECTION_BYTES_MAX
     found: dict[str, str] = {}
     for group_id, (group, picture) in zip(
-        facts.detailed, group_sections(facts, names, cause_numbers), strict=True
+        facts.detailed, group_sections(facts, names), strict=True
     ):
         html = _with_joined_units(template.render(group=group))
         packed = _packed({"html": html, "gantt": picture})
@@ -279,39 +301,6 @@ def _week(row: TableRow, listed: Collection[str]) -> dict[str, Any]:
     }
 
 
-def _keys(group: TableRow) -> list[Any]:
-    """What the table of groups is sorted by, for each of GROUP_COLUMNS."""
-    name, protocol, state, _, _, _, _, top_cause, _ = _cells(group)
-    found = [group[severity] for severity in findings.STYLES]
-    return [
-        name,
-        protocol,
-        state,
-        group["rebalances"],
-        group["unsettled_estimate_ms"],
-        group["longest_estimate_ms"] or 0,
-        group["unowned_partition_estimate_ms"] or 0,
-        top_cause,
-        sum(count * 1000**rank for rank, count in enumerate(reversed(found))),
-    ]
-
-
-def _cells(group: TableRow) -> list[str]:
-    """One row of the table of groups, with a text for each of GROUP_COLUMNS."""
-    found = (f"{group[severity]:,} {severity}" for severity in findings.STYLES if group[severity])
-    return [
-        shown(group["group_id"]),
-        shown(group["protocol"]) if group["protocol"] else words.NOTHING,
-        state_text(group).replace(" (", "\N{NO-BREAK SPACE}("),
-        f"{group['rebalances']:,}" + (" (going on)" if group["still_open"] else ""),
-        words.bounds(bounds_in(group, "unsettled")),
-        words.bounds(bounds_in(group, "longest")),
-        words.bounds(bounds_in(group, "unowned_partition")),
-        causes.label(group["top_cause"]) if group["top_cause"] else words.NOTHING,
-        ", ".join(found) or words.NOTHING,
-    ]
-
-
 # --- texts ---------------------------------------------------------------------------------------
 
 
@@ -322,6 +311,21 @@ def _span(totals: TableRow) -> str:
     return f"{words.moment(first)[:16]} to {words.moment(last)[:16]}"
 
 
+def banner_of(facts: PageFacts, names: MemberNames, listed: Collection[str]) -> dict[str, str]:
+    """The first sentence of `inspect`, with a link to the rebalance or group that it is about."""
+    worst = worst_of(facts.worst)
+    found = gravest_first(facts.worst)
+    mood = found[0]["severity"] if found else ""
+    where = ""
+    if worst.group_id in listed:
+        where = link(worst.group_id, worst.rebalance)
+    return {
+        "text": shown_sentence(names.in_sentence(worst.group_id, worst.sentence)),
+        "link": where,
+        "mood": mood if worst.group_id else "",
+    }
+
+
 def _tiles(facts: PageFacts) -> list[dict[str, str]]:
     totals = facts.totals
     severities = {
@@ -330,42 +334,60 @@ def _tiles(facts: PageFacts) -> list[dict[str, str]]:
         )
         for severity in findings.STYLES
     }
-    open_now = totals["still_open"]
-    moved = totals["partitions_moved"]
+    open_now, moved = totals["still_open"], totals["partitions_moved"]
     mood = next((name for name in ("critical", "warning") if severities[name]), "")
+    unsettled = estimate_cell(bounds_in(totals, "unsettled"))
+    unowned = estimate_cell(bounds_in(totals, "unowned_partition"))
+    counts = (words.counted(number, NOUNS[name]) for name, number in severities.items() if number)
     return [
-        {
-            "figure": f"{totals['groups']:,}",
-            "name": "groups",
-            "aside": words.counted(totals["epochs"], "epoch"),
-            "mood": "",
-        },
-        {
-            "figure": f"{totals['rebalances']:,}",
-            "name": "rebalances",
-            "aside": f"{open_now:,} still going on at the end" if open_now else "",
-            "mood": "",
-        },
-        {
-            "figure": words.bounds(bounds_in(totals, "unsettled")),
-            "name": "not stable",
-            "aside": "summed over groups",
-            "mood": "",
-        },
-        {
-            "figure": words.bounds(bounds_in(totals, "unowned_partition")),
-            "name": "partitions without owner",
-            "aside": "summed over partitions"
-            + (f"; {words.counted(moved, 'partition')} moved" if moved else ""),
-            "mood": "",
-        },
-        {
-            "figure": f"{sum(severities.values()):,}",
-            "name": "findings",
-            "aside": ", ".join(f"{n:,} {severity}" for severity, n in severities.items() if n),
-            "mood": mood,
-        },
+        _tile(f"{totals['groups']:,}", "groups", words.counted(totals["epochs"], "epoch")),
+        _tile(
+            f"{totals['rebalances']:,}",
+            "rebalances",
+            f"{open_now:,} still going on at the end" if open_now else "",
+            f"{words.counted(moved, 'partition')} moved" if moved else "",
+        ),
+        _tile(unsettled[0], "rebalancing, over all groups", unsettled[1]),
+        _tile(unowned[0], "without owner, over all partitions", unowned[1]),
+        _tile(f"{sum(severities.values()):,}", "findings", ", ".join(counts)) | {"mood": mood},
     ]
+
+
+def _tile(number: str, name: str, *asides: str) -> dict[str, str]:
+    return {"figure": number, "name": name, "aside": "; ".join(filter(None, asides)), "mood": ""}
+
+
+def _kinds(facts: PageFacts) -> list[dict[str, Any]]:
+    """The legend of causes: the kinds that the page has."""
+    there = {KIND_OF_CAUSE[row["cause"]] for row in facts.buckets}
+    return [kind._asdict() for number, kind in enumerate(CAUSE_KINDS) if number in there]
+
+
+def _costs(facts: PageFacts) -> list[dict[str, Any]]:
+    """The legend of what cost the time."""
+    there = {why for row in facts.bars for why in row["held_up_why"] or ()} | {None}
+    return [kind._asdict() for why, kind in COSTS.items() if why in there]
+
+
+def _rebalances(
+    facts: PageFacts, names: MemberNames, listed: Collection[str]
+) -> list[dict[str, Any]]:
+    return [
+        rebalance_row(
+            row,
+            names,
+            row["trigger_member_id"],
+            link(row["group_id"], row) if row["group_id"] in listed else "",
+        )
+        for row in facts.costliest
+    ]
+
+
+def _rebalances_note(facts: PageFacts) -> str:
+    count = facts.totals["rebalances"]
+    if count <= len(facts.costliest):
+        return ""
+    return f"The longest {len(facts.costliest)} of {count:,}; each group has its own below."
 
 
 def _causes(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
@@ -375,8 +397,9 @@ def _causes(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
             **row,
             "label": causes.label(row["cause"]),
             "meaning": DEFINITIONS[RebalanceCause(row["cause"])],
+            "kind": list(CAUSE_KINDS)[KIND_OF_CAUSE[row["cause"]]],
             "share": round(100 * row["rebalances"] / most),
-            "unsettled": words.bounds(bounds_in(row, "unsettled")),
+            **figure(False, bounds_in(row, "unsettled"), "unsettled"),
         }
         for row in rows
     ]
@@ -397,7 +420,7 @@ def _groups_note(count: int) -> str:
 
 def _details_note(facts: PageFacts, sections: int) -> str:
     told = (
-        "Open a group in the table, in the picture above, or from a finding; the first one is open."
+        "Open a group in the table, in the picture above, or from a finding; the worst one is open."
     )
     if sections < len(facts.groups):
         told = (

@@ -1,7 +1,6 @@
 """Findings on a console: the most severe first, one paragraph each."""
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Final
 
 from rich.text import Text
@@ -13,7 +12,7 @@ from rebalance_audit.report.evidence import evidence_of
 from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.sentence import Sentence
-from rebalance_audit.report.summary import TableRow
+from rebalance_audit.report.summary import TableRow, Tables
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport, title_of
 from rebalance_audit.visible import shortened, visible
@@ -26,11 +25,11 @@ EVIDENCE_SHOWN: Final = 4
 STYLES: Final = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
-def print_findings(layout: ConsoleReport, rows: Sequence[TableRow], extent: Extent) -> None:
+def print_findings(layout: ConsoleReport, tables: Tables, extent: Extent) -> None:
     """What deserves attention in all groups; prints nothing where there are no findings."""
-    if not rows:
+    found = gravest_first(tables)
+    if not found:
         return
-    found = gravest_first(rows)
     alike: dict[tuple[str, str | None, str], list[TableRow]] = {}
     for row in found:
         alike.setdefault((row["severity"], row["group_id"], row["kind"]), []).append(row)
@@ -48,14 +47,13 @@ def print_findings(layout: ConsoleReport, rows: Sequence[TableRow], extent: Exte
         _paragraph(layout, row, detail_of(row))
 
 
-def print_findings_in_detail(
-    layout: ConsoleReport, rows: Sequence[TableRow], extent: Extent
-) -> None:
+def print_findings_in_detail(layout: ConsoleReport, own: Tables, extent: Extent) -> None:
     """The findings of one group, with what to do and the records that show them."""
-    if not rows:
+    found = gravest_first(own)
+    if not found:
         return
-    shown_rows = gravest_first(rows)[: extent.rows(len(rows))]
-    layout.title(title_of("Findings", len(shown_rows), len(rows), "worst"))
+    shown_rows = found[: extent.rows(len(found))]
+    layout.title(title_of("Findings", len(shown_rows), len(found), "worst"))
     for row in shown_rows:
         _head(layout, row, with_group=False)
         _paragraph(layout, row, detail_of(row))

@@ -44,14 +44,14 @@ def print_group(layout: ConsoleReport, tables: Tables, group_id: str, extent: Ex
         return
     for sentence in answer(own):
         layout.paragraph(layout.names.in_sentence(group_id, sentence), indent=2)
-    print_findings_in_detail(layout, own.get("findings", ()), extent)
+    print_findings_in_detail(layout, own, extent)
     print_rebalances(layout, own, own["rebalances"], limit=extent.rows(SHOWN), with_group=False)
     if extent.every_epoch or extent.everything:
         _epochs(layout, own, found[0].epoch_noun, extent)
     else:
         noun = found[0].epoch_noun
         layout.line(Text(f"--epochs shows every {noun} with its causes and records", "dim"))
-    print_ownership_gaps(layout, own["ownership"], extent)
+    print_ownership_gaps(layout, own["ownership"], own["rebalances"], extent)
     _members(layout, own["members"], extent)
     _glossary(layout, own["rebalance_causes"])
     layout.words()

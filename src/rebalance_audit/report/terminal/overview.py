@@ -49,7 +49,7 @@ def print_overview(
     worst = worst_of(tables)
     layout.paragraph(layout.names.in_sentence(worst.group_id, worst.sentence), "bold", indent=0)
     layout.line(headline(groups))
-    print_findings(layout, tables.get("findings", ()), extent)
+    print_findings(layout, tables, extent)
     _worst_rebalances(layout, tables)
     _groups(layout, groups, extent.rows(SHOWN))
     _causes(layout, tables)

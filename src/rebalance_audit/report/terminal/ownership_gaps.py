@@ -9,34 +9,34 @@ from rebalance_audit.report.sentence import Name, Sentence
 from rebalance_audit.report.summary import TableRow
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of
+from rebalance_audit.report.timeline import by_story, gaps
 
 SHOWN: Final = 20
 """Gaps, the longest first, unless all are wanted."""
 
 
 def print_ownership_gaps(
-    layout: ConsoleReport, ownership: Sequence[TableRow], extent: Extent
+    layout: ConsoleReport,
+    ownership: Sequence[TableRow],
+    rebalances: Sequence[TableRow],
+    extent: Extent,
 ) -> None:
     """A line for the partitions that were without owner together; prints nothing where there are none."""
-    together: dict[tuple[object, ...], list[TableRow]] = defaultdict(list)
-    for row in ownership:
-        if row["unowned_before_ms"]:
-            story = ("from_at", "unowned_before_ms", "previous_member_id", "member_id")
-            together[tuple(row[column] for column in story)].append(row)
+    done = [row for row in rebalances if row["ended_at"] is not None]
+    together = by_story(gaps(ownership, done))
     if not together:
         return
-    longest = sorted(together.values(), key=lambda rows: -rows[0]["unowned_before_ms"])
-    shown = longest[: extent.rows(SHOWN)]
-    layout.title(title_of("Partitions without owner", len(shown), len(longest), "longest"))
+    shown = list(together.items())[: extent.rows(SHOWN)]
+    layout.title(title_of("Partitions without owner", len(shown), len(together), "longest"))
     table = layout.table("Until", "Unowned", "Partitions", "Before", "After", right=("Unowned",))
-    for rows in shown:
-        first = rows[0]
+    for (from_ms, to_ms, before, after), found in shown:
+        group_id = found[0].row["group_id"]
         table.add_row(
-            layout.moment(first["from_at"]),
-            words.duration(first["unowned_before_ms"]),
-            cell(layout.names.in_sentence(first["group_id"], partitions_text(rows))),
-            cell(layout.names.of(first["group_id"], first["previous_member_id"])),
-            cell(layout.names.of(first["group_id"], first["member_id"])),
+            layout.moment(to_ms),
+            words.duration(to_ms - from_ms),
+            cell(layout.names.in_sentence(group_id, partitions_text(gap.row for gap in found))),
+            cell(layout.names.of(group_id, before)),
+            cell(layout.names.of(group_id, after)),
         )
     layout.print_table(table)
 

@@ -10,6 +10,7 @@
   const shade = (pair) => pair[night.matches && !onPaper ? 1 : 0];
   const PAPER = { ink: "#000000", soft: "#444444", line: "#cccccc", grid: "#e8ebf0", panel: "#ffffff", paper: "#ffffff" };
   const colour = (name) => (onPaper ? PAPER[name] : getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  const textOf = (cell) => (Array.isArray(cell) ? cell[0] + (cell[1] ? ` (${cell[1]})` : "") : cell);
   const escaped = (text) => echarts.format.encodeHTML(String(text));
 
   function unpack(text) {
@@ -104,6 +105,28 @@
     const { top, bottom } = element.getBoundingClientRect();
     return bottom >= 0 && top <= innerHeight;
   };
+  // What is not certain is drawn in lines of its colour.
+  const patterns = new Map();
+  function hatched(fill) {
+    const key = `${fill} ${colour("paper")}`;
+    if (!patterns.has(key)) {
+      const canvas = document.createElement("canvas");
+      canvas.width = canvas.height = 8;
+      const pen = canvas.getContext("2d");
+      pen.fillStyle = colour("paper");
+      pen.fillRect(0, 0, 8, 8);
+      pen.strokeStyle = fill;
+      pen.lineWidth = 2;
+      for (const at of [-8, 0, 8]) {
+        pen.beginPath();
+        pen.moveTo(at - 1, 9);
+        pen.lineTo(at + 9, -1);
+        pen.stroke();
+      }
+      patterns.set(key, { image: canvas, repeat: "repeat" });
+    }
+    return patterns.get(key);
+  }
   const afterPainting = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 
   const GRID = { left: 150, right: 16, top: 8, bottom: 26 };
@@ -131,8 +154,8 @@
 
   function say(text) { byId("said").textContent = text; }
 
-  // Bars, lozenges and lines of one picture. A mark: {lane, from, to, fill, text, low, height, kind}.
-  function marksOption(element, lanes, marks) {
+  // Bars, lozenges and lines of one picture. A mark: {lane, from, to, fill, text, height, shift, kind, unsure, open}.
+  function marksOption(element, lanes, marks, culprits = null) {
     charts.get(element).marks = marks;
     charts.get(element).current = -1;
     const margins = grid(element);
@@ -153,6 +176,10 @@
           ],
         };
       }
+      if (mark.kind === "band") {
+        const until = Math.min(Math.max(x(mark.to), left + 2), area.x + area.width);
+        return { type: "rect", silent: true, shape: { x: left, y: area.y, width: Math.max(0, until - left), height: area.height }, style: { fill: mark.fill, opacity: 0.16 } };
+      }
       if (mark.kind === "link") {
         const other = area.y + band * (mark.other + 0.5);
         return { type: "line", shape: { x1: left, y1: middle, x2: left, y2: other }, style: { stroke: mark.fill, lineWidth: 1.5, lineDash: [3, 3] } };
@@ -161,18 +188,25 @@
       if (right <= left) return null;
       const height = Math.max(2, band * (mark.height ?? 0.6));
       const shape = { x: left, y: middle - height / 2 + band * (mark.shift ?? 0), width: right - left, height };
-      const bar = { type: "rect", shape, style: { fill: mark.fill, ...(right - left > 6 ? { stroke: colour("paper"), lineWidth: 1 } : {}) } };
+      const edge = mark.unsure ? { stroke: mark.fill, lineWidth: 1 } : { stroke: colour("paper"), lineWidth: 1 };
+      const bar = { type: "rect", shape, style: { fill: mark.unsure ? hatched(mark.fill) : mark.fill, ...(right - left > 6 ? edge : {}) } };
       if (!mark.label || right - left < 18) return bar;
       return { type: "group", children: [bar, { type: "text", style: { x: (left + right) / 2, y: shape.y + height / 2, text: mark.label, align: "center", verticalAlign: "middle", fontSize: 11, fill: mark.ink } }] };
     };
-    const letters = Math.floor((margins.left - 14) / 6.5);
+    const letters = Math.floor((margins.left - 14) / 6.5) - (culprits?.size ? 2 : 0);
+    const shorten = shortener(lanes, letters);
     return {
       grid: margins,
       tooltip: tooltip((point) => told(marks[point.dataIndex], lanes)),
       xAxis: timeAxis(),
       yAxis: {
         type: "category", data: lanes, inverse: true, ...axis(), splitLine: { show: true, lineStyle: { color: colour("grid") } }, axisTick: { show: false },
-        axisLabel: { color: colour("ink"), interval: 0, formatter: shortener(lanes, letters) },
+        triggerEvent: true,
+        axisLabel: {
+          interval: 0,
+          color: (_, place) => (culprits?.has(place) ? colour("critical") : colour("ink")),
+          formatter: (name, place) => `${culprits?.has(place) ? "▶ " : ""}${shorten(name)}`,
+        },
       },
       series: [{ type: "custom", clip: false, progressive: 0, renderItem: render, data: marks.map((mark) => [mark.from, mark.lane]), encode: { x: 0, y: 1 } }],
     };
@@ -184,13 +218,32 @@
   function goToMark(element, step) {
     const entry = charts.get(element);
     if (!entry.marks) return;
-    const seen = entry.marks.map((mark, place) => [mark, place]).filter(([mark]) => mark.kind !== "link" && mark.to >= view.from && mark.from <= view.to)
+    const seen = entry.marks.map((mark, place) => [mark, place]).filter(([mark]) => mark.kind !== "link" && mark.kind !== "band" && mark.to >= view.from && mark.from <= view.to)
       .sort(([one], [other]) => one.from - other.from || one.lane - other.lane).map(([, place]) => place);
     if (!seen.length) return say("No mark in this stretch of time.");
     const at = seen.indexOf(entry.current);
     entry.current = seen[at < 0 ? (step > 0 ? 0 : seen.length - 1) : (at + step + seen.length) % seen.length];
     entry.chart.dispatchAction({ type: "showTip", seriesIndex: 0, dataIndex: entry.current });
     say(plain(entry.marks[entry.current], entry.lanes));
+  }
+
+  function openMark(element) {
+    const entry = charts.get(element);
+    const mark = entry.marks?.[entry.current];
+    if (mark?.open) mark.open();
+    else say("Nothing to open here: n goes to the next mark.");
+  }
+
+  // A click may be the first of a double click, which shows the whole time: a group that opens would be under the second.
+  let opening;
+  function openClicked(element, chart) {
+    chart.on("click", (point) => {
+      const entry = charts.get(element);
+      const isLabel = point.componentType === "yAxis";
+      const act = isLabel ? entry.label && (() => entry.label(point.dataIndex ?? entry.lanes.indexOf(point.value))) : entry.marks[point.dataIndex]?.open;
+      clearTimeout(opening);
+      if (act) opening = setTimeout(act, isLabel ? 0 : 300);
+    });
   }
 
   function drive(element) {
@@ -248,7 +301,7 @@
     element.addEventListener("keydown", (event) => {
       const keys = {
         "+": steps.in, "=": steps.in, "-": steps.out, "−": steps.out, ArrowLeft: steps.earlier, ArrowRight: steps.later, 0: steps.whole, Home: steps.whole,
-        n: () => goToMark(element, 1), p: () => goToMark(element, -1),
+        n: () => goToMark(element, 1), p: () => goToMark(element, -1), Enter: () => openMark(element),
       };
       if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
       event.preventDefault();
@@ -257,8 +310,8 @@
   }
 
   // Lines at whole seconds, minutes, hours: a tenth of a minute is no round number.
-  function durationSteps([{ data: bars }]) {
-    const most = Math.max(1, ...bars.map((bar) => bar[1]));
+  function durationSteps() {
+    const most = Math.max(1, ...buckets.map((bucket) => bucket[1].reduce((sum, each) => sum + each, 0)));
     const interval = DURATIONS.find((each) => most <= 5 * each) ?? Math.ceil(most / 5 / 86400000) * 86400000;
     return { interval, max: Math.ceil(most / interval) * interval };
   }
@@ -275,27 +328,27 @@
         trigger: "axis",
       },
       xAxis: { ...timeAxis(), splitLine: { show: false } },
-      yAxis: { type: "value", minInterval: 1, ...steps(series), ...axis(), axisLabel: { color: colour("soft"), formatter: unit } },
+      yAxis: { type: "value", minInterval: 1, ...steps(), ...axis(), axisLabel: { color: colour("soft"), formatter: unit } },
       series: series.map((one) => ({ ...one, type: "bar", stack: "all", clip: true, barWidth: Math.min(60, Math.max(1.5, (0.8 * (element.clientWidth - 90) * size) / (view.to - view.from))) })),
     };
   }
 
-  // What passes the filters, bucket by bucket, from the rebalances of the lanes: [from, time not stable, count by cause].
+  // What passes the filters, bucket by bucket, from the rebalances of the lanes: [from, time by what cost it, count by kind of cause].
   function passingBuckets() {
     const size = data.bucket_ms;
     const found = new Map();
     const at = (from) => {
-      if (!found.has(from)) found.set(from, [from, 0, data.cause_names.map(() => 0)]);
+      if (!found.has(from)) found.set(from, [from, data.costs.map(() => 0), data.kinds.map(() => 0)]);
       return found.get(from);
     };
     data.groups.forEach((_, number) => {
       if (!passes(number)) return;
-      for (const [after, width, cause] of lanesData.groups[number] ?? []) {
+      for (const [after, width, cause, cost] of lanesData.groups[number] ?? []) {
         if (wantedCause() !== null && cause !== wantedCause()) continue;
         const from = after + lanesData.origin;
-        if (cause !== null) at(Math.floor(from / size) * size)[2][cause] += 1;
+        at(Math.floor(from / size) * size)[2][cause === null ? data.kinds.length - 1 : data.causes[cause][1]] += 1;
         for (let bucket = Math.floor(from / size) * size; bucket < from + width; bucket += size) {
-          at(bucket)[1] += Math.min(bucket + size, from + width) - Math.max(bucket, from);
+          at(bucket)[1][cost] += Math.min(bucket + size, from + width) - Math.max(bucket, from);
         }
       }
     });
@@ -304,13 +357,11 @@
 
   const middle = data.bucket_ms / 2;
   let buckets = data.buckets;
-  const rebalances = (element) => barsOverTime(element, data.cause_names.map((name, cause) => ({
-    name, itemStyle: { color: shade(data.cause_shades[cause]) },
-    data: buckets.map((bucket) => [bucket[0] + middle, bucket[2][cause]]),
-  })), String);
-  const unsettled = (element) => barsOverTime(element, [{
-    name: "not stable", itemStyle: { color: shade(data.marks.not_stable) }, data: buckets.map((bucket) => [bucket[0] + middle, bucket[1]]),
-  }], duration, durationSteps);
+  const series = (legend, column) => legend.map(([name, shades], place) => ({
+    name, itemStyle: { color: shade(shades) }, data: buckets.map((bucket) => [bucket[0] + middle, bucket[column][place]]),
+  })).filter((one) => one.data.some(([, value]) => value));
+  const rebalances = (element) => barsOverTime(element, series(data.kinds, 2), String);
+  const unsettled = (element) => barsOverTime(element, series(data.costs, 1), duration, durationSteps);
 
   function redrawBuckets() {
     const isFiltered = lanesData !== null && (wantedCause() !== null || wantedSeverity() !== "" || wantedGroup() !== "");
@@ -322,7 +373,10 @@
   // --- filters -----------------------------------------------------------------------------------
 
   let lanesData = null; // {origin, groups: bars of each group}
-  const wantedCause = () => (byId("filter-cause")?.value ? Number(byId("filter-cause").value) : null);
+  function wantedCause() {
+    const wanted = byId("filter-cause")?.value;
+    return wanted ? data.causes.findIndex(([cause]) => cause === wanted) : null;
+  }
   const wantedSeverity = () => byId("filter-severity")?.value ?? "";
   const wantedGroup = () => (byId("filter-group")?.value ?? "").trim().toLowerCase();
 
@@ -349,6 +403,47 @@
       }
       finding.hidden = (wantedSeverity() !== "" && finding.dataset.severity !== wantedSeverity()) || entries.every((entry) => entry.hidden);
     }
+    const all = [...document.querySelectorAll("#all-findings .finding")];
+    tell("no-findings", all.length && all.every((finding) => finding.hidden) && `No finding passes the filters; ${all.length === 1 ? "one kind is" : `${all.length} kinds are`} hidden.`);
+  }
+
+  // A sentence where a filter leaves nothing, with the way back.
+  function tell(id, sentence) {
+    const place = byId(id);
+    if (!place) return;
+    place.hidden = !sentence;
+    if (!sentence) return place.replaceChildren();
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Clear filters";
+    button.addEventListener("click", clearFilters);
+    place.replaceChildren(`${sentence} `, button);
+  }
+
+  const REBALANCES = 12; // rows of the table of rebalances before it is opened
+  let everyRebalance = false;
+  byId("more-rebalances")?.addEventListener("click", () => {
+    everyRebalance = true;
+    filterRebalances();
+  });
+
+  function filterRebalances() {
+    const rows = [...document.querySelectorAll("#all-rebalances tbody tr")];
+    const severity = wantedSeverity();
+    const grave = severity && new Set(data.groups.filter((group) => group.found.includes(severity)).map((group) => group.cells[0]));
+    const cause = byId("filter-cause")?.value;
+    for (const row of rows) {
+      const { group, from, to } = row.dataset;
+      row.hidden = Number(from) > view.to || (to !== undefined && Number(to) < view.from) || (cause && row.dataset.cause !== cause)
+        || !group.toLowerCase().includes(wantedGroup()) || (grave && !grave.has(group));
+    }
+    const passing = rows.filter((row) => !row.hidden);
+    tell("no-rebalances", rows.length && !passing.length && "None of these rebalances passes the filters.");
+    const more = byId("more-rebalances");
+    if (!more) return;
+    for (const row of everyRebalance ? [] : passing.slice(REBALANCES)) row.hidden = true;
+    more.hidden = everyRebalance || passing.length <= REBALANCES;
+    more.textContent = `Show all ${passing.length}`;
   }
 
   // --- all groups over time ----------------------------------------------------------------------
@@ -364,15 +459,17 @@
     const passing = byLoss.filter(passes);
     if (lanesFrom >= passing.length) lanesFrom = 0;
     const shown = passing.slice(lanesFrom, lanesFrom + LANES);
-    const marks = shown.flatMap((number, lane) => barsSeen(number).map(([from, width, cause, text]) => ({
-      lane, number, from: from + lanesData.origin, to: from + width + lanesData.origin, text, fill: cause === null ? colour("soft") : shade(data.cause_shades[cause]), height: 0.7,
-    })));
+    const marks = shown.flatMap((number, lane) => barsSeen(number).flatMap(([after, width, , cost, text, key, doubt]) => {
+      const from = after + lanesData.origin;
+      const bar = { lane, from, to: from + width, text, fill: shade(data.costs[cost][1]), height: 0.7, open: () => openGroup(number, { rebalance: key, isNew: true }) };
+      return doubt ? [{ ...bar, from: from - doubt, to: from, height: 0.3, unsure: true }, bar] : [bar];
+    }));
     const names = shown.map((number) => data.groups[number].cells[0]);
-    byId("lanes-told").textContent = passing.length ? `${lanesFrom + 1} to ${lanesFrom + shown.length} of ${passing.length.toLocaleString("en")}` : "No group passes the filters.";
+    byId("lanes-told").textContent = passing.length ? `${lanesFrom + 1} to ${lanesFrom + shown.length} of ${passing.length.toLocaleString("en")}` : "";
     byId("lanes-before").disabled = lanesFrom === 0;
     byId("lanes-after").disabled = lanesFrom + LANES >= passing.length;
     charts.get(element).lanes = names;
-    charts.get(element).numbers = shown;
+    charts.get(element).label = (lane) => openGroup(shown[lane], { isNew: true });
     return marksOption(element, names.length ? names : [""], marks);
   }
 
@@ -381,17 +478,13 @@
   function redrawLanes() {
     const element = byId("chart-lanes");
     if (!element || !charts.has(element)) return;
-    element.style.height = laneHeight(Math.min(LANES, byLoss.filter(passes).length), 18);
-    draw(element);
+    const passing = byLoss.filter(passes).length;
+    for (const figure of document.querySelectorAll("#time ~ section figure")) figure.hidden = !passing && byLoss.length > 0;
+    const when = isWhole() ? "" : ` between ${moment(view.from)} and ${moment(view.to)}`;
+    tell("no-groups", !passing && byLoss.length && `No rebalance passes the filters${when}.`);
+    element.style.height = laneHeight(Math.min(LANES, passing), 18);
+    if (passing || !byLoss.length) draw(element);
   }
-
-  // A click may be the first of a double click, which shows the whole time: a group that opens would be under the second.
-  let opening;
-  const openClicked = (chart) => chart.on("click", (point) => {
-    const { number } = charts.get(byId("chart-lanes")).marks[point.dataIndex];
-    clearTimeout(opening);
-    opening = setTimeout(() => openGroup(number), 300);
-  });
 
   function page(step) {
     lanesFrom = Math.max(0, lanesFrom + step * LANES);
@@ -400,36 +493,56 @@
 
   // --- one group ---------------------------------------------------------------------------------
 
-  function ganttMarks(story, withPartitions) {
+  const HEAD = ["rebalances", "state", "without owner"];
+  const owner = (place) => shade(data.owners[place % data.owners.length]);
+
+  function ganttMarks(story, withPartitions, chosen, choose) {
     const at = (ms) => ms + story.origin;
-    const lanes = ["state", "without owner", ...(withPartitions ? story.partitions : story.lanes)];
+    const below = HEAD.length;
+    const lanes = [...HEAD, ...(withPartitions ? story.partitions : story.lanes)];
     const marks = [];
-    for (const [from, to, state, text] of story.states) {
+    const culprits = new Set();
+    const states = [];
+    for (const [from, to, cost, text, key] of story.rebalances) {
+      const fill = shade(data.costs[cost][1]);
+      if (key === chosen) marks.push({ kind: "band", lane: 0, from: at(from), to: at(to), fill, text });
+      states.push({ lane: 0, from: at(from), to: at(to), text, fill, height: 0.75, open: () => choose(key) });
+    }
+    for (const [from, to, state, text, sure] of story.states) {
       const [, shades, quiet] = data.states[state];
-      marks.push({ lane: 0, from: at(from), to: at(to), text, fill: shade(shades), height: quiet ? 0.3 : 0.75, quiet });
+      states.push({ lane: 1, from: at(from), to: at(to), text, fill: shade(shades), height: quiet ? 0.3 : 0.75, quiet, unsure: !sure });
     }
     // What is short and matters lies on top of what is long and does not.
-    marks.sort((one, other) => Number(other.quiet) - Number(one.quiet));
-    for (const [from, to, text] of story.unowned) marks.push({ lane: 1, from: at(from), to: at(to), text, fill: shade(data.marks.unowned), height: 0.6 });
+    states.sort((one, other) => Number(other.quiet ?? false) - Number(one.quiet ?? false));
+    marks.push(...states);
+    for (const [from, to, text, sure] of story.unowned) marks.push({ lane: 2, from: at(from), to: at(to), text, fill: shade(data.marks.unowned), height: 0.6, unsure: !sure });
     if (withPartitions) {
-      for (const [lane, from, to, member, name] of story.held) {
-        const fill = member === null ? colour("soft") : shade(data.cause_shades[member % data.cause_shades.length]);
-        marks.push({ lane: lane + 2, from: at(from), to: at(to), text: `${story.at_least ? "last given to" : "owned by"} ${name}`, fill, label: name, ink: inkOn(fill.length === 7 ? fill : "#888888") });
+      for (const [lane, from, to, member, name, sure] of story.held) {
+        const fill = member === null ? colour("soft") : owner(member);
+        const verb = story.at_least ? "last given to" : sure ? "owned by" : "may have been given up by";
+        marks.push({ lane: lane + below, from: at(from), to: at(to), text: `${verb} ${name}`, fill, label: sure ? name : "", ink: inkOn(fill.length === 7 ? fill : "#888888"), unsure: !sure });
       }
+      for (const [lane, from, to] of story.gaps) marks.push({ lane: lane + below, from: at(from), to: at(to), text: `without owner for ${duration(to - from)}`, fill: shade(data.marks.unowned) });
     } else {
       const fills = Object.fromEntries(Object.entries(data.marks).map(([name, pair]) => [name, shade(pair)]));
-      for (const [lane, from, to, count, text] of story.owned) marks.push({ lane: lane + 2, from: at(from), to: at(to), text, fill: fills.owned, label: `${story.at_least ? "≥ " : ""}${count}`, ink: inkOn(fills.owned), height: 0.5, shift: 0.12 });
+      for (const [lane, from, to, count, text, sure] of story.owned) {
+        marks.push({ lane: lane + below, from: at(from), to: at(to), text, fill: fills.owned, label: sure ? `${story.at_least ? "≥ " : ""}${count}` : "", ink: inkOn(fills.owned), height: 0.5, shift: 0.12, unsure: !sure });
+      }
       for (const [lane, from, to, blockers, text] of story.on_the_way) {
         const fill = blockers ? fills.waited : fills.on_the_way;
-        marks.push({ lane: lane + 2, from: at(from), to: at(to), text, fill, height: 0.2, shift: -0.34 });
-        for (const other of blockers ?? []) marks.push({ kind: "link", lane: lane + 2, other: other + 2, from: at(to), to: at(to), text, fill: fills.waited });
+        marks.push({ lane: lane + below, from: at(from), to: at(to), text, fill, height: 0.2, shift: -0.34 });
+        for (const other of blockers ?? []) marks.push({ kind: "link", lane: lane + below, other: other + below, from: at(to), to: at(to), text, fill: fills.waited });
       }
-      for (const [lane, from, to, text] of story.giving_up) marks.push({ lane: lane + 2, from: at(from), to: at(to), text, fill: fills.giving_up, height: 0.2, shift: -0.2 });
+      for (const [lane, from, to, text] of story.giving_up) marks.push({ lane: lane + below, from: at(from), to: at(to), text, fill: fills.giving_up, height: 0.2, shift: -0.2 });
+      for (const [lane, from, to, cost, text] of story.held_up) {
+        culprits.add(lane + below);
+        marks.push({ lane: lane + below, from: at(from), to: at(to), text, fill: shade(data.costs[cost][1]), height: 0.28, shift: -0.3 });
+      }
     }
-    for (const [from, cause, text] of story.epochs) {
-      marks.push({ kind: "line", lane: 0, from: at(from), to: at(from), text, fill: cause === null ? colour("soft") : shade(data.cause_shades[cause]) });
+    for (const [from, kind, text] of story.epochs) {
+      marks.push({ kind: "line", lane: 1, from: at(from), to: at(from), text, fill: shade(data.kinds[kind ?? data.kinds.length - 1][1]) });
     }
-    return [lanes, marks];
+    return [lanes, marks, culprits];
   }
 
   const opened = new Map(); // number of the group -> its section
@@ -438,7 +551,7 @@
   function briefSection(number) {
     const [name, ...cells] = data.groups[number].cells;
     const headings = [...byId("group-table").tHead.rows[0].cells].map((cell) => cell.textContent.toLowerCase());
-    const facts = cells.map((text, place) => [headings[place + 1], text]).filter(([, text]) => text !== "–");
+    const facts = cells.map((cell, place) => [headings[place + 1], textOf(cell)]).filter(([, text]) => text !== "–");
     const found = [...document.querySelectorAll("#all-findings li[data-group]")].filter((entry) => entry.dataset.group === name);
     const html = [
       `<p class="facts">${facts.map((fact) => escaped(fact.join(" "))).join(" · ")}</p><div class="picture"></div>`,
@@ -451,19 +564,44 @@
     return { html: html.join(""), gantt: { origin: bars.length ? origin : first, to, lanes: [], partitions: [], noun: "rebalance", bars } };
   }
 
-  function briefMarks(story) {
+  function briefMarks(story, chosen, choose) {
     const at = (ms) => ms + lanesData.origin;
-    return [["rebalances"], story.bars.map(([from, width, cause, text]) => ({
-      lane: 0, from: at(from), to: at(from + width), text, fill: cause === null ? colour("soft") : shade(data.cause_shades[cause]), height: 0.7,
-    }))];
+    const marks = story.bars.map(([from, width, , cost, text, key]) => ({
+      lane: 0, from: at(from), to: at(from + width), text, fill: shade(data.costs[cost][1]), height: 0.7, key, open: () => choose(key),
+    }));
+    const band = marks.find((mark) => mark.key === chosen);
+    return [["rebalances"], band ? [{ ...band, kind: "band" }, ...marks] : marks];
   }
 
-  async function openGroup(number, { scroll = true } = {}) {
+  // The group whose section is looked at, and the rebalance in it.
+  const shown = { number: null, key: null };
+
+  function choose(number, key) {
+    const [after, width, , , text] = (lanesData.groups[number] ?? []).find((bar) => bar[5] === key) ?? [];
+    Object.assign(shown, { number, key });
+    const { section, show } = opened.get(number);
+    let row = null;
+    for (const each of section.querySelectorAll("table.rebalances tr[data-key]")) {
+      each.classList.toggle("chosen", each.dataset.key === key);
+      if (each.dataset.key === key) row = each;
+    }
+    show();
+    if (text === undefined && !row) return say(`The page has no room for rebalance ${key} of this group.`);
+    const from = text === undefined ? Number(row.dataset.from) : after + lanesData.origin;
+    const to = text === undefined ? Number(row.dataset.to ?? data.to) : from + width;
+    const margin = Math.max(1000, Math.round((to - from) * 0.4));
+    if (!parts().has("t")) setView(from - margin, to + margin);
+    if (text !== undefined) say(`${textOf(data.groups[number].cells[0])}, ${text}`);
+  }
+
+  async function openGroup(number, { scroll = true, rebalance = null, isNew = false } = {}) {
+    // The address tells of a choice, so that it can be sent and the browser's way back works.
+    if (isNew) history.pushState(null, "", address({ number, key: rebalance, withTime: false }));
     const group = data.groups[number];
     if (!group) return;
     if (!opened.has(number)) {
       const section = document.createElement("section");
-      opened.set(number, section);
+      opened.set(number, { section, show: () => {} });
       if (group.section !== null) packedSections ??= read("sections-data");
       const { html, gantt } = group.section === null ? briefSection(number) : await unpack(packedSections[group.section]);
       section.className = "group";
@@ -490,12 +628,17 @@
       const picture = body.querySelector(".picture");
       picture.classList.add("chart");
       let withPartitions = false;
-      const marksOf = () => (gantt.bars ? briefMarks(gantt) : ganttMarks(gantt, withPartitions));
+      const pick = (key) => openGroup(number, { rebalance: key, scroll: false, isNew: true });
+      const marksOf = () => {
+        const key = shown.number === number ? shown.key : null;
+        return gantt.bars ? briefMarks(gantt, key, pick) : ganttMarks(gantt, withPartitions, key, pick);
+      };
       const show = () => {
         const lanes = marksOf()[0];
         picture.style.height = laneHeight(lanes.length, 22);
         draw(picture);
       };
+      opened.set(number, { section, show });
       button("Zoom to this group", () => {
         const margin = Math.max(1, Math.round(gantt.to * 0.02));
         setView(gantt.origin - margin, gantt.origin + gantt.to + margin);
@@ -513,7 +656,8 @@
         charts.delete(picture);
         opened.delete(number);
         section.remove();
-        if (hashGroup() === number) writeHash(null);
+        if (shown.number === number) Object.assign(shown, { number: null, key: null });
+        writeHash();
       });
       head.append(name, buttons);
       section.append(head, body);
@@ -526,15 +670,19 @@
       byId("opened").prepend(section);
       body.querySelectorAll("table.sorted").forEach(makeSortable);
       const make = (element) => {
-        const [lanes, marks] = marksOf();
+        const [lanes, marks, culprits] = marksOf();
         charts.get(element).lanes = lanes;
-        return marksOption(element, lanes, marks);
+        charts.get(element).label = (lane) => say(lane < HEAD.length ? `${lanes[lane]} of ${group.cells[0]}` : `${lanes[lane]}${culprits?.has(lane) ? ": held the group up" : ""}`);
+        return marksOption(element, lanes, marks, culprits);
       };
       picture.style.height = laneHeight(marksOf()[0].length, 22);
-      add(picture, `${group.cells[0]} over time: its ${gantt.bars ? "rebalances" : `state, its ${gantt.noun}s, a lane for each member`}`, make);
+      add(picture, `${group.cells[0]} over time: its ${gantt.bars ? "rebalances" : `state, its ${gantt.noun}s, a lane for each member`}`, make, (chart) => openClicked(picture, chart));
     }
+    if (rebalance !== null) choose(number, rebalance);
+    else if (scroll) Object.assign(shown, { number, key: null });
+    if (isNew) writeHash();
     if (scroll) {
-      const section = opened.get(number);
+      const { section } = opened.get(number);
       section.scrollIntoView();
       section.querySelector("h3")?.focus({ preventScroll: true });
     }
@@ -550,20 +698,33 @@
     return number < 0 ? null : number;
   }
 
-  function writeHash(number) {
+  const FILTERS = { cause: "filter-cause", severity: "filter-severity", q: "filter-group", find: "search" };
+
+  function address({ number, key, withTime = true }) {
     const told = [];
     if (number !== null) told.push(data.groups[number].link.slice(1));
-    if (!isWhole()) told.push(`t=${view.from},${view.to}`);
-    history.replaceState(null, "", told.length ? `#${told.join("&")}` : location.pathname + location.search);
+    if (number !== null && key !== null) told.push(`rebalance=${encodeURIComponent(key)}`);
+    if (withTime && !isWhole()) told.push(`t=${view.from},${view.to}`);
+    for (const [name, id] of Object.entries(FILTERS)) if (byId(id)?.value) told.push(`${name}=${encodeURIComponent(byId(id).value)}`);
+    return told.length ? `#${told.join("&")}` : location.pathname + location.search;
+  }
+
+  function writeHash() {
+    history.replaceState(null, "", address(shown));
   }
 
   async function readHash(options) {
-    const times = (parts().get("t") ?? "").split(",").map(Number);
+    const asked = parts();
+    const times = (asked.get("t") ?? "").split(",").map(Number);
     const number = hashGroup();
+    for (const [name, id] of Object.entries(FILTERS)) if (asked.has(name) && byId(id)) byId(id).value = asked.get(name);
     if (times.length === 2 && times.every(Number.isFinite) && times[0] < times[1]) setView(times[0], times[1]);
+    if ([...asked.keys()].some((name) => name in FILTERS)) filtersChanged();
     if (number !== null) {
-      await openGroup(number, options);
-      writeHash(number);
+      await openGroup(number, { ...options, rebalance: asked.get("rebalance") });
+      writeHash();
+    } else if (asked.has("group")) {
+      complain(`The page has no group ${asked.get("group")}.`);
     }
     return number !== null;
   }
@@ -574,7 +735,7 @@
   const body = document.querySelector("#group-table tbody");
   const search = byId("search");
   const SHOWN = body.rows.length;
-  const texts = data.groups.map((row) => row.cells.join(" ").toLowerCase());
+  const texts = data.groups.map((row) => row.cells.map(textOf).join(" ").toLowerCase());
   let order = data.groups.map((_, number) => number);
 
   function showGroups() {
@@ -591,12 +752,23 @@
           anchor.href = group.link;
           anchor.textContent = text;
           cell.append(anchor);
+        } else if (Array.isArray(text)) {
+          cell.textContent = text[0];
+          if (text[1]) {
+            const bounds = document.createElement("span");
+            bounds.className = "bounds";
+            bounds.textContent = text[1];
+            cell.append(" ", bounds);
+          }
         } else {
           cell.textContent = text;
         }
       });
       return row;
     }));
+    labelCells(byId("group-table"));
+    tell("no-hits", !hits.length && data.groups.length > 0 && "No group passes the search and the filters.");
+    body.closest("table").hidden = !hits.length;
     const isFiltered = hits.length !== data.groups.length;
     byId("found").textContent = isFiltered ? `${hits.length.toLocaleString("en")} of ${data.groups.length.toLocaleString("en")}` : "";
     byId("more-groups").hidden = isFiltered;
@@ -623,7 +795,14 @@
     });
   }
 
+  // A card on a narrow screen has its headings beside the values.
+  function labelCells(table) {
+    const headings = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, place) => { cell.dataset.label = headings[place]; });
+  }
+
   function makeSortable(table) {
+    labelCells(table);
     const key = (row, place) => {
       const cell = row.cells[place];
       return cell.dataset.sort === undefined ? cell.textContent.trim() : Number(cell.dataset.sort);
@@ -631,6 +810,7 @@
     sortButtons(table, (place) => table.tBodies[0].rows[0]?.cells[place]?.dataset.sort !== undefined, (place, sign) => {
       const rows = [...table.tBodies[0].rows].sort((one, other) => sign * compare(key(one, place), key(other, place)));
       table.tBodies[0].append(...rows);
+      if (table.id === "all-rebalances") filterRebalances();
     });
   }
 
@@ -639,7 +819,10 @@
     order.sort((one, other) => sign * compare(data.groups[one].keys[place], data.groups[other].keys[place]) || one - other);
     showGroups();
   });
-  search.addEventListener("input", showGroups);
+  search.addEventListener("input", () => {
+    showGroups();
+    writeHash();
+  });
   search.form.addEventListener("submit", (event) => event.preventDefault());
 
   // --- what follows from a change ----------------------------------------------------------------
@@ -647,6 +830,7 @@
   let waiting = 0;
   function filtersChanged() {
     filterFindings();
+    filterRebalances();
     showGroups();
     redrawBuckets();
     redrawLanes();
@@ -664,31 +848,52 @@
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       filtersChanged();
-      writeHash(hashGroup());
+      writeHash();
     }, 150);
+  }
+
+  function complain(sentence) {
+    byId("complaint").textContent = sentence;
+    byId("complaint").hidden = !sentence;
   }
 
   function clearFilters() {
     byId("filters").reset();
+    complain("");
     search.value = "";
     setView(whole.from, whole.to);
     for (const [id, value] of [["from", view.from], ["to", view.to]]) byId(id).value = moment(value);
     filtersChanged();
+    writeHash();
+  }
+
+  // Why a stretch of time cannot be shown; an empty text if it can.
+  function wrongTimes(from, to) {
+    const bad = [["from", from], ["to", to]].find(([, at]) => !Number.isFinite(at));
+    if (bad) return `“${byId(bad[0]).value}” is not a moment: write it as ${moment(first).slice(0, 19)}, in UTC.`;
+    if (from >= to) return "The start has to be before the end.";
+    if (from > last) return `The log ends at ${moment(data.log_end ?? last)} UTC: nothing after that is known.`;
+    if (to < first) return `What this page shows begins at ${moment(first)} UTC.`;
+    return "";
   }
 
   if (byId("filters")) {
     byId("filters").addEventListener("submit", (event) => event.preventDefault());
-    for (const id of ["filter-cause", "filter-severity", "filter-group"]) byId(id).addEventListener("input", filtersChanged);
+    for (const id of ["filter-cause", "filter-severity", "filter-group"]) byId(id).addEventListener("input", () => {
+      filtersChanged();
+      writeHash();
+    });
     for (const button of document.querySelectorAll("[data-step]")) button.addEventListener("click", steps[button.dataset.step]);
     byId("clear").addEventListener("click", clearFilters);
-    const typed = (text) => Date.parse(`${text.trim().replace(" ", "T").replace(/Z?$/, "Z")}`);
+    const typed = (text) => Date.parse(`${text.trim().replace(" ", "T").replace(/^(\d{4}-\d\d-\d\d)$/, "$1T00:00").replace(/Z?$/, "Z")}`);
     for (const id of ["from", "to"]) {
       byId(id).value = moment(view[id]);
       byId(id).addEventListener("change", () => {
         const [from, to] = [typed(byId("from").value), typed(byId("to").value)];
-        const isRight = Number.isFinite(from) && Number.isFinite(to) && from < to;
-        byId(id).setAttribute("aria-invalid", String(!isRight));
-        if (isRight) setView(from, to);
+        const why = wrongTimes(from, to);
+        complain(why);
+        for (const each of ["from", "to"]) byId(each).setAttribute("aria-invalid", String(Boolean(why)));
+        if (!why) setView(from, to);
       });
     }
     byId("lanes-before").addEventListener("click", () => page(-1));
@@ -715,15 +920,16 @@
   async function start() {
     if (data.buckets.length) {
       add(byId("chart-rebalances"), "Rebalances over time, by cause", rebalances);
-      add(byId("chart-unsettled"), "Time not stable, over time", unsettled);
+      add(byId("chart-unsettled"), "Time spent rebalancing, over time, by what cost it", unsettled);
     }
     showGroups();
+    filterRebalances();
     lanesData = await unpack(read("lanes-data"));
     if (byId("chart-lanes")) {
       const lost = data.groups.map((group) => group.keys[4]);
       byLoss = data.groups.map((_, number) => number).filter((number) => lanesData.groups[number]?.length).sort((one, other) => lost[other] - lost[one] || one - other);
       byId("chart-lanes").style.height = laneHeight(Math.min(LANES, byLoss.length), 18);
-      add(byId("chart-lanes"), "Groups by time not stable, a bar for each rebalance in the colour of its cause", lanesOption, openClicked);
+      add(byId("chart-lanes"), "Groups by time spent rebalancing, a bar for each rebalance in the colour of what cost its time", lanesOption, (chart) => openClicked(byId("chart-lanes"), chart));
     }
     const isAsked = await readHash();
     for (const [element, entry] of charts) if (!entry.chart && isInView(element)) draw(element);
@@ -736,7 +942,8 @@
       await afterPainting();
     }
     if (!isAsked) {
-      const firstWith = data.groups.findIndex((group) => group.section !== null);
+      const worst = data.groups.findIndex((group) => group.cells[0] === data.worst && group.section !== null);
+      const firstWith = worst >= 0 ? worst : data.groups.findIndex((group) => group.section !== null);
       if (firstWith >= 0) await openGroup(firstWith, { scroll: false });
     }
     document.documentElement.dataset.drawn = "yes"; // and what is not in view

@@ -1,0 +1,158 @@
+"""Rebalances on the page: a bar in a lane, a row in a table. Both say what the text says of the same row."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from rebalance_audit.report import causes, words
+from rebalance_audit.report.colours import COST_NUMBERS
+from rebalance_audit.report.held_up import PREDICATES, HeldUp, held_up_of
+from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.summary import TableRow, duration_of, is_classic, unowned_of
+from rebalance_audit.report.verdict import rebalance_name
+from rebalance_audit.visible import shortened, visible
+
+TEXT_MAX: Final = 400
+"""Most characters of one sentence: names in it may be of any length."""
+HOLDERS_MAX: Final = 3
+"""Names in one cell."""
+
+
+class RebalanceBar(NamedTuple):
+    """One rebalance over time."""
+
+    from_ms: int
+    to_ms: int
+    maybe_from_ms: int | None
+    """Since when a classic group may have been rebalancing; None where the log says when it began."""
+    cost: int
+    """Number of what cost the time in `COSTS`."""
+    text: str
+    key: str
+
+
+def shown(text: str) -> str:
+    """A text of the log as the page shows it: control characters escaped, and no longer than the page can show."""
+    return shortened(visible(text), TEXT_MAX)
+
+
+def shown_sentence(text: str) -> str:
+    """The same for a sentence that is no longer than its names, which are cut already."""
+    return visible(text)
+
+
+def link(group_id: str, rebalance: TableRow | None = None) -> str:
+    """The address of a group's section within the page, or of one of its rebalances.
+
+    It stays the same when the page is made anew.
+    """
+    at = f"&rebalance={rebalance_anchor(rebalance)}" if rebalance is not None else ""
+    return f"#group={quote(shown(group_id), safe='')}{at}"
+
+
+def rebalance_anchor(rebalance: TableRow) -> str:
+    """`7`: the number of a rebalance; `1.7` in the second life of its group."""
+    number, life = rebalance["rebalance_seq"], rebalance["incarnation"]
+    return f"{life}.{number}" if life else f"{number}"
+
+
+def rebalance_bar(row: TableRow, end_ms: int, names: MemberNames) -> RebalanceBar:
+    """The bar; that of a classic group begins at the best estimate."""
+    took, ended_ms = duration_of(row), row["ended_at"]
+    to_ms = max(end_ms, row["began_ms"]) if ended_ms is None else ended_ms
+    maybe_ms = None
+    if took is not None and is_classic(row) and took.least != took.most:
+        maybe_ms = None if took.most is None else to_ms - took.most
+    holders = held_up_of(row)
+    return RebalanceBar(
+        row["began_ms"],
+        to_ms,
+        maybe_ms,
+        COST_NUMBERS[holders[0].why if holders else None],
+        _text(row, holders, names),
+        rebalance_anchor(row),
+    )
+
+
+def _text(row: TableRow, holders: list[HeldUp], names: MemberNames) -> str:
+    which = "no epoch in the log" if row["first_epoch"] is None else rebalance_name(row)
+    took = duration_of(row)
+    lasted = "still going on" if took is None else words.likely(took)
+    parts = [f"{which}: {lasted}"]
+    if holders:
+        first = holders[0]
+        how_long = "" if first.ms is None else f" for {words.duration(first.ms)}"
+        parts.append(
+            f"held up by {holder_name(row['group_id'], first, names)}{how_long}"
+            f" ({row['held_up_certainty']}), which {PREDICATES[first.why]}"
+        )
+    cause = row["primary_cause"]
+    why = f"{causes.label(cause)} ({row['primary_certainty']})" if cause else "unknown"
+    return "; ".join([*parts, f"cause: {why}"])
+
+
+def holder_name(group_id: str, holder: HeldUp, names: MemberNames) -> str:
+    """The name of one that held a rebalance up."""
+    if holder.member_id is None:
+        return holder.name
+    return member_name(group_id, holder.member_id, holder.name, names)
+
+
+def member_name(group_id: str, member_id: str, name: str, names: MemberNames) -> str:
+    """As the text calls a member; `name` where the page has no room for the group's members."""
+    known = names.of(group_id, member_id)
+    return shortened(name) if known == shortened(member_id) else known
+
+
+def rebalance_row(
+    row: TableRow, names: MemberNames, trigger_id: str | None, address: str
+) -> dict[str, Any]:
+    """The cells of a table's row, with what they are sorted by. `trigger_id`: the member that set it off."""
+    group_id, took, unowned = row["group_id"], duration_of(row), unowned_of(row)
+    holders = held_up_of(row)
+    cause = row["primary_cause"]
+    others = len({*(row["causes"] or ()), cause} - {"group_created"}) - 1
+    held_up = ", ".join(holder_name(group_id, each, names) for each in holders[:HOLDERS_MAX])
+    if len(holders) > HOLDERS_MAX:
+        held_up += f" and {len(holders) - HOLDERS_MAX:,} more"
+    first, last = row["first_epoch"], row["last_epoch"]
+    return {
+        "key": rebalance_anchor(row),
+        "link": address,
+        "group": shown(group_id),
+        "cost": COST_NUMBERS[holders[0].why if holders else None],
+        "began": words.moment(row["began_ms"]),
+        "began_ms": row["began_ms"],
+        "to_ms": row["ended_at"],
+        "about": is_classic(row) and took is not None and took.least != took.most,
+        "epochs": words.NOTHING
+        if first is None
+        else str(first)
+        if first == last
+        else f"{first} to {last}",
+        **figure(row["outcome"] == "open", took, "took"),
+        "mark": causes.mark(row["primary_certainty"]),
+        "certainty": row["primary_certainty"] or "",
+        "cause_id": cause,
+        "cause": causes.label(cause) if cause else words.NOTHING,
+        "who": shown(names.of(group_id, trigger_id)) if trigger_id else "",
+        "others": f"and {words.counted(others, 'other cause')}" if others > 0 else "",
+        "held_up": shown(held_up) or words.NOTHING,
+        "why": PREDICATES[holders[0].why] if holders else "",
+        "moved": words.number(row["partitions_moved"]),
+        "moved_count": row["partitions_moved"] or 0,
+        **figure(False, unowned, "unowned"),
+    }
+
+
+def figure(is_open: bool, lasted: Any, name: str) -> Mapping[str, Any]:
+    """`<name>`: the estimate, `<name>_bounds`: between what it lies, `<name>_ms`: what it is sorted by."""
+    if is_open:
+        return {name: "still going on", f"{name}_bounds": "", f"{name}_ms": 1 << 60}
+    text, between = words.best_estimate(lasted), words.bounds(lasted)
+    is_exact = lasted is None or lasted.least == lasted.most
+    return {
+        name: text,
+        f"{name}_bounds": "" if is_exact or text in {between, "unknown"} else between,
+        f"{name}_ms": 0 if lasted is None else lasted.estimate,
+    }
