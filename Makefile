@@ -17,9 +17,7 @@ AIRFLOW_INSTALLED := $(AIRFLOW_VENV)/.installed
 JARS := jars/spark/.fetched
 BROKER_JARS := jars/broker/.fetched
 TEST_JARS := jars/tests/.fetched
-# What Java need not load and check anew each time that a test starts it: six seconds of processor time for Spark, one
-# for a broker.
-CLASSES := build/classes.json
+# What Java need not load and check anew each time that a test starts a broker: a second of processor time.
 BROKER_CLASSES := build/broker.jsa
 QUINT := spec/node_modules/.installed
 TLC := jars/tlc/.fetched
@@ -73,9 +71,6 @@ $(DOCS_INSTALLED): requirements-docs.txt
 .PHONY: jars
 jars: java $(JARS) ## Fetch the jars for Spark (Delta, Kafka source)
 
-$(CLASSES): $(INSTALLED) $(JARS)
-	@$(VENV)/bin/rebalance-audit --quiet warmup --summary $@ >/dev/null
-
 $(BROKER_CLASSES): $(INSTALLED) $(BROKER_JARS)
 	@$(PY) -m tests.support.broker_classes
 
@@ -125,9 +120,9 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and
 # Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others: with three at once
 # instead of four both cores were busy 95 instead of 99 % of the time. Those that take longest begin first, and each
 # prints all that it has to say when it has ended. All that one JVM can do is one suite: each starts with code that no
-# compiler has seen. The archive of classes is made beside suites that need none, for those after them. What is left at
+# compiler has seen. What is left at
 # the end is to keep both cores busy: a cluster has several processes, a browser hardly more than one.
-SUITES := test-session $(CLASSES) test-fast test-spec test-dags test-no-session test-swarm test-if-possible test-cluster test-screens test-docs
+SUITES := test-session test-fast test-spec test-dags test-no-session test-swarm test-if-possible test-cluster test-screens test-docs
 SUITES_AT_ONCE := 4
 # The longest is not to wait for the others.
 GIVING_WAY := $(if $(SIDE_BY_SIDE),nice -n 10)
@@ -211,15 +206,15 @@ test-spark: java $(INSTALLED) $(JARS) $(TEST_JARS) ## Run the tests that start S
 test-session: $(call EACH_TIME,java) $(INSTALLED) $(JARS) $(TEST_JARS) $(BROKER_JARS) $(BROKER_CLASSES)
 	$(PY) -m pytest -m "spark or live or quality" tests/spark tests/broker tests/quality
 
-test-no-session: $(call EACH_TIME,java $(CLASSES)) $(INSTALLED) $(JARS) $(TEST_JARS) $(BROKER_JARS) $(BROKER_CLASSES)
+test-no-session: $(call EACH_TIME,java) $(INSTALLED) $(JARS) $(TEST_JARS) $(BROKER_JARS) $(BROKER_CLASSES)
 	$(PYTEST) -m "spark or broker and not live" tests/cli tests/broker
 
 .PHONY: test-quality
-test-quality: java $(INSTALLED) $(JARS) $(TEST_JARS) $(CLASSES) ## Run the tests of the checks, which start Spark
+test-quality: java $(INSTALLED) $(JARS) $(TEST_JARS) ## Run the tests of the checks, which start Spark
 	$(PY) -m pytest -m quality tests/quality
 
 .PHONY: test-cluster
-test-cluster: $(call EACH_TIME,java package $(CLASSES)) $(INSTALLED) $(JARS) $(TEST_JARS) ## Run the tests that start a Spark cluster on this machine
+test-cluster: $(call EACH_TIME,java package) $(INSTALLED) $(JARS) $(TEST_JARS) ## Run the tests that start a Spark cluster on this machine
 	$(PYTEST) -m cluster tests/cluster
 
 .PHONY: test-broker
@@ -236,7 +231,7 @@ lab: java $(INSTALLED) ## Play the stories of tests/broker/lab on brokers (RELEA
 	$(PY) -m tests.broker.lab $(RELEASES) $(if $(KEEP),--keep)
 
 .PHONY: test-dags
-test-dags: $(call EACH_TIME,java package $(CLASSES)) $(INSTALLED) $(JARS) $(TEST_JARS) $(AIRFLOW_INSTALLED) ## Run the DAGs with a real Airflow, Spark and lake
+test-dags: $(call EACH_TIME,java package) $(INSTALLED) $(JARS) $(TEST_JARS) $(AIRFLOW_INSTALLED) ## Run the DAGs with a real Airflow, Spark and lake
 	$(GIVING_WAY) $(AIRFLOW_VENV)/bin/python -m pytest -c tests/dags/pytest.ini tests/dags
 
 .PHONY: swarm
@@ -321,10 +316,10 @@ endurance: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Kill ingests and runs whi
 	$(PY) -m tests.endurance --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
 
 .PHONY: endurance-lake
-endurance-lake: java $(INSTALLED) $(JARS) package ## Do every fault to every table (TOGETHER=1: to all at once), kill executors in turn, run several writers without locks: an hour
-	$(PY) -m tests.endurance.faults $(if $(TOGETHER),--together)
+endurance-lake: java $(INSTALLED) $(JARS) package ## Do every fault to every table (WRITER=spark, TOGETHER=1: to all at once), kill executors in turn, run several writers without locks: an hour
+	$(PY) -m tests.endurance.faults --writer $(or $(WRITER),delta-rs) $(if $(TOGETHER),--together)
 	$(PY) -m tests.endurance.executors --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
-	$(PY) -m tests.endurance.writers --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
+	$(PY) -m tests.endurance.writers --writer $(or $(WRITER),delta-rs) --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
 
 .PHONY: scale
 scale: java $(INSTALLED) $(JARS) ## Measure what runs cost by records, groups, members, skew, and what an increment costs (RECORDS="1000000 4000000")

@@ -46,7 +46,6 @@ COMMAND_MODULES = "rebalance_audit.cli.commands."
 ENTRY_POINTS = {
     "rebalance_audit",
     "rebalance_audit.cli.main",
-    "rebalance_audit.lake.worker_daemon",
     "rebalance_audit.agents.query_process",
     *(COMMAND_MODULES + name for name in COMMANDS),
 }

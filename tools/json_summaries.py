@@ -38,7 +38,6 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
             "out": TEXT,
             "rows": _COUNTS,
         },
-        "warmup": {"archive": TEXT, "size_bytes": INTEGER},
     }
     counts = ("seed", "records", "partitions", "groups", "epochs", "simulated_seconds", "events")
     made["simulate"] = {"out": TEXT, **dict.fromkeys(counts, INTEGER)}

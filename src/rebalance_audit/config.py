@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -45,11 +45,19 @@ _FREE = (
     "spark.settings.",
     "source.kafka.options.",
     "source.kafka.admin.",
+    "lake.storage_options.",
+    "lake.delta_rs_options.",
     "maintain.vacuum_hours_of.",
     "maintain.keep_days.",
 )
 """Sections whose keys are names of other programs' options, or of tables."""
-_SECRET = ("source.kafka.options", "source.kafka.admin", "spark.settings")
+_SECRET = (
+    "source.kafka.options",
+    "source.kafka.admin",
+    "lake.storage_options",
+    "lake.delta_rs_options",
+    "spark.settings",
+)
 
 Milliseconds = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -110,9 +118,21 @@ class SourceConfig(_Section):
 
 
 class LakeConfig(_Section):
-    """Where the tables are."""
+    """Where the tables are, and how they are written."""
 
     path: str
+    writer: Literal["auto", "delta-rs", "spark"]
+    stage_folder: str
+    storage_options: dict[str, ClientOption]
+    delta_rs_options: dict[str, ClientOption]
+
+    def storage(self) -> dict[str, str]:
+        """`storage_options` with their values."""
+        return {name: value.get_secret_value() for name, value in self.storage_options.items()}
+
+    def delta_rs(self) -> dict[str, str]:
+        """`delta_rs_options` with their values."""
+        return {name: value.get_secret_value() for name, value in self.delta_rs_options.items()}
 
 
 def _fields_of(rules: type[DepartureRules | FindingRules]) -> dict[str, Any]:

@@ -4,10 +4,12 @@ The protocol also allows absolute URIs, `..` and links; whoever can write a lake
 other file that they may read.
 """
 
+import json
 import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Final
+from urllib.parse import unquote
 
 from rebalance_audit.errors import LakeNotReadable
 
@@ -49,6 +51,21 @@ def check_files(table: str, folder: Path | None, names: Iterable[str]) -> None:
             folder is None or base is None or (folder / name).resolve().is_relative_to(base)
         ):
             raise _outside(table, name)
+
+
+def check_commits(folder: Path, versions: Iterable[int]) -> None:
+    """Raises LakeNotReadable if commits name files, also of the change feed, that lie outside of the table.
+
+    Delta's own reader would open them. Commits that the log has forgotten name none.
+    """
+    check_log(folder)
+    for version in versions:
+        commit = folder / LOG / f"{version:020d}.json"
+        lines = commit.read_text(encoding="utf-8").splitlines() if commit.is_file() else []
+        found = map(json.loads, filter(None, lines))
+        changes = (action.get("add") or action.get("cdc") for action in found)
+        names = [unquote(change["path"]) for change in changes if change is not None]
+        check_files(str(folder), folder, names)
 
 
 def is_outside(name: str) -> bool:

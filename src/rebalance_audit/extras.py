@@ -14,7 +14,7 @@ NAME: Final = "rebalance-audit"
 
 PACKAGES: Final = {
     "quality": ("great_expectations",),
-    "spark": ("pyspark", "delta", "deltalake"),
+    "spark": ("pyspark", "delta", "deltalake", "fsspec"),
     "kafka": ("kafka",),
     "readers": ("deltalake", "pyarrow", "duckdb"),
     "notebook": ("deltalake", "pyarrow", "pandas", "matplotlib"),

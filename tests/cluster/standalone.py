@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import pyspark
 
-from rebalance_audit.lake.session.class_archive import class_archive, sharing
 from rebalance_audit.resources import checkout_root
 from tests.support import local_files
 from tests.support.ports import free_ports
@@ -23,7 +22,7 @@ ROOT = checkout_root()
 SPARK_HOME = Path(pyspark.__file__).parent
 SITE_PACKAGES = SPARK_HOME.parent
 ZIP = ROOT / "dist" / "rebalance_audit.zip"
-JAVA_OPTIONS = f"{sharing(class_archive())} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SETTINGS = {
     **local_files.SETTINGS,
     # Two cores, two tasks; the rest is as conf/spark/standalone.conf has it.

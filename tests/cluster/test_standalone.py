@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from rebalance_audit.cli import exit_codes
-from rebalance_audit.lake.session.kept_rows import FOLDER
+from rebalance_audit.lake.storage.stage import FOLDER
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.readers.tables import read_rows
 from rebalance_audit.tables.order import in_key_order

@@ -31,12 +31,6 @@ SPARK_HOME = next((VENV / "lib").glob("python3*/site-packages/pyspark"))
 CONNECTION = "AIRFLOW_CONN_REBALANCE_AUDIT_SPARK"
 VARIABLE = "AIRFLOW_VAR_REBALANCE_AUDIT"
 
-KEPT = ROOT / "build" / "classes.json"
-CLASSES = (
-    [f"-XX:SharedArchiveFile={json.loads(KEPT.read_bytes())['archive']}"] if KEPT.exists() else []
-)
-"""As `make` has it made by `rebalance-audit warmup`: it is another environment's."""
-
 LOCAL_FILES = next((ROOT / "jars" / "tests").glob("hadoop-bare-naked-local-fs-*.jar"), None)
 """As in tests/support/local_files.py: no process for each file that is written."""
 if LOCAL_FILES is not None:
@@ -58,12 +52,9 @@ SPARK = {
     # As in tests/support/spark_sessions.py: one job writes at a time, and has all of the heap from the start. One
     # context for all logging, as local runs have it.
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
-    "spark.driver.extraJavaOptions": " ".join(
-        [
-            *CLASSES,
-            "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn600m",
-            "-Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.BasicContextSelector",
-        ]
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn600m"
+        " -Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.BasicContextSelector"
     ),
 }
 

@@ -1,6 +1,6 @@
 """Every table of a lake, and everything that others may do to it: one more command, and all tables equal a clean run.
 
-    python -m tests.endurance.faults [--table gold.epochs ...] [--fault "file lost" ...] [--folder DIR]
+    python -m tests.endurance.faults [--writer spark] [--table gold.epochs ...] [--fault "file lost" ...] [--folder DIR]
     python -m tests.endurance.faults --together
 
 With `--together` all tables on which a run builds have a fault at once, each another one; after as many trials as there
@@ -30,6 +30,8 @@ from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
 from rebalance_audit.errors import LakeError
 from rebalance_audit.lake.runs.progress import BUILT_ON
 from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.storage.lake_options import LakeOptions
+from rebalance_audit.lake.storage.table_writer import KINDS, WriterKind
 from rebalance_audit.tables.schemas import TableName
 from tests.spark.faults import SEEN_IN_FILES, SEEN_IN_LOG, Fault
 from tests.spark.lakes import TABLES, Whole, difference, empty_lake, request_of
@@ -72,11 +74,12 @@ class Trial(NamedTuple):
 class Trials:
     """A lake after two runs over growing parts of a log, and the lake of one run over all of it."""
 
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
+    def __init__(self, spark: SparkSession, folder: Path, writer: WriterKind) -> None:
         self._spark = spark
         self._folder = folder
         log, lake = write_log(folder / "log"), folder / "clean"
-        self._whole = Whole(log, lake, run_audit(spark, request_of(f"segments:{log}", lake)))
+        request = request_of(f"segments:{log}", lake, options=LakeOptions(writer=writer))
+        self._whole = Whole(log, lake, run_audit(spark, request))
         self._earlier = empty_lake(folder / "earlier", lake)
         for share in SHARES:
             part = write_log(folder / "part", share)
@@ -158,13 +161,14 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--table", nargs="+", default=ALL_TABLES, choices=ALL_TABLES)
     parser.add_argument("--fault", nargs="+", default=list(FAULTS), choices=list(FAULTS))
+    parser.add_argument("--writer", default=KINDS[0], choices=KINDS)
     parser.add_argument("--together", action="store_true", help="all tables at once")
     parser.add_argument("--folder", type=Path, help="keep the lakes here")
     asked = parser.parse_args(arguments)
     console = Console(width=120, highlight=False, markup=False)
     trials: list[Trial] = []
     with _folder(asked.folder) as folder, spark_session() as spark:
-        lakes = Trials(spark, folder)
+        lakes = Trials(spark, folder, asked.writer)
         for trial in _together(lakes) if asked.together else _one_by_one(lakes, asked):
             trials.append(trial)
             wrong = f"; WRONG: {', '.join(trial.wrong)}" if trial.wrong else ""

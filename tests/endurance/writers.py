@@ -1,6 +1,6 @@
 """Several writers of one lake where there are no locks, as on an object store; then it equals the lake of one run.
 
-    python -m tests.endurance.writers [--rounds 3] [--seed 1] [--story 0 1 2 3]
+    python -m tests.endurance.writers [--writer spark] [--rounds 3] [--seed 1] [--story 0 1 2 3]
 
 Two processes at once, of which each may win: runs that make the lake, runs over what is new, an ingest beside a run.
 The file system refuses them its locks. A process that ends with another code than 0 must have said why in a sentence.
@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 from rich.console import Console
 
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE, NOT_READABLE
+from rebalance_audit.lake.storage.table_writer import KINDS, WriterKind
 from tests.cli.call import PROGRAM
 from tests.spark.lakes import CLUSTER, FINDINGS, TABLES, difference
 from tests.spark.mixed_log import write_log
@@ -70,11 +71,13 @@ STORIES: Final = (
 class Writers:
     """The log, and how processes are started."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, writer: WriterKind) -> None:
         self._folder = folder
         (folder / "python").mkdir(parents=True)
         (folder / "python" / "sitecustomize.py").write_text(WITHOUT_LOCKS)
-        more = f"[findings]\ngrowth_records = {FINDINGS.growth_records}"
+        more = (
+            f"[findings]\ngrowth_records = {FINDINGS.growth_records}\n[lake]\nwriter = '{writer}'"
+        )
         self._config = configuration(folder, more)
         self._log = write_log(folder / "log")
         self._part = write_log(folder / "part", FIRST_SHARE)
@@ -143,6 +146,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="tests.endurance.writers", description=__doc__.split("\n", 1)[0]
     )
+    parser.add_argument("--writer", default=KINDS[0], choices=KINDS)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--story", nargs="+", type=int, default=list(range(len(STORIES))))
@@ -150,7 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console(width=120, highlight=False, markup=False)
     wrong = 0
     with TemporaryDirectory() as folder:
-        writers = Writers(Path(folder))
+        writers = Writers(Path(folder), asked.writer)
         for number in range(asked.rounds):
             for at in asked.story:
                 story = STORIES[at]

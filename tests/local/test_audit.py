@@ -56,15 +56,15 @@ def test_histories_of_a_group_in_two_partitions_are_not_mixed(tmp_path: Path) ->
 
 
 def test_tables_have_names(audit: ra.Audit) -> None:
-    """The nine tables are attributes, and `table` knows no other."""
+    """The ten tables are attributes, and `table` knows no other."""
     names = (
         *("epochs", "causes", "rebalances", "convergence", "members", "ownership"),
-        *("group_states", "findings", "topics"),
+        *("group_states", "findings", "group_hours", "topics"),
     )
     by_name = [getattr(audit, name) for name in names]
     assert {rows.schema.name for rows in by_name} == set(GOLD_OF_LOG)
     with pytest.raises(ra.BadRequest, match="the audit of a log does not fill it"):
-        audit.table("gold.group_hours")
+        audit.table("silver.offset_commits")
     with pytest.raises(ra.BadRequest, match=r"There is no table 'gold\.nothing'"):
         audit.table("gold.nothing")
 

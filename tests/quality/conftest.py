@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.session.java_classes import java_class
+from rebalance_audit.lake.session.spark_session import DRIVER_OPTIONS
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.check import CheckRequest, run_check
 from tests.quality.judged import EVERY_KEY, LIMITS, Judged, write_rows
@@ -35,6 +35,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     folder = tmp_path_factory.mktemp("metastore")
     settings = {
         **SHORT,
+        # Else Derby writes its log into the current folder.
+        DRIVER_OPTIONS: f"{SHORT[DRIVER_OPTIONS]} -Dderby.stream.error.file={folder}/derby.log",
         "spark.sql.catalogImplementation": "hive",
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
         "spark.hadoop.javax.jdo.option.ConnectionURL": (
@@ -42,10 +44,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         ),
     }
     with spark_session(settings) as session:
-        # Else Derby writes its log into the current folder.
-        java_class(session, "java.lang.System").setProperty(
-            "derby.stream.error.file", f"{folder}/derby.log"
-        )
         yield session
 
 

@@ -1,9 +1,13 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.storage.lake_options import LakeOptions
+from rebalance_audit.lake.storage.stage import Stage, StageFolder
+from rebalance_audit.lake.storage.table_writer import KINDS, WriterKind
 from tests.spark.lakes import Earlier, Whole, empty_lake, request_of
 from tests.spark.mixed_log import write_log
 from tests.spark.pieces import Pieces
@@ -18,12 +22,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
 
 
+@pytest.fixture(scope="session", params=KINDS)
+def writer(request: pytest.FixtureRequest) -> WriterKind:
+    """What writes the lakes of a test: each of its kind."""
+    kind: WriterKind = request.param
+    return kind
+
+
 @pytest.fixture(scope="session")
-def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+def whole(
+    spark: SparkSession, writer: WriterKind, tmp_path_factory: pytest.TempPathFactory
+) -> Whole:
     """One run of all layers over the mixed log into a new lake, which nobody changes."""
     folder = tmp_path_factory.mktemp("whole")
     log, lake = write_log(folder / "log"), folder / "lake"
-    return Whole(log, lake, run_audit(spark, request_of(f"segments:{log}", lake)))
+    options = LakeOptions(writer=writer)
+    return Whole(log, lake, run_audit(spark, request_of(f"segments:{log}", lake, options=options)))
+
+
+@pytest.fixture
+def stage(spark: SparkSession, tmp_path: Path) -> Iterator[Stage]:
+    """A folder for intermediate rows."""
+    with StageFolder(str(tmp_path / "stage")).of_run(spark, "run") as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

@@ -59,7 +59,6 @@ def empty_lake(lake: Path, like: Path, *layers: str) -> Path:
     Making them is a fifth of what a run over a small log takes.
     """
     for layer in layers or ("bronze", "silver", "gold", "meta"):
-        # The commit, and its checksum: Delta would make that up from the log, by a query for each table.
         for made in like.glob(f"{layer}/*/_delta_log/{0:020d}.*"):
             copy = lake / made.relative_to(like)
             copy.parent.mkdir(parents=True, exist_ok=True)

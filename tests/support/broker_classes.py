@@ -7,9 +7,9 @@ import shlex
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rebalance_audit.lake.session.class_archive import recording
 from tests.support.broker import NO_TOPICS, Broker
 from tests.support.broker_folder import BROKER_CLASSES, SMALL, make_folder
+from tests.support.class_sharing import recording
 
 
 def main() -> None:

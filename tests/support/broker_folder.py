@@ -10,12 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from rebalance_audit.lake.session.class_archive import sharing
 from rebalance_audit.resources import checkout_root
 from rebalance_audit.sim.brokers.batch_writer import NO_SEQUENCE, LoggedRecord, encode_batch
 from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.segment_file import read_batches
 from rebalance_audit.wire.topic_names import topic_id_text
+from tests.support.class_sharing import sharing
 from tests.support.cluster_topics import ONLY_BROKER, ClusterTopic, creating, read_topics
 from tests.support.ports import free_ports
 

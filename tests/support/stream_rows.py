@@ -1,15 +1,13 @@
-"""What the reducer's stream holds: tables, marks and rows."""
+"""What the reducer makes: tables, marks and rows."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import pyarrow as pa
 
-from rebalance_audit.lake.gold.packed_rows import PACKED, batches_in
-
 
 class Unpacked(NamedTuple):
-    """One row of the stream."""
+    """A batch of one table."""
 
     table: str
     mark: str
@@ -17,8 +15,12 @@ class Unpacked(NamedTuple):
 
 
 def unpacked_stream(batches: Iterable[pa.RecordBatch]) -> Iterator[Unpacked]:
-    """Rows of tables, batch by batch; not what is told of files."""
+    """Rows of tables, batch by batch."""
     for batch in batches:
-        found = batch.filter(batch[PACKED].is_valid())
-        tables, marks = (found[name].to_pylist() for name in ("table", "mark"))
-        yield from map(Unpacked, tables, marks, batches_in(found[PACKED]))
+        (table,), (mark,) = (set(batch[name].to_pylist()) for name in ("table", "mark"))
+        assert not any(
+            batch[name].null_count < batch.num_rows
+            for name in batch.schema.names
+            if name not in {"table", "mark", table}
+        )
+        yield Unpacked(table, mark, pa.RecordBatch.from_struct_array(batch[table]))

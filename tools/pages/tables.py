@@ -32,7 +32,9 @@ def catalogue() -> str:
         lines += ["", f"## {table.full_name}", "", table.description, ""]
         lines.append(f"One row is {table.grain}. Key: {', '.join(table.key)}.")
         if table.clustered_by:
-            lines[-1] += f" Clustered by {', '.join(table.clustered_by)}."
+            lines[-1] += (
+                f" `maintain` puts rows of the same {' and '.join(table.clustered_by)} together."
+            )
         lines += ["", "| column | type | null | meaning |", "|---|---|---|---|"]
         lines += [
             f"| {column.name} | `{column.type}` | {'yes' if column.nullable else ''} | {column.meaning} |"

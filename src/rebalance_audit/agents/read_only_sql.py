@@ -21,9 +21,9 @@ from typing import Any, Final, NamedTuple, Self
 import pyarrow as pa
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable
-from rebalance_audit.readers.gold_sql import gold_tables_of
 from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.tables.schemas import GOLD_TABLES
 
 SECONDS: Final = 6.0
 """Of a query, from its start to the last byte of its answer, unless the server is told otherwise."""
@@ -195,7 +195,7 @@ def _checked(answer: dict[str, Any]) -> dict[str, Any]:
 
 def write_tables(rows: GoldRows, folder: Path) -> None:
     """Each gold table as an Arrow file, which a process maps into its memory."""
-    for name in gold_tables_of(rows):
+    for name in GOLD_TABLES:
         table = rows.table(name).to_arrow()
         with (
             pa.OSFile(str(folder / f"{name}.arrow"), "wb") as file,

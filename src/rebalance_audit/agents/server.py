@@ -13,11 +13,11 @@ from rebalance_audit.agents.explained import explained
 from rebalance_audit.agents.read_only_sql import SECONDS, BoundedSql, QueryResult
 from rebalance_audit.errors import BadRequest, LakeError, UnknownGroup
 from rebalance_audit.local.audit import Audit
-from rebalance_audit.readers.gold_sql import gold_tables_of, views_over
+from rebalance_audit.readers.gold_sql import views_over
 from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.report.words import iso
 from rebalance_audit.tables.gold_rows import GoldRows
-from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA
 from rebalance_audit.version import __version__
 from rebalance_audit.visible import visible
@@ -134,7 +134,7 @@ class _Tools:
 
     def describe_tables(self, table: str | None = None) -> Answer:
         """Tables and views that `query` can name; with `table`, such as gold.epochs, the meaning of its columns."""
-        tables = gold_tables_of(self._rows)
+        tables = GOLD_TABLES
         if table is not None:
             if table not in tables:
                 raise BadRequest(f"There is no table {table}; there are {', '.join(tables)}.")

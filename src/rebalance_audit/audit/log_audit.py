@@ -6,9 +6,10 @@ from dataclasses import replace
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.commits.summary import NO_POSITION, summary_of
 from rebalance_audit.audit.group.group_audit import GroupAudit
+from rebalance_audit.audit.hours.group_hours import hours_of_tables
 from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.audit.rows import GOLD_OF_GROUP, MEMBERS, Emit, Row
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, GROUP_HOURS, MEMBERS, Emit, Row
 from rebalance_audit.audit.snapshots.snapshot import twin_of
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.generated.messages import LegacyOffsetCommitValue, OffsetCommitValue
@@ -101,6 +102,7 @@ class LogAudit:
             audit.finish()
         tables = dict(self._rows)
         tables[MEMBERS] = merge_stints(tables[MEMBERS])
+        tables[GROUP_HOURS] = hours_of_tables(tables, self._options.log_end_ms)
         return tables
 
     def _audit_of(self, group_id: str, log_partition: int) -> GroupAudit:

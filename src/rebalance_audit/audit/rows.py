@@ -30,8 +30,10 @@ GOLD_OF_GROUP = (
     FINDINGS,
 )
 """Tables that the audit of one group fills; `findings` only if its AuditOptions ask for them."""
+GROUP_HOURS = "group_hours"
+"""Made of rows of the other tables, see `audit.hours`."""
 TOPICS = "topics"
-GOLD_OF_LOG = (*GOLD_OF_GROUP, TOPICS)
+GOLD_OF_LOG = (*GOLD_OF_GROUP, GROUP_HOURS, TOPICS)
 """Tables that the audit of a log fills."""
 
 COMPLETE = "complete"

@@ -43,7 +43,6 @@ COMMANDS: Final = {
     "explain": "Explain in sentences why a group rebalanced, how long it took, and who held it up.",
     "state": "Print groups, members, assignments and offsets at a moment, as JSON.",
     "decode": "Print every record of the log as a line of JSON.",
-    "warmup": "Keep the classes that Java loads, so that Spark starts five seconds sooner.",
     "simulate": "Write a log of simulated groups, with the truth about every rebalance.",
 }
 """Command -> what the overview says of it. A command is imported only when it is called for."""

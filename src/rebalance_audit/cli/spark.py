@@ -6,14 +6,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from rebalance_audit.cli.log_part import leave_part
 from rebalance_audit.cli.requirements import require_java, require_packages_of
 from rebalance_audit.config import Config, effective_config
-from rebalance_audit.demo_log import extract_to
-from rebalance_audit.errors import SparkEnded
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.runs import maintain as care
@@ -21,14 +17,14 @@ from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest, ru
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
-from rebalance_audit.lake.runs.step_costs import RETAINED
 from rebalance_audit.lake.session.small_queries import FEW_BYTES
-from rebalance_audit.lake.session.spark_end import end_java, reporting_a_failed_start, stopping
+from rebalance_audit.lake.session.spark_end import reporting_a_failed_start, stopping
 from rebalance_audit.lake.session.spark_session import SUBMITTED, build_session
 from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
+from rebalance_audit.lake.storage.lake_options import LakeOptions
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.location import absolute, catalog_settings, local_path
 from rebalance_audit.resources import checkout_root
@@ -42,8 +38,6 @@ SHORT_BYTES: Final = 2 << 30
 """Some 20 M records: of 4 M a run makes a lake in 31 s without the second compiler, 38 with it; of 16 M 56 and 63."""
 SMALL_LAKE_BYTES: Final = 16 << 20
 """A check of files of so many bytes, some two million records, costs as much with the second compiler as without it."""
-FIRST_PART: Final = 0.5
-"""Of the demo's log, for a run before the one that has something new to read."""
 LAYERS: Final = {"all": ALL_LAYERS, "gold": GOLD_ONLY}
 
 
@@ -59,6 +53,7 @@ def run_request_of(config: Config, *, layers: str = "all", **limits: Any) -> Run
         layers=LAYERS[layers],
         rules=config.audit.departure_rules(),
         findings=config.findings.finding_rules(),
+        options=lake_options(config),
         config=effective_config(config),
         **limits,
     )
@@ -85,9 +80,16 @@ def ingest_request_of(
         from_ms=from_ms,
         duration=Duration(follow, stop_after_s, stopped),
         config=effective_config(config),
+        options=lake_options(config),
     )
     request.check()
     return request
+
+
+def lake_options(config: Config) -> LakeOptions:
+    """How the lake of the configuration is written."""
+    given = config.lake
+    return LakeOptions(given.writer, given.stage_folder, given.storage(), given.delta_rs())
 
 
 def source_of(config: Config, from_ms: int | None = None) -> Source:
@@ -117,10 +119,7 @@ def audit_once(request: RunRequest, config: Config, tell: Tell) -> RunReport:
     """
     # One that rebuilds everything may read all of a large bronze table.
     is_short = not request.full and _is_short(request.source, request.lake)
-    more = RETAINED if request.explain else {}
-    with session(
-        request.command, request.lake, config, tell, is_short=is_short, settings=more
-    ) as spark:
+    with session(request.command, request.lake, config, tell, is_short=is_short) as spark:
         return run_audit(spark, request, tell)
 
 
@@ -129,8 +128,7 @@ def audit_rounds(
 ) -> Iterator[tuple[RunRequest, RunReport]]:
     """One run after the other in one session, which the first of them opens; raises as `audit_once`."""
     for first in requests:
-        more = RETAINED if first.explain else {}
-        with session(first.command, first.lake, config, tell, settings=more) as spark:
+        with session(first.command, first.lake, config, tell) as spark:
             for request in chain([first], requests):
                 yield request, run_audit(spark, request, tell)
 
@@ -140,25 +138,6 @@ def ingest_once(request: IngestRequest, config: Config, tell: Tell) -> IngestRep
     is_short = _is_short(request.source, request.lake)
     with session("ingest", request.lake, config, tell, is_short=is_short) as spark:
         return run_ingest(spark, request, tell)
-
-
-def record_classes(config: Config, archive: Path, tell: Tell) -> None:
-    """Audit the demo's log in two runs, the second over what is new; then let Java write an archive of its classes.
-
-    The log is unpacked where the configuration has its source. Raises SparkEnded where Java writes none, and as
-    `audit_once`.
-    """
-    source = Path(source_of(config).location)
-    with session(
-        "warmup", config.lake.path, config, tell, is_short=True, record_to=archive
-    ) as spark:
-        for part in (FIRST_PART, 1.0):
-            leave_part(extract_to(source), part)
-            run_audit(spark, run_request_of(config, command="warmup"), tell)
-    tell("writing the archive")
-    end_java(spark)
-    if not (archive.is_file() and archive.stat().st_size):
-        raise SparkEnded(f"This Java wrote no archive of its classes to {archive}.")
 
 
 def maintain_request_of(
@@ -183,7 +162,9 @@ def maintain_once(config: Config, request: care.MaintainRequest, tell: Tell) -> 
     """One maintenance in a session of its own; raises as `audit_once`."""
     lake = absolute(config.lake.path)
     with session("maintain", lake, config, tell) as spark:
-        return care.maintain(Lake(spark, lake), request, datetime.now(UTC), tell)
+        return care.maintain(
+            Lake(spark, lake, lake_options(config)), request, datetime.now(UTC), tell
+        )
 
 
 def check_once(
@@ -212,7 +193,7 @@ def check_once(
     check_tables(request)
     lake = absolute(config.lake.path)
     with session("check", lake, config, tell, is_short=_is_small(lake)) as spark:
-        return run_check(Lake(spark, lake), request, tell)
+        return run_check(Lake(spark, lake, lake_options(config)), request, tell)
 
 
 @contextmanager
@@ -223,12 +204,8 @@ def session(
     tell: Tell,
     *,
     is_short: bool = False,
-    settings: Mapping[str, str] = MappingProxyType({}),
-    record_to: Path | None = None,
 ) -> Iterator[Any]:
-    """A session of its own for a command; `is_short` if it has little to do. Settings of the user win over `settings`.
-
-    `record_to`: where Java writes an archive of its classes when it ends.
+    """A session of its own for a command; `is_short` if it has little to do.
 
     Raises click.ClickException without Java, LakeError without Delta, SparkEnded where Spark ends by itself.
     """
@@ -239,10 +216,9 @@ def session(
         spark = build_session(
             f"rebalance-audit {command}",
             master=config.spark.master,
-            settings={**settings, **catalog_settings(lake), **config.spark.settings},
+            settings={**catalog_settings(lake), **config.spark.settings},
             jars_folder=_jars_folder(Path(config.spark.jars_folder)),
             is_short=is_short,
-            record_to=record_to,
         )
     with stopping(spark):
         yield spark

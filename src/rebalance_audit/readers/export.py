@@ -11,13 +11,12 @@ import duckdb
 from rebalance_audit.new_file import replacing
 from rebalance_audit.readers.gold_sql import (
     gold_sql,
-    gold_tables_of,
     make_views,
     quoted,
     views_over,
 )
 from rebalance_audit.tables.gold_rows import GoldRows
-from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA
 
 ROWS_AT_ONCE: Final = 10_000
@@ -48,8 +47,8 @@ def export_gold(
     `kind` is a key of EXPORTERS; `guard_formulas` is for CSV. A file that is there is replaced once all is written; in
     a folder each file is. Raises LakeNotReadable, and OSError.
     """
-    tables = gold_tables_of(rows)
-    names = [*tables, *(f"{VIEWS_SCHEMA}.{view.name}" for view in views_over(tables))]
+    views = views_over(GOLD_TABLES)
+    names = [*GOLD_TABLES, *(f"{VIEWS_SCHEMA}.{view.name}" for view in views)]
     with closing(gold_sql(rows)) as sql:
         if guard_formulas:
             _to_csv(sql, names, target, guard_formulas=True)

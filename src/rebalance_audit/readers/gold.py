@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rebalance_audit.audit.rows import GOLD_OF_GROUP, GOLD_OF_LOG, Row
+from rebalance_audit.audit.rows import GOLD_OF_LOG, TOPICS, Row
 from rebalance_audit.readers.tables import read_rows
 from rebalance_audit.tables.order import in_key_order
 
@@ -19,7 +19,7 @@ def gold_tables(lake: str, cluster: str, group_ids: Sequence[str] = ()) -> dict[
                 lake,
                 f"gold.{name}",
                 cluster=cluster,
-                group_ids=group_ids if name in GOLD_OF_GROUP else (),
+                group_ids=() if name == TOPICS else group_ids,
             ),
         )
         for name in GOLD_OF_LOG

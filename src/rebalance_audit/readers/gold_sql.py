@@ -11,15 +11,13 @@ from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.readers.tables import open_table
 from rebalance_audit.tables.arrow_types import arrow_schema
 from rebalance_audit.tables.gold_rows import GoldRows
-from rebalance_audit.tables.schemas import GOLD_TABLES, TableName, table_schemas
+from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View, views
 
 OFFLINE: Final = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 """DuckDB would fetch from the network what it lacks."""
 Relations: TypeAlias = Mapping[str, pa.Table | ds.Dataset]
 """Gold tables by their full names, as Arrow has them."""
-LAKE_ONLY: Final = frozenset({TableName.GROUP_HOURS})
-"""Gold tables that only runs into a lake make: an audit in one process does not have them."""
 
 
 def gold_sql(rows: GoldRows) -> duckdb.DuckDBPyConnection:
@@ -30,7 +28,7 @@ def gold_sql(rows: GoldRows) -> duckdb.DuckDBPyConnection:
     """
     if isinstance(rows, LakeReader):
         return sql_over(relations_of_lake(rows.path, rows.cluster))
-    return sql_over({name: rows.table(name).to_arrow() for name in gold_tables_of(rows)})
+    return sql_over({name: rows.table(name).to_arrow() for name in GOLD_TABLES})
 
 
 def relations_of_lake(lake: str, cluster: str | None) -> Relations:
@@ -50,12 +48,6 @@ def sql_over(relations: Relations) -> duckdb.DuckDBPyConnection:
         _make_table(sql, name, relation)
     make_views(sql, relations)
     return sql
-
-
-def gold_tables_of(rows: GoldRows) -> list[str]:
-    """Full names of the gold tables that there are."""
-    in_lake = isinstance(rows, LakeReader)
-    return [name for name in GOLD_TABLES if in_lake or name not in LAKE_ONLY]
 
 
 def views_over(tables: Collection[str]) -> list[View]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def open_sql(rows: GoldRows) -> "duckdb.DuckDBPyConnection":
     """A DuckDB connection with the tables of an audit or of a lake, `gold.epochs`, and the views, `views.groups_now`.
 
-    Tables of a lake are read by the queries, as they were when this was called; an audit has no `gold.group_hours`.
+    Tables of a lake are read by the queries, as they were when this was called.
     Moments are shown in UTC. Raises MissingExtra without the extra `readers`, and LakeNotReadable.
     """
     require_extra("readers")

@@ -60,8 +60,19 @@ def open_table(lake: str, name: str) -> ds.Dataset:
     check_files(path, folder, found.files)
     # Without what delta-rs makes of the log's statistics: where a file has no minimum or maximum of a column, as Delta
     # leaves them out of long texts, its dataset skips the file whatever one looks for. Parquet's own statistics stay.
-    return ds.FileSystemDataset.from_paths(
+    dataset = ds.FileSystemDataset.from_paths(
         found.files, schema=found.schema, format=found.format, filesystem=found.filesystem
+    )
+    # Arrow cannot filter the type of text that delta-rs leaves in files after a MERGE
+    # (https://github.com/apache/arrow/issues/49368): the rows of such a table, which are few, are read before.
+    return ds.dataset(dataset.to_table()) if _has_views(dataset) else dataset
+
+
+def _has_views(dataset: ds.FileSystemDataset) -> bool:
+    return any(
+        pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type)
+        for fragment in dataset.get_fragments()
+        for field in fragment.physical_schema
     )
 
 

@@ -55,6 +55,11 @@ class GoldRows(ABC):
         return self.table(TableName.FINDINGS)
 
     @property
+    def group_hours(self) -> Rows:
+        """One row per group and hour in which something happened; an audit of a log says nothing of commits there."""
+        return self.table(TableName.GROUP_HOURS)
+
+    @property
     def topics(self) -> Rows:
         """One row per topic id with its name, as far as the log or the metadata log tells it."""
         return self.table(TableName.TOPICS)

@@ -20,6 +20,7 @@ from tests.cli.call import CAPTURES, call, segments
 
 ALL = sorted(path.name for path in CAPTURES.iterdir())
 GOLD_OF_SEGMENTS = {
+    "group_hours",
     "epochs",
     "rebalance_causes",
     "convergence",

@@ -2,18 +2,27 @@
 
 from collections import Counter
 
-from rebalance_audit.lake.gold.output_rows import BATCH_ROWS, GONE, NEW, REBUILT, OutputRows
-from rebalance_audit.lake.gold.outputs import QUARANTINE, columns_of
+from rebalance_audit.lake.gold.output_rows import (
+    BATCH_ROWS,
+    GONE,
+    NEW,
+    REBUILT,
+    OutputRows,
+    output_columns,
+)
+from rebalance_audit.lake.gold.outputs import QUARANTINE
 from tests.support.stream_rows import unpacked_stream
 
 
 def test_a_table_is_handed_over_when_it_has_a_batch_and_the_others_at_the_end() -> None:
     """Every row comes out once, with its table and mark, and in the order in which it came."""
-    rows, seen, sizes = OutputRows(), Counter[tuple[str, str]](), []
+    rows, seen, sizes = OutputRows({}), Counter[tuple[str, str]](), []
     for number in range(2 * BATCH_ROWS + 10):
-        rows.add("epochs", REBUILT, dict.fromkeys(columns_of("epochs")) | {"epoch": number})
+        rows.add("epochs", REBUILT, dict.fromkeys(output_columns()["epochs"]) | {"epoch": number})
         if number % 100 == 0:
-            rows.add("members", NEW, dict.fromkeys(columns_of("members")) | {"stints": number})
+            rows.add(
+                "members", NEW, dict.fromkeys(output_columns()["members"]) | {"stints": number}
+            )
         assert rows.full() is (number % BATCH_ROWS == BATCH_ROWS - 1)
         if rows.full():
             sizes += [(each.table, len(each.rows)) for each in unpacked_stream(rows.take_full())]
@@ -28,17 +37,16 @@ def test_a_table_is_handed_over_when_it_has_a_batch_and_the_others_at_the_end() 
 
 
 def test_what_one_record_calls_forth_may_be_more_than_a_batch() -> None:
-    """A group of thousands of members gives thousands of rows at once: they are one batch."""
-    rows = OutputRows()
+    """A group of thousands of members gives thousands of rows at once: all of them leave."""
+    rows = OutputRows({})
     for _ in range(3 * BATCH_ROWS):
-        rows.add("convergence", REBUILT, dict.fromkeys(columns_of("convergence")))
-    ((_, _, batch),) = unpacked_stream(rows.take_full())
-    assert len(batch) == 3 * BATCH_ROWS
+        rows.add("convergence", REBUILT, dict.fromkeys(output_columns()["convergence"]))
+    assert [len(each.rows) for each in unpacked_stream(rows.take_full())] == [BATCH_ROWS] * 3
 
 
 def test_columns_that_a_row_lacks_are_null() -> None:
     """A key that is to go has no more than its key; a record in quarantine has no stretch of a file."""
-    rows = OutputRows()
+    rows = OutputRows({})
     rows.add("epochs", GONE, {"group_id": "g", "incarnation": 0, "epoch": 4})
     rows.add(QUARANTINE, NEW, {"partition": 1, "offset": 2, "timestamp": 3, "raw": b"x"})
     gone, quarantined = unpacked_stream(rows.take_rest())
@@ -52,13 +60,11 @@ def test_columns_that_a_row_lacks_are_null() -> None:
     assert (row["raw"], row["reason"]) == (b"x", None)
 
 
-def test_the_stream_tells_of_each_batch_which_keys_it_has() -> None:
-    """So that nobody has to unpack rows to know how many there are, and in which files of a table their keys can be."""
-    rows = OutputRows()
-    for group_id, epoch in (("b", 7), ("a", 3), ("b", 5)):
-        rows.add("epochs", NEW, {"group_id": group_id, "incarnation": 0, "epoch": epoch})
-    (batch,) = rows.take_rest()
-    (told,) = batch.to_pylist()
-    assert (told["rows"], sorted(told["groups"])) == (3, ["a", "b"])
-    assert (told["first"], told["last"]) == ("a", "b")
-    assert (told["low_0"], told["high_0"], told["low_1"], told["high_1"]) == (0, 0, 3, 7)
+def test_what_is_the_same_in_all_rows_is_in_each_table_that_has_it() -> None:
+    """The cluster in all of them, the run in snapshots alone."""
+    rows = OutputRows({"cluster": "blue", "run_id": "run"})
+    rows.add("epochs", NEW, {"group_id": "g"})
+    rows.add("snapshots", NEW, {"group_id": "g"})
+    found = {each.table: each.rows.to_pylist()[0] for each in unpacked_stream(rows.take_rest())}
+    assert {name: row["cluster"] for name, row in found.items()} == dict.fromkeys(found, "blue")
+    assert found["snapshots"]["run_id"] == "run"

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
@@ -19,9 +18,7 @@ from rebalance_audit.lake.bronze.ingest import Ingested, ingest
 from rebalance_audit.lake.bronze.ledger import Ledger, digest
 from rebalance_audit.lake.bronze.record_table import Bronze
 from rebalance_audit.lake.runs.source_findings import source_findings
-from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.sources.source_spec import parse_source
-from rebalance_audit.lake.storage import data_files
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.wire.segments.batches import Batch
@@ -132,20 +129,13 @@ def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("new_york")
-@pytest.mark.parametrize("by_tasks", [True, False])
-def test_the_ledger_says_what_bronze_has(
-    by_tasks: bool, spark: SparkSession, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Counted by the tasks that wrote it or in bronze itself, after a second ingest too; times are UTC."""
-    monkeypatch.setattr(data_files, "is_one_process", lambda _spark: by_tasks)
+def test_the_ledger_says_what_bronze_has(spark: SparkSession, log: Log, tmp_path: Path) -> None:
+    """After a second ingest too; times are UTC."""
     lake = tmp_path / "lake"
     log.write(log.batches[:60])
     take(spark, log.spec, lake)
     log.write(log.batches)
     take(spark, log.spec, lake)
-    files = (lake / "bronze" / "records").glob("*.parquet")
-    makers = {pq.ParquetFile(path).metadata.created_by.split()[0] for path in files}
-    assert makers == {"parquet-cpp-arrow" if by_tasks else "parquet-mr"}
     whole = in_source(spark, log.spec)
     for row in table(lake, "meta.ingested"):
         mine = [each for each in whole if each["partition"] == row["partition"]]
@@ -226,8 +216,11 @@ def test_a_record_with_other_bytes_is_in_quarantine(
     assert log.spec in row["detail"]
     assert row["before_offset"] is None
     tables = Lake(spark, str(lake))
-    rows = source_findings(tables.read("silver.quarantine"), tables.read("bronze.records"))
-    (finding,) = rows_of(rows)
+    with tables.staging("run") as stage:
+        findings = source_findings(
+            stage.keep, tables.read("silver.quarantine"), tables.read("bronze.records")
+        )
+        (finding,) = rows_of(findings)
     assert finding["kind"] == "sources_differ"
     assert (finding["group_id"], finding["log_partition"]) == (None, PARTITION)
     assert finding["from_offset"] == changed["offset"]
@@ -287,18 +280,12 @@ def test_two_that_append_at_once(spark: SparkSession, log: Log, tmp_path: Path) 
     stale.looks = False
     log.write(log.batches)
     take(spark, log.spec, lake)
-    late = Bronze(Sink(Lake(spark, str(lake)), CLUSTER, "late"), stale, "late", datetime.now(UTC))
-    rows = (
-        parse_source(log.spec)
-        .records(spark, CLUSTER)
-        .where("damage is null and passed_over is null")
-    )
-    with pytest.raises(LakeNotWritable, match="Another ingest of cluster blue has written"):
-        late.append(rows, log.spec, {})
-    source = parse_source(log.spec)
-    assert isinstance(source, SegmentsSource)
-    with pytest.raises(LakeNotWritable, match="Another ingest of cluster blue has written"):
-        late.append(rows, log.spec, {}, pieces=source)
+    tables = Lake(spark, str(lake))
+    late = Bronze(Sink(tables, CLUSTER, "late"), stale, "late", datetime.now(UTC))
+    with tables.staging("late"):
+        given = late.staged(parse_source(log.spec).records(spark, CLUSTER), log.spec)
+        with pytest.raises(LakeNotWritable, match="Another ingest of cluster blue has written"):
+            late.append(given.records, log.spec, {})
     assert bronze(spark, lake) == in_source(spark, log.spec)
 
 

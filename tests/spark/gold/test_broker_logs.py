@@ -7,10 +7,13 @@ from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
+from rebalance_audit.lake.gold.output_rows import GONE, output_columns
 from rebalance_audit.lake.gold.output_tables import rows_of as rows_of_output
-from rebalance_audit.lake.gold.reducer import ReducerOptions, reduce_groups
+from rebalance_audit.lake.gold.reducer import reduce_groups
+from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.sources.source_spec import parse_source
+from rebalance_audit.lake.storage.stage import Stage
 from tests.spark.broker_lines import broker_log
 from tests.spark.in_process import names_of
 from tests.support.log_entries import records_of
@@ -26,13 +29,12 @@ def records(spark: SparkSession) -> DataFrame:
     return routing.group_records(routing.small_side(source.records(spark, "c")), None)
 
 
-def test_the_log_reaches_every_group(spark: SparkSession, records: DataFrame) -> None:
+def test_the_log_reaches_every_group(records: DataFrame, stage: Stage) -> None:
     """Causes as in one process, departures proven."""
     log = broker_log(NAME)
-    options = ReducerOptions(
-        names_of(capture(NAME).segments), broker_log=spark.sparkContext.broadcast(log)
-    )
-    rows = rows_of_output(reduce_groups(records, options), "rebalance_causes").collect()
+    options = ReducerOptions(names_of(capture(NAME).segments), broker_log=log)
+    staged = stage.put_tables(reduce_groups(records, options), output_columns(), GONE)
+    rows = rows_of_output(staged, "rebalance_causes").collect()
     audit = LogAudit(AuditOptions(broker_facts=log.facts_of))
     for record, position in records_of(capture(NAME).segments):
         audit.feed(record, position)

@@ -6,12 +6,13 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
 from rebalance_audit.lake.runs.affected_groups import AffectedGroups, News
+from rebalance_audit.lake.storage.stage import Stage
 
 LOG_END_MS = 1_000_000
 RULES = "now"
 SNAPSHOTS = (
     "group_id string, log_partition int, next_offset bigint, next_commit_offset bigint,"
-    " state_format int, rules string, due_at timestamp, due_with_commits_at timestamp,"
+    " state_format int, rules string, due_at timestamp,"
     " topics array<string>, state string, run_id string"
 )
 RECORDS = (
@@ -29,17 +30,13 @@ def snapshot(
     state_format: int = STATE_FORMAT,
     rules: str = RULES,
     due_ms: int | None = None,
-    due_with_commits_ms: int | None = None,
     topics: tuple[str, ...] = (),
     run_id: str = "before",
 ) -> tuple[object, ...]:
     """A row of meta.snapshots."""
-    due = [
-        None if moment_ms is None else datetime.fromtimestamp(moment_ms / 1000, UTC)
-        for moment_ms in (due_ms, due_with_commits_ms)
-    ]
+    due = None if due_ms is None else datetime.fromtimestamp(due_ms / 1000, UTC)
     offsets = (next_offset, next_commit_offset)
-    return (group_id, partition, *offsets, state_format, rules, *due, list(topics), "{}", run_id)
+    return (group_id, partition, *offsets, state_format, rules, due, list(topics), "{}", run_id)
 
 
 CASES = {
@@ -51,13 +48,9 @@ CASES = {
     "last-run": (snapshot("last-run", run_id="last"), 50, "resumed"),
     "due": (snapshot("due", due_ms=LOG_END_MS), None, "resumed"),
     "due-later": (snapshot("due-later", due_ms=LOG_END_MS + 1), None, None),
-    "commits": (snapshot("commits", due_with_commits_ms=LOG_END_MS), None, "resumed"),
-    "commits-later": (
-        snapshot("commits-later", due_with_commits_ms=LOG_END_MS + 1),
-        None,
-        None,
-    ),
-    "no-commits": (snapshot("no-commits", due_with_commits_ms=LOG_END_MS), None, None),
+    "commits": (snapshot("commits"), None, "resumed"),
+    "commits-alone": (None, None, "resumed"),
+    "commits-late": (snapshot("commits-late", next_commit_offset=30), None, "rebuilt"),
     "old-format": (snapshot("old-format", state_format=STATE_FORMAT - 1), None, "rebuilt"),
     "old-rules": (snapshot("old-rules", rules="before"), None, "rebuilt"),
     "asked": (snapshot("asked", topics=("a", "renamed")), None, "rebuilt"),
@@ -71,11 +64,16 @@ CASES = {
 TOLD = [(1, "told", False), (1, "told-late", True)]
 """What brokers' logs tell of, and whether of the past."""
 
-COMMITTED = [(1, "commits"), (1, "commits"), (1, "commits-later"), (1, "no-snapshot")]
+COMMITTED = [
+    (1, "commits", 12),
+    (1, "commits", 11),
+    (1, "commits-alone", 4),
+    (1, "commits-late", 29),
+]
 """New offset commits."""
 
 
-def test_groups_are_touched_for_a_reason(spark: SparkSession) -> None:
+def test_groups_are_touched_for_a_reason(spark: SparkSession, stage: Stage) -> None:
     """A case for each reason, and for each that is almost one."""
     records = [
         (1, group_id, offset, None, None, None, None, b"", b"")
@@ -91,27 +89,25 @@ def test_groups_are_touched_for_a_reason(spark: SparkSession) -> None:
         RULES,
         is_clean=True,
         broker_news=spark.createDataFrame(TOLD, "partition int, group_id string, is_late boolean"),
-        commits=spark.createDataFrame(COMMITTED, "partition int, group_id string"),
+        commits=spark.createDataFrame(COMMITTED, "partition int, group_id string, offset bigint"),
         last_run="last",
         ends={1: 45, 2: 45},
     )
-    affected = AffectedGroups(snapshots, news)
+    affected = AffectedGroups(stage, snapshots, news)
     found = {row["group_id"]: row["mode"] for row in affected.groups.collect()}
     assert found == {group_id: mode for group_id, (_, _, mode) in CASES.items() if mode}
-    assert (affected.resumed, affected.rebuilt) == (8, 6)
+    assert (affected.resumed, affected.rebuilt) == (9, 7)
     after = {row["group_id"]: row["after"] for row in affected.groups.collect()}
     # Audits know the commits before their group's last record, or the last commit that they were told of; those of the
     # last run, all before its end.
     assert {
-        group: after[group] for group in ("new", "goes-on", "committed", "last-run", "late")
+        group: after[group]
+        for group in ("new", "goes-on", "committed", "commits-alone", "last-run", "late")
     } == {
         "new": 0,
         "goes-on": 10,
         "committed": 30,
+        "commits-alone": 0,
         "last-run": 45,
         "late": 0,
     }
-    assert not affected.knows_commits({1: 1, 2: 45}), (
-        "of partition 1 some are wanted from the first on"
-    )
-    assert affected.knows_commits({1: 0, 2: 0})

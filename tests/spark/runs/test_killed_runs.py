@@ -36,7 +36,7 @@ KILLS = ((0.85, "all"), (1.0, "java"))
 COMMITS = (2, 16)
 """A run over what is new makes about this many: it is killed after one of them."""
 PATIENCE_S = 900
-JAVA_GONE = "Error: Spark's Java process ended during the work (by signal 9). "
+JAVA_GONE = "Error: Spark's Java process ended during the work. "
 
 
 def commits(lake: Path) -> int:

@@ -67,7 +67,7 @@ Examples:
     "--explain-run",
     "explain",
     is_flag=True,
-    help="At the end tell on stderr how many queries, jobs, reads of Delta's logs and commits each step took.",
+    help="Print on stderr what wrote the tables, and how long each step took and how many commits it made.",
 )
 @summarised("The summary as one JSON object; with --every one for each run.")
 @configured
@@ -163,14 +163,14 @@ def summary(request: "RunRequest", report: "RunReport") -> str:
 
 
 def _explain(report: "RunReport") -> None:
-    """What each step cost beside its tasks, as a table on stderr, if that was asked for."""
+    """What each step cost, as a table on stderr, if that was asked for."""
     if not report.costs:
         return
     width = max(len(cost.step) for cost in report.costs)
-    click.echo(f"{'':{width}}  seconds  queries  log reads  jobs  commits", err=True)
+    click.echo(f"Tables written with {report.writer}.", err=True)
+    click.echo(f"{'':{width}}  seconds  commits", err=True)
     for cost in report.costs:
-        numbers = f"{cost.queries:7,}  {cost.log_reads:9,}  {cost.jobs:4,}  {cost.commits:7,}"
-        click.echo(f"{cost.step:{width}}  {cost.seconds:7.1f}  {numbers}", err=True)
+        click.echo(f"{cost.step:{width}}  {cost.seconds:7.1f}  {cost.commits:7,}", err=True)
 
 
 def shape(request: "RunRequest", report: "RunReport") -> dict[str, Any]:

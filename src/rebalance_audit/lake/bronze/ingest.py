@@ -1,14 +1,11 @@
 """From a source into bronze: the records that bronze lacks, and damaged stretches into quarantine."""
 
-import threading
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from py4j.protocol import Py4JJavaError
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.bronze.kafka_stream import Duration, KafkaStream
@@ -30,8 +27,6 @@ INGEST_TABLES: Final = (
     TableName.QUARANTINE,
     TableName.INGESTED,
 )
-OBSERVATION_SECONDS: Final = 10.0
-"""How long to wait for a count that Spark reports asynchronously; without it the source is read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +73,7 @@ def ingest(
     a live cluster it says where the first ingest begins. Raises BadRequest, SourceNotReadable, LakeBusy and
     LakeNotWritable.
     """
-    with sole_ingest(lake.path, cluster, run_id):
+    with sole_ingest(lake.path, cluster, run_id), lake.staging(run_id):
         lake.create(INGEST_TABLES)
         ledger = Ledger(lake, cluster)
         if read_again:
@@ -148,8 +143,7 @@ def _ingest_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingeste
     is_small = sum(mark.size_bytes for mark in new) <= FEW_BYTES
     with small_queries(ledger.lake.spark, when=is_small):
         unread = source.to_store(known)
-        is_empty = False if unread.has_records() else None
-        ingested = _ingest_rows(unread, bronze, sink, None, is_empty=is_empty, pieces=unread)
+        ingested = _ingest_rows(unread, bronze, sink, None)
     for number in files.keys() & ledger.partitions.keys():
         ledger.note(number, files=files[number])
     return ingested
@@ -160,9 +154,6 @@ def _ingest_rows(
     bronze: Bronze,
     sink: Sink,
     from_ms: int | None,
-    *,
-    is_empty: bool | None = None,
-    pieces: SegmentsSource | None = None,
 ) -> Ingested:
     ledger = bronze.ledger
     before = dict(ledger.partitions)
@@ -170,31 +161,15 @@ def _ingest_rows(
     begins = source.first_offsets()
     if from_ms is not None:
         begins = _begins_at(_records(given), from_ms)
-    observed = Observation()
-    rows = given
-    if DAMAGE in given.columns:
-        rows = given.observe(observed, F.count(DAMAGE).alias("damaged"))
     at = begins if from_ms is not None else None
-    done = bronze.append(
-        _records(rows, at),
-        source.spec,
-        begins,
-        to_look_at=_records(given, at),
-        is_empty=is_empty,
-        pieces=pieces,
-    )
+    staged = bronze.staged(_from(given, at), source.spec)
+    done = bronze.append(staged.records, source.spec, begins)
     if source.shows_markers:
         ledger.note_compacted(before, _shown(ledger, before, begins or {}, done))
-    # Segments are read again only if there was damage, or if nothing was written.
-    if DAMAGE not in given.columns or (done.went_through and _damage(done, observed) == 0):
+    if staged.damage is None:
         return _ingested(done)
-    damaged = damaged_stretches(given).persist()
-    try:
-        found = damaged.count()
-        added = sink.insert_new(TableName.QUARANTINE, damaged).rows if found else 0
-        return _ingested(done, found, added)
-    finally:
-        damaged.unpersist()
+    added = sink.insert_new(TableName.QUARANTINE, damaged_stretches(staged.damage.frame)).rows
+    return _ingested(done, staged.damage.count(), added)
 
 
 def _shown(
@@ -235,31 +210,17 @@ def _begins_at(records: DataFrame, from_ms: int) -> dict[int, int]:
     return {row["partition"]: row["first"] for row in found}
 
 
-def _records(rows: DataFrame, begins: Mapping[int, int] | None = None) -> DataFrame:
-    """Rows that are records of the log, neither damage nor counts; with `begins` only from those offsets on."""
+def _records(rows: DataFrame) -> DataFrame:
+    """Rows that are records of the log, neither damage nor counts."""
     marks = [name for name in (DAMAGE, PASSED_OVER) if name in rows.columns]
-    records = rows.where(" and ".join(f"{name} is null" for name in marks) or "true")
+    return rows.where(" and ".join(f"{name} is null" for name in marks) or "true")
+
+
+def _from(rows: DataFrame, begins: Mapping[int, int] | None) -> DataFrame:
+    """All rows; with `begins` the records from those offsets on, and all damage."""
     if begins is None:
-        return records
-    return records.where(F.col("partition").isin(list(begins))).where(
-        F.col("offset") >= offset_of(begins)
-    )
-
-
-def _damage(done: Appended, observed: Observation) -> int | None:
-    """How many damaged stretches were met; None if nobody knows."""
-    return _count(observed) if done.damaged is None else done.damaged
-
-
-def _count(observed: Observation) -> int | None:
-    """The count that Spark reports asynchronously; None if it does not, as when the rows were joined."""
-    found: list[int] = []
-
-    def wait() -> None:
-        with suppress(Py4JJavaError):
-            found.append(observed.get["damaged"])
-
-    waiting = threading.Thread(target=wait, daemon=True)
-    waiting.start()
-    waiting.join(OBSERVATION_SECONDS)
-    return found[0] if found else None
+        return rows
+    is_later = F.col("partition").isin(list(begins)) & (F.col("offset") >= offset_of(begins))
+    if DAMAGE in rows.columns:
+        is_later |= F.col(DAMAGE).isNotNull()
+    return rows.where(is_later)

@@ -10,19 +10,17 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
-from py4j.protocol import Py4JError, Py4JJavaError
+import fsspec
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from rebalance_audit.errors import BadRequest, LakeBusy
+from rebalance_audit.errors import BadRequest, LakeBusy, LakeError
 from rebalance_audit.lake.bronze.ledger import digest
 from rebalance_audit.lake.bronze.record_table import Appended, Bronze
-from rebalance_audit.lake.session.java_classes import HADOOP_PATH, IO_UTILS, java_class
-from rebalance_audit.lake.session.private_spark import hadoop_conf
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
 from rebalance_audit.location import is_catalog
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
@@ -63,6 +61,8 @@ class KafkaStream:
         self._spark = bronze.ledger.lake.spark
         self._view = source.view()
         self._checkpoint = checkpoint_of(source, lake, cluster, self._view.cluster_id)
+        options = bronze.ledger.lake.options.storage_options
+        self._files, self._checkpoint_place = fsspec.core.url_to_fs(self._checkpoint, **options)
         self._name = cluster
         self.appended = Appended()
         self.lost = 0
@@ -118,7 +118,7 @@ class KafkaStream:
                 self._follow(query, duration, tell, save)
             finally:
                 self._end(query)
-        except (StreamingQueryException, Py4JJavaError) as error:
+        except StreamingQueryException as error:
             raise self._explained(error) from None
         if not duration.follow:
             self._require_end()
@@ -170,7 +170,7 @@ class KafkaStream:
                 .select("partition", "key", "value")
                 .collect()
             )
-        except (PySparkException, Py4JJavaError) as error:
+        except PySparkException as error:
             raise self._explained(error) from None
         for number, key, value in found:
             if digest(key, value) != self._ledger.partitions[number].last_digest:
@@ -225,7 +225,8 @@ class KafkaStream:
         }
         rows = self._source.between(self._spark, begins, reached) if begins else None
         if rows is not None:
-            self.appended.add(self._bronze.append(rows, self._source.spec, begins))
+            staged = self._bronze.staged(rows, self._source.spec)
+            self.appended.add(self._bronze.append(staged.records, self._source.spec, begins))
 
     def _require_end(self) -> None:
         """Raises SourceNotReadable if Spark has not reached the end that the log had at the start."""
@@ -252,7 +253,8 @@ class KafkaStream:
                 if begins is not None:
                     # A partition that no earlier batch knew begins with this one.
                     begins = dict.fromkeys(self._view.partitions, 0) | begins
-                done = self._bronze.append(rows, self._source.spec, begins, is_empty=False)
+                staged = self._bronze.staged(rows, self._source.spec)
+                done = self._bronze.append(staged.records, self._source.spec, begins)
             except Exception as error:  # kept, because Spark passes on only its text
                 self._error = error
                 raise
@@ -299,7 +301,7 @@ class KafkaStream:
         with self._appending:
             self._is_over = True
         deadline = time.monotonic() + NOTED_SECONDS_MAX
-        with suppress(Py4JError):
+        with suppress(PySparkException):
             while (
                 query.isActive
                 and max(self._names("commits"), default=-1) < self._last_appended
@@ -342,32 +344,25 @@ class KafkaStream:
         return {int(number): offset for number, offset in offsets[OFFSETS_TOPIC].items()}
 
     def _names(self, folder: str) -> list[int]:
-        path = self._path(folder)
-        system = path.getFileSystem(hadoop_conf(self._spark))
-        if not system.exists(path):
+        place = f"{self._checkpoint_place}/{folder}"
+        if not self._files.exists(place):
             return []
-        names = [status.getPath().getName() for status in system.listStatus(path)]
+        self._files.invalidate_cache(place)
+        names = [path.rpartition("/")[2] for path in self._files.ls(place, detail=False)]
         return [int(name) for name in names if name.isdigit()]
 
     def _read(self, name: str) -> str | None:
-        path = self._path(name)
-        system = path.getFileSystem(hadoop_conf(self._spark))
-        if not system.exists(path):
+        place = f"{self._checkpoint_place}/{name}"
+        if not self._files.exists(place):
             return None
-        stream = system.open(path)
-        try:
-            return str(java_class(self._spark, IO_UTILS).toString(stream, "UTF-8"))
-        finally:
-            stream.close()
-
-    def _path(self, name: str) -> Any:
-        return java_class(self._spark, HADOOP_PATH)(f"{self._checkpoint}/{name}")
+        text: str = self._files.cat_file(place).decode()
+        return text
 
     # -- errors ---------------------------------------------------------------------------------
 
     def _explained(self, error: Exception) -> Exception:
         """What ended the stream, in one sentence."""
-        if self._error is not None and not isinstance(self._error, Py4JJavaError):
+        if isinstance(self._error, LakeError | SourceNotReadable):
             return self._error
         cause = self._error or error
         if "CONCURRENT_STREAM_LOG_UPDATE" in str(cause):

@@ -11,15 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotReadable
-from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.storage.foreign_changes import TableMark
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime
@@ -27,8 +23,6 @@ from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import FileMark
 
 AT: Final = "last_record_at"
-COUNTED: Final = ("first_offset", "next_offset", "records", AT, "last_digest")
-"""What bronze itself tells of a partition."""
 _KEPT: Final = ("partition", "bronze_version", "bronze_commit", "kafka_cluster_id", "topic_id")
 """The other columns that are read."""
 
@@ -55,35 +49,6 @@ class PartitionInBronze:
         if self.first_offset is None or self.next_offset is None:
             return 0
         return self.next_offset - self.first_offset - self.records
-
-    @classmethod
-    def of(cls, batch: pa.RecordBatch) -> "PartitionInBronze":
-        """What a batch has: at least one record of the partition, the columns of RECORD, offsets in any order."""
-        offsets = batch["offset"]
-        first, last = pc.min_max(offsets).as_py().values()
-        at_ms = pc.max(batch["timestamp"].cast(pa.timestamp("ms", "UTC"))).cast(pa.int64()).as_py()
-        place = pc.index(offsets, last).as_py()
-        return cls(
-            first_offset=first,
-            next_offset=last + 1,
-            records=batch.num_rows,
-            last_record_at=utc_datetime(at_ms),
-            last_digest=digest(batch["key"][place].as_py(), batch["value"][place].as_py()),
-        )
-
-    @classmethod
-    def from_counted(cls, counted: Mapping[str, Any]) -> "PartitionInBronze":
-        """From what `counted` gives."""
-        at = counted[AT]
-        return cls(**{**counted, AT: None if at is None else datetime.fromisoformat(at)})
-
-    def counted(self) -> dict[str, Any]:
-        """The fields COUNTED, for JSON."""
-        fields = {name: getattr(self, name) for name in COUNTED}
-        return {
-            **fields,
-            AT: None if self.last_record_at is None else self.last_record_at.isoformat(),
-        }
 
     def and_also(self, other: "PartitionInBronze") -> "PartitionInBronze":
         """The partition with the records of another part of it added."""
@@ -151,7 +116,7 @@ class Ledger:
             return
         try:
             found = self._count(self._added(now))
-        except (LakeNotReadable, PySparkException, Py4JJavaError):
+        except (LakeNotReadable, PySparkException):
             # All of bronze gives the same counts.
             self.partitions = {
                 number: replace(
@@ -162,13 +127,13 @@ class Ledger:
             found = self._count(self.lake.read(TableName.RECORDS, pinned=True))
         self._add(found.items(), now)
 
-    def add_stored(self, parts: Iterable[tuple[int, PartitionInBronze]]) -> None:
-        """Add what this process has just written in one commit, as the tasks have counted it."""
+    def add(self, rows: DataFrame) -> None:
+        """Add what this process has just appended in one commit."""
         now = self.lake.mark(TableName.RECORDS)
         if now is None or now.version != self.bronze_version + 1:
-            self.catch_up()  # nothing, or others have written too
+            self.catch_up()  # others have written too
             return
-        self._add(parts, now)
+        self._add(self._count(rows).items(), now)
 
     def _add(self, parts: Iterable[tuple[int, PartitionInBronze]], now: TableMark) -> None:
         for number, part in parts:
@@ -214,8 +179,8 @@ class Ledger:
         for number, part in sorted(self.partitions.items()):
             values = {name: getattr(part, name, None) for name in schema.column_names}
             rows.append(values | common | {"partition": number, "files": sorted(part.files)})
-        with small_queries(self.lake.spark):
-            self.lake.overwrite(TableName.INGESTED, rows, "cluster", self.cluster)
+        given = self.lake.rows_here(TableName.INGESTED, rows)
+        self.lake.overwrite(TableName.INGESTED, given, "cluster", self.cluster, self.cluster)
         self._saved = self._state()
 
     @property

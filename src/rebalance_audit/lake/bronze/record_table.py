@@ -4,27 +4,24 @@ A record is identified by cluster, partition and offset. After the last offset o
 before it the rows of a source are compared with those of bronze. What bronze has stays as it is.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotWritable
-from rebalance_audit.lake.bronze.ledger import Ledger, PartitionInBronze
-from rebalance_audit.lake.records.record_columns import DAMAGE, RECORD
-from rebalance_audit.lake.sources.segments_source import SegmentsSource
-from rebalance_audit.lake.storage.data_files import FILE_DDL
+from rebalance_audit.lake.bronze.ledger import Ledger
+from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
+from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.local_rows import local_rows
-from rebalance_audit.lake.storage.run_ids import appends_of
 from rebalance_audit.lake.storage.sinks import Sink
-from rebalance_audit.tables.schemas import TableName
+from rebalance_audit.lake.storage.stage import MARK, TABLE, Staged
+from rebalance_audit.lake.storage.table_writer import Outrun, TableChange
+from rebalance_audit.lake.storage.tables import columns_of_table
+from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 DIFFERS: Final = "differs_between_sources"
@@ -34,6 +31,18 @@ COMPARED: Final = ("timestamp", "key", "value")
 MISSING: Final = "missing"
 EQUAL: Final = "equal"
 DIFFERENT: Final = "different"
+READ: Final = "read"
+"""Mark of all rows that a source gives."""
+PASSED_OVER_NONE: Final = f"{PASSED_OVER} is null"
+
+
+class StagedSource(NamedTuple):
+    """What a source gave."""
+
+    records: Staged
+    """Rows of bronze.records."""
+    damage: Staged | None
+    """Stretches that could not be read; None if there are none."""
 
 
 @dataclass(slots=True)
@@ -52,10 +61,6 @@ class Appended:
     """Records that bronze has with other bytes; these are in quarantine."""
     quarantined: int = 0
     """Rows that are new in quarantine."""
-    went_through: bool = False
-    """Whether all rows were read, in order to be written."""
-    damaged: int | None = None
-    """How many damaged stretches were met on the way; None if nobody counted."""
 
     def add(self, other: "Appended") -> None:
         """Add the counts of another append."""
@@ -80,51 +85,54 @@ class Bronze:
         self._ingested_at = ingested_at
         self._commits = 0
 
-    def append(
-        self,
-        rows: DataFrame,
-        spec: str,
-        begins: Mapping[int, int] | None,
-        *,
-        to_look_at: DataFrame | None = None,
-        is_empty: bool | None = None,
-        pieces: SegmentsSource | None = None,
-    ) -> Appended:
+    def staged(self, rows: DataFrame, spec: str) -> "StagedSource":
+        """Stage what a source gives, in one reading: rows with the columns of RECORD, and damage, if it has any."""
+        schema = table_schemas()[TableName.RECORDS]
+        columns = columns_of_table(schema)
+        constants = {
+            "cluster": F.lit(self.ledger.cluster),
+            "source": F.lit(spec),
+            "ingested_at": F.lit(self._ingested_at),
+        }
+        shaped = rows.withColumns(constants)
+        stage = self._lake.stage
+        if DAMAGE not in rows.columns:
+            return StagedSource(stage.put(shaped.select(*columns), columns), None)
+        damage = {name: OF_SEGMENTS[name] for name in ("partition", "offset", DAMAGE)}
+        is_damage = F.col(DAMAGE).isNotNull()
+        frame = shaped.where(PASSED_OVER_NONE if PASSED_OVER in rows.columns else "true").select(
+            F.when(is_damage, DAMAGE).otherwise(schema.name).alias(TABLE),
+            F.lit(READ).alias(MARK),
+            F.when(~is_damage, F.struct(*columns)).alias(schema.name),
+            F.when(is_damage, F.struct(*damage)).alias(DAMAGE),
+        )
+        made = stage.put_tables(frame, {schema.name: columns, DAMAGE: damage}, gone="")
+        damaged = made.of(DAMAGE) if made.count(DAMAGE) else None
+        return StagedSource(made.of(schema.name), damaged)
+
+    def append(self, given: Staged, spec: str, begins: Mapping[int, int] | None) -> Appended:
         """Add the records that bronze does not have.
 
-        `rows` have the columns of RECORD and no offset twice; they may be computed three times. The last time writes
-        them; for the others `to_look_at`, the same rows, is used if it is given. `begins` has for each partition an
-        offset before which `rows` have no record, None if that is not known; so does `is_empty`. `pieces` is their
-        source, if tasks may read it themselves and write what is new. Raises SourceNotReadable for another log, before
-        anything is written, and LakeNotWritable if another process has appended for the same cluster.
+        `given` are staged records of a source, no offset twice. `begins` has for each partition an offset before which
+        they have no record, None if that is not known. Raises SourceNotReadable for another log, before anything is
+        written, and LakeNotWritable if another process has appended for the same cluster.
         """
         self.ledger.catch_up()
         ends = self.ledger.next_offsets()
         if not ends:
-            stored = self._stored(pieces, spec, ends)
-            return stored or Appended(self._write(rows, spec), went_through=True)
-        looked_at = rows if to_look_at is None else to_look_at
+            return Appended(self._write(given))
         if begins is None:
-            found = looked_at.groupBy("partition").agg(F.min("offset").alias("first")).collect()
+            found = given.frame.groupBy("partition").agg(F.min("offset").alias("first")).collect()
             begins = {row["partition"]: row["first"] for row in found}
         overlapping = {
             number: begin for number, begin in begins.items() if begin < ends.get(number, 0)
         }
-        done = Appended()
-        if overlapping:
-            known = F.col("offset") < offset_of(ends)
-            # Everything is compared before anything is written: another log must leave no trace.
-            done = self._append_between(looked_at.where(known), spec, overlapping, ends)
-            rows, looked_at, is_empty = rows.where(~known), looked_at.where(~known), None
-        stored = self._stored(pieces, spec, ends)
-        if stored is not None:
-            done.add(stored)
-            done.went_through, done.damaged = True, stored.damaged
-            return done
-        if looked_at.isEmpty() if is_empty is None else is_empty:
-            return done  # a commit without rows would be a new version
-        done.records += self._write(rows, spec)
-        done.went_through = True
+        if not overlapping:
+            return Appended(self._write(given))
+        known = F.col("offset") < offset_of(ends)
+        # Everything is compared before anything is written: another log must leave no trace.
+        done = self._append_between(given.frame.where(known), spec, overlapping, ends)
+        done.records += self._write(self._restaged(given.frame.where(~known)))
         return done
 
     def note_lost(self, spec: str, stretches: Mapping[int, tuple[int, int]]) -> int:
@@ -159,8 +167,8 @@ class Bronze:
         if done.differing:
             done.quarantined = self._quarantine(compared.where(F.col("kind") == DIFFERENT), spec)
         if done.late:
-            missing = compared.where(F.col("kind") == MISSING).select(*RECORD)
-            done.records = self._write(missing, spec)
+            missing = compared.where(F.col("kind") == MISSING).withColumn("source", F.lit(spec))
+            done.records = self._write(self._restaged(missing))
         return done
 
     def _compared(
@@ -177,7 +185,7 @@ class Bronze:
             .where(F.col("offset") < offset_of(ends))
             .select("partition", "offset", _fingerprint().alias("mine"), "source")
         )
-        theirs = rows.withColumn("theirs", _fingerprint())
+        theirs = rows.drop("source").withColumn("theirs", _fingerprint())
         kind = (
             F.when(F.col("mine").isNull(), MISSING)
             .when(F.col("mine") == F.col("theirs"), EQUAL)
@@ -205,109 +213,36 @@ class Bronze:
         )
         return self._sink.insert_new(TableName.QUARANTINE, _as_quarantine(found)).rows
 
-    def _write(self, rows: DataFrame, spec: str) -> int:
-        """Append rows that bronze does not have; returns how many.
+    def _restaged(self, rows: DataFrame) -> Staged:
+        columns = columns_of_table(table_schemas()[TableName.RECORDS])
+        return self._lake.stage.put(rows.select(*columns), columns)
 
-        Two blind appends never conflict in Delta. So each is a transaction of an application, the cluster, numbered by
-        the version of bronze that the ledger knows: if another process has appended since, Delta refuses this one, or
-        leaves it out.
+    def _write(self, staged: Staged) -> int:
+        """Append records that bronze does not have; returns how many.
+
+        Each append is a transaction of the cluster, numbered by the version of bronze that the ledger knows: if another
+        process has appended since, it is refused.
         """
+        schema = table_schemas()[TableName.RECORDS]
+        if not staged.count():
+            return 0
         self._commits += 1
         metadata = f"{self._run_id}/{self._commits}"
-        shaped = rows.select(
-            F.lit(self.ledger.cluster).alias("cluster"),
-            *RECORD,
-            F.lit(spec).alias("source"),
-            F.lit(self._ingested_at).alias("ingested_at"),
-        )
-        writer = shaped.write.format("delta").mode("append").option("userMetadata", metadata)
-        writer = writer.option("txnAppId", appends_of(self.ledger.cluster))
-        writer = writer.option("txnVersion", self.ledger.bronze_version + 1)
-        with _sole_writer(self.ledger.cluster):
-            self._lake.save(TableName.RECORDS, writer)
-            try:
-                written = self._lake.rows_appended(TableName.RECORDS, metadata)
-            except OSError:
-                raise LakeNotWritable(_elsewhere(self.ledger.cluster)) from None
-        self.ledger.catch_up()
-        return written
 
-    def _stored(
-        self, pieces: SegmentsSource | None, spec: str, ends: Mapping[int, int]
-    ) -> Appended | None:
-        """Let tasks read and write what comes after the ends; None, with nothing done, where Spark has to."""
-        files = None if pieces is None else self._lake.data_files(TableName.RECORDS)
-        if pieces is None or files is None:
-            return None
-        constants = {
-            "cluster": self.ledger.cluster,
-            "source": spec,
-            "ingested_at": self._ingested_at,
-        }
+        def append() -> None:
+            self.ledger.catch_up()
+            commit = TableChange(metadata, self.ledger.cluster, self.ledger.bronze_version)
+            if self.ledger.next_offsets() != known:
+                raise LakeNotWritable(_elsewhere(self.ledger.cluster))
+            self._lake.writer.append(schema, staged, commit)
 
-        def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            records = _Records(batches, ends)
-            return files.write(records, constants, records.noted)
-
-        self._commits += 1
-        told = pieces.made_of_pieces(self._lake.spark, write, FILE_DDL)
-        with _sole_writer(self.ledger.cluster):
-            done = self._lake.append_files(
-                TableName.RECORDS,
-                told,
-                f"{self._run_id}/{self._commits}",
-                numbered=(appends_of(self.ledger.cluster), self.ledger.bronze_version + 1),
-            )
-        if not done.is_in:
-            raise LakeNotWritable(_elsewhere(self.ledger.cluster))
-        self.ledger.add_stored(
-            (int(number), PartitionInBronze.from_counted(note))
-            for task in done.noted
-            for number, note in task["parts"].items()
-        )
-        damaged = sum(task["damaged"] for task in done.noted)
-        return Appended(done.rows, went_through=True, damaged=damaged)
-
-
-class _Records:
-    """The new records among batches of records and of damage, each of one partition; what there was of both."""
-
-    def __init__(self, batches: Iterable[pa.RecordBatch], ends: Mapping[int, int]) -> None:
-        self._batches = batches
-        self._ends = ends
-        self._damaged = 0
-        self._parts: dict[int, PartitionInBronze] = {}
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for batch in self._batches:
-            damaged = batch.num_rows - batch[DAMAGE].null_count
-            self._damaged += damaged
-            records = batch.filter(batch[DAMAGE].is_null()) if damaged else batch
-            if not records.num_rows:
-                continue
-            number = records["partition"][0].as_py()
-            if end := self._ends.get(number, 0):
-                records = records.filter(pc.greater_equal(records["offset"], end))
-            if records.num_rows:
-                known = self._parts.get(number, PartitionInBronze())
-                self._parts[number] = known.and_also(PartitionInBronze.of(records))
-                yield records
-
-    def noted(self) -> dict[str, object]:
-        """How many batches were damage, and what the records of each partition are."""
-        parts = {number: part.counted() for number, part in self._parts.items()}
-        return {"damaged": self._damaged, "parts": parts}
-
-
-@contextmanager
-def _sole_writer(cluster: str) -> Iterator[None]:
-    """Raises LakeNotWritable where Delta refuses a second transaction with the same number."""
-    try:
-        yield
-    except Py4JJavaError as error:
-        if "ConcurrentTransactionException" not in str(error):
-            raise
-        raise LakeNotWritable(_elsewhere(cluster)) from None
+        known = self.ledger.next_offsets()
+        try:
+            with_retries(append)
+        except Outrun:
+            raise LakeNotWritable(_elsewhere(self.ledger.cluster)) from None
+        self.ledger.add(staged.frame)
+        return staged.count()
 
 
 def offset_of(offsets: Mapping[int, int]) -> Column:

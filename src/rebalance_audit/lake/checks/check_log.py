@@ -35,8 +35,9 @@ class CheckResult:
 
 def write_results(lake: Lake, check_id: str, scope: Scope, results: Sequence[CheckResult]) -> None:
     """Append a check's results to meta.checks in one commit. Raises LakeNotWritable."""
+    cluster = ALL_CLUSTERS if scope.cluster is None else scope.cluster
     common = {
-        "cluster": ALL_CLUSTERS if scope.cluster is None else scope.cluster,
+        "cluster": cluster,
         "check_id": check_id,
         "from_at": _moment(scope.from_ms),
         "to_at": _moment(scope.to_ms),
@@ -46,7 +47,7 @@ def write_results(lake: Lake, check_id: str, scope: Scope, results: Sequence[Che
     rows = [common | _row(result) for result in results]
     with commit_metadata(lake.spark, check_id):
         lake.create([TableName.CHECKS])
-        lake.add_rows(TableName.CHECKS, rows)
+        lake.add_rows(TableName.CHECKS, cluster, lambda _: rows)
 
 
 def _row(result: CheckResult) -> dict[str, Any]:

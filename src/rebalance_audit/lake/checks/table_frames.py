@@ -7,7 +7,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.checks.scope import Scope
-from rebalance_audit.lake.session.private_spark import bytes_expected
 from rebalance_audit.lake.storage.tables import Lake
 
 
@@ -34,8 +33,8 @@ class TableFrames:
 
     def size_bytes(self, names: Iterable[str]) -> int:
         """How many bytes the files of these tables have. Raises LakeNotReadable."""
-        found = [table for name in names if (table := self.find(name)) is not None]
-        return sum(bytes_expected(rows) for _, rows in found)
+        there = (name for name in names if self._lake.version(name) is not None)
+        return sum(self._lake.log(name).size_bytes() for name in there)
 
     def _read(self, name: str) -> DataFrame:
         table = self._lake.read(name)

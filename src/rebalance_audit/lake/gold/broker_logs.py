@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final
 
-from pyspark import Broadcast
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
@@ -24,15 +23,11 @@ from rebalance_audit.lake.gold.broker_lines import (
     moments_in,
     rows_of_log,
 )
-from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.tables.schemas import TableName
 
 LATE_MS: Final = 5 * TOLERANCE_MS
 """A line may matter for records that were written up to this long before it, milliseconds."""
-
-SentLog = Broadcast[BrokerLog]
-"""A log that is sent to each worker once, not with each task."""
 
 Shifts = Mapping[tuple[str, str], int | None]
 """Broker and time zone -> milliseconds by which the lines are late; None if they are of no use."""
@@ -135,11 +130,9 @@ class StoredBrokerLogs:
         rows = rows_of_log(lake.spark, log)
         if self._is_there:
             rows = rows.join(self._lines().select("line_id"), "line_id", "left_anti")
-        rows = kept(self._by(rows.withColumn("at", F.col("logged_at")), F.lit(False)), at_once=True)
-        count = rows.count()
-        if count:
-            self._sink.append(TableName.BROKER_LOG, rows)
-            self._is_there = True
+        rows = self._by(rows.withColumn("at", F.col("logged_at")), F.lit(False))
+        count = self._sink.append(TableName.BROKER_LOG, rows).inserted
+        self._is_there = self._is_there or bool(count)
         return count
 
     def _set_clocks(self, lines: DataFrame, moments: DataFrame) -> None:
@@ -178,8 +171,7 @@ class StoredBrokerLogs:
         is_known = F.col("realigned") | (F.col("run_number") != self._run_number)
         set_anew = self._by(lines.where(moved).withColumn("at", at), is_known)
         rows = lines.where(~moved).unionByName(set_anew)
-        rows = kept(rows, at_once=True)
-        self._sink.rewrite_from(TableName.BROKER_LOG, rows, rows.count())
+        self._sink.rewrite(TableName.BROKER_LOG, rows)
 
     def _by(self, rows: DataFrame, realigned: Column) -> DataFrame:
         """The rows as changed by this run."""

@@ -1,7 +1,7 @@
 """Findings that offset commits show: rows of gold.findings that the reducer, which sees no commits, cannot make."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -13,7 +13,6 @@ from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.rows import FINDINGS as OUTPUT
 from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
 from rebalance_audit.lake.records.record_counts import RecordCounts
-from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.silver.offset_commits import OPEN
 from rebalance_audit.report.words import duration
 from rebalance_audit.tables.schemas import TableName
@@ -55,15 +54,9 @@ def scope_of(days: Days | None) -> Column:
     return (F.col("kind") == HangingTransaction.kind) | growth
 
 
-def is_in_scope(finding: Mapping[str, Any], days: Days) -> bool:
-    """The same of one row, with moments in epoch milliseconds."""
-    if finding["kind"] == TopicGrowth.kind:
-        return days.from_ms <= (finding["from_at"] or 0) < days.to_ms
-    return bool(finding["kind"] == HangingTransaction.kind)
-
-
 def commit_findings(
     read: Callable[[str], DataFrame],
+    keep: Callable[[DataFrame], DataFrame],
     rules: FindingRules,
     log_end_ms: int | None,
     days: Days | None = None,
@@ -73,12 +66,12 @@ def commit_findings(
 ) -> DataFrame | None:
     """Rows of gold.findings (without the cluster): all open transactions, and growth in some days or in all.
 
-    `read` takes a table's full name and gives its rows of the cluster; `log_end_ms` is in epoch milliseconds. With
-    `may_grow` false the log is known to have too few records for any growth, with `may_hang` false to have no commit
-    in an open transaction. None if there are no rows for certain.
+    `read` takes a table's full name and gives its rows of the cluster, `keep` stages a frame; `log_end_ms` is in epoch
+    milliseconds. With `may_grow` false the log is known to have too few records for any growth, with `may_hang` false
+    to have no commit in an open transaction. None if there are no rows for certain.
     """
     hanging = _hanging(read(TableName.OFFSET_COMMITS), rules, log_end_ms) if may_hang else None
-    growth = _growth(read, rules, days) if may_grow else None
+    growth = _growth(read, keep, rules, days) if may_grow else None
     if hanging is None or growth is None:
         return growth if hanging is None else hanging
     return hanging.unionByName(growth)
@@ -118,7 +111,10 @@ def _hanging(commits: DataFrame, rules: FindingRules, log_end_ms: int | None) ->
 
 
 def _growth(
-    read: Callable[[str], DataFrame], rules: FindingRules, days: Days | None
+    read: Callable[[str], DataFrame],
+    keep: Callable[[DataFrame], DataFrame],
+    rules: FindingRules,
+    days: Days | None,
 ) -> DataFrame | None:
     """None for no growth, as nearly always."""
     within = F.lit(True) if days is None else days.hold("hour")
@@ -151,8 +147,8 @@ def _growth(
             F.max("hour").alias("to_hour"),
         )
     )
-    # Computed here: nothing more is planned where there is none.
-    grown = kept(grown)
+    # Nothing more is planned where there is none.
+    grown = keep(grown)
     if grown.isEmpty():
         return None
     record = F.struct("partition", "offset", F.col("timestamp").alias("at"))

@@ -1,102 +1,162 @@
-"""The columns of gold.group_hours that offset commits fill.
+"""The offset commits of one group hour by hour: how many, and how long the group was silent in between.
 
-Commits are counted by second (`commit_seconds`), and seconds by hour (`commit_stretches`). An hour that had already
-begun is continued from its row: the median matters only if a stretch is longer than LONG_STRETCH_MS, and only then are
-the hour's commits read again.
+A *stretch* is the time from the last commit of a second to the first commit of the next second that has any, over the
+whole group; it counts in the hour in which it ends. It is a gap if it lasts more than LONG_STRETCH_MS and more than
+LONG_STRETCHES times the median of the stretches that end in the same hour. A silence of more than SILENCE_MS, Kafka's
+default retention of offsets, is not a stretch: the group begins anew.
 """
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the usual name
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
-from rebalance_audit.lake.gold.commit_seconds import seconds_of
-from rebalance_audit.lake.gold.commit_stretches import (
-    CONTINUED,
-    HOURS,
-    SECONDS,
-    SILENCE_DAYS,
-    continued,
-    hours_of_seconds,
-)
-from rebalance_audit.lake.gold.hour_codes import KEY
-from rebalance_audit.lake.gold.hour_facts import OF_COMMITS
-from rebalance_audit.lake.gold.wanted_hours import Wanted, hour_of
-from rebalance_audit.tables.arrow_types import ddl_of_columns
+import numpy as np
+import numpy.typing as npt
 
+from rebalance_audit.audit.hours.group_hours import HourCommits
+from rebalance_audit.audit.hours.hour_sums import HOUR_MS
 
-def commit_hours(wanted: Wanted, commits: DataFrame, known: DataFrame | None = None) -> DataFrame:
-    """KEY and OF_COMMITS of the hours with commits, from rows of silver.offset_commits.
+LONG_STRETCH_MS: Final = 60_000
+LONG_STRETCHES: Final = 10
+SHORT_MS: Final = LONG_STRETCH_MS // LONG_STRETCHES
+"""Where the median is no longer than this, it does not matter how long it is."""
+SILENCE_MS: Final = 7 * 86_400_000
+SECOND_MS: Final = 1000
+HELD: Final = 1 << 20
+"""Commits of which the times are held before they are counted by second."""
 
-    The last commit of each group before these hours is taken from `known`, rows of gold.group_hours.
-    """
-    at = F.col("timestamp")
-    there = commits.where(wanted.between(at, at)).withColumn("hour", hour_of(at))
-    before = None
-    if known is not None:
-        before = wanted.missing(_recent(known, F.lit(wanted.low).cast("timestamp")))
-    return _by_hour(seconds_of(wanted.only(there)), before).select(*KEY, *OF_COMMITS)
+Times = npt.NDArray[np.int64]
+"""Epoch milliseconds."""
 
 
-def all_hours(seconds: DataFrame) -> DataFrame:
-    """The same of all hours, from the seconds of all commits."""
-    return _by_hour(seconds).select(*KEY, *OF_COMMITS)
+class _Seconds(NamedTuple):
+    """Commits counted by second, in order of time."""
+
+    firsts: Times
+    lasts: Times
+    counts: npt.NDArray[np.int64]
 
 
-def with_following(hours: DataFrame, known: DataFrame) -> DataFrame:
-    """The hours and, for each group, the next hour with commits: its first stretch begins in one of the hours.
+class _Hour(NamedTuple):
+    """The last hour with commits, as far as it goes."""
 
-    `known` are the rows of gold.group_hours; if records come in order there is no next hour.
-    """
-    later = known.where("commits > 0").select("group_id", F.col("hour").alias("later"))
-    soon = F.col("hour") + F.expr(f"interval {SILENCE_DAYS} days")
-    following = (
-        hours.join(later, "group_id")
-        .where((F.col("later") > F.col("hour")) & (F.col("later") <= soon))
-        .groupBy(*KEY)
-        .agg(F.min("later").alias("following"))
-        .select("group_id", F.col("following").alias("hour"))
+    hour: int
+    commits: int
+    short: int
+    """Stretches of up to SHORT_MS."""
+    longest_short_ms: int
+    longer_ms: Sequence[int]
+    """The other stretches, sorted: 600 at the most."""
+    last_ms: int
+
+
+class CommitHours:
+    """The hours of a group's commits, which may come in parts, each later than the one before."""
+
+    def __init__(self, state: Sequence[Any] | None = None) -> None:
+        """`state` is what an earlier part has left."""
+        self._last = None if state is None else _Hour(*state)
+        self._times: list[Times] = []
+        self._held = 0
+        self._seconds: list[_Seconds] = []
+        self.is_lost = False
+        """A commit is earlier than those of an earlier part: the hours have to be made of all commits."""
+
+    def add(self, times: Times) -> None:
+        """Take commits in any order."""
+        if len(times):
+            self._times.append(times)
+            self._held += len(times)
+        if self._held > HELD:
+            self._count()
+
+    def hours(self) -> Mapping[int, HourCommits]:
+        """Hour since 1970 -> its commits, for each hour with new ones. Call it once."""
+        self._count()
+        if not self._seconds:
+            return {}
+        seconds = self._seconds[0]
+        if self._last is not None and seconds.firsts[0] < self._last.last_ms:
+            self.is_lost = True
+            return {}
+        return dict(self._hours(seconds))
+
+    def state(self) -> Sequence[Any] | None:
+        """For a later part, after `hours`; to be kept as JSON."""
+        return None if self._last is None else [*self._last]
+
+    def _count(self) -> None:
+        """Make seconds of the times that are held."""
+        parts = [_Seconds(times, times, np.ones(len(times), np.int64)) for times in self._times]
+        parts += self._seconds
+        self._times, self._held = [], 0
+        if not parts:
+            return
+        firsts = np.concatenate([part.firsts for part in parts])
+        lasts = np.concatenate([part.lasts for part in parts])
+        counts = np.concatenate([part.counts for part in parts])
+        order = np.argsort(firsts, kind="stable")
+        firsts, lasts, counts = firsts[order], lasts[order], counts[order]
+        begins = _begins(firsts // SECOND_MS)
+        self._seconds = [
+            _Seconds(
+                firsts[begins],
+                np.maximum.reduceat(lasts, begins),
+                np.add.reduceat(counts, begins),
+            )
+        ]
+
+    def _hours(self, seconds: _Seconds) -> Iterator[tuple[int, HourCommits]]:
+        before = np.append(self._before(int(seconds.firsts[0])), seconds.lasts[:-1])
+        stretches = seconds.firsts - before
+        hours = seconds.firsts // HOUR_MS
+        begins = _begins(hours)
+        for begin, end in zip(begins, np.append(begins[1:], len(hours)), strict=True):
+            found = stretches[begin:end]
+            # One that begins with the first commit of all is no stretch: it lasts since ever.
+            found = found[found <= SILENCE_MS]
+            known, hour = self._last, int(hours[begin])
+            if known is None or known.hour != hour:
+                known = _Hour(hour, 0, 0, 0, (), 0)
+            is_short = found <= SHORT_MS
+            self._last = _Hour(
+                hour,
+                known.commits + int(seconds.counts[begin:end].sum()),
+                known.short + int(np.count_nonzero(is_short)),
+                max(known.longest_short_ms, int(found[is_short].max(initial=0))),
+                sorted([*known.longer_ms, *found[~is_short].tolist()]),
+                int(seconds.lasts[end - 1]),
+            )
+            yield hour, _summed_up(self._last)
+
+    def _before(self, first_ms: int) -> int:
+        """When the stretch begins that ends with the first new commit."""
+        known = self._last
+        if known is None or known.last_ms // SECOND_MS == first_ms // SECOND_MS:
+            return first_ms - SILENCE_MS - 1
+        return known.last_ms
+
+
+def _summed_up(hour: _Hour) -> HourCommits:
+    stretches = hour.short + len(hour.longer_ms)
+    longest = hour.longer_ms[-1] if hour.longer_ms else hour.longest_short_ms
+    least = max(LONG_STRETCH_MS, LONG_STRETCHES * _median_ms(hour)) if stretches else 0
+    gaps = sum(stretch > least for stretch in hour.longer_ms)
+    return HourCommits(hour.commits, gaps, longest if stretches else None, hour.last_ms)
+
+
+def _median_ms(hour: _Hour) -> float:
+    """Of all stretches; where it is up to SHORT_MS, it may be any such number."""
+    stretches = hour.short + len(hour.longer_ms)
+    middle = [(stretches - 1) // 2, stretches // 2]
+    return (
+        sum(
+            hour.longest_short_ms if place < hour.short else hour.longer_ms[place - hour.short]
+            for place in middle
+        )
+        / 2
     )
-    return hours.union(following).distinct()
 
 
-def continued_hours(new: DataFrame, known: DataFrame, from_ms: int) -> DataFrame:
-    """KEY, OF_COMMITS and `again` for the hours of new commits, whose offsets follow all known ones.
-
-    `new` are the seconds of these (`commit_seconds`), none of them before `from_ms` (epoch milliseconds), `known` the
-    rows of gold.group_hours without them. Where `again` is true, ignore the values and make the hour from its commits:
-    new commits of the group have earlier times than known ones, or an hour that had begun has a stretch that may be a
-    gap.
-    """
-    given = _given(new, _recent(known, F.timestamp_millis(F.lit(from_ms))))
-    return given.mapInArrow(continued, ddl_of_columns(CONTINUED))
-
-
-def _recent(known: DataFrame, low: Column) -> DataFrame:
-    """Of the known hours with commits those in which a stretch into hours from `low` on can begin, and later ones."""
-    ago = low - F.expr(f"interval {SILENCE_DAYS} days")
-    return known.where((F.col("hour") >= hour_of(ago)) & (F.col("commits") > 0))
-
-
-def _by_hour(seconds: DataFrame, known: DataFrame | None = None) -> DataFrame:
-    """What `hours_of_seconds` makes of seconds, and of rows of gold.group_hours, in one task for each group."""
-    return _given(seconds, known).mapInArrow(hours_of_seconds, ddl_of_columns(HOURS))
-
-
-def _given(seconds: DataFrame, known: DataFrame | None) -> DataFrame:
-    """What `hours_of_seconds` gets."""
-    given = seconds
-    if known is not None:
-        given = seconds.unionByName(_as_seconds(known), allowMissingColumns=True)
-    lacking = SECONDS.keys() - set(given.columns)
-    given = given.withColumns({name: F.lit(None).cast(SECONDS[name]) for name in lacking})
-    order = ("group_id", "second", F.col("commits").isNotNull())
-    return given.select(*SECONDS).repartition("group_id").sortWithinPartitions(*order)
-
-
-def _as_seconds(hours: DataFrame) -> DataFrame:
-    return hours.select(
-        *KEY,
-        F.date_trunc("second", "last_commit_at").alias("second"),
-        F.col("last_commit_at").alias("last_at"),
-        F.col("commits").alias("commits_before"),
-        F.col("commit_gap_ms_max").alias("longest_before"),
-    )
+def _begins(numbers: Times) -> npt.NDArray[np.int64]:
+    """Places of the numbers that differ from the one before, and of the first."""
+    return np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))

@@ -5,7 +5,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.lake.gold.reducer import Gaps
+from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 

@@ -25,8 +25,8 @@ ProvisionalKey: TypeAlias = tuple[Any, ...]
 class Memory(NamedTuple):
     """The state of one group, as the column `state` of meta.snapshots has it."""
 
-    audit: dict[str, object]
-    """See `GroupAudit.snapshot`."""
+    audit: dict[str, object] | None
+    """See `GroupAudit.snapshot`; None of a group that has offset commits and no record."""
     next_offset: int
     """Offset after the last record of the group, which may be one that could not be decoded."""
     provisional: Sequence[ProvisionalKey]
@@ -34,6 +34,10 @@ class Memory(NamedTuple):
     """Ids and names of the topics about which the audit has asked so far."""
     next_commit: int = 0
     """Offset after the last of the group's offset commits that the audit was told of."""
+    hours: dict[str, Any] | None = None
+    """See `GroupHours.state`; None in what earlier releases left."""
+    commit_hours: Sequence[Any] | None = None
+    """See `CommitHours.state`."""
 
     def to_json(self) -> bytes:
         """The state as JSON."""

@@ -1,23 +1,25 @@
-"""Rows of several tables in one stream: each row of it is a batch of rows of one table, see `packed_rows`.
+"""Rows of several tables in one frame: a column `table`, a column `mark`, and a struct for each table.
 
-One pass over a group's records makes rows of eleven tables, and a Spark stage has one schema: a column `table`, a
-column `mark` that says what to do with the rows, what there is to tell of them, and the rows in one cell. Of rows that
-are in files alone it has what `task_facts` tells.
+One pass over a group's records makes rows of eleven tables, and a Spark stage has one schema. In each row the struct of
+its table has all columns of that table, and the other structs are null.
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import starmap
 from operator import itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
 
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.lake.gold.output_files import NO_FILES, OutputFiles, TaskOutputs
-from rebalance_audit.lake.gold.outputs import OUTPUTS, columns_of
-from rebalance_audit.lake.gold.packed_rows import PACKED, ROWS, TOLD, as_cell, told_of
-from rebalance_audit.lake.storage.data_files import FILE_COLUMNS
-from rebalance_audit.tables.arrow_types import column_of, ddl_of_columns, schema_of_columns
+from rebalance_audit.lake.gold.outputs import OUTPUTS
+from rebalance_audit.lake.storage.stage import MARK, TABLE
+from rebalance_audit.tables.arrow_types import (
+    arrow_type,
+    column_of,
+    ddl_of_columns,
+    schema_of_columns,
+)
+from rebalance_audit.tables.schemas import table_schemas
 
 REBUILT: Final = "rebuilt"
 """Mark of a row of a group that was replayed from its first record: it replaces what the table has of the group."""
@@ -26,44 +28,53 @@ NEW: Final = "new"
 GONE: Final = "gone"
 """Mark of a key of a resumed group: the row with it was provisional, and no longer exists."""
 MARKS: Final = (REBUILT, NEW, GONE)
-FILES: Final = "files"
-"""Beside the outputs: the files into which a task has written rows, see `output_files`."""
-WRITTEN: Final = {"output": "string", **FILE_COLUMNS}
-"""The columns of FILES."""
 BATCH_ROWS: Final = 1024
 """Rows of one table that are held before they leave: this bounds memory, whatever the length of the log.
 
 A batch costs as much as about 200 rows do, so tables with few rows wait until they have some."""
 
 
-def stream_columns() -> dict[str, str]:
-    """Name and type of the stream's columns."""
-    written = ", ".join(f"{column}: {kind}" for column, kind in WRITTEN.items())
+def output_columns() -> dict[str, dict[str, str]]:
+    """Output -> the columns of its table, name -> type as DDL."""
     return {
-        "table": "string",
-        "mark": "string",
-        **TOLD,
-        PACKED: "binary",
-        FILES: f"struct<{written}>",
+        output: {column.name: column.type for column in table_schemas()[table].columns}
+        for output, table in OUTPUTS.items()
     }
 
 
-def stream_ddl() -> str:
-    """Schema of the stream."""
-    return ddl_of_columns(stream_columns())
+def frame_columns() -> dict[str, str]:
+    """Name and type of the frame's columns."""
+    structs = {
+        output: f"struct<{', '.join(f'{name}: {kind}' for name, kind in columns.items())}>"
+        for output, columns in output_columns().items()
+    }
+    return {TABLE: "string", MARK: "string", **structs}
+
+
+def frame_ddl() -> str:
+    """Schema of the frame."""
+    return ddl_of_columns(frame_columns())
 
 
 class OutputRows:
     """Collects rows and gives them back as batches."""
 
-    def __init__(self, files: OutputFiles = NO_FILES) -> None:
-        """Rows of the tables of `files` are written where they are made."""
-        self._files = TaskOutputs(files)
-        self._columns = {output: columns_of(output) for output in OUTPUTS}
-        self._schemas = {
-            output: schema_of_columns(columns) for output, columns in self._columns.items()
+    def __init__(self, constants: Mapping[str, Any]) -> None:
+        """`constants` are columns that are the same in all rows of a run, of whichever table has them."""
+        self._schema = schema_of_columns(frame_columns())
+        self._columns: dict[str, dict[str, str]] = {}
+        self._constants: dict[str, dict[str, pa.Scalar]] = {}
+        for output, columns in output_columns().items():
+            same = {name: columns[name] for name in columns if name in constants}
+            self._columns[output] = {
+                name: kind for name, kind in columns.items() if name not in same
+            }
+            self._constants[output] = {
+                name: pa.scalar(constants[name], arrow_type(kind)) for name, kind in same.items()
+            }
+        self._nothing = {
+            output: pa.nulls(BATCH_ROWS, self._schema.field(output).type) for output in OUTPUTS
         }
-        self._schema = schema_of_columns(stream_columns())
         self._pick = {output: itemgetter(*columns) for output, columns in self._columns.items()}
         self._rows: dict[tuple[str, str], list[tuple[Any, ...]]] = {
             (output, mark): [] for output in self._columns for mark in MARKS
@@ -89,48 +100,40 @@ class OutputRows:
         return self._is_full
 
     def take_full(self) -> Iterator[pa.RecordBatch]:
-        """One batch for each table and mark that has enough rows."""
+        """A batch for each table and mark that has enough rows."""
         self._is_full = False
         return self._take(BATCH_ROWS)
 
     def take_rest(self) -> Iterator[pa.RecordBatch]:
-        """One batch for each table and mark that has any rows."""
+        """A batch for each table and mark that has any rows."""
         return self._take(1)
-
-    def close(self) -> Iterator[pa.RecordBatch]:
-        """The rest, and what was written into files. Raises OSError."""
-        yield from self._take(1)
-        if self._files.facts is not None:
-            yield from starmap(self._facts, self._files.facts.take_rest())
-        for output, file in self._files.close():
-            written = {"output": output, **file._asdict()}
-            yield self._told({"table": FILES, "mark": REBUILT, FILES: written})
-
-    def discard(self) -> None:
-        """Leave no file behind: the task fails."""
-        self._files.discard()
 
     def _take(self, at_least: int) -> Iterator[pa.RecordBatch]:
         for (output, mark), rows in self._rows.items():
-            if len(rows) < at_least:
-                continue
-            cells = map(column_of, self._columns[output].values(), zip(*rows, strict=True))
-            filled = pa.RecordBatch.from_arrays([*cells], schema=self._schemas[output])
-            rows.clear()
-            is_written, facts = output in self._files, self._files.facts
-            if is_written:
-                self._files.add(output, filled)
-            if is_written and facts is not None:
-                facts.add(output, filled)
-                yield from starmap(self._facts, facts.take_full())
-            else:
-                told = told_of(output, filled)
-                yield self._told({"table": output, "mark": mark, **told, PACKED: as_cell(filled)})
+            if len(rows) >= at_least:
+                for first in range(0, len(rows), BATCH_ROWS):
+                    yield self._batch(output, mark, rows[first : first + BATCH_ROWS])
+                rows.clear()
 
-    def _facts(self, name: str, facts: pa.RecordBatch) -> pa.RecordBatch:
-        told = {ROWS: facts.num_rows, PACKED: as_cell(facts)}
-        return self._told({"table": name, "mark": REBUILT, **told})
-
-    def _told(self, row: Mapping[str, Any]) -> pa.RecordBatch:
-        """One row of the stream; columns that it lacks are null."""
-        return pa.RecordBatch.from_pylist([row], self._schema)
+    def _batch(self, output: str, mark: str, rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+        count = len(rows)
+        varying = self._columns[output]
+        cells = dict(
+            zip(
+                varying,
+                map(column_of, varying.values(), zip(*rows, strict=True)),
+                strict=True,
+            )
+        )
+        cells |= {name: pa.repeat(value, count) for name, value in self._constants[output].items()}
+        fields = list(self._schema.field(output).type)
+        struct = pa.StructArray.from_arrays([cells[field.name] for field in fields], fields=fields)
+        columns = {
+            TABLE: pa.repeat(pa.scalar(output), count),
+            MARK: pa.repeat(pa.scalar(mark), count),
+            **{other: nothing[:count] for other, nothing in self._nothing.items()},
+            output: struct,
+        }
+        return pa.RecordBatch.from_arrays(
+            [columns[name] for name in self._schema.names], schema=self._schema
+        )

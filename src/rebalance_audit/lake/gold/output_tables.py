@@ -1,44 +1,36 @@
-"""From the reducer's stream to the rows of each table."""
+"""From what the reducer made to the rows of each table."""
 
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.audit.hours.hour_sums import HOUR_MS
 from rebalance_audit.audit.members import FROM_FIRST_STINT
 from rebalance_audit.audit.members import KEY as MEMBER_KEY
 from rebalance_audit.audit.rows import MEMBERS
-from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT
-from rebalance_audit.lake.gold.outputs import columns_of
-from rebalance_audit.lake.gold.packed_rows import unpacked
-from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.lake.gold.output_rows import NEW, REBUILT
+from rebalance_audit.lake.storage.stage import StagedTables
+from rebalance_audit.tables.schemas import TableName, table_schemas
 
 STINTS: Final = "stints"
 
 
-def rows_of(stream: DataFrame, output: str, *marks: str) -> DataFrame:
-    """The rows of one output (without the cluster) with one of the marks; by default all but keys that are gone."""
-    wanted = F.col("mark").isin(*(marks or (REBUILT, NEW)))
-    return unpacked(stream.where((F.col("table") == output) & wanted), columns_of(output))
-
-
-def keys_gone(stream: DataFrame, output: str) -> DataFrame:
-    """The keys of rows that a table must lose; their other columns are null."""
-    return rows_of(stream, output, GONE)
-
-
-def rebuilt_rows_of(stream: DataFrame, output: str) -> DataFrame:
-    """The rows of one gold table of groups that were replayed from their first record."""
-    rows = rows_of(stream, output, REBUILT)
+def rebuilt_rows_of(staged: StagedTables, output: str) -> DataFrame:
+    """The rows of one table of groups that were replayed from their first record."""
+    rows = staged.of(output, REBUILT).frame
     return merge_stint_frames(rows) if output == MEMBERS else rows
+
+
+def rows_of(staged: StagedTables, output: str) -> DataFrame:
+    """The rows of one output, without the keys that are gone."""
+    return staged.of(output, REBUILT, NEW).frame
 
 
 def merge_stint_frames(stints: DataFrame) -> DataFrame:
     """One row per member id from its stints, as `audit.members.merge_stints` does."""
     order = F.struct("log_partition", "first_offset")
-    from_latest = [
-        name for name in columns_of(MEMBERS) if name not in {*MEMBER_KEY, *FROM_FIRST_STINT, STINTS}
-    ]
+    from_latest = _of_latest()
     return (
         stints.groupBy(*MEMBER_KEY)
         .agg(
@@ -55,9 +47,9 @@ def continue_stints(stints: DataFrame, known: DataFrame) -> DataFrame:
 
     As `audit.members.merge_stints`: a stint that a row already includes counts once, and its latest one may go on.
     """
-    names = columns_of(MEMBERS)
+    names = table_schemas()[TableName.MEMBERS].column_names
     order = F.struct("log_partition", "first_offset")
-    latest = [name for name in names if name not in {*MEMBER_KEY, *FROM_FIRST_STINT, STINTS}]
+    latest = _of_latest()
     of_known = F.struct(*names).alias("known")
     there = known.select(*MEMBER_KEY, of_known)
     joined = stints.join(there, [*MEMBER_KEY], "left")
@@ -87,6 +79,14 @@ def continue_stints(stints: DataFrame, known: DataFrame) -> DataFrame:
     )
 
 
+def _of_latest() -> list[str]:
+    """The columns of gold.members that say how its latest stint was."""
+    names = table_schemas()[TableName.MEMBERS].column_names
+    return [
+        name for name in names if name not in {"cluster", *MEMBER_KEY, *FROM_FIRST_STINT, STINTS}
+    ]
+
+
 def in_window(output: str, from_ms: int | None, to_ms: int | None) -> Column:
     """Whether a row of a gold table begins in [from_ms, to_ms), epoch milliseconds; one of unknown time never does."""
     column = table_schemas()[f"gold.{output}"].begins_at
@@ -97,4 +97,15 @@ def in_window(output: str, from_ms: int | None, to_ms: int | None) -> Column:
         condition &= begins >= F.timestamp_millis(F.lit(from_ms))
     if to_ms is not None:
         condition &= begins < F.timestamp_millis(F.lit(to_ms))
+    return condition
+
+
+def hours_in_window(from_ms: int | None, to_ms: int | None) -> Column:
+    """Whether any of the `hour` lies in [from_ms, to_ms), epoch milliseconds."""
+    condition = F.lit(True)
+    if from_ms is not None:
+        first_ms = from_ms // HOUR_MS * HOUR_MS
+        condition &= F.col("hour") >= F.timestamp_millis(F.lit(first_ms))
+    if to_ms is not None:
+        condition &= F.col("hour") < F.timestamp_millis(F.lit(to_ms))
     return condition

@@ -1,27 +1,23 @@
 """The audit inside Spark: one pass over each group's records, in offset order, in the memory of one group.
 
 Records arrive sorted by group and offset. Decoded records go through `audit.GroupAudit`, others to quarantine; the rows
-of all tables leave in one stream (`output_rows`). The records of a group that an earlier run has replayed follow a row
+of all tables leave in one frame (`output_rows`). The records of a group that an earlier run has replayed follow a row
 with the group's state, and the replay goes on from there.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import orjson
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from rebalance_audit.audit.broker_log.fact import BrokerFact
-from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.commits.collect import Summaries
-from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.group.group_audit import GroupAudit
-from rebalance_audit.audit.holes import Holes
-from rebalance_audit.audit.rows import MEMBERS, REBALANCES, Row
+from rebalance_audit.audit.hours.group_hours import GroupHours
+from rebalance_audit.audit.rows import GROUP_HOURS, MEMBERS, REBALANCES, Row
 from rebalance_audit.audit.snapshots.snapshot import (
     STATE_FORMAT,
     SnapshotNotUsable,
@@ -29,18 +25,17 @@ from rebalance_audit.audit.snapshots.snapshot import (
     snapshot_of,
 )
 from rebalance_audit.garbage import collecting_less
-from rebalance_audit.lake.gold.broker_logs import SentLog
+from rebalance_audit.lake.gold.commit_hours import CommitHours
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
-from rebalance_audit.lake.gold.output_files import NO_FILES, OutputFiles
-from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, stream_ddl
+from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, frame_ddl
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHOTS
-from rebalance_audit.lake.records.commit_packs import HeldCommits
+from rebalance_audit.lake.gold.reducer_options import ReducerOptions
+from rebalance_audit.lake.records.commit_packs import UNDECODABLE, HeldCommits, offsets_and_times
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.positions import position_of
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
-from rebalance_audit.wire.topic_names import TopicNames
 
 INPUT: Final = (
     "partition",
@@ -61,41 +56,6 @@ A group without such a row is replayed from its first record."""
 HELD_BYTES: Final = 8 << 20
 """Rows leave after this many bytes of records, however few rows they are: a generation of a thousand members has a
 megabyte of JSON, and so has the state of such a group."""
-
-Gaps: TypeAlias = Mapping[int, Sequence[int]]
-"""Log partition -> offsets, ascending, before which something of the partition could not be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReducerOptions:
-    """What every group's audit is told; it is sent to the workers."""
-
-    names: TopicNames = field(default_factory=TopicNames)
-    rules: DepartureRules = field(default_factory=DepartureRules)
-    findings: FindingRules = field(default_factory=FindingRules)
-    log_end_ms: int | None = None
-    """Latest record time in all partitions of the log, epoch milliseconds."""
-    gaps: Gaps = field(default_factory=dict)
-    whole: frozenset[int] | None = None
-    """Log partitions that lack no record; None if nobody counted."""
-    holes: Mapping[int, Holes] = field(default_factory=dict)
-    """Log partition -> where it lacks records, of those of which that is known."""
-    with_silver: bool = True
-    """Whether rows of silver.group_records and of meta.snapshots are wanted."""
-    broker_log: SentLog | None = None
-    """What the brokers logged, by the records' clock."""
-    files: OutputFiles = NO_FILES
-    """The tables whose files the tasks write themselves."""
-
-    def is_whole(self, log_partition: int) -> bool | None:
-        """Whether a partition lacks no record; None if nobody counted."""
-        return None if self.whole is None else log_partition in self.whole
-
-    def broker_facts(self, group_id: str, log_partition: int) -> Sequence[BrokerFact]:
-        """What they logged about one group."""
-        if self.broker_log is None:
-            return ()
-        return self.broker_log.value.facts_of(group_id, log_partition)
 
 
 def with_commits(records: DataFrame, packs: DataFrame) -> DataFrame:
@@ -120,7 +80,7 @@ def reduce_groups(
     def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return reduced(batches, options)
 
-    return ordered.mapInArrow(reduce, stream_ddl())
+    return ordered.mapInArrow(reduce, frame_ddl())
 
 
 def reduced(batches: Iterable[pa.RecordBatch], options: ReducerOptions) -> Iterator[pa.RecordBatch]:
@@ -162,7 +122,11 @@ class _Group:
             broker_facts=options.broker_facts,
         )
         self._provisional = Provisional(())
-        self.audit = GroupAudit(group_id, log_partition, self._emit, self._audit_options)
+        self._hours = GroupHours(options.log_end_ms, with_commits=options.with_silver)
+        self._commit_hours = CommitHours()
+        self.audit: GroupAudit = GroupAudit(
+            group_id, log_partition, self._emit, self._audit_options
+        )
         self.mark = REBUILT
         self.is_lost = False
         """The state cannot be resumed: the group's records are ignored, and it must be replayed from its first one."""
@@ -171,19 +135,34 @@ class _Group:
         self._next_offset = 0
         self._commits = HeldCommits()
         self._next_commit = 0
+        self._first_new = 0
+        """Commits before this offset are in the hours already."""
         self._first_untold = 0
         """Commits before this offset are passed over: an earlier run has told the audit of them, or they came late."""
         self._is_known = False
-        """There is a record of the group, or a state: offset commits alone make no group."""
+        """There is a record of the group: offset commits alone make no group, but they have their hours."""
+        self._only_commits = False
+        """An earlier run has seen offset commits of the group and nothing else."""
         self._is_unsettled = False
 
     def resume(self, state: bytes | None) -> None:
         """Go on from a state; None for a group that no run has seen."""
         self.mark = NEW
-        self._is_known = True
         if state is None:
             return
         memory = Memory.from_json(state)
+        if memory.hours is None:
+            self.is_lost = True
+            return
+        self._hours = GroupHours(
+            self._options.log_end_ms, with_commits=self._options.with_silver, state=memory.hours
+        )
+        self._commit_hours = CommitHours(memory.commit_hours)
+        self._first_new = self._next_commit = memory.next_commit
+        if memory.audit is None:
+            self._only_commits = True
+            return
+        self._is_known = True
         self._provisional = Provisional(memory.provisional)
         self._asked.asked.update(memory.topics)
         try:
@@ -191,8 +170,8 @@ class _Group:
         except SnapshotNotUsable:
             self.is_lost = True
             return
-        self._next_offset, self._next_commit = memory.next_offset, memory.next_commit
-        self._first_untold = max(memory.next_offset, memory.next_commit)
+        self._next_offset = memory.next_offset
+        self._first_new = self._first_untold = max(memory.next_offset, memory.next_commit)
         self._gaps_passed = bisect_right(self._gaps, self._next_offset - 1)
 
     def pass_gaps(self, log_offset: int) -> None:
@@ -216,19 +195,34 @@ class _Group:
         records = []
         for given in run:
             if given.key is not None and given.key.startswith(OFFSET_COMMIT_PREFIXES):
-                assert given.value is not None
-                _, _, _, leader_epoch, _, flag = given.position
-                self._commits.hold(given.key, given.value, leader_epoch, is_transactional=flag)
+                self._hold(given)
             else:
                 records.append(given)
+        if records and self._only_commits:
+            # The audit has to be told of all its commits.
+            self.is_lost = True
+            return ()
         self._commits.expect(self._first_untold, [given.position.log_offset for given in records])
         return records
 
-    def passed(self, log_offset: int) -> None:
-        """The record of the group at this offset comes next; the audit is told what was committed before it."""
+    def _hold(self, pack: "_Given") -> None:
+        """Keep offset commits until the record comes that follows them, and count them by hour."""
+        assert pack.key is not None
+        assert pack.value is not None
+        _, _, _, leader_epoch, _, flag = pack.position
+        self._commits.hold(pack.key, pack.value, leader_epoch, is_transactional=flag)
+        if self._options.with_silver and pack.producer_id != UNDECODABLE:
+            offsets, times = offsets_and_times(pack.value)
+            self._commit_hours.add(times[offsets >= self._first_new])
+            if not self._is_known:
+                self._next_commit = max(self._next_commit, int(offsets[-1]) + 1)
+
+    def passed(self, position: Position) -> None:
+        """The record of the group at this place comes next; the audit is told what was committed before it."""
         self._is_known = True
-        self._told_of(self._commits.take(log_offset))
-        self._next_offset = log_offset + 1
+        self._hours.seen(position.record_timestamp_ms)
+        self._told_of(self._commits.take(position.log_offset))
+        self._next_offset = position.log_offset + 1
 
     def _told_of(self, summaries: Summaries) -> None:
         if summaries:
@@ -239,29 +233,54 @@ class _Group:
 
     def finish(self) -> None:
         """The group has no more records: emit what is open, and keep the state."""
-        if not self._is_known:
-            return
         if self.is_lost:
             self._remember(None)
-            return
+        elif self._is_known:
+            self._finish_audit()
+        elif self._options.with_silver:
+            self._finish_hours()
+            if self._next_commit:
+                self._remember(self._memory(None))
+
+    def _finish_audit(self) -> None:
         self._told_of(self._commits.take_rest(self._first_untold))
         wants_memory = self._options.with_silver
         state = snapshot_of(self.audit) if wants_memory else {}
         self._provisional.finishing = True
+        self._hours.ended()
         if self._gaps_passed < len(self._gaps):
             self.audit.gap()
         self.audit.finish()
+        self._finish_hours()
         if not wants_memory:
             return
-        topics = sorted(self._asked.asked)
-        memory: Memory | None = Memory(
-            state, self._next_offset, self._provisional.keys, topics, self._next_commit
-        )
+        memory = self._memory(state)
         for table, key in self._provisional.gone():
             if table == MEMBERS:
                 memory = None  # an earlier stay of the member id may be in that row: the group must be rebuilt
             self._rows.add(table, GONE, key | {"group_id": self.group_id})
         self._remember(memory, self._due_ms(), self.audit.due_with_commits_ms)
+
+    def _finish_hours(self) -> None:
+        self._hours.committed(self._commit_hours.hours())
+        for row, is_there in self._hours.rows():
+            self._rows.add(
+                GROUP_HOURS, self.mark if is_there else GONE, row | {"group_id": self.group_id}
+            )
+
+    def _memory(self, audit: dict[str, object] | None) -> Memory | None:
+        """What a later run goes on from; None if the hours reach back further than an earlier run has kept them."""
+        if self._hours.is_lost or self._commit_hours.is_lost:
+            return None
+        return Memory(
+            audit,
+            self._next_offset,
+            self._provisional.keys,
+            sorted(self._asked.asked),
+            self._next_commit,
+            self._hours.state(),
+            self._commit_hours.state(),
+        )
 
     def _due_ms(self) -> int | None:
         end_ms, due_ms = self._options.log_end_ms, self.audit.due_ms
@@ -291,6 +310,7 @@ class _Group:
         self._rows.add(SNAPSHOTS, GONE if memory is None else self.mark, row)
 
     def _emit(self, table: str, row: Row) -> None:
+        self._hours.add(table, row)
         provisional = self._provisional
         if provisional.is_tracking:
             provisional.note(table, row)
@@ -304,18 +324,14 @@ class _Reducer:
 
     def __init__(self, options: ReducerOptions) -> None:
         self._options = options
-        self._rows = OutputRows(options.files)
+        self._rows = OutputRows(options.constants)
         self._group: _Group | None = None
 
     def reduce(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """All output rows of the task's groups, and what was written of them."""
-        try:
-            yield from self._reduced(batches)
-            self._leave()
-            yield from self._rows.close()
-        except BaseException:
-            self._rows.discard()
-            raise
+        """All output rows of the task's groups."""
+        yield from self._reduced(batches)
+        self._leave()
+        yield from self._rows.take_rest()
 
     def _reduced(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held_bytes = 0
@@ -355,7 +371,7 @@ class _Reducer:
     def _feed(self, group: _Group, given: _Given) -> None:
         position = given.position
         group.pass_gaps(position.log_offset)
-        group.passed(position.log_offset)
+        group.passed(position)
         record = decode_record(given.key, given.value)
         if isinstance(record, Undecodable):
             group.audit.lost(position, record.record_type)

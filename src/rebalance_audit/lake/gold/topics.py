@@ -8,21 +8,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.audit.rows import OWNERSHIP
-from rebalance_audit.lake.gold.output_tables import rows_of
-from rebalance_audit.lake.gold.packed_rows import unpacked
-from rebalance_audit.lake.gold.task_facts import UNNAMED_TOPICS
-from rebalance_audit.lake.records.commit_packs import are_commits
 from rebalance_audit.lake.records.routing import has_type, is_commit
-from rebalance_audit.lake.storage.table_files import TableFiles
 from rebalance_audit.moments import NO_TIMESTAMP_MS, utc_datetime
-from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.topic_names import (
@@ -54,16 +45,6 @@ LISTED_IDS: Final = 1_000
 """Up to this many ids are listed one by one in a query."""
 COLUMNS: Final = ("topic_id", "topic", "source", "made_at", "deleted_at", "shapes")
 """Of gold.topics, those that say what is known of a topic."""
-READ: Final = ("partition", "offset", "key", "value", "is_control")
-"""What `first_with_ids` looks at."""
-_PLACE: Final = ("partition", "offset")
-_FIRSTS: Final = {
-    "topic_id": "binary",
-    "partition": "int",
-    "offset": "bigint",
-    "key": "binary",
-    "value": "binary",
-}
 NAME_DDL: Final = "topic_id binary, topic string, source string, partition int, offset bigint"
 
 
@@ -94,38 +75,6 @@ def names_in_commits(records: DataFrame) -> list[TopicName]:
     return _names_of(firsts.select("key", "value").collect())
 
 
-def names_in_files(spark: SparkSession, files: TableFiles) -> list[TopicName]:
-    """The same of files of bronze.records, which the tasks read themselves."""
-    of_tasks = files.made_of(spark, READ, first_with_ids, ddl_of_columns(_FIRSTS))
-    first = of_tasks.groupBy("topic_id").agg(
-        F.min(F.struct(*_PLACE, "key", "value")).alias("first")
-    )
-    return _names_of(sorted(first.select("first.*").collect(), key=itemgetter(*_PLACE)))
-
-
-def first_with_ids(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of records with the columns READ, the first commit with each topic id."""
-    firsts = schema_of_columns(_FIRSTS).empty_table()
-    for batch in batches:
-        values = batch["value"]
-        has_id = pc.and_(
-            pc.equal(pc.binary_slice(values, 0, 2), VERSION_WITH_TOPIC_ID),
-            pc.equal(pc.binary_slice(values, -19, -16), TOPIC_ID_TAG),
-        )
-        found = batch.filter(pc.and_(are_commits(batch), pc.fill_null(has_id, False)))
-        ids = pc.binary_slice(found["value"], -16, None)
-        rows = pa.table([ids, *(found[name] for name in (*_PLACE, "key", "value"))], [*_FIRSTS])
-        firsts = _first_of_each(pa.concat_tables([firsts, _first_of_each(rows)]))
-    yield from firsts.to_batches()
-
-
-def _first_of_each(rows: pa.Table) -> pa.Table:
-    """The first row of each topic id, by partition and offset."""
-    ordered = rows.take(pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in _PLACE]))
-    ids = ordered["topic_id"].combine_chunks().dictionary_encode().indices
-    return ordered.take(pa.array(np.unique(ids.to_numpy(), return_index=True)[1]))
-
-
 def _names_of(commits: Iterable[Row]) -> list[TopicName]:
     names = TopicNames()
     for commit in commits:
@@ -149,12 +98,6 @@ def names_in_silver(commits: DataFrame, known: Collection[bytes]) -> list[TopicN
         .agg(F.min_by("topic", F.struct("partition", "offset")).alias("topic"))
     )
     return [_of_commits(row["topic_id"], row["topic"]) for row in found.collect()]
-
-
-def names_noted(topics: Mapping[str, str], known: Collection[bytes]) -> list[TopicName]:
-    """The same from what was noted of commits: topic id -> name."""
-    names = [_of_commits(topic_id, topic) for topic_id, topic in topics.items()]
-    return [name for name in names if name.topic_id not in known]
 
 
 def _of_commits(topic_id: str, topic: str) -> TopicName:
@@ -181,11 +124,10 @@ def any_by_id(records: DataFrame) -> bool:
     return not records.where(has_type(*ASSIGNMENTS) & F.col("value").isNotNull()).isEmpty()
 
 
-def unnamed_topics(stream: DataFrame) -> list[bytes]:
-    """Ids of topics that had an owner but no name that the reducer knew, from its stream."""
-    nameless = rows_of(stream, OWNERSHIP).where("topic is null").select("topic_id")
-    told = unpacked(stream.where(F.col("table") == UNNAMED_TOPICS), {"topic_id": "string"})
-    return [topic_id_of(row[0]) for row in nameless.union(told).distinct().collect()]
+def unnamed_topics(ownership: DataFrame) -> list[bytes]:
+    """Ids of topics that had an owner but no name that the reducer knew, from rows of gold.ownership."""
+    nameless = ownership.where("topic is null and topic_id is not null").select("topic_id")
+    return [topic_id_of(row[0]) for row in nameless.distinct().collect()]
 
 
 def names_in_table(topics: Iterable[Mapping[str, Any]]) -> list[TopicName]:

@@ -90,6 +90,16 @@ def decode_commits(keys: pa.Array, values: pa.Array) -> pa.Array:
     return pa.concat_arrays([decoded, others]).take(pa.array(picked))
 
 
+def are_decodable(keys: pa.Array, values: pa.Array) -> Bools:
+    """Which of these commits `decode_commits` can decode."""
+    key = _Keys(ByteColumn(keys))
+    fits = key.fits & _Values(ByteColumn(values), key.record_type).fits
+    for place in np.flatnonzero(~fits).tolist():
+        found = decode_record(keys[place].as_py(), values[place].as_py())
+        fits[place] = not isinstance(found, Undecodable)
+    return fits
+
+
 class _Keys:
     """`int16 type, string group, string topic, int32 partition`, to the byte."""
 

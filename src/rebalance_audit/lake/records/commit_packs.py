@@ -11,15 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.commits.summary import NO_POSITION
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.records.record_columns import RECORD
-from rebalance_audit.lake.storage.table_files import TableFiles
-from rebalance_audit.tables.arrow_types import ddl_of_columns
+from rebalance_audit.lake.records.commit_columns import are_decodable
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES, group_bytes
 
 if TYPE_CHECKING:
@@ -53,6 +51,8 @@ READ: Final = (*_GIVEN, "is_control")
 """What `commits_of` looks at."""
 _NUMBERS: Final = np.dtype("<i8")
 _UNKNOWN_EPOCH: Final = -1
+UNDECODABLE: Final = 0
+"""`producer_id` of packs of commits that cannot be decoded: the audit sees them, silver does not have them."""
 _MICROS: Final = 1000
 _POSITION: Final = slice(2, 10)
 """Where the bytes of a value have the offset that it commits, see `summary.position_in`."""
@@ -71,12 +71,6 @@ def commit_packs(records: DataFrame, groups_regex: str | None) -> DataFrame:
     return there.select(*_GIVEN).mapInArrow(packed, PACK_DDL)
 
 
-def packs_of_files(spark: SparkSession, files: TableFiles, groups_regex: str | None) -> DataFrame:
-    """As `commit_packs`, of all records of a cluster in files of bronze, which the tasks read themselves."""
-    packs = files.made_of(spark, READ, lambda rows: packed(commits_of(rows)), PACK_DDL)
-    return packs.where(routing.in_groups(groups_regex, F.col("group_id")))
-
-
 def commits_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same choice among batches of records with the columns READ, without Spark; for `packed`."""
     for batch in batches:
@@ -89,15 +83,6 @@ def are_commits(batch: pa.RecordBatch) -> pa.BooleanArray:
     types = pc.binary_slice(batch["key"], 0, TYPE_BYTES)
     control = pc.fill_null(batch["is_control"], False)
     return pc.and_not(pc.is_in(types, value_set=_TYPES), control)
-
-
-def others_of_files(spark: SparkSession, files: TableFiles) -> DataFrame:
-    """The records that are no commits, with the columns of RECORD, in files of bronze that tasks read themselves."""
-
-    def others(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (batch.filter(pc.invert(are_commits(batch))) for batch in batches)
-
-    return files.made_of(spark, [*RECORD], others, ddl_of_columns(RECORD))
 
 
 def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -124,14 +109,15 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     times = table["timestamp"].cast(pa.int64()).to_numpy() // _MICROS
     epochs = pc.fill_null(table["leader_epoch"], _UNKNOWN_EPOCH).to_numpy()
     flags = pc.fill_null(table["is_transactional"], False).to_numpy()
-    columns = (keys.indices.to_numpy(), table["partition"].to_numpy(), epochs, flags)
+    values = table["value"].combine_chunks()
+    odd = ~are_decodable(table["key"].combine_chunks(), values)
+    columns = [keys.indices.to_numpy(), table["partition"].to_numpy(), epochs, flags, odd]
     order = np.lexsort((offsets, *reversed(columns)))
     offsets, times = offsets[order], times[order]
-    committed = _positions(table["value"].combine_chunks())[order]
-    codes, partitions, epochs, flags = (column[order] for column in columns)
-    differs = np.any(
-        [column[1:] != column[:-1] for column in (codes, partitions, epochs, flags)], axis=0
-    )
+    committed = _positions(values)[order]
+    columns = [column[order] for column in columns]
+    codes, partitions, epochs, flags, odd = columns
+    differs = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     begins = np.concatenate(([0], np.flatnonzero(differs) + 1))
     first = pa.array(codes[begins])
     packs = pa.RecordBatch.from_arrays(
@@ -141,7 +127,7 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
             pa.array(offsets[begins], pa.int64()),
             pa.array(times[begins] * _MICROS, pa.timestamp("us", "UTC")),
             pa.array(epochs[begins], pa.int32(), mask=epochs[begins] == _UNKNOWN_EPOCH),
-            pa.nulls(len(begins), pa.int64()),
+            pa.array(np.full(len(begins), UNDECODABLE), pa.int64(), mask=~odd[begins]),
             pa.array(flags[begins]),
             keys.dictionary.take(first),
             _values(begins, offsets, times, committed),
@@ -149,6 +135,16 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
         names=_NAMES,
     )
     return packs.filter(packs["group_id"].is_valid())
+
+
+def offsets_and_times(value: bytes) -> npt.NDArray[np.int64]:
+    """The log offsets and the times (ms) of a pack's commits: two rows."""
+    return _columns(value)[:2]
+
+
+def _columns(value: bytes) -> npt.NDArray[np.int64]:
+    """What a pack holds: rows of log offsets, times (ms) and committed offsets."""
+    return np.frombuffer(value, _NUMBERS).reshape(3, -1)
 
 
 def _positions(values: pa.BinaryArray) -> npt.NDArray[np.int64]:
@@ -217,7 +213,7 @@ class HeldCommits:
         self, key: bytes, value: bytes, leader_epoch: int | None, *, is_transactional: bool
     ) -> None:
         """Take a pack."""
-        offsets, times, committed = np.frombuffer(value, _NUMBERS).reshape(3, -1)
+        offsets, times, committed = _columns(value)
         place = self._keys.setdefault(key, len(self._keys))
         part = _Part(offsets, times, committed, place, leader_epoch, is_transactional)
         self._parts.append(part)

@@ -1,19 +1,14 @@
 """How many records of which kind a log has, by one pass over keys and flags."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.lake.records.commit_packs import are_commits
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.records.routing import is_commit, is_control
-from rebalance_audit.lake.storage.table_files import TableFiles
-from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +93,6 @@ class RecordCounts:
 
 
 _FIELDS: Final = tuple(PartitionCounts.__dataclass_fields__)
-_COUNTED: Final = {"partition": "int", **dict.fromkeys(_FIELDS, "bigint")}
-_MARKS: Final = ("commits", "controls", "transactional")
-READ: Final = ("partition", "offset", "timestamp", "is_transactional", "is_control", "key")
-"""What `counted_records` looks at."""
 
 
 def count_records(records: DataFrame) -> RecordCounts:
@@ -141,54 +132,6 @@ def count_records_beside(records: DataFrame, small: DataFrame) -> RecordCounts:
     )
     found = every.join(F.broadcast(others), "partition", "left").fillna(0, ["others", "controls"])
     return _counts(found.withColumn("commits", F.col("records") - F.col("others")))
-
-
-def count_files(spark: SparkSession, files: TableFiles) -> RecordCounts:
-    """The same of files of bronze, which tasks read themselves."""
-    told = files.made_of(spark, READ, counted_records, ddl_of_columns(_COUNTED))
-    return _counts(
-        told.groupBy("partition").agg(
-            *[F.sum(name).alias(name) for name in ("records", *_MARKS)],
-            F.min("first_offset").alias("first_offset"),
-            F.max("next_offset").alias("next_offset"),
-            F.min("first_ms").alias("first_ms"),
-            F.max("last_ms").alias("last_ms"),
-        )
-    )
-
-
-def counted_records(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows with `partition` and the fields of PartitionCounts, of batches with the columns READ; several add up."""
-    for batch in batches:
-        marked = pa.table(
-            {
-                "partition": batch["partition"],
-                "offset": batch["offset"],
-                "at": batch["timestamp"],
-                "commits": are_commits(batch).cast(pa.int64()),
-                "controls": batch["is_control"].cast(pa.int64()),
-                "transactional": batch["is_transactional"].cast(pa.int64()),
-            }
-        )
-        sums = [(name, "sum") for name in _MARKS]
-        ends = [(name, end) for name in ("offset", "at") for end in ("min", "max")]
-        found = marked.group_by("partition").aggregate([([], "count_all"), *sums, *ends])
-        columns = {
-            "partition": found["partition"],
-            "records": found["count_all"],
-            **{name: pc.fill_null(found[f"{name}_sum"], 0) for name in _MARKS},
-            "first_offset": found["offset_min"],
-            "next_offset": pc.add(found["offset_max"], 1),
-            "first_ms": _millis(found["at_min"]),
-            "last_ms": _millis(found["at_max"]),
-        }
-        yield from (
-            pa.table(columns).select([*_COUNTED]).cast(schema_of_columns(_COUNTED)).to_batches()
-        )
-
-
-def _millis(at: pa.ChunkedArray) -> pa.ChunkedArray:
-    return at.cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())
 
 
 def _ends(is_sound: str = "true") -> tuple[Column, ...]:

@@ -1,7 +1,7 @@
 """Which groups a run has to replay, and from where: from their snapshots, or from the first record in bronze.
 
-A group is affected if it has new records, if the log has reached the moment at which its rows change without any, or
-may change by offset commits and there are new ones, if a record of its partition was found to be lost, if the answer
+A group is affected if it has new records or offset commits, if the log has reached the moment at which its rows change
+without any, if a record of its partition was found to be lost, if the answer
 about a topic that its audit asked for has changed, if a broker's log with lines about it was given, or if another
 program or other thresholds made its snapshot. Everything else stays as it is, unread.
 """
@@ -19,14 +19,14 @@ from rebalance_audit.errors import LakeNotReadable, two_histories
 from rebalance_audit.lake.gold.output_rows import REBUILT
 from rebalance_audit.lake.gold.reducer import INPUT, RESUMES
 from rebalance_audit.lake.records.routing import group_id, is_commit
-from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
+from rebalance_audit.lake.storage.stage import Stage
 
 GROUP: Final = ("partition", "group_id")
 RESUMED: Final = "resumed"
 ELSEWHERE: Final = "elsewhere"
 """Marks groups with new records that have others in another partition of the log: they cannot be replayed."""
-FACTS: Final = ("is_other", "is_due", "is_due_with_commits", "has_committed", "is_lost")
+FACTS: Final = ("is_other", "is_due", "has_committed", "is_lost")
 """What may be true of a group; of `told_late` it also matters whether anybody told."""
 
 
@@ -48,7 +48,7 @@ class News:
     broker_news: DataFrame | None = None
     """(partition, group_id, is_late) of groups about which brokers' logs say something new; late: of audited times."""
     commits: DataFrame | None = None
-    """New offset commits, or at least their columns of GROUP; None if there are none."""
+    """New offset commits, or at least their offsets and columns of GROUP; None if there are none."""
     last_run: str | None = None
     """The run that made the newest snapshots: of these groups the audits know the commits up to its end."""
     ends: Mapping[int, int] = field(default_factory=dict)
@@ -58,14 +58,16 @@ class News:
 class AffectedGroups:
     """The groups that a run replays."""
 
-    def __init__(self, snapshots: DataFrame, news: News, rebuild: DataFrame | None = None) -> None:
+    def __init__(
+        self, stage: Stage, snapshots: DataFrame, news: News, rebuild: DataFrame | None = None
+    ) -> None:
         """`snapshots` are the rows of one cluster; groups in `rebuild` are replayed from their first record.
 
         Raises LakeNotReadable for a group in two partitions of the log.
         """
         self._snapshots = snapshots.withColumnRenamed("log_partition", "partition")
         self._news = news
-        self.groups = kept(self._planned(rebuild))
+        self.groups = stage.keep(self._planned(rebuild))
         """Columns of GROUP, `mode`, and `after`: the first offset of which the audit may not know a commit."""
         few = F.slice(F.collect_list("group_id"), 1, LISTED_GROUPS + 1).alias("groups")
         counted = self.groups.groupBy("mode", "partition").agg(
@@ -85,8 +87,6 @@ class AffectedGroups:
         }
         self._few = listed[RESUMED] if 0 < self.resumed <= LISTED_GROUPS else None
         """The resumed groups, if they are few enough to be listed one by one."""
-        self.few_rebuilt = frozenset(listed[REBUILT]) if self.rebuilt <= LISTED_GROUPS else None
-        """The groups that are replayed from their first record, if they are few enough."""
         self._lowest: dict[int, int] = {}
         """Log partition -> the first offset of which an audit of it may not know a commit."""
         for row in found:
@@ -112,12 +112,6 @@ class AffectedGroups:
             among |= (F.col("partition") == partition) & (F.col("offset") >= after)
         return among
 
-    def knows_commits(self, next_offsets: Mapping[int, int]) -> bool:
-        """Whether the audits have seen all commits before these offsets, by log partition."""
-        return all(
-            next_offsets.get(partition, 0) <= after for partition, after in self._lowest.items()
-        )
-
     def commits(self, records: DataFrame) -> DataFrame:
         """Those commits, among records of bronze."""
         recent = records.where(self.among_commits() & is_commit())
@@ -125,10 +119,6 @@ class AffectedGroups:
         wanted = self.groups.select(*GROUP, "after")
         found = recent.join(F.broadcast(wanted), [*GROUP])
         return found.where(F.col("offset") >= F.col("after"))
-
-    def packs(self, packs: DataFrame) -> DataFrame:
-        """Packs of these groups; the reducer passes over the commits that an audit has seen."""
-        return packs.join(F.broadcast(self.groups.select(*GROUP)), [*GROUP], "left_semi")
 
     def input(self, history: DataFrame) -> DataFrame:
         """What the reducer gets; `history` are all group records of bronze, read only if a group is rebuilt."""
@@ -172,23 +162,33 @@ class AffectedGroups:
             .groupBy(*GROUP)
             .agg(
                 F.min("first_new").alias("first_new"),
+                F.min("first_commit").alias("first_commit"),
                 F.max("next_offset").alias("next_offset"),
                 # Not every group has committed.
                 F.greatest(F.max("next_offset"), F.max("next_commit_offset")).alias("after"),
                 *[F.coalesce(F.bool_or(fact), F.lit(False)).alias(fact) for fact in FACTS],
                 F.bool_or("told_late").alias("told_late"),
             )
-            .where("first_new is not null or next_offset is not null")
+            .where("first_new is not null or next_offset is not null or has_committed")
         )
         lost_from = self._lost_from()
         is_told = F.col("told_late").isNotNull()
-        is_due = F.col("is_due") | (F.col("is_due_with_commits") & F.col("has_committed"))
-        is_affected = F.col("first_new").isNotNull() | F.col("is_other") | is_due | is_told
-        is_late = (F.col("first_new") < F.col("next_offset")) | (lost_from < F.col("next_offset"))
-        is_late = F.coalesce(is_late, F.lit(False)) | F.coalesce("told_late", F.lit(False))
+        has_new = F.col("first_new").isNotNull() | F.col("has_committed")
+        is_affected = has_new | F.col("is_other") | F.col("is_due") | is_told
+        is_late = F.lit(False)
+        for fact in (
+            F.col("first_new") < F.col("next_offset"),
+            F.col("first_commit") < F.col("after"),
+            lost_from < F.col("next_offset"),
+            F.col("told_late"),
+        ):
+            is_late |= F.coalesce(fact, F.lit(False))
         rebuild_it = F.lit(not self._news.is_clean) | F.col("is_other") | is_late | F.col("is_lost")
         mode = F.when(rebuild_it, REBUILT).otherwise(RESUMED)
-        partitions = F.sort_array(F.collect_set("partition").over(Window.partitionBy("group_id")))
+        # Offset commits alone make no history.
+        has_records = F.col("first_new").isNotNull() | (F.col("next_offset") > 0)
+        of_records = F.when(has_records, F.col("partition"))
+        partitions = F.sort_array(F.collect_set(of_records).over(Window.partitionBy("group_id")))
         is_elsewhere = F.col("first_new").isNotNull() & (F.size("partitions") > 1)
         after = F.coalesce(F.when(~rebuild_it, F.col("after")), F.lit(0))
         return (
@@ -215,8 +215,7 @@ class AffectedGroups:
                 | self._asked_again()
             ).alias("is_other"),
             self._is_due("due_at").alias("is_due"),
-            self._is_due("due_with_commits_at").alias("is_due_with_commits"),
-            F.lit(None).cast("bigint").alias("first_new"),
+            *[F.lit(None).cast("bigint").alias(first) for first in ("first_new", "first_commit")],
             *[
                 F.lit(None).cast("boolean").alias(fact)
                 for fact in ("has_committed", "is_lost", "told_late")
@@ -225,7 +224,9 @@ class AffectedGroups:
         named = news.records.where("group_id is not null")
         yield named.select(*GROUP, F.col("offset").alias("first_new"))
         if news.commits is not None:
-            yield news.commits.select(*GROUP, F.lit(True).alias("has_committed"))
+            yield news.commits.select(
+                *GROUP, F.col("offset").alias("first_commit"), F.lit(True).alias("has_committed")
+            )
         if news.broker_news is not None:
             yield news.broker_news.select(*GROUP, F.col("is_late").alias("told_late"))
         if rebuild is not None:

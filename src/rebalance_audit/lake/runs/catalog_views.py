@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.views import views
 
@@ -32,6 +30,4 @@ def make_catalog_views(lake: Lake) -> CatalogViews:
                 done.names += [] if made is None else [made]
     except PySparkException as error:
         done.refused = str(error).partition("\n")[0]
-    except Py4JJavaError as error:
-        done.refused = java_message(error).partition("\n")[0]
     return done

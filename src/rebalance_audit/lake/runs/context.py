@@ -19,9 +19,9 @@ from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.runs.step_costs import Timeline
 from rebalance_audit.lake.session.named_jobs import named_jobs
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits
-from rebalance_audit.lake.storage.row_changes import patch_rows
 from rebalance_audit.lake.storage.run_ids import new_run_id
-from rebalance_audit.lake.storage.sinks import FEW_CHANGES, Sink, Written
+from rebalance_audit.lake.storage.sinks import Sink
+from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import Tell
 from rebalance_audit.tables.schemas import TableName
@@ -40,7 +40,7 @@ class RunContext:
         self.started_at = datetime.now(UTC)
         self.run_id = new_run_id(self.started_at)
         self.rules = rules_digest(request)
-        self.lake = Lake(spark, request.lake)
+        self.lake = Lake(spark, request.lake, request.options)
         self.sink = Sink(self.lake, request.cluster, self.run_id)
         self.log = RunLog(self.lake, self._entry())
         self.report = RunReport(self.run_id)
@@ -78,38 +78,9 @@ class RunContext:
         """The cluster's rows of a table as of a version."""
         return self.lake.read(name, version=version).where(F.col("cluster") == self.request.cluster)
 
-    def replace(
-        self,
-        name: str,
-        rows: DataFrame,
-        scope: Column,
-        groups: DataFrame | None = None,
-        *,
-        given: int = 1,
-        few: bool = False,
-    ) -> None:
-        """Replace rows of a table, unless it is empty and `given`, the number of new rows if that is known, is 0.
-
-        With `few` the rows are probably few.
-        """
-        is_empty = self.sink.is_empty(name)
-        if is_empty and not given:
-            return
-        written = None
-        if few and groups is None and not is_empty:
-            written = self.sink.replace_few(name, rows, scope)
-        if written is None:
-            written = self.sink.replace(name, rows, scope, groups)
-        self.note(name, written)
-
-    def upsert(self, name: str, rows: DataFrame, *, given: int = 1) -> None:
-        """Add and update rows, unless `given`, their number if it is known, is 0."""
-        if not given:
-            return
-        written = None
-        if given <= FEW_CHANGES:
-            written = self.sink.patch_few(name, patch_rows(name, rows))
-        self.note(name, self.sink.upsert(name, rows) if written is None else written)
+    def replace(self, name: str, rows: DataFrame, scope: Column) -> None:
+        """Replace the cluster's rows of a table within a scope."""
+        self.note(name, self.sink.replace(name, rows, scope))
 
     def note(self, name: str, written: Written) -> None:
         """Add up the rows that changed: a run writes quarantine twice, from the source and from the replay."""
@@ -124,7 +95,8 @@ class RunContext:
 
     def explain(self) -> None:
         """Put into the report what the steps cost."""
-        self.report.costs = self._timeline.costs(self.spark, self.lake, self.run_id)
+        self.report.writer = self.lake.writer.kind
+        self.report.costs = self._timeline.costs(self.lake, self.run_id)
 
     def note_oddity(self, sentence: str) -> None:
         """Tell something odd at once, and again at the end, there once: a run that begins again meets it again."""
@@ -137,9 +109,14 @@ class RunContext:
         return partitions_seen(self.lake, self.request.cluster)
 
     @property
-    def of_snapshots(self) -> dict[str, str | datetime]:
-        """The columns of meta.snapshots that are the same in all rows of the run."""
-        return {"rules": self.rules, "run_id": self.run_id, "updated_at": self.started_at}
+    def constants(self) -> dict[str, str | datetime]:
+        """The columns that are the same in all rows that the run makes of groups."""
+        return {
+            "cluster": self.request.cluster,
+            "rules": self.rules,
+            "run_id": self.run_id,
+            "updated_at": self.started_at,
+        }
 
     @cached_property
     def known_topics(self) -> list[TopicName]:
@@ -155,12 +132,7 @@ class RunContext:
         names.merge(topics.names_in_topic_lists(small.where(F.col("key").isNotNull())))
         if commits is not None:
             # The weakest of all sources: known names stay.
-            known = frozenset(names)
-            names.merge(
-                topics.names_in_silver(commits.rows, known)
-                if commits.topics is None
-                else topics.names_noted(commits.topics, known)
-            )
+            names.merge(topics.names_in_silver(commits.rows, frozenset(names)))
         return names
 
     @cached_property

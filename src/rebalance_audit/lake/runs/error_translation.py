@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Final
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import (
@@ -22,9 +22,10 @@ from rebalance_audit.errors import (
     SparkEnded,
     gave_way,
 )
-from rebalance_audit.lake.session.spark_end import with_java_trace, worker_end
+from rebalance_audit.lake.session.spark_end import worker_end
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.commit_retry import CONFLICTS
+from rebalance_audit.lake.storage.table_writer import Outrun
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -34,9 +35,11 @@ DISK_ERRORS: Final = re.compile(
 )
 """The operating system's words, in exceptions of Java and of Python."""
 UNREADABLE_FILE: Final = re.compile(
-    r"(?:FAILED_READ_FILE\S*|DataFileNotReadable:) Encountered error while reading file (\S+\.parquet)"
+    r"FAILED_READ_FILE\S* Encountered error while reading file (\S+\.parquet)"
 )
-"""Spark's words for a data file that is gone, or is not what it should be, and those of `table_files`."""
+"""Spark's words for a data file that is gone or damaged."""
+PARQUET_FILE: Final = re.compile(r"((?:file://)?/[^\s'\"]+\.parquet)")
+"""A data file in an error of Arrow or of delta-rs."""
 CONFLICT: Final = re.compile(r"DELTA_CONCURRENT_\w+|DELTA_(?:METADATA|PROTOCOL)_CHANGED")
 """Delta's words where another commit came first, and what this one would write may no longer be right."""
 SCRATCH: Final = "spark.local.dir"
@@ -49,34 +52,33 @@ class ErrorTranslation:
         self._lake = lake
         self._source = source
         # Asked now: a process that has ended does not answer.
-        self._scratch = spark.sparkContext.getConf().get(SCRATCH) or tempfile.gettempdir()
+        self._scratch = spark.conf.get(SCRATCH, None) or tempfile.gettempdir()
 
     def explain(self, error: Exception) -> LakeError | SourceNotReadable | SparkEnded | None:
         """A sentence about what the user can repair; None for any other error, and for one that is a sentence."""
         if isinstance(error, LakeError | SourceNotReadable | SparkEnded):
             return None
-        trace = with_java_trace(error)
+        trace = str(error)
         found = DISK_ERRORS.search(trace)
         if found is not None:
             return LakeNotWritable(
                 f"{found[0]}: in the lake {self._lake}{_free(self._lake)}, or in Spark's folder for intermediate data"
                 f" ({SCRATCH}: {self._scratch}{_free(self._scratch)}). The next run completes what is half done."
             )
-        if isinstance(error, CONFLICTS) or CONFLICT.search(trace):
+        if isinstance(error, (Outrun, *CONFLICTS)) or CONFLICT.search(trace):
             return gave_way(self._lake)
-        unreadable = self.unreadable_file(trace)
+        unreadable = self.unreadable_file(error)
         if unreadable is not None:
             return LakeNotReadable(_how_to_mend(*unreadable))
         ended = worker_end(error)
         if ended is not None:
             return ended
-        if self._source is not None and isinstance(error, PySparkException | Py4JJavaError):
-            return self._source.explain(error)
-        return None
+        return None if self._source is None else self._source.explain(error)
 
-    def unreadable_file(self, trace: str) -> tuple[str, str] | None:
-        """Table and file if what an error with this trace means is a file of the lake that could not be read."""
-        found = UNREADABLE_FILE.search(trace)
+    def unreadable_file(self, error: Exception) -> tuple[str, str] | None:
+        """Table and file if what an error means is a file of the lake that could not be read."""
+        is_ours = isinstance(error, DeltaError | OSError | pa.ArrowException)
+        found = (PARQUET_FILE if is_ours else UNREADABLE_FILE).search(str(error))
         if found is None:
             return None
         parts = found[1].split("/")

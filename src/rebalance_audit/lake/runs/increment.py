@@ -5,10 +5,8 @@ The tables come out as if all of bronze had been replayed. What is not affected 
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
 from typing import Final
 
-from py4j.protocol import Py4JJavaError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -18,24 +16,21 @@ from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.gold.broker_lines import moments_in_silver
 from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses_without_group
 from rebalance_audit.lake.gold.group_memory import answers
-from rebalance_audit.lake.gold.output_summary import OutputSummary
-from rebalance_audit.lake.gold.output_tables import keys_gone
+from rebalance_audit.lake.gold.output_rows import GONE
 from rebalance_audit.lake.gold.outputs import SNAPSHOTS
-from rebalance_audit.lake.gold.reducer import Gaps, with_commits
+from rebalance_audit.lake.gold.reducer import with_commits
+from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.records.commit_packs import commit_packs, others_of_files, packs_of_files
-from rebalance_audit.lake.records.record_columns import RECORD
-from rebalance_audit.lake.records.record_counts import RecordCounts, count_files, count_records
+from rebalance_audit.lake.records.commit_packs import commit_packs
+from rebalance_audit.lake.records.record_counts import RecordCounts, count_records
 from rebalance_audit.lake.runs.affected_groups import AffectedGroups, News
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.known_holes import holes_since
 from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, Revise, few_tasks, is_final
 from rebalance_audit.lake.runs.progress import Progress
-from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, add_commits
-from rebalance_audit.lake.storage.local_rows import local_rows
-from rebalance_audit.lake.storage.table_files import TableFiles
+from rebalance_audit.lake.storage.stage import StagedTables
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.topic_names import TopicNames
 
@@ -72,9 +67,8 @@ class _Increment:
     def plan(self) -> Plan:
         context = self._context
         with context.step("counting new records"):
-            records, files = self._new_records(), self._new_files
-            others = records if files is None else others_of_files(context.spark, files)
-            small = routing.small_side(others).persist(StorageLevel.MEMORY_AND_DISK)
+            records = self._new_records()
+            small = routing.small_side(records).persist(StorageLevel.MEMORY_AND_DISK)
             self._held.callback(small.unpersist)
             counts = self._counts(records)
         with small_queries(context.spark, when=counts.records <= FEW_RECORDS):
@@ -113,7 +107,7 @@ class _Increment:
             context.rules,
             since.is_clean,
             self._broker_news(records),
-            None if commits is None else self._with_commits(commits),
+            None if commits is None else commits.rows,
             since.run_id,
             self._ends,
         )
@@ -138,31 +132,22 @@ class _Increment:
                 revise=revise,
             )
 
-        def without_unusable(stream: DataFrame, summary: OutputSummary) -> Plan | None:
-            if not summary.gone(SNAPSHOTS):
+        def without_unusable(staged: StagedTables) -> Plan | None:
+            if not staged.count(SNAPSHOTS, GONE):
                 return None
-            return plan_of(self._unusable_snapshots(stream), is_final)
+            unusable = staged.of(SNAPSHOTS, GONE).frame
+            keys = unusable.select(F.col("log_partition").alias("partition"), "group_id")
+            return plan_of(keys, is_final)
 
         return plan_of(None, without_unusable)
 
     # -- records --------------------------------------------------------------------------------
 
-    @cached_property
-    def _new_files(self) -> TableFiles | None:
-        """The files of bronze with the new records, if there are any; None where tasks cannot read them."""
-        context, after = self._context, self._since.bronze_version
-        found = context.lake.added_files(
-            TableName.RECORDS, after, self._bronze_version, context.request.cluster
-        )
-        return found if found is not None and found.paths else None
-
     def _new_records(self) -> DataFrame:
         after, upto = self._since.bronze_version, self._bronze_version
         if after == upto:
             return self._history().limit(0)
-        context, files = self._context, self._new_files
-        if files is not None:
-            return files.frame(context.spark, RECORD)
+        context = self._context
         try:
             added = context.lake.added(TableName.RECORDS, after, upto)
         except LakeNotReadable as error:
@@ -170,12 +155,9 @@ class _Increment:
         return added.where(F.col("cluster") == context.request.cluster)
 
     def _counts(self, records: DataFrame) -> RecordCounts:
-        files = self._new_files
         try:
-            if files is not None:
-                return count_files(self._context.spark, files)
             return count_records(records)
-        except (PySparkException, Py4JJavaError) as error:
+        except PySparkException as error:
             # The first read of the files of those versions; whatever else is wrong shows in a rebuild.
             raise ChangesGone(str(error).partition("\n")[0]) from error
 
@@ -187,17 +169,14 @@ class _Increment:
             return None
         context, since = self._context, self._since
         with context.step("decoding offset commits"):
-            commits = add_commits(
+            return add_commits(
                 context.sink,
                 records,
                 self._history(),
                 counts,
                 is_late=since.has_late(counts),
                 is_clean=since.is_clean,
-                new=self._new_files,
             )
-        self._held.callback(commits.release)
-        return commits
 
     # -- groups ---------------------------------------------------------------------------------
 
@@ -206,7 +185,9 @@ class _Increment:
     ) -> ReplayedGroups:
         """The groups that are affected; those whose snapshot is unusable are replayed from their first record."""
         context = self._context
-        affected = AffectedGroups(context.of_cluster(TableName.SNAPSHOTS), news, unusable)
+        affected = AffectedGroups(
+            context.lake.stage, context.of_cluster(TableName.SNAPSHOTS), news, unusable
+        )
         if not affected.count and counts.is_only_commits:
             return ReplayedGroups(None, 0, 0)
         bronze = self._history()
@@ -218,41 +199,18 @@ class _Increment:
         given = counts.of_groups + affected.resumed
         tasks = None if affected.rebuilt else few_tasks(context.spark, given)
         return ReplayedGroups(
-            with_commits(affected.input(history), self._packs(affected, bronze)),
+            with_commits(affected.input(history), commit_packs(affected.commits(bronze), None)),
             affected.resumed,
             affected.rebuilt,
             affected.groups,
             affected.rebuilt_groups() if affected.rebuilt else None,
-            affected.few_rebuilt,
             tasks,
         )
-
-    def _packs(self, affected: AffectedGroups, bronze: DataFrame) -> DataFrame:
-        """The commits that their audits may not have seen."""
-        context = self._context
-        files = self._new_files if affected.knows_commits(self._ends) else None
-        if files is None:
-            files = context.lake.table_files(
-                TableName.RECORDS,
-                self._bronze_version,
-                context.request.cluster,
-                affected.among_commits(),
-            )
-        if files is None:
-            return commit_packs(affected.commits(bronze), None)
-        return affected.packs(packs_of_files(context.spark, files, None))
 
     @property
     def _ends(self) -> dict[int, int]:
         """Log partition -> offset after the last record that the last run had."""
         return {number: part.next_offset for number, part in self._since.partitions.items()}
-
-    def _with_commits(self, commits: WrittenCommits) -> DataFrame:
-        """Columns of GROUP of groups with new commits."""
-        told = None if commits.by_tasks is None else commits.by_tasks.groups
-        if told is None:
-            return commits.rows
-        return local_rows(self._context.spark, {"partition": "int", "group_id": "string"}, told)
 
     def _broker_news(self, records: DataFrame) -> DataFrame | None:
         """Groups about which the brokers' logs say something that they did not say before."""
@@ -262,14 +220,6 @@ class _Increment:
         logs.take(context.request.broker_log, records, old)
         snapshots = context.of_cluster(TableName.SNAPSHOTS)
         return logs.groups_with_news(snapshots, since.run_number, since.last_ms)
-
-    def _unusable_snapshots(self, stream: DataFrame) -> DataFrame:
-        """Groups whose state could not be resumed."""
-        rows = keys_gone(stream, SNAPSHOTS)
-        # Now: they are read when the stream is not held any more.
-        return kept(
-            rows.select(F.col("log_partition").alias("partition"), "group_id"), at_once=True
-        )
 
 
 def _differing(before: TopicNames, after: TopicNames) -> frozenset[str]:

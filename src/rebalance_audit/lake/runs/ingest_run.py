@@ -13,8 +13,8 @@ from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.runs.error_translation import ErrorTranslation
 from rebalance_audit.lake.runs.request import RunRequest, check_request
 from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
-from rebalance_audit.lake.session.kept_rows import keeping_rows
 from rebalance_audit.lake.sources.source import Source
+from rebalance_audit.lake.storage.lake_options import LakeOptions
 from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import Tell, untold
@@ -35,6 +35,7 @@ class IngestRequest:
     duration: Duration = field(default_factory=Duration)
     config: str | None = None
     """The effective configuration, for the run log."""
+    options: LakeOptions = field(default_factory=LakeOptions)
 
     def check(self) -> None:
         """Raises BadRequest, SourceNotReadable or LakeNotWritable for what is wrong before Spark starts."""
@@ -85,16 +86,12 @@ def run_ingest(spark: SparkSession, request: IngestRequest, tell: Tell = untold)
     )
     errors = ErrorTranslation(spark, request.lake, request.source)
     with errors.translated(), commit_metadata(spark, entry.run_id):
-        lake = Lake(spark, request.lake)
+        lake = Lake(spark, request.lake, request.options)
         tell("creating tables")
         lake.create([TableName.RUNS, *INGEST_TABLES])
         log = RunLog(lake, entry)
         log.start(is_numbered=False)
-        with (
-            log.noting_failure(),
-            errors.translated(),
-            keeping_rows(spark, lake.folder, entry.run_id),
-        ):
+        with log.noting_failure(), errors.translated():
             ingested = ingest(
                 request.source,
                 lake,

@@ -12,11 +12,10 @@ has audited yet are not deleted.
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from delta.tables import DeltaTable
-from py4j.protocol import Py4JJavaError
+from deltalake.exceptions import DeltaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -26,32 +25,33 @@ from rebalance_audit.lake.runs.catalog_views import CatalogViews, make_catalog_v
 from rebalance_audit.lake.runs.lake_clusters import clusters_of
 from rebalance_audit.lake.runs.missing_bounds import (
     lacks_bounds,
-    overwrite,
     to_write_again,
     write_again,
     written_again,
 )
-from rebalance_audit.lake.session.kept_rows import keeping_rows, kept, remove_kept_rows
+from rebalance_audit.lake.session.pieces import parallelism
 from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
-from rebalance_audit.lake.storage.clustering import target_file_count
-from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_ingest, sole_run
 from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
+from rebalance_audit.lake.storage.sinks import Sink
+from rebalance_audit.lake.storage.table_definition import APPEND_ONLY
+from rebalance_audit.lake.storage.table_log import first_line
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import Tell
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
-APPEND_ONLY: Final = "delta.appendOnly"
+FILE_BYTES: Final = 128 << 20
+"""Approximate size of a file."""
 
 AGES: Final[Mapping[str, str]] = {
     TableName.RECORDS: "timestamp",
     TableName.GROUP_RECORDS: "timestamp",
     TableName.OFFSET_COMMITS: "timestamp",
     TableName.QUARANTINE: "timestamp",
-    TableName.EPOCHS: "if(outcome = 'open', null, coalesce(converged_at, started_at))",
+    TableName.EPOCHS: "CASE WHEN outcome <> 'open' THEN coalesce(converged_at, started_at) END",
     TableName.REBALANCE_CAUSES: "at",
-    TableName.CONVERGENCE: "if(outcome = 'open', null, coalesce(reached_at, started_at))",
+    TableName.CONVERGENCE: "CASE WHEN outcome <> 'open' THEN coalesce(reached_at, started_at) END",
     TableName.REBALANCES: "ended_at",
     TableName.MEMBERS: "left_at",
     TableName.OWNERSHIP: "to_at",
@@ -62,7 +62,9 @@ AGES: Final[Mapping[str, str]] = {
     TableName.CHECKS: "checked_at",
     TableName.BROKER_LOG: "logged_at",
 }
-"""Table -> the moment from which the age of a row counts; null for a row that has not ended, which is kept."""
+"""Table -> the moment from which the age of a row counts; null for a row that has not ended, which is kept.
+
+In SQL that both writers understand."""
 
 WEEK_HOURS: Final = 168
 """What Delta considers safe: no reader uses a version for that long."""
@@ -149,19 +151,17 @@ def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) ->
         _alone(lake, request, report.run_id),
         commit_metadata(lake.spark, report.run_id),
         _settings(lake, request),
-        keeping_rows(lake.spark, lake.folder, report.run_id),
+        lake.staging(report.run_id),
     ):
-        done = side_by_side(lambda name: _Table(lake, name, request, now, tell).care(), names)
+        tables = [_Table(lake, name, request, report.run_id, now, tell) for name in names]
+        done = side_by_side(_Table.care, tables)
         report.tables.update(zip(names, done, strict=True))
         if lacking := [name for name, care in report.tables.items() if care.lacked_bounds]:
             told = to_write_again if request.dry_run else written_again
             report.notes.append(told(lacking))
         if not (request.tables or request.dry_run):
             report.views = make_catalog_views(lake)
-            if lake.folder is not None:
-                remove_kept_rows(
-                    lake.spark, lake.folder, now - timedelta(hours=request.vacuum_hours)
-                )
+            lake.stages.remove_before(now - timedelta(hours=request.vacuum_hours))
     return report
 
 
@@ -173,67 +173,46 @@ class _Table:
         lake: Lake,
         name: str,
         request: MaintainRequest,
+        run_id: str,
         now: datetime,
         tell: Tell,
     ) -> None:
         self._lake = lake
         self._name = name
         self._request = request
+        self._run_id = run_id
         self._now = now
         self._tell = tell
-        self._table = lake.delta_table(name)
+        self._schema = table_schemas()[name]
+        self._log = lake.log(name)
 
     def care(self) -> TableCare:
         """Do everything for the table. Raises LakeNotWritable."""
         try:
             return self._care()
-        except (PySparkException, Py4JJavaError) as error:
-            why = java_message(error) if isinstance(error, Py4JJavaError) else str(error)
+        except (OSError, PySparkException, DeltaError) as error:
             path = self._lake.table_path(self._name)
-            raise LakeNotWritable(
-                f"{path} cannot be maintained: {why.partition(chr(10))[0]}."
-            ) from error
+            raise LakeNotWritable(f"{path} cannot be maintained: {first_line(error)}.") from error
 
     def _care(self) -> TableCare:
         """Delete rows, rewrite files, remove files: in this order, so that deleted rows are not rewritten first."""
-        detail = self._table.detail().select("numFiles", "sizeInBytes").first()
-        assert detail is not None
-        done = TableCare(files_before=detail[0], bytes_before=detail[1])
+        writer, dry_run = self._lake.writer, self._request.dry_run
+        done = TableCare(files_before=self._log.files(), bytes_before=self._log.size_bytes())
         if self._name in self._request.keep_days:
             done.older_than = self._now - timedelta(days=self._request.keep_days[self._name])
             self._tell(f"{self._name}: deleting rows before {done.older_than:%Y-%m-%d %H:%M}")
             done.rows_deleted = self._delete(done.older_than)
         if lacks_bounds(self._lake, self._name):
             self._write_again(done)
-        elif not self._request.dry_run and done.files_before > 1:
-            self._tell(f"{self._name}: laying out files")
-            self._lay_out(done)
+        elif not dry_run and done.files_before > target_file_count(done.bytes_before) + 1:
+            self._tell(f"{self._name}: rewriting files")
+            done.files_added, done.files_removed = writer.compact(self._schema)
         hours = self._request.vacuum_hours_of.get(self._name, self._request.vacuum_hours)
         self._tell(f"{self._name}: removing unused files")
         done.vacuum_hours = hours
-        done.files_vacuumed = self._unused_files(hours)
-        if not self._request.dry_run and done.files_vacuumed:
-            self._table.vacuum(hours)
+        done.files_vacuumed = writer.vacuum(self._schema, hours, dry_run=dry_run)
         done.version = self._lake.version(self._name)
         return done
-
-    def _lay_out(self, done: TableCare) -> None:
-        """Make fewer files. OPTIMIZE would mix rows that may change with rows that have ended, see `clustering`.
-
-        In a catalog that is accepted: there, overwriting a table by its name could make another table of it.
-        """
-        schema = table_schemas()[self._name]
-        if schema.open_while_null is None or not self._lake.is_folder:
-            metrics = self._table.optimize().executeCompaction().select("metrics.*").first()
-            assert metrics is not None
-            done.files_added = metrics["numFilesAdded"]
-            done.files_removed = metrics["numFilesRemoved"]
-            return
-        files = target_file_count(done.bytes_before)
-        if done.files_before <= files + 1:
-            return
-        overwrite(self._lake, self._name)
-        self._count_files(done)
 
     def _write_again(self, done: TableCare) -> None:
         """Mend the statistics of its files."""
@@ -241,39 +220,29 @@ class _Table:
         if not self._request.dry_run:
             self._tell(f"{self._name}: writing files again whose statistics lack long texts")
             write_again(self._lake, self._name)
-            self._count_files(done)
-
-    def _count_files(self, done: TableCare) -> None:
-        """After all of them were written again."""
-        detail = self._table.detail().select("numFiles").first()
-        assert detail is not None
-        done.files_added, done.files_removed = detail[0], done.files_before
-
-    def _unused_files(self, hours: int) -> int:
-        name = self._lake.sql_name(self._name)
-        found = self._lake.spark.sql(f"VACUUM {name} RETAIN {hours} HOURS DRY RUN")
-        # It answers with the table's own folder if it has found nothing.
-        return found.where(F.col("path").rlike(r"\.(parquet|crc|bin)$")).count()
+            done.files_added, done.files_removed = self._log.files(), done.files_before
 
     def _delete(self, before: datetime) -> int:
-        age = F.expr(AGES[self._name])
-        old = age < F.lit(before)
+        old = f"{AGES[self._name]} < TIMESTAMP '{before.astimezone(UTC):%Y-%m-%d %H:%M:%S+00:00}'"
         if self._name == TableName.RECORDS:
-            return self._compact(old)
+            return self._compact(F.expr(old))
         count = self._lake.read(self._name).where(old).count()
         if count and not self._request.dry_run:
-            self._table.delete(old)
+            self._lake.writer.delete(self._schema, old)
         return count
 
     def _compact(self, old: Any) -> int:
         """Delete the old records that a compacted log would not contain."""
-        # Not persisted: MERGE refuses a cached source.
-        doomed = kept(self._superseded(old), at_once=True)
-        count = doomed.count()
-        if count and not self._request.dry_run:
+        doomed = self._lake.stage.keep(self._superseded(old))
+        counted = doomed.groupBy("cluster").agg(F.count(F.lit(1)).alias("rows")).collect()
+        found = {row["cluster"]: row["rows"] for row in counted}
+        if found and not self._request.dry_run:
             with _changeable(self._lake, self._name):
-                _delete_rows(self._table, doomed)
-        return count
+                for cluster in sorted(found):
+                    sink = Sink(self._lake, cluster, self._run_id)
+                    gone = doomed.where(F.col("cluster") == cluster)
+                    sink.merge(self._name, self._lake.read(self._name).limit(0), gone)
+        return sum(found.values())
 
     def _superseded(self, old: Any) -> DataFrame:
         audited = self._lake.read(TableName.PROGRESS).select("cluster", "partition", "replayed_to")
@@ -302,27 +271,20 @@ class _Table:
         )
 
 
-def _delete_rows(table: DeltaTable, doomed: DataFrame) -> None:
-    key = ("cluster", "partition", "offset")
-    same = " and ".join(f"kept.{column} = doomed.{column}" for column in key)
-    table.alias("kept").merge(doomed.alias("doomed"), same).whenMatchedDelete().execute()
-
-
 @contextmanager
 def _changeable(lake: Lake, name: str) -> Iterator[None]:
     """Lift a table's append-only property during the block."""
-    _promise(lake, name, append_only=False)
+    schema = table_schemas()[name]
+    lake.writer.set_property(schema, APPEND_ONLY, "false")
     try:
         yield
     finally:
-        _promise(lake, name, append_only=True)
+        lake.writer.set_property(schema, APPEND_ONLY, "true")
 
 
-def _promise(lake: Lake, name: str, *, append_only: bool) -> None:
-    value = str(append_only).lower()
-    lake.spark.sql(
-        f"ALTER TABLE {lake.sql_name(name)} SET TBLPROPERTIES ('{APPEND_ONLY}' = '{value}')"
-    )
+def target_file_count(size_bytes: int) -> int:
+    """How many files a table of this size should have."""
+    return -(-size_bytes // FILE_BYTES) or 1
 
 
 @contextmanager
@@ -341,7 +303,7 @@ def _alone(lake: Lake, request: MaintainRequest, run_id: str) -> Iterator[None]:
 def _settings(lake: Lake, request: MaintainRequest) -> Iterator[None]:
     """Settings of the session that VACUUM uses."""
     # It lists folders in this many tasks, 10,000 by default, most of them without a folder.
-    wanted = {_LISTING_TASKS: str(4 * lake.spark.sparkContext.defaultParallelism)}
+    wanted = {_LISTING_TASKS: str(2 * parallelism(lake.spark))}
     if min([request.vacuum_hours, *request.vacuum_hours_of.values()]) < WEEK_HOURS:
         # The request asks for it, and runs are kept out.
         wanted[_RETENTION_CHECK] = "false"

@@ -8,10 +8,11 @@ from collections.abc import Collection
 from contextlib import ExitStack
 from typing import Final
 
+from delta.tables import DeltaTable
+
 from rebalance_audit.errors import LakeBusy
 from rebalance_audit.lake.runs.lake_clusters import clusters_of
 from rebalance_audit.lake.session.side_by_side import side_by_side
-from rebalance_audit.lake.storage.clustering import laid_out, target_file_count
 from rebalance_audit.lake.storage.commit_retry import CONFLICTS
 from rebalance_audit.lake.storage.files_without_bounds import files_without_bounds
 from rebalance_audit.lake.storage.lock import sole_run
@@ -76,26 +77,12 @@ def _lacking(names: Collection[str]) -> str:
 
 def write_again(lake: Lake, name: str) -> None:
     """Write the files of a table again by Delta's own writer; nothing else may write into the table meanwhile."""
-    schema = table_schemas()[name]
-    if schema.open_while_null is not None and lake.is_folder:
-        overwrite(lake, name)
-        return
-    table = lake.delta_table(name)
+    table = DeltaTable.forName(lake.spark, lake.sql_name(name))
     clustered_by = table.detail().select("clusteringColumns").first()
     if clustered_by is not None and clustered_by[0]:
         table.optimize().executeCompaction()
     else:
         # Without an order, OPTIMIZE leaves a file alone that has no small ones beside it.
-        order: list[str] = [column for column in FILTERED_BY if column in schema.column_names]
+        columns = table_schemas()[name].column_names
+        order: list[str] = [column for column in FILTERED_BY if column in columns]
         table.optimize().executeZOrderBy(order[:ORDERED_BY])
-
-
-def overwrite(lake: Lake, name: str) -> None:
-    """Lay out the rows of a table in a folder, those that may change apart from those that have ended."""
-    detail = lake.delta_table(name).detail().select("sizeInBytes").first()
-    assert detail is not None
-    rows = laid_out(
-        table_schemas()[name], lake.read(name, pinned=True), target_file_count(detail[0])
-    )
-    # The rows are the same: no reader of the change feed, and no stream, may see them again.
-    lake.save(name, rows.write.format("delta").mode("overwrite").option("dataChange", "false"))

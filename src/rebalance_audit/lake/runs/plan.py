@@ -10,11 +10,12 @@ from typing import Final, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.lake.gold.output_summary import OutputSummary
-from rebalance_audit.lake.gold.reducer import Gaps
+from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.progress import Progress
+from rebalance_audit.lake.session.pieces import parallelism
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits
+from rebalance_audit.lake.storage.stage import StagedTables
 from rebalance_audit.wire.topic_names import TopicNames
 
 FEW_GROUP_RECORDS: Final = 20_000
@@ -40,8 +41,6 @@ class ReplayedGroups:
     """All of them, with a column `group_id`; None for every group of the log."""
     replaced: DataFrame | None = None
     """Those of them whose rows in the tables become the new ones, with a column `group_id`; None for none."""
-    few_replaced: frozenset[str] | None = None
-    """The same, if they are few enough to be listed one by one; empty for none."""
     tasks: int | None = None
     """How many tasks replay them; None for as many as a shuffle has."""
 
@@ -82,21 +81,22 @@ class Plan:
         known = [] if self.reached is None else self.reached.partitions.values()
         return max(self.counts.records, sum(part.records for part in known)) >= growth_records
 
-    def may_show_findings(self, growth_records: int) -> bool:
-        """Whether offset commits may show any finding."""
-        return self.counts.has_transactions or self.may_grow(growth_records)
+    @property
+    def may_hang(self) -> bool:
+        """Whether there may be commits of open transactions: an increment does not know those of earlier runs."""
+        return self.since is not None or self.counts.has_transactions
 
 
 def few_tasks(spark: SparkSession, given: int) -> int | None:
     """How many tasks replay so many records and states of groups; None if they are not few."""
     if given > FEW_GROUP_RECORDS:
         return None
-    return min(-(-given // RECORDS_OF_A_TASK) or 1, spark.sparkContext.defaultParallelism)
+    return min(-(-given // RECORDS_OF_A_TASK) or 1, parallelism(spark))
 
 
-Revise: TypeAlias = Callable[[DataFrame, OutputSummary], Plan | None]
+Revise: TypeAlias = Callable[[StagedTables], Plan | None]
 """Takes what the reducer made of a plan; returns a better plan if that shows that this one rests on too little."""
 
 
-def is_final(stream: DataFrame, summary: OutputSummary) -> None:
+def is_final(staged: StagedTables) -> None:
     """The plan needs no revision, whatever comes out."""

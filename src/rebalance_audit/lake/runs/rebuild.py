@@ -8,22 +8,22 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.audit.rows import GOLD_OF_GROUP
+from rebalance_audit.audit.rows import OWNERSHIP
 from rebalance_audit.errors import LakeNotReadable, two_histories
 from rebalance_audit.lake.bronze.ingest import damaged_stretches
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses_without_group
-from rebalance_audit.lake.gold.output_summary import OutputSummary
-from rebalance_audit.lake.gold.outputs import OUTPUTS
-from rebalance_audit.lake.gold.reducer import Gaps, with_commits
+from rebalance_audit.lake.gold.output_tables import rows_of
+from rebalance_audit.lake.gold.reducer import with_commits
+from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.records.commit_packs import commit_packs, packs_of_files
+from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.records.record_counts import (
     RecordCounts,
@@ -42,14 +42,10 @@ from rebalance_audit.lake.runs.plan import (
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, replace_commits
-from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
-from rebalance_audit.lake.storage.table_files import TableFiles
+from rebalance_audit.lake.storage.stage import StagedTables
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.topic_names import TopicNames
-
-FEW_VERSIONS: Final = 20
-"""Up to so many of bronze have their files found faster by their lines than by Delta, which takes three queries."""
 
 
 class Counted(NamedTuple):
@@ -82,16 +78,7 @@ class _Rebuild:
         self._with_silver = bronze_version is not None
         self._has_asked_commits = False
         self._records = self._all_records()
-        self._bronze = None if bronze_version is None else self._files_of_bronze(bronze_version)
         self.small = routing.small_side(self._records).persist(StorageLevel.MEMORY_AND_DISK)
-
-    def _files_of_bronze(self, version: int) -> TableFiles | None:
-        context, name = self._context, TableName.RECORDS
-        if version <= FEW_VERSIONS:
-            found = context.lake.added_files(name, 0, version, context.request.cluster)
-            if found is not None:
-                return found
-        return context.lake.table_files(name, version, context.request.cluster)
 
     def plan(self) -> Plan:
         context = self._context
@@ -146,7 +133,6 @@ class _Rebuild:
                 resumed=0,
                 rebuilt=counted.groups,
                 replaced=self._groups(records),
-                few_replaced=self._few_groups(records, is_small=is_small),
                 tasks=few_tasks(
                     self._context.spark, counted.records + counts.commits // COMMITS_OF_A_RECORD
                 ),
@@ -164,25 +150,13 @@ class _Rebuild:
             revise=is_final,
         )
 
-        def with_names(stream: DataFrame, _summary: OutputSummary) -> Plan | None:
-            return plan if self._learn_from_commits(names, stream) else None
+        def with_names(staged: StagedTables) -> Plan | None:
+            return plan if self._learn_from_commits(names, staged) else None
 
         return plan if self._with_silver else replace(plan, revise=with_names)
 
     def _groups(self, records: DataFrame) -> DataFrame:
         return records.where("group_id is not null").select("group_id").distinct()
-
-    def _few_groups(self, records: DataFrame, *, is_small: bool) -> frozenset[str] | None:
-        """The same one by one, of few records; none of them where no earlier run has left rows to be replaced."""
-        if self._request.has_window:
-            return None
-        # Each of them: somebody may have removed some.
-        if all(self._context.sink.is_empty(OUTPUTS[output]) for output in GOLD_OF_GROUP):
-            return frozenset()
-        if not is_small:
-            return None
-        found = self._groups(records).limit(LISTED_GROUPS + 1).collect()
-        return frozenset(row[0] for row in found) if len(found) <= LISTED_GROUPS else None
 
     def _counted(self, records: DataFrame) -> Counted:
         """Raises LakeNotReadable for a group in two partitions of the log."""
@@ -212,8 +186,6 @@ class _Rebuild:
     def _commit_packs(self) -> DataFrame:
         """Of the records once more, with what the source left out for the small side."""
         request = self._request
-        if self._bronze is not None:
-            return packs_of_files(self._context.spark, self._bronze, request.groups_regex)
         if self._bronze_version is not None:
             return commit_packs(self._records, request.groups_regex)
         assert request.source is not None  # checked with the request
@@ -251,18 +223,16 @@ class _Rebuild:
         with context.step("decoding offset commits"):
             markers = self.small.where(routing.is_control())
             regex = self._request.groups_regex
-            return replace_commits(
-                context.sink, self._records, markers, regex, counts, self._bronze
-            )
+            return replace_commits(context.sink, self._records, markers, regex, counts)
 
-    def _learn_from_commits(self, names: TopicNames, stream: DataFrame) -> bool:
+    def _learn_from_commits(self, names: TopicNames, staged: StagedTables) -> bool:
         """Search all offset commits for names of topics that the reducer was not told; whether it found one.
 
         Without silver nobody has read the commits, and where the metadata log is there nobody need.
         """
         if self._has_asked_commits:
             return False
-        missing = topics.unnamed_topics(stream)
+        missing = topics.unnamed_topics(rows_of(staged, OWNERSHIP))
         if not missing:
             return False
         self._merge_names_of_commits(names)
@@ -271,12 +241,7 @@ class _Rebuild:
     def _merge_names_of_commits(self, names: TopicNames) -> None:
         source, cluster, spark = self._request.source, self._request.cluster, self._context.spark
         assert source is not None  # without one there is silver
-        files = source.stored_files(spark, cluster)
-        names.merge(
-            topics.names_in_commits(source.records(spark, cluster))
-            if files is None
-            else topics.names_in_files(spark, files)
-        )
+        names.merge(topics.names_in_commits(source.records(spark, cluster)))
         self._has_asked_commits = True
 
     def _gaps(self) -> Gaps:

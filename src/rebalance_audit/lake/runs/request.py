@@ -10,6 +10,7 @@ from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.sources.source import Source
+from rebalance_audit.lake.storage.lake_options import LakeOptions
 from rebalance_audit.location import is_catalog, local_path, parse_catalog
 from rebalance_audit.tables.window import Window
 
@@ -46,9 +47,10 @@ class RunRequest:
     findings: FindingRules = field(default_factory=FindingRules)
     broker_log: BrokerLog | None = None
     """What the brokers logged, in the time of their own clocks."""
+    options: LakeOptions = field(default_factory=LakeOptions)
     command: str = "run"
     explain: bool = False
-    """Report what each step cost beside its tasks; `step_costs.RETAINED` are settings for it."""
+    """Report how long each step took, and how many commits it made."""
     config: str | None = None
     """The effective configuration, for the run log."""
 

@@ -10,9 +10,9 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import IllegalArgumentException, PySparkException
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, two_partition_counts
 from rebalance_audit.lake.bronze.ingest import ingest
@@ -29,22 +29,15 @@ from rebalance_audit.lake.runs.request import RunRequest, check_request
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.runs.source_findings import write_source_findings
 from rebalance_audit.lake.runs.writer import Writer
-from rebalance_audit.lake.session.java_classes import java_class
-from rebalance_audit.lake.session.kept_rows import keeping_rows
 from rebalance_audit.lake.session.small_queries import small_queries
-from rebalance_audit.lake.session.spark_end import with_java_trace
 from rebalance_audit.lake.sources.delta_source import DeltaSource
-from rebalance_audit.lake.storage.delta_log import java_message
 from rebalance_audit.lake.storage.lock import sole_run
 from rebalance_audit.lake.storage.run_ids import commit_metadata
+from rebalance_audit.lake.storage.table_log import first_line
 from rebalance_audit.steps import Tell, untold
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
 
 META_TABLES: Final = (TableName.RUNS, TableName.PROGRESS)
-BLOCKS_LOST: Final = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
-"""Spark's word for intermediate rows that it cannot compute again: they were cut off from where they came from."""
-BEGINNINGS_MAX: Final = 5
-"""A cluster that loses executors faster than a fifth of the work is done cannot do it."""
 LAYER_TABLES: Final = (
     TableName.RECORDS,
     TableName.OFFSET_COMMITS,
@@ -66,7 +59,7 @@ def run_audit(spark: SparkSession, request: RunRequest, tell: Tell = untold) -> 
         errors.translated(),
         sole_run(request.lake, request.cluster, context.run_id),
         commit_metadata(spark, context.run_id),
-        keeping_rows(spark, context.lake.folder, context.run_id),
+        context.lake.staging(context.run_id),
     ):
         return _execute(context, errors)
 
@@ -102,30 +95,24 @@ def _worked(context: RunContext, errors: ErrorTranslation) -> bool:
     """Do the work; False if it is to be done again, since something was lost that can be made again."""
     try:
         _work(context)
-    except (PySparkException, Py4JJavaError) as error:
-        trace = with_java_trace(error)
-        if not (_forgot_unreadable_file(context, errors, trace) or _lost_executors(context, trace)):
+    except Exception as error:
+        # Of whatever class: errors of writing tasks have none in pyspark.
+        if not _forgot_unreadable_file(context, errors, error):
             raise
         return False
     return True
 
 
-def _forgot_unreadable_file(context: RunContext, errors: ErrorTranslation, trace: str) -> bool:
+def _forgot_unreadable_file(
+    context: RunContext, errors: ErrorTranslation, error: Exception
+) -> bool:
     """Whether the table now is without the file that could not be read: a full run makes all rows again."""
-    unreadable = errors.unreadable_file(trace)
+    unreadable = errors.unreadable_file(error)
     if unreadable is None or not context.request.full or unreadable[0] == TableName.RECORDS:
         return False
     name, file = unreadable
     context.note_oddity(f"The file {file} of {name} is gone or damaged; the table is made again.")
-    context.lake.drop_unreadable_files(name, context.run_id)
-    return True
-
-
-def _lost_executors(context: RunContext, trace: str) -> bool:
-    """Whether executors ended that held what a step had left for the next one, and there is an attempt left."""
-    if BLOCKS_LOST not in trace or context.beginnings == BEGINNINGS_MAX:
-        return False
-    context.note_oddity("Executors were lost with what they held; the run begins its work again.")
+    context.lake.drop_unreadable_files(name, context.run_id, context.request.cluster)
     return True
 
 
@@ -213,13 +200,10 @@ def _carry_out(context: RunContext, plan: Plan) -> None:
     context.report.newest_record_ms = plan.log_end_ms
     with context.step("replaying groups"):
         replayed = replay(context, plan)
-    try:
-        with small_queries(context.spark, when=replayed.plan.is_small):
-            account(context, replayed)
-            with context.step("writing tables"):
-                Writer(context, replayed).write()
-    finally:
-        replayed.stream.unpersist()
+    with small_queries(context.spark, when=replayed.plan.is_small):
+        account(context, replayed)
+        with context.step("writing tables"):
+            Writer(context, replayed).write()
 
 
 def _finish(context: RunContext) -> None:
@@ -240,8 +224,9 @@ def _check_regex(spark: SparkSession, regex: str | None) -> None:
     if regex is None:
         return
     try:
-        java_class(spark, "java.util.regex.Pattern").compile(regex)
-    except (Py4JJavaError, IllegalArgumentException) as error:
-        # pyspark turns exceptions of Java that it knows into its own.
-        why = java_message(error) if isinstance(error, Py4JJavaError) else str(error)
-        raise BadRequest(f"{regex!r} is no regular expression: {why.splitlines()[0]}.") from None
+        spark.range(1).select(F.lit("").rlike(regex)).collect()
+    except PySparkException as error:
+        why = error.getMessageParameters() or {}
+        raise BadRequest(
+            f"{regex!r} is no regular expression: {why.get('pattern') or first_line(error)}."
+        ) from None

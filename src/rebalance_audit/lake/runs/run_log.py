@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.version import __version__
@@ -56,12 +55,12 @@ class RunLog:
         The table's version numbers the runs: each makes commits of its own, one after the other.
         """
 
-        def append() -> None:
+        def rows(version: int) -> list[dict[str, Any]]:
             if is_numbered:
-                self.run_number = (self._lake.version(TableName.RUNS) or 0) + 1
-            self._lake.add_rows(TableName.RUNS, [self._row("running")])
+                self.run_number = version + 1
+            return [self._row("running")]
 
-        with_retries(append)
+        self._lake.add_rows(TableName.RUNS, self._entry.cluster, rows)
 
     def end(self, columns: Mapping[str, Any]) -> None:
         """The last commit of a run that came through; `columns` are what the table says of its results."""
@@ -105,7 +104,9 @@ class RunLog:
     def _update(self, outcome: str, columns: Mapping[str, Any]) -> None:
         """Replace the row by one with the outcome and the time of the end."""
         row = {**self._row(outcome), "ended_at": datetime.now(UTC), **columns}
-        self._lake.overwrite(TableName.RUNS, [row], "run_id", self._entry.run_id)
+        given = self._lake.rows_here(TableName.RUNS, [row])
+        run_id, cluster = self._entry.run_id, self._entry.cluster
+        self._lake.overwrite(TableName.RUNS, given, "run_id", run_id, cluster)
 
 
 def moment_of(moment_ms: int | None) -> datetime | None:

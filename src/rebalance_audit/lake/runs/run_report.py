@@ -45,7 +45,9 @@ class RunReport:
     """Step -> how long it took, seconds."""
 
     costs: list[StepCost] = field(default_factory=list)
-    """What each step cost beside its tasks, if that was asked for."""
+    """What each step cost, if that was asked for."""
+    writer: str | None = None
+    """What changed the tables, if that was asked for."""
     notes: list[str] = field(default_factory=list)
     """Sentences about what was odd."""
 

@@ -10,7 +10,6 @@ from rebalance_audit.audit.findings.of_sources import SourcesDiffer
 from rebalance_audit.lake.bronze.record_table import DIFFERS
 from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
 from rebalance_audit.lake.runs.context import RunContext
-from rebalance_audit.lake.session.kept_rows import kept
 from rebalance_audit.tables.schemas import TableName
 
 DIGEST_DIGITS: Final = 16
@@ -23,20 +22,23 @@ def write_source_findings(context: RunContext) -> None:
     differing = context.of_cluster(TableName.QUARANTINE).where(F.col("reason") == DIFFERS)
     if differing.isEmpty():
         return
-    rows = source_findings(differing, context.of_cluster(TableName.RECORDS))
+    rows = source_findings(
+        context.lake.stage.keep, differing, context.of_cluster(TableName.RECORDS)
+    )
     context.replace(TableName.FINDINGS, rows, F.col("kind") == SourcesDiffer.kind)
 
 
-def source_findings(differing: DataFrame, bronze: DataFrame) -> DataFrame:
-    """Rows of gold.findings (without the cluster) from those of silver.quarantine and from bronze."""
+def source_findings(
+    keep: Callable[[DataFrame], DataFrame], differing: DataFrame, bronze: DataFrame
+) -> DataFrame:
+    """Rows of gold.findings (without the cluster) from those of silver.quarantine and from bronze; `keep` stages."""
     other = F.struct("offset", F.col("timestamp").alias("at"), _digest().alias("digest"))
-    found = kept(
+    found = keep(
         differing.groupBy("partition", F.col("source_file").alias("other_source")).agg(
             F.count(F.lit(1)).alias("records"),
             F.min(other).alias("first"),
             F.max(other).alias("last"),
-        ),
-        at_once=True,
+        )
     )
     ends = found.select(
         "partition", F.explode(F.array("first.offset", "last.offset")).alias("offset")

@@ -9,7 +9,15 @@ from pyspark.sql import DataFrame, SparkSession
 TASKS_PER_CORE: Final = 4
 """At most, where the pieces could be smaller: each task has a start-up of its own."""
 
+SHUFFLE: Final = "spark.sql.shuffle.partitions"
+
 Piece = TypeVar("Piece")
+
+
+def parallelism(spark: SparkSession) -> int:
+    """How many tasks keep the session's cores busy, about: on one machine it has half as many cores, see `_cores`."""
+    tasks = int(spark.conf.get(SHUFFLE) or 1)
+    return max(1, tasks // 2)
 
 
 def made_of_pieces(

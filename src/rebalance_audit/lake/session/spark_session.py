@@ -3,27 +3,24 @@
 import os
 import sys
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 from pyspark import SparkConf
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeError
-from rebalance_audit.lake.session.class_archive import class_archive, recording, sharing
-from rebalance_audit.lake.session.java_classes import java_class, remember_classes
-from rebalance_audit.lake.session.private_spark import check_is_classic, forget_origins
 from rebalance_audit.resources import read_text, resource
 
 LOCAL_CONF: Final = "conf/spark/local.conf"
 LOGGING_CONF: Final = "conf/spark/log4j2.properties"
 DELTA_EXTENSION: Final = "io.delta.sql.DeltaSparkSessionExtension"
 DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
-WORKER_DAEMON: Final = "rebalance_audit.lake.worker_daemon"
 SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
 """For a JVM that lives a minute or two: half of its processor time would go into optimising code that then hardly runs.
 Without the second compiler the default size of the code cache is too small."""
+NOWHERE: Final = "/nowhere/rebalance-audit"
 FEW_CORES: Final = 2
 SERIAL: Final = "-XX:+UseSerialGC"
 """On few cores: Java's default collector works concurrently, and makes the program's own writes more expensive. Without
@@ -44,6 +41,10 @@ REQUIRED: Final[Mapping[str, str]] = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # Timestamps of the log are UTC, and so are those of the tables, whatever the machine's time zone.
     "spark.sql.session.timeZone": "UTC",
+    # What is staged is read without Spark as well. By default moments have 96 bits, a type that Parquet has given up.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Errors then say which file could not be read, and which disk is full: pyspark shows only the first line.
+    "spark.sql.pyspark.jvmStacktrace.enabled": "true",
     # A type 2 record of 10 000 members has megabytes: rows alone would not limit the memory of an Arrow batch.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
     # Since 3.4 Spark's Kafka source asks an admin client for topics, which leaves out internal ones: it would silently
@@ -57,21 +58,9 @@ PREFERRED: Final[Mapping[str, str]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "32768",
     # For these tables half the size of snappy, and as fast to write.
     "spark.sql.parquet.compression.codec": "zstd",
-    # By default parts of a union that have one partition each become one partition, and so one file: rows that belong
-    # in files of their own (see `clustering`) are such parts.
-    "spark.sql.unionOutputPartitioning": "false",
     # By default Spark forgets the classes that it has generated from the hundredth on, and a run has some 450: the next
     # run in the session would generate and compile all of them again, a third of its processor time.
     "spark.sql.codegen.cache.maxEntries": "1000",
-    # What a cluster's steps leave for each other is files in the lake, see `kept_rows`.
-    "spark.checkpoint.compress": "true",
-    # Small tables are read by the list of files that Delta keeps in each commit's checksum. If Java's time zone is not
-    # UTC, Delta checks that list with every commit by reading the table's whole log again, since statistics of times
-    # before 1883 could differ. They are not used here.
-    "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled": "false",
-    # Tables that this session makes: a run commits to some twenty of them, and a checkpoint of a log takes a second. By
-    # default every tenth commit makes one, two in each run on average; other readers read up to fifty small files.
-    "spark.databricks.delta.properties.defaults.checkpointInterval": "50",
     # A stream that waits for a cluster that is gone cannot be interrupted; by default Spark waits for its end for ever.
     "spark.sql.streaming.stopTimeout": "10s",
     # Spark's page describes each of some hundred queries, including the lineage of everything that was kept in memory:
@@ -113,18 +102,15 @@ def build_session(
     settings: Mapping[str, str] | None = None,
     jars_folder: Path | None = None,
     is_short: bool = False,
-    record_to: Path | None = None,
 ) -> SparkSession:
     """The session of this process.
 
     Under spark-submit, master, memory and jars are those of the submission. Otherwise a session of `master` starts, a
     local one with conf/spark/local.conf, and Delta comes from the jars in `jars_folder` unless `settings` name jars or
-    packages. `is_short`: the session is for few records. `settings` win over everything except REQUIRED. Classes come
-    from the archive of `class_archive` where there is one; with `record_to` Java writes an archive to this file
-    when it ends. Raises LakeError if Delta is not on the class path.
+    packages. `is_short`: the session is for few records. `settings` win over everything except REQUIRED. Raises
+    LakeError if Delta is not on the class path.
     """
     wanted = dict(settings or {})
-    check_is_classic(os.environ)
     conf = SparkConf()
     if SUBMITTED in os.environ:
         conf.setAll(list(wanted.items()))
@@ -146,10 +132,6 @@ def build_session(
         if jars_folder is not None and not {"spark.jars", "spark.jars.packages"} & wanted.keys():
             wanted["spark.jars"] = _jars(jars_folder)
         conf.setAll(list(wanted.items()))
-        # First, so that what the user says of archives wins.
-        classes = recording(record_to) if record_to is not None else sharing(class_archive())
-        if classes:
-            conf.set(DRIVER_OPTIONS, f"{classes} {conf.get(DRIVER_OPTIONS, '')}".strip())
     for name, value in {**PREFERRED, **_umask_settings()}.items():
         conf.setIfMissing(name, value)
     conf.setAll(list(REQUIRED.items()))
@@ -158,8 +140,6 @@ def build_session(
         conf.set(name, f"{others}|{ours}" if others else ours)
     spark = SparkSession.builder.appName(app_name).config(conf=conf).getOrCreate()
     _require_delta(spark)
-    remember_classes(spark)
-    forget_origins(spark, partial(java_class, spark))
     return spark
 
 
@@ -189,8 +169,6 @@ def local_settings(
     `leaves_java_alone`: no collector is chosen, because the user has given options for Java.
     """
     settings = parse_conf(read_text(LOCAL_CONF))
-    # Only here: on a cluster, workers get this package only when their daemon already runs.
-    settings["spark.python.daemon.module"] = WORKER_DAEMON
     # 200 by default: on one machine a shuffle needs only as many tasks as keep its cores busy.
     cores = _cores(master)
     settings["spark.sql.shuffle.partitions"] = str(2 * cores)
@@ -223,12 +201,11 @@ def _jars(folder: Path) -> str:
 
 
 def _require_delta(spark: SparkSession) -> None:
-    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - comes with pyspark, wanted here only
-
-    thread = java_class(spark, "java.lang.Thread").currentThread()
     try:
-        thread.getContextClassLoader().loadClass(DELTA_EXTENSION)
-    except Py4JJavaError:
+        spark.read.format("delta").load(NOWHERE)
+    except AnalysisException:
+        return  # Delta says that nothing is there
+    except Exception:  # noqa: BLE001 - of a missing class pyspark has no error of its own
         raise LakeError(
             "Delta Lake is not on Spark's class path: give its jars with --jars or --packages."
         ) from None

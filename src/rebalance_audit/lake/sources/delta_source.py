@@ -8,14 +8,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import StructType
 
-from rebalance_audit.lake.records.commit_packs import packs_of_files
 from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.lake.sources.source import Source
-from rebalance_audit.lake.storage.delta_log import latest_version
-from rebalance_audit.lake.storage.table_files import TableFiles, table_files
+from rebalance_audit.lake.storage.table_log import LogByName
 from rebalance_audit.location import local_path
 from rebalance_audit.moments import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS
-from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
 
 
@@ -50,7 +47,9 @@ class DeltaSource(Source):
     ) -> DataFrame:
         """The table as it is now, without later writes."""
         try:
-            version = latest_version(spark, self.location)
+            version = LogByName(spark, f"delta.`{self.location}`").version()
+            if version is None:
+                raise SourceNotReadable(f"{self.location} is no Delta table.")
             table = spark.read.format("delta").option("versionAsOf", version).load(self.location)
         except (AnalysisException, OSError) as error:
             raise SourceNotReadable(
@@ -62,24 +61,6 @@ class DeltaSource(Source):
         if "cluster" in names:
             table = self._of_cluster(table, names["cluster"], cluster)
         return table.select(*self._columns(table.schema, names))
-
-    def commit_packs(
-        self, spark: SparkSession, cluster: str, groups_regex: str | None
-    ) -> DataFrame:
-        """Made where the files are read, if the table is a lake's bronze."""
-        files = self.stored_files(spark, cluster)
-        if files is None:
-            return super().commit_packs(spark, cluster, groups_regex)
-        return packs_of_files(spark, files, groups_regex)
-
-    def stored_files(self, spark: SparkSession, cluster: str) -> TableFiles | None:
-        """Those of a lake's bronze."""
-        schema = table_schemas()[TableName.RECORDS]
-        try:
-            version = latest_version(spark, self.location)
-        except OSError:
-            return None  # `records` tells
-        return table_files(spark, schema, self.location, version, cluster)
 
     def _columns(self, schema: StructType, names: Mapping[str, str]) -> list[Column]:
         columns = []

@@ -9,8 +9,6 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
@@ -87,7 +85,7 @@ class KafkaSource(Source):
             frame = reader.option(
                 "endingOffsets", _offsets({number: ends[number] for number in begins})
             ).load()
-        except (AnalysisException, Py4JJavaError) as error:
+        except Exception as error:  # noqa: BLE001 - of a missing connector pyspark has no error of its own
             raise self._not_loaded(error) from None
         return as_records(frame)
 
@@ -100,7 +98,7 @@ class KafkaSource(Source):
             reader = reader.option("maxOffsetsPerTrigger", self.settings.max_offsets_per_trigger)
         try:
             frame = reader.option("failOnDataLoss", fail_on_loss).load()
-        except (AnalysisException, Py4JJavaError) as error:
+        except Exception as error:  # noqa: BLE001 - of a missing connector pyspark has no error of its own
             raise self._not_loaded(error) from None
         return as_records(frame)
 

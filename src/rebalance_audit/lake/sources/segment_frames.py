@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rebalance_audit.lake.records.commit_packs import PACK_DDL, READ, commits_of, packed
 from rebalance_audit.lake.records.record_columns import ddl
 from rebalance_audit.lake.records.segment_rows import Found, SegmentRows
-from rebalance_audit.lake.session.pieces import TASKS_PER_CORE, made_of_pieces
+from rebalance_audit.lake.session.pieces import TASKS_PER_CORE, made_of_pieces, parallelism
 from rebalance_audit.lake.sources.commits_first import commits_first
 from rebalance_audit.scan.available import walk_pays
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
@@ -80,28 +80,6 @@ def read_segments(
     return _made_of(spark, segments, cut, columns, left_out, plain, ddl(columns))
 
 
-def read_pieces(
-    spark: SparkSession,
-    segments: Sequence[Segment],
-    make: Callable[[Batches], Batches],
-    made_ddl: str,
-    *,
-    columns: Sequence[str],
-    split_target_bytes: int,
-) -> DataFrame:
-    """What `make` makes of the rows of each piece, which come in the order of `commits_first`."""
-    cut = _Cut(split_target_bytes, None)
-    return _made_of(
-        spark,
-        segments,
-        cut,
-        columns,
-        frozenset(),
-        lambda rows: make(commits_first(rows)),
-        made_ddl,
-    )
-
-
 def read_commit_packs(
     spark: SparkSession, segments: Sequence[Segment], split_target_bytes: int
 ) -> DataFrame:
@@ -122,7 +100,7 @@ def _made_of(
     made_ddl: str,
 ) -> DataFrame:
     """What `make` makes of the rows of each piece."""
-    cores = cut.parallelism or spark.sparkContext.defaultParallelism
+    cores = cut.parallelism or parallelism(spark)
     total = sum(segment.size_bytes for segment in segments)
     # More would not only have more starts: cutting reads a file's headers.
     pieces = pack(segments, max(cut.target_bytes, total // (TASKS_PER_CORE * cores)))

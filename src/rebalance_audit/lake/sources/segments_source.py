@@ -1,10 +1,9 @@
 """A folder of segment files as a source: `segments:DIR`."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
@@ -13,20 +12,16 @@ from rebalance_audit.lake.records.routing import in_groups
 from rebalance_audit.lake.sources.segment_frames import (
     DEFAULT_SPLIT_BYTES,
     read_commit_packs,
-    read_pieces,
     read_segments,
 )
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.wire.metadata_log import read_topic_names
-from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.folder import (
     FileMark,
     LogFolder,
     Segment,
-    not_readable,
     open_log_folder,
 )
-from rebalance_audit.wire.segments.segment_file import read_batches
 from rebalance_audit.wire.topic_names import TopicNames
 
 KnownFiles: TypeAlias = Mapping[int, Collection[FileMark]]
@@ -90,22 +85,6 @@ class SegmentsSource(Source):
             to_store=self._folder is not None,
         )
 
-    def made_of_pieces(
-        self,
-        spark: SparkSession,
-        make: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
-        made_ddl: str,
-    ) -> DataFrame:
-        """What `make`, called in each task, makes of its records: batches with the columns of RECORD and DAMAGE."""
-        return read_pieces(
-            spark,
-            self._unread(),
-            make,
-            made_ddl,
-            columns=[*RECORD, DAMAGE],
-            split_target_bytes=self._split_target_bytes,
-        )
-
     def offsets(
         self,
         spark: SparkSession,
@@ -137,13 +116,6 @@ class SegmentsSource(Source):
             begins[number] = min(begin, begins.get(number, begin))
         return begins
 
-    def has_records(self) -> bool:
-        """Whether a file that is not known begins with a batch of records; none are searched for after damage.
-
-        Raises SourceNotReadable.
-        """
-        return any(_begins_with_records(segment.path) for segment in self._unread())
-
     def _unread(self) -> list[Segment]:
         """The segments whose files are not known, in log order."""
         return [
@@ -158,11 +130,3 @@ class SegmentsSource(Source):
     def topic_names(self) -> TopicNames:
         """Names in the `__cluster_metadata` log beside the segments, if there is one."""
         return read_topic_names(open_log_folder(self.location))
-
-
-def _begins_with_records(path: Path) -> bool:
-    try:
-        first = next(read_batches(path), None)
-    except OSError as error:
-        raise not_readable(path, error) from error
-    return isinstance(first, Batch) and bool(first.header.record_count)

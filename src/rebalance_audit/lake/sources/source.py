@@ -11,7 +11,6 @@ from collections.abc import Collection
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.records.commit_packs import commit_packs
-from rebalance_audit.lake.storage.table_files import TableFiles
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from rebalance_audit.wire.topic_names import TopicNames
 
@@ -55,10 +54,6 @@ class Source(ABC):
     ) -> DataFrame:
         """Packs of the offset commits of some groups, see `records.commit_packs`. Raises SourceNotReadable."""
         return commit_packs(self.records(spark, cluster), groups_regex)
-
-    def stored_files(self, spark: SparkSession, cluster: str) -> TableFiles | None:  # noqa: ARG002 - most have none
-        """Files with the records of the cluster that tasks can read themselves; None if there are none."""
-        return None
 
     def topic_names(self) -> TopicNames:
         """Names of topics that the source has besides the records. Raises SourceNotReadable."""

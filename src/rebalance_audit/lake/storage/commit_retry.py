@@ -7,6 +7,8 @@ from typing import Final
 
 from delta import exceptions
 
+from rebalance_audit.lake.storage.table_writer import Outrun
+
 ATTEMPTS: Final = 8
 PAUSE_SECONDS: Final = 0.5
 CONFLICTS: Final = (
@@ -19,16 +21,19 @@ CONFLICTS: Final = (
     exceptions.MetadataChangedException,
     exceptions.ProtocolChangedException,
 )
-"""Delta's exceptions where another commit came first; in Python none of them is a kind of another."""
+"""Delta's exceptions in Spark where another commit came first; in Python none of them is a kind of another."""
 
 
 def with_retries(commit: Callable[[], None]) -> None:
-    """Make a commit that reads and writes only rows of its own; try again if another program committed first."""
+    """Make a commit that reads and writes only rows of its own; try again if another program committed first.
+
+    Raises Outrun if others come first again and again.
+    """
     for attempt in range(1, ATTEMPTS):
         try:
             commit()
-        except CONFLICTS:
-            time.sleep(attempt * PAUSE_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311 - only to part two runs
+        except Outrun:
+            time.sleep(attempt * PAUSE_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311 - only to desynchronise two runs
         else:
             return
     commit()

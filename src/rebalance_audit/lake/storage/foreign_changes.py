@@ -7,11 +7,12 @@ builds: a RESTORE, a DELETE, an append. Some of their commits change none: OPTIM
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from rebalance_audit.lake.storage.delta_log import TableCommit
 from rebalance_audit.lake.storage.run_ids import OWN_COMMIT
+from rebalance_audit.lake.storage.table_log import TableCommit
 
 KEEPS_ROWS: Final = frozenset(
     {
+        "ADD COLUMN",
         "ADD COLUMNS",
         "ADD CONSTRAINT",
         "CHANGE COLUMN",

@@ -44,7 +44,8 @@ def range_of_keys(schema: TableSchema, rows: DataFrame) -> KeyRange:
     """The range of the rows of a frame that has the key's columns. Reads the frame once."""
     names = ranged_columns(schema)
     numbers = [F.col(name) for name in names]
-    group_id = F.col("group_id") if "group_id" in schema.column_names else F.lit(None)
+    # Rows that are to go have nothing but their key.
+    group_id = F.col("group_id") if "group_id" in schema.key else F.lit(None)
     keys = rows.select(group_id.alias("group_id"), *number_columns(numbers))
     row = keys.agg(*range_columns(len(names))).first()
     assert row is not None

@@ -10,13 +10,18 @@ PLAIN: Final = re.compile(r"[\w.:/@ -]*", re.ASCII)
 
 
 def text_literal(text: str) -> str:
-    """An expression for a text. Nothing of it can be taken for a quote, an escape or one of Spark's variables."""
+    """An expression of Spark's for a text. Nothing of it can be taken for a quote, an escape or a variable."""
     if PLAIN.fullmatch(text):
         return f"'{text}'"
     return f"CAST(X'{text.encode().hex()}' AS STRING)"
 
 
+def standard_literal(text: str) -> str:
+    """A literal of standard SQL, as delta-rs reads it: a quote is written twice, and nothing is an escape."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def quoted_comment(text: str) -> str:
-    """The same where a statement takes a literal alone, as for a comment."""
+    """A text where a statement of Spark's takes a literal alone, as for a comment."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

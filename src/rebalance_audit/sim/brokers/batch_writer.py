@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from aiokafka.codec import gzip_encode, lz4_encode, snappy_encode, zstd_encode
-from aiokafka.record._crecords import DefaultRecordBatchBuilder
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
 from rebalance_audit.wire.segments.c_reader import crc32c
 

@@ -1,4 +1,4 @@
-"""The compiled record reader of aiokafka, in one import.
+"""The record reader of aiokafka, which is compiled where its wheel is, in one import.
 
 Importing it costs as much as the rest of a short command, so other modules load this one on first use.
 """
@@ -6,8 +6,8 @@ Importing it costs as much as the rest of a short command, so other modules load
 from typing import Final
 
 from aiokafka.errors import CorruptRecordException
-from aiokafka.record._crecords import DefaultRecordBatch
-from aiokafka.record._crecords import crc32c_cython as crc32c
+from aiokafka.record.default_records import DefaultRecordBatch
+from aiokafka.record.util import calc_crc32c as crc32c
 
 __all__ = ["DECODE_ERRORS", "DefaultRecordBatch", "crc32c"]
 

@@ -1,0 +1,299 @@
+"""Changes tables at paths with delta-rs, through the public interface of `deltalake`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from deltalake import (
+    CommitProperties,
+    DeltaTable,
+    Field,
+    Schema,
+    Transaction,
+    WriterProperties,
+    write_deltalake,
+)
+from deltalake.exceptions import CommitFailedError
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+from pyspark.sql import SparkSession
+
+from rebalance_audit.lake.storage.run_ids import USER_METADATA, appends_of
+from rebalance_audit.lake.storage.sql_text import standard_literal
+from rebalance_audit.lake.storage.stage import GONE, GivenRows
+from rebalance_audit.lake.storage.table_definition import arrow_fields, properties
+from rebalance_audit.lake.storage.table_place import Folder
+from rebalance_audit.lake.storage.table_writer import (
+    Outrun,
+    TableChange,
+    WriterKind,
+    Written,
+    metrics_of,
+)
+from rebalance_audit.location import local_path
+from rebalance_audit.tables.schemas import TableSchema
+
+COUNTS: Final = (
+    "num_target_rows_inserted",
+    "num_target_rows_updated",
+    "num_target_rows_deleted",
+)
+FILES: Final = WriterProperties(compression="ZSTD")
+ROWS_IN_MEMORY: Final = 1_000_000
+"""Up to so many changed rows are held, so that their keys show which files of the table cannot have them."""
+
+
+class DeltaRsWriter:
+    """See `table_writer.TableWriter`."""
+
+    kind: WriterKind = "delta-rs"
+
+    def __init__(self, spark: SparkSession, folder: Folder, options: Mapping[str, str]) -> None:
+        """`options` are those of delta-rs for the folder's storage."""
+        self._spark = spark
+        self._folder = folder
+        self._options = dict(options)
+
+    def create(self, schema: TableSchema) -> None:
+        """By the table's first commit."""
+        DeltaTable.create(
+            self._folder.native_path(schema),
+            arrow_fields(schema),
+            mode="ignore",
+            description=schema.description,
+            configuration=properties(schema, self.kind),
+            storage_options=self._options,
+            commit_properties=self._made_by(),
+            raise_if_key_not_exists=False,
+        )
+
+    def add_columns(self, schema: TableSchema, names: Sequence[str]) -> None:
+        """By ALTER TABLE."""
+        fields = Schema.from_arrow(arrow_fields(schema)).fields
+        missing = [
+            Field(field.name, field.type, nullable=True, metadata=field.metadata)
+            for field in fields
+            if field.name in names
+        ]
+        self._table(schema).alter.add_columns(missing, commit_properties=self._made_by())
+
+    def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
+        """From the stage, batch by batch."""
+        count = rows.count()
+        if not count:
+            return Written()
+        table = self._table_at(schema, commit)
+        try:
+            write_deltalake(
+                table,
+                _shaped(schema, rows),
+                mode="append",
+                writer_properties=FILES,
+                commit_properties=_properties(commit),
+            )
+        except CommitFailedError as error:
+            raise Outrun(str(error)) from None
+        return Written(inserted=count)
+
+    def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
+        """By MERGE."""
+        count = changes.count()
+        if not count:
+            return Written()
+        table = self._table_at(schema, commit)
+        is_small = count <= ROWS_IN_MEMORY
+        source = _without_strangers(table, schema, changes)
+        names = schema.column_names
+        values = {f"`{name}`": f"source.`{name}`" for name in names}
+        differs = " OR ".join(
+            f"(target.`{name}` IS DISTINCT FROM source.`{name}`)"
+            for name in names
+            if name not in schema.key
+        )
+        try:
+            found = (
+                table.merge(
+                    source.read_all() if is_small else source,
+                    _same_key(schema, commit.cluster),
+                    source_alias="source",
+                    target_alias="target",
+                    writer_properties=FILES,
+                    # By default it takes no account of what keys there are.
+                    streamed_exec=not is_small,
+                    commit_properties=_properties(commit),
+                )
+                .when_matched_delete(f"source.`{GONE}`")
+                .when_matched_update(values, f"NOT source.`{GONE}` AND ({differs or 'false'})")
+                .when_not_matched_insert(values, f"NOT source.`{GONE}`")
+                .execute()
+            )
+        except CommitFailedError as error:
+            raise Outrun(str(error)) from None
+        return metrics_of(found, COUNTS)
+
+    def replace(
+        self, schema: TableSchema, rows: GivenRows, column: str, value: str, commit: TableChange
+    ) -> None:
+        """By an overwrite with a predicate."""
+        self._overwrite(schema, rows, commit, f"{column} = {standard_literal(value)}")
+
+    def rewrite(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> None:
+        """By an overwrite."""
+        self._overwrite(schema, rows, commit, None)
+
+    def set_property(self, schema: TableSchema, name: str, value: str) -> None:
+        """By ALTER TABLE."""
+        self._table(schema).alter.set_table_properties(
+            {name: value}, raise_if_not_exists=False, commit_properties=self._made_by()
+        )
+
+    def delete(self, schema: TableSchema, condition: str) -> None:
+        """By DELETE."""
+        self._table(schema).delete(
+            condition, writer_properties=FILES, commit_properties=self._made_by()
+        )
+
+    def compact(self, schema: TableSchema) -> tuple[int, int]:
+        """By OPTIMIZE, with ZORDER BY where the schema says by what."""
+        optimize = self._table(schema).optimize
+        found = (
+            optimize.z_order(
+                schema.clustered_by, writer_properties=FILES, commit_properties=self._made_by()
+            )
+            if schema.clustered_by
+            else optimize.compact(writer_properties=FILES, commit_properties=self._made_by())
+        )
+        return found["numFilesAdded"], found["numFilesRemoved"]
+
+    def vacuum(self, schema: TableSchema, hours: int, *, dry_run: bool) -> int:
+        """By VACUUM, also of files that no commit names."""
+        found = self._table(schema).vacuum(
+            hours,
+            dry_run=dry_run,
+            enforce_retention_duration=False,
+            full=True,
+            commit_properties=self._made_by(),
+        )
+        return len(found)
+
+    def _overwrite(
+        self, schema: TableSchema, rows: GivenRows, commit: TableChange, predicate: str | None
+    ) -> None:
+        table = self._table_at(schema, commit)
+        try:
+            write_deltalake(
+                table,
+                _shaped(schema, rows),
+                mode="overwrite",
+                predicate=predicate,
+                writer_properties=FILES,
+                commit_properties=_properties(commit),
+            )
+        except CommitFailedError as error:
+            raise Outrun(str(error)) from None
+
+    def _table(self, schema: TableSchema) -> DeltaTable:
+        return DeltaTable(self._folder.native_path(schema), storage_options=self._options)
+
+    def _table_at(self, schema: TableSchema, commit: TableChange) -> DeltaTable:
+        """The table at the version that a commit builds on. Raises Outrun if there is a later one."""
+        table = self._table(schema)
+        if table.version() != commit.based_on:
+            raise Outrun(f"{self._folder.native_path(schema)} is at version {table.version()}")
+        return table
+
+    def _made_by(self) -> CommitProperties:
+        """Of commits that need no version to build on: whose session it is."""
+        run_id = self._spark.conf.get(USER_METADATA, "") or ""
+        return CommitProperties(custom_metadata={"userMetadata": run_id} if run_id else None)
+
+
+def _properties(commit: TableChange) -> CommitProperties:
+    return CommitProperties(
+        custom_metadata={"userMetadata": commit.run_id},
+        # A commit that came first may hold the very same rows: whoever asked has to look.
+        max_commit_retries=0,
+        app_transactions=[Transaction(appends_of(commit.cluster), commit.based_on + 1)],
+    )
+
+
+def _same_key(schema: TableSchema, cluster: str) -> str:
+    """The condition of a MERGE, null-safe where a key column may be null."""
+    nullable = {column.name for column in schema.columns if column.nullable}
+    parts = [f"target.cluster = {standard_literal(cluster)}"]
+    for name in schema.key:
+        equal = "IS NOT DISTINCT FROM" if name in nullable else "="
+        # In brackets: its parser takes what follows `IS DISTINCT FROM` for more of the same.
+        parts.append(f"(target.`{name}` {equal} source.`{name}`)")
+    return " AND ".join(parts)
+
+
+def _without_strangers(
+    table: DeltaTable, schema: TableSchema, changes: GivenRows
+) -> pa.RecordBatchReader:
+    """The changes without keys to go that the table does not have: MERGE would make a row of nulls of each."""
+    rows = changes.batches()
+    gone = [batch.filter(batch[GONE]).select([*schema.key]) for batch in changes.batches()]
+    keys = _comparable(schema, pa.Table.from_batches(gone, _keys_of(rows.schema, schema)))
+    if not keys.num_rows:
+        return rows
+    there = keys.slice(0, 0)
+    for batch in _dataset(table).to_batches(columns=[*schema.key]):
+        here = _comparable(schema, pa.Table.from_batches([batch]))
+        found = here.join(keys, keys.column_names, join_type="left semi")
+        there = pa.concat_tables([there, found])
+
+    def known() -> Iterator[pa.RecordBatch]:
+        for batch in rows:
+            yield batch.filter(pc.invert(batch[GONE]))
+            to_go = pa.Table.from_batches([batch.filter(batch[GONE])])
+            places = pa.table({"place": pa.array(range(to_go.num_rows), pa.int64())})
+            for name, column in zip(keys.column_names, _comparable(schema, to_go), strict=True):
+                places = places.append_column(name, column)
+            found = places.join(there, keys.column_names, join_type="left semi")
+            yield from to_go.take(found["place"]).to_batches()
+
+    return pa.RecordBatchReader.from_batches(rows.schema, known())
+
+
+def _keys_of(given: pa.Schema, schema: TableSchema) -> pa.Schema:
+    return pa.schema([given.field(name) for name in schema.key])
+
+
+def _comparable(schema: TableSchema, rows: pa.Table) -> pa.Table:
+    """The columns of the key, and what a join takes for equal where a null is no value."""
+    columns: dict[str, Any] = {}
+    for field in _plain_schema(schema):
+        if field.name not in schema.key:
+            continue
+        column = rows[field.name].cast(field.type)
+        if field.nullable:
+            columns[f"{field.name} is null"] = column.is_null()
+            nothing = "" if pa.types.is_string(field.type) else 0
+            column = pc.fill_null(column, pa.scalar(nothing).cast(field.type))
+        columns[field.name] = column
+    return pa.table(columns)
+
+
+def _dataset(table: DeltaTable) -> ds.Dataset:
+    """All files, whatever their statistics."""
+    folder = local_path(table.table_uri)
+    # Not through files in Python, see `readers.tables`.
+    files = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
+    return table.to_pyarrow_dataset(filesystem=files)
+
+
+def _shaped(schema: TableSchema, rows: GivenRows) -> pa.RecordBatchReader:
+    wanted = _plain_schema(schema)
+    batches = (
+        pa.RecordBatch.from_arrays([batch[name] for name in wanted.names], schema=wanted)
+        for batch in rows.batches()
+    )
+    return pa.RecordBatchReader.from_batches(wanted, batches)
+
+
+def _plain_schema(schema: TableSchema) -> pa.Schema:
+    """Without comments: a write with other metadata would be another schema."""
+    fields: list[Any] = [field.remove_metadata() for field in arrow_fields(schema)]
+    return pa.schema(fields)

@@ -1,0 +1,224 @@
+"""Changes tables with Spark: wherever Spark has a file system or a catalog, and from any number of machines."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from delta.tables import DeltaTable
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
+
+from rebalance_audit.lake.session.temporary_settings import temporary_settings
+from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
+from rebalance_audit.lake.storage.commit_retry import CONFLICTS
+from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
+from rebalance_audit.lake.storage.row_changes import (
+    CHANGE,
+    DELETE,
+    INSERT,
+    UPDATE,
+    WENT_ON,
+    changes_between,
+    goes_on,
+    same_key,
+)
+from rebalance_audit.lake.storage.run_ids import USER_METADATA, appends_of
+from rebalance_audit.lake.storage.sql_text import quoted_comment, text_literal
+from rebalance_audit.lake.storage.stage import GivenRows, Stage
+from rebalance_audit.lake.storage.table_definition import definition
+from rebalance_audit.lake.storage.table_log import TableCommit, TableLog
+from rebalance_audit.lake.storage.table_place import TablePlace
+from rebalance_audit.lake.storage.table_writer import Outrun, TableChange, WriterKind, Written
+from rebalance_audit.tables.schemas import TableSchema
+
+FEW_CHANGES: Final = 20_000
+"""Up to this many rows are broadcast: some MB in every task."""
+OF_FILES: Final = r"\.(parquet|crc|bin)$"
+"""VACUUM's dry run answers with the table's own folder if it has found nothing."""
+
+
+class SparkWriter:
+    """See `table_writer.TableWriter`."""
+
+    kind: WriterKind = "spark"
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        place: TablePlace,
+        log_of: Callable[[TableSchema], TableLog],
+        stage: Callable[[], Stage],
+    ) -> None:
+        """`log_of` gives a table's log, `stage` that of the run."""
+        self._spark = spark
+        self._place = place
+        self._log_of = log_of
+        self._stage = stage
+
+    def create(self, schema: TableSchema) -> None:
+        """By SQL."""
+        remove_aborted_create(self._place.address(schema))
+        self._spark.sql(definition(self._place.sql_name(schema), schema, self.kind))
+
+    def add_columns(self, schema: TableSchema, names: Sequence[str]) -> None:
+        """By SQL."""
+        columns = ", ".join(
+            f"`{column.name}` {column.type} COMMENT {quoted_comment(column.meaning)}"
+            for column in schema.columns
+            if column.name in names
+        )
+        self._spark.sql(f"ALTER TABLE {self._place.sql_name(schema)} ADD COLUMNS ({columns})")
+
+    def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
+        """As a transaction of the cluster: Delta leaves out, or refuses, a second one with the same number."""
+        if not rows.count():
+            return Written()
+        self._require_version(schema, commit)
+        frame = rows.frame.select(*schema.column_names)
+        writer = frame.write.format("delta").mode("append").option("userMetadata", commit.run_id)
+        writer = writer.option("txnAppId", appends_of(commit.cluster))
+        writer = writer.option("txnVersion", commit.based_on + 1)
+        try:
+            self._place.save(schema, writer)
+        except CONFLICTS as error:
+            raise Outrun(str(error)) from None
+        made = self._made(schema, commit)
+        added = made.rows_added
+        # Metrics can be switched off, or be lost with a worker.
+        return Written(inserted=rows.count() if added is None else added)
+
+    def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
+        """By MERGE, after a comparison: MERGE commits, and writes files anew, also where nothing differs."""
+        self._require_version(schema, commit)
+        given = changes.frame
+        key_range = range_of_keys(schema, given)
+        old = self._rows(schema, commit, key_range)
+        # MERGE reads its source twice, and refuses a cached one.
+        staged = self._stage().put(changes_between(schema, given, old))
+        frame = staged.frame
+        found = frame.groupBy(CHANGE).agg(
+            F.count(F.lit(1)).alias("rows"), F.bool_and(WENT_ON).alias(WENT_ON)
+        )
+        counted = {row[CHANGE]: row for row in found.collect()}
+        counts = {change: row["rows"] for change, row in counted.items()}
+        written = Written(counts.get(INSERT, 0), counts.get(UPDATE, 0), counts.get(DELETE, 0))
+        if not written.rows:
+            return written
+        all_went_on = all(row[WENT_ON] for change, row in counted.items() if change != INSERT)
+        among = goes_on(schema, "target.") if all_went_on else None
+        source = frame.drop(WENT_ON)
+        if written.rows <= FEW_CHANGES:
+            # Spark does not know how few there are, and would shuffle both sides of the join.
+            source = F.broadcast(source)
+        try:
+            # MERGE takes it from the session alone, where a run has the same.
+            with temporary_settings(self._spark, {USER_METADATA: commit.run_id}):
+                self._merge(schema, source, commit, key_range, among)
+        except CONFLICTS as error:
+            raise Outrun(str(error)) from None
+        return written
+
+    def replace(
+        self, schema: TableSchema, rows: GivenRows, column: str, value: str, commit: TableChange
+    ) -> None:
+        """By an overwrite with `replaceWhere`."""
+        self._overwrite(schema, rows, commit, {"replaceWhere": f"{column} = {text_literal(value)}"})
+
+    def rewrite(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> None:
+        """By an overwrite."""
+        self._overwrite(schema, rows, commit, {})
+
+    def set_property(self, schema: TableSchema, name: str, value: str) -> None:
+        """By SQL."""
+        self._spark.sql(
+            f"ALTER TABLE {self._place.sql_name(schema)} SET TBLPROPERTIES ('{name}' = '{value}')"
+        )
+
+    def delete(self, schema: TableSchema, condition: str) -> None:
+        """By DELETE."""
+        self._table(schema).delete(F.expr(condition))
+
+    def compact(self, schema: TableSchema) -> tuple[int, int]:
+        """By OPTIMIZE, with ZORDER BY where the schema says by what and the table is not clustered already."""
+        optimize = self._table(schema).optimize()
+        is_clustered = self._table(schema).detail().select("clusteringColumns").first()
+        by_key = schema.clustered_by and not (is_clustered and is_clustered[0])
+        done = (
+            optimize.executeZOrderBy(*schema.clustered_by)
+            if by_key
+            else optimize.executeCompaction()
+        )
+        metrics = done.select("metrics.*").first()
+        assert metrics is not None
+        return metrics["numFilesAdded"], metrics["numFilesRemoved"]
+
+    def vacuum(self, schema: TableSchema, hours: int, *, dry_run: bool) -> int:
+        """By VACUUM."""
+        name = self._place.sql_name(schema)
+        found = self._spark.sql(f"VACUUM {name} RETAIN {hours} HOURS DRY RUN")
+        count = found.where(F.col("path").rlike(OF_FILES)).count()
+        if count and not dry_run:
+            self._table(schema).vacuum(hours)
+        return count
+
+    def _overwrite(
+        self, schema: TableSchema, rows: GivenRows, commit: TableChange, options: Mapping[str, str]
+    ) -> None:
+        self._require_version(schema, commit)
+        writer = rows.frame.select(*schema.column_names).write.format("delta").mode("overwrite")
+        try:
+            writer = writer.options(**options).option("userMetadata", commit.run_id)
+            self._place.save(schema, writer)
+        except CONFLICTS as error:
+            raise Outrun(str(error)) from None
+
+    def _merge(
+        self,
+        schema: TableSchema,
+        changes: DataFrame,
+        commit: TableChange,
+        key_range: KeyRange,
+        among: Column | None,
+    ) -> None:
+        """`among` is a condition on the target that every row to be updated or deleted meets."""
+        # The literals let Delta skip files of other clusters and of other keys.
+        of_cluster = F.expr(f"target.cluster = {text_literal(commit.cluster)}")
+        match = of_cluster & same_key(schema, "target", "source") & key_range.condition("target.")
+        if among is not None:
+            match &= among
+        change = F.col(f"source.{CHANGE}")
+        values: dict[str, str | Column] = {
+            name: F.col(f"source.{name}") for name in schema.column_names
+        }
+        (
+            self._table(schema)
+            .alias("target")
+            .merge(changes.alias("source"), match)
+            .whenMatchedDelete(change == DELETE)
+            .whenMatchedUpdate(change == UPDATE, set=values)
+            .whenNotMatchedInsert(change == INSERT, values=values)
+            .execute()
+        )
+
+    def _rows(self, schema: TableSchema, commit: TableChange, key_range: KeyRange) -> DataFrame:
+        """The cluster's rows in the range of the keys, as of the version that a commit builds on."""
+        name = self._place.sql_name(schema)
+        table = self._spark.sql(f"SELECT * FROM {name} VERSION AS OF {commit.based_on}")  # noqa: S608 - a quoted name
+        ours = table.where(F.col("cluster") == commit.cluster)
+        return ours.where(key_range.condition()).select(*schema.column_names)
+
+    def _table(self, schema: TableSchema) -> DeltaTable:
+        return DeltaTable.forName(self._spark, self._place.sql_name(schema))
+
+    def _require_version(self, schema: TableSchema, commit: TableChange) -> None:
+        """Raises Outrun if the table has a later version than the one that a commit builds on."""
+        if (version := self._log_of(schema).version()) != commit.based_on:
+            raise Outrun(f"{self._place.address(schema)} is at version {version}")
+
+    def _made(self, schema: TableSchema, commit: TableChange) -> TableCommit:
+        """The commit that an append has made. Raises Outrun if Delta has left it out."""
+        log = self._log_of(schema)
+        commits = log.commits(commit.based_on + 1, log.version() or 0)
+        made = [found for found in commits if found.user_metadata == commit.run_id]
+        if made:
+            return made[-1]
+        raise Outrun(f"{self._place.address(schema)} has no commit of {commit.run_id}")

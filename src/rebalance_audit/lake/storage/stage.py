@@ -1,0 +1,331 @@
+"""The stage: Parquet files in a folder of one run, from which a writer then changes the tables.
+
+Spark's own Parquet writer makes them, so a task that is tried again leaves no row twice, and an executor that is lost
+takes no finished rows with it. The folder is gone when the run has ended; `maintain` removes those of killed runs.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import count
+from typing import Any, Final, Protocol
+from urllib.parse import quote
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
+from pyspark.sql.types import StructType
+
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.lake.session.temporary_settings import temporary_settings
+from rebalance_audit.location import is_catalog, local_path
+from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
+
+FOLDER: Final = "meta/.stage"
+"""In a lake: a folder for each run, by its id."""
+WAREHOUSE: Final = "spark.sql.warehouse.dir"
+IN_WAREHOUSE: Final = ".rebalance-audit-stage"
+TABLE: Final = "table"
+MARK: Final = "mark"
+GONE: Final = "_gone"
+"""Column of staged changes: whether the row with this key is to be removed."""
+ROW_GROUP_BYTES: Final = 16 << 20
+"""A task may have a file open for each table, and Parquet's writer holds a row group of each in memory."""
+WRITING: Final = {
+    # By default a task with several output folders sorts its rows by folder first.
+    "spark.sql.maxConcurrentOutputFileWriters": "32",
+}
+
+
+class GivenRows(Protocol):
+    """Rows that a writer applies to a table."""
+
+    @property
+    def frame(self) -> DataFrame:
+        """The rows for Spark."""
+
+    def batches(self) -> pa.RecordBatchReader:
+        """The rows without Spark, a batch at a time."""
+
+    def table(self) -> pa.Table:
+        """The rows without Spark, all of them."""
+
+    def count(self) -> int:
+        """How many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsHere:
+    """Few rows, which the driver has: they need no stage."""
+
+    spark: SparkSession
+    rows: pa.Table
+
+    @property
+    def frame(self) -> DataFrame:
+        """A relation that is part of the plan."""
+        return self.spark.createDataFrame(self.rows)
+
+    def batches(self) -> pa.RecordBatchReader:
+        """From memory."""
+        return self.rows.to_reader()
+
+    def table(self) -> pa.Table:
+        """As given."""
+        return self.rows
+
+    def count(self) -> int:
+        """As given."""
+        return int(self.rows.num_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Staged rows of one table, or of none."""
+
+    spark: SparkSession
+    path: str
+    files: Any
+    """The file system of the path, of fsspec."""
+    place: str
+    """The path as that file system takes it."""
+    columns: Mapping[str, str]
+    """Name -> type as DDL."""
+    struct: str | None = None
+    """The column that has the row, where one frame had the rows of several tables."""
+    marks: Collection[str] = ()
+    """Only rows with one of these marks; empty for all."""
+    gone: str | None = None
+    """The mark of keys that are gone: then the rows have a column GONE."""
+
+    @property
+    def frame(self) -> DataFrame:
+        """The rows."""
+        if not self.files.exists(self.place):
+            return self.spark.createDataFrame(self._arrow_schema.empty_table())
+        rows = self.spark.read.schema(self._stored).parquet(self.path)
+        if self.struct is None:
+            return rows
+        if self.marks:
+            rows = rows.where(F.col(MARK).isin(*self.marks))
+        is_gone = [] if self.gone is None else [(F.col(MARK) == self.gone).alias(GONE)]
+        return rows.select(f"{self.struct}.*", *is_gone)
+
+    def batches(self) -> pa.RecordBatchReader:
+        """The rows without Spark, a batch at a time."""
+        schema = self._arrow_schema
+        return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
+
+    def table(self) -> pa.Table:
+        """The rows without Spark, all of them."""
+        return self.batches().read_all()
+
+    def count(self) -> int:
+        """How many rows there are, by the files' footers and MARK."""
+        return sum(batch.num_rows for batch in self._stored_batches([MARK] if self.struct else []))
+
+    def marks_found(self) -> dict[str, int]:
+        """Mark -> how many of the rows have it."""
+        found: Counter[str] = Counter()
+        for batch in self._stored_batches([MARK]):
+            found.update(batch[MARK].to_pylist())
+        return found
+
+    def with_marks(self, *marks: str) -> "Staged":
+        """Only the rows with one of these marks."""
+        return replace(self, marks=marks, gone=None)
+
+    def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        for batch in self._stored_batches():
+            if not batch.num_rows:
+                continue
+            rows = batch
+            if self.struct is not None:
+                rows = pa.RecordBatch.from_struct_array(batch[self.struct])
+            if self.gone is not None:
+                is_gone = pc.equal(batch[MARK], self.gone)
+                rows = rows.append_column(GONE, is_gone)
+            yield pa.RecordBatch.from_arrays(
+                [rows[field.name].cast(field.type) for field in schema], schema=schema
+            )
+
+    def _stored_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        if not self.files.exists(self.place):
+            return  # no row of the table came
+        stored = schema_of_columns(_columns_of(self._stored))
+        found = ds.dataset(self.place, stored, "parquet", filesystem=self.files)
+        chosen = ds.field(MARK).isin([*self.marks]) if self.marks else None
+        yield from found.to_batches(columns=columns, filter=chosen)
+
+    @property
+    def _arrow_schema(self) -> pa.Schema:
+        return schema_of_columns({**self.columns, **({GONE: "boolean"} if self.gone else {})})
+
+    @property
+    def _stored(self) -> str:
+        if self.struct is None:
+            return ddl_of_columns(self.columns)
+        fields = ", ".join(f"`{name}`: {kind}" for name, kind in self.columns.items())
+        return f"{MARK} string, {self.struct} struct<{fields}>"
+
+
+@dataclass(frozen=True, slots=True)
+class StagedTables:
+    """Staged rows of several tables: one frame partitioned by TABLE, with MARK and a struct for each table."""
+
+    stage: "Stage"
+    path: str
+    place: str
+    columns: Mapping[str, Mapping[str, str]]
+    """Name -> the columns of its rows."""
+    gone: str
+    """The mark of keys that are gone."""
+    rows: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Name and mark -> how many rows."""
+
+    def of(self, name: str, *marks: str) -> Staged:
+        """The rows of one table, with one of the marks."""
+        folder = f"{TABLE}={name}"
+        return Staged(
+            self.stage.spark,
+            f"{self.path}/{folder}",
+            self.stage.files,
+            f"{self.place}/{folder}",
+            self.columns[name],
+            name,
+            marks,
+        )
+
+    def changes_of(self, name: str) -> Staged:
+        """All rows of one table with GONE."""
+        return replace(self.of(name), gone=self.gone)
+
+    def count(self, name: str, *marks: str) -> int:
+        """How many rows of a table there are with one of the marks; with any mark if none is given."""
+        return sum(
+            rows
+            for (table, mark), rows in self.rows.items()
+            if table == name and (not marks or mark in marks)
+        )
+
+
+@dataclass(slots=True)
+class Stage:
+    """The folder of one run."""
+
+    spark: SparkSession
+    folder: str
+    files: Any
+    place: str
+    """The folder as its file system takes it."""
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def put(self, rows: DataFrame, columns: Mapping[str, str] | None = None) -> Staged:
+        """Stage the rows of a frame; `columns` of a table, name -> type, if it has these and no others."""
+        columns = columns or {each.name: each.dataType.simpleString() for each in rows.schema}
+        name = self._next()
+        rows.write.parquet(f"{self.folder}/{name}")
+        return Staged(
+            self.spark, f"{self.folder}/{name}", self.files, f"{self.place}/{name}", columns
+        )
+
+    def put_tables(
+        self, rows: DataFrame, columns: Mapping[str, Mapping[str, str]], gone: str
+    ) -> StagedTables:
+        """Stage a frame with TABLE, MARK and a struct for each table; see StagedTables."""
+        name = self._next()
+        with temporary_settings(self.spark, WRITING):
+            writer = rows.write.partitionBy(TABLE).option("parquet.block.size", ROW_GROUP_BYTES)
+            writer.parquet(f"{self.folder}/{name}")
+        made = StagedTables(self, f"{self.folder}/{name}", f"{self.place}/{name}", columns, gone)
+        for table in columns:
+            for mark, found in made.of(table).marks_found().items():
+                made.rows[table, mark] = found
+        return made
+
+    def no_tables(self, columns: Mapping[str, Mapping[str, str]], gone: str) -> StagedTables:
+        """As `put_tables` of no rows."""
+        name = self._next()
+        return StagedTables(self, f"{self.folder}/{name}", f"{self.place}/{name}", columns, gone)
+
+    def keep(self, rows: DataFrame) -> DataFrame:
+        """The same rows, computed now, and read from the stage by whatever follows."""
+        return self.put(rows).frame
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        if self.files.exists(self.place):
+            self.files.rm(self.place, recursive=True)
+
+    def _next(self) -> str:
+        return f"{next(self._numbers):04d}"
+
+
+@dataclass(frozen=True, slots=True)
+class StageFolder:
+    """Where the runs of a lake have their stages."""
+
+    folder: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of fsspec for the folder's file system."""
+
+    @contextmanager
+    def of_run(self, spark: SparkSession, run_id: str) -> Iterator[Stage]:
+        """The stage of a run, gone at the end of the block. Raises BadRequest, as `files`."""
+        files, place = self.files()
+        name = quote(run_id, safe="")
+        stage = Stage(spark, f"{self.folder}/{name}", files, f"{place}/{name}")
+        try:
+            yield stage
+        finally:
+            # Whatever ended the run may prevent this too; `remove_before` comes later.
+            with suppress(OSError):
+                stage.remove()
+
+    def remove_before(self, moment: datetime) -> None:
+        """Remove what runs have left that began before a moment (UTC), and were killed."""
+        files, place = self.files()
+        if not files.exists(place):
+            return
+        for path in files.ls(place, detail=False):
+            if path.rpartition("/")[2] < f"{moment:%Y%m%dT%H%M%SZ}":
+                files.rm(path, recursive=True)
+
+    def files(self) -> tuple[Any, str]:
+        """The file system, and the folder as it takes it. Raises BadRequest where Python has none for it."""
+        try:
+            files, place = fsspec.core.url_to_fs(self.folder, **self.options)
+        except (ImportError, ValueError) as error:
+            raise BadRequest(
+                f"The run's intermediate rows cannot be removed from {self.folder}: {error}. Install that package, or"
+                " set lake.stage_folder to a folder that Python and all executors reach."
+            ) from None
+        return files, place
+
+
+def stage_folder(
+    spark: SparkSession, lake: str, configured: str, options: Mapping[str, Any]
+) -> StageFolder:
+    """Where runs into a lake stage: where the configuration says, else beside the lake's tables."""
+    if configured:
+        return StageFolder(_as_path(configured), options)
+    if is_catalog(lake):
+        return StageFolder(f"{_as_path(spark.conf.get(WAREHOUSE) or '')}/{IN_WAREHOUSE}", options)
+    return StageFolder(f"{_as_path(lake)}/{FOLDER}", options)
+
+
+def _as_path(location: str) -> str:
+    """A path of this machine without its scheme; other locations as they are."""
+    path = local_path(location)
+    return (location if path is None else str(path)).rstrip("/")
+
+
+def _columns_of(ddl: str) -> dict[str, str]:
+    parsed = StructType.fromDDL(ddl)
+    assert isinstance(parsed, StructType)
+    return {each.name: each.dataType.simpleString() for each in parsed}

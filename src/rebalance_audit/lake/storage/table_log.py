@@ -1,0 +1,232 @@
+"""What the log of a Delta table says: versions, who made them, the table's id and properties.
+
+Of a lake on a local disk, and of one that delta-rs writes, `deltalake` reads it. Elsewhere Spark does: DESCRIBE HISTORY
+and DESCRIBE DETAIL, a job each.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+import pyarrow as pa
+from delta.tables import DeltaTable as SparkDeltaTable
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+CREATION: Final = "CREATE TABLE"
+"""Delta's name for a commit that makes a table without rows; a clone has rows from its first commit on."""
+ROWS_ADDED: Final = ("numOutputRows", "num_added_rows")
+"""How the metrics of a commit name the rows that it added: Spark and delta-rs."""
+OF_COMMIT: Final = (
+    "version",
+    "operation",
+    "userMetadata",
+    "unix_millis(timestamp)",
+    "operationMetrics",
+)
+"""What TableCommit takes of a table's history in Spark, in its order."""
+
+
+class TableCommit(NamedTuple):
+    """What a commit says of itself."""
+
+    version: int
+    operation: str | None
+    """Delta's name for what was done, `MERGE`, `RESTORE`, …; None if the commit does not say."""
+    user_metadata: str | None
+    at_ms: int
+    """When it was made, epoch milliseconds."""
+    metrics: Mapping[str, Any] | None = None
+
+    @property
+    def rows_added(self) -> int | None:
+        """How many rows an append added; None if the commit does not say."""
+        metrics = self.metrics or {}
+        found = next((metrics[name] for name in ROWS_ADDED if name in metrics), None)
+        return None if found is None else int(found)
+
+
+class TableLog(Protocol):
+    """The log of one table. Each call reads it anew; all raise OSError if it cannot be read."""
+
+    def version(self) -> int | None:
+        """Newest version; None if there is no table."""
+
+    def commits(self, first: int, last: int) -> list[TableCommit]:
+        """The commits from one version to another, oldest first, without those that the table has forgotten."""
+
+    def table_id(self) -> str:
+        """What tells the table from one that was made anew in its place."""
+
+    def properties(self) -> Mapping[str, str]:
+        """What TBLPROPERTIES have set."""
+
+    def columns(self) -> Mapping[str, str]:
+        """Name -> type as DDL, without blanks."""
+
+    def size_bytes(self) -> int:
+        """Size of the files of the newest version."""
+
+    def files(self) -> int:
+        """How many there are."""
+
+
+class LogFiles:
+    """The log at a path, read with `deltalake`."""
+
+    def __init__(self, path: str, options: Mapping[str, str]) -> None:
+        """`options` are those of delta-rs for the path's storage."""
+        self._path = path
+        self._options = dict(options)
+
+    def version(self) -> int | None:
+        """By the files of the log."""
+        try:
+            return DeltaTable(self._path, storage_options=self._options).version()
+        except TableNotFoundError:
+            return None
+        except DeltaError as error:
+            raise OSError(first_line(error)) from None
+
+    def commits(self, first: int, last: int) -> list[TableCommit]:
+        """By the table's history."""
+        table = self._table()
+        history = table.history(max(0, table.version() - first + 1))
+        found = [_commit_of(entry) for entry in history if first <= entry["version"] <= last]
+        return sorted(found)
+
+    def table_id(self) -> str:
+        """By the action `metaData`."""
+        return str(self._table().metadata().id)
+
+    def properties(self) -> Mapping[str, str]:
+        """By the action `metaData`."""
+        return dict(self._table().metadata().configuration)
+
+    def columns(self) -> Mapping[str, str]:
+        """By the action `metaData`."""
+        parsed = StructType.fromJson(json.loads(self._table().schema().to_json()))
+        return {field.name: field.dataType.simpleString() for field in parsed}
+
+    def size_bytes(self) -> int:
+        """By the actions `add`."""
+        return sum(self._sizes())
+
+    def files(self) -> int:
+        """By the actions `add`."""
+        return len(self._sizes())
+
+    def _sizes(self) -> list[int]:
+        try:
+            found = DeltaTable(self._path, storage_options=self._options).get_add_actions()
+        except DeltaError as error:
+            raise OSError(first_line(error)) from None
+        return list(pa.table(found)["size_bytes"].to_pylist())
+
+    def _table(self) -> DeltaTable:
+        try:
+            return DeltaTable(self._path, storage_options=self._options)
+        except DeltaError as error:
+            raise OSError(first_line(error)) from None
+
+
+class LogByName:
+    """The log of a table that SQL names, read with Spark."""
+
+    def __init__(self, spark: SparkSession, sql_name: str) -> None:
+        """`sql_name` as SQL takes it: `catalog`.`schema`.`table`, or delta.`path`."""
+        self._spark = spark
+        self._name = sql_name
+
+    def version(self) -> int | None:
+        """By the newest row of the table's history."""
+        try:
+            newest = self._table().history(1).select("version").first()
+        except _NotThere:
+            return None
+        except PySparkException as error:
+            raise OSError(first_line(error)) from None
+        assert newest is not None
+        return int(newest[0])
+
+    def commits(self, first: int, last: int) -> list[TableCommit]:
+        """By the table's history."""
+        try:
+            history = self._table().history()
+            found = history.where(history["version"].between(first, last)).orderBy("version")
+            return [TableCommit(*row) for row in found.selectExpr(*OF_COMMIT).collect()]
+        except PySparkException as error:
+            raise OSError(first_line(error)) from None
+
+    def table_id(self) -> str:
+        """By the table's details."""
+        return str(self._detail("id"))
+
+    def properties(self) -> Mapping[str, str]:
+        """By the table's details."""
+        return dict(self._detail("properties"))
+
+    def columns(self) -> Mapping[str, str]:
+        """As Spark reads it."""
+        try:
+            schema = self._spark.read.table(self._name).schema
+        except PySparkException as error:
+            raise OSError(first_line(error)) from None
+        return {field.name: field.dataType.simpleString() for field in schema}
+
+    def size_bytes(self) -> int:
+        """By the table's details."""
+        return int(self._detail("sizeInBytes"))
+
+    def files(self) -> int:
+        """By the table's details."""
+        return int(self._detail("numFiles"))
+
+    def _detail(self, column: str) -> Any:
+        try:
+            found = self._table().detail().select(column).first()
+        except PySparkException as error:
+            raise OSError(first_line(error)) from None
+        assert found is not None
+        return found[0]
+
+    def _table(self) -> SparkDeltaTable:
+        """Raises _NotThere if there is no table."""
+        try:
+            return SparkDeltaTable.forName(self._spark, self._name)
+        except PySparkException as error:
+            if any(word in str(error) for word in NO_TABLE):
+                raise _NotThere(self._name) from None
+            raise
+
+
+NO_TABLE: Final = (
+    "DELTA_MISSING_DELTA_TABLE",
+    "DELTA_TABLE_NOT_FOUND",
+    "DELTA_PATH_DOES_NOT_EXIST",
+    "TABLE_OR_VIEW_NOT_FOUND",
+    "SCHEMA_NOT_FOUND",
+)
+"""Conditions of Spark and Delta where there is no table."""
+
+
+class _NotThere(OSError):  # noqa: N818 - it says what is the matter
+    """There is no table."""
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error's text, without the full stop."""
+    return str(error).strip().partition("\n")[0].rstrip(".")
+
+
+def _commit_of(entry: Mapping[str, Any]) -> TableCommit:
+    return TableCommit(
+        entry["version"],
+        entry.get("operation"),
+        entry.get("userMetadata"),
+        entry.get("timestamp", 0),
+        entry.get("operationMetrics"),
+    )

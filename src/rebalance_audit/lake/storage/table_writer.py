@@ -1,0 +1,96 @@
+"""The contract of what changes a lake's tables: two implementations, of which a lake has one for all its life.
+
+A run stages its rows as Parquet (`stage`), then a writer applies them, one commit for each table:
+
+- `delta_rs_writer`, for tables at paths: the default on a local disk;
+- `spark_writer`, for catalogs, object stores and clusters, and wherever it is chosen.
+
+Every change says on which version of the table it builds. A writer looks that up: if a later commit is there already,
+it raises Outrun, and nothing is done. Repeating a change does no harm: rows are merged by key, and appends are
+transactions of the cluster, numbered by that version.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
+
+from rebalance_audit.lake.storage.stage import GivenRows
+from rebalance_audit.tables.schemas import TableSchema
+
+WriterKind: TypeAlias = Literal["delta-rs", "spark"]
+KINDS: Final[tuple[WriterKind, ...]] = get_args(WriterKind)
+
+
+class Outrun(Exception):  # noqa: N818 - it says what happened
+    """Another commit came first: what this one would write may no longer be right."""
+
+
+class TableChange(NamedTuple):
+    """What a commit is made for."""
+
+    run_id: str
+    """Goes into the commit's `userMetadata`."""
+    cluster: str
+    based_on: int
+    """The version of the table for which the rows were made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one change did."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Rows that differ from before."""
+        return self.inserted + self.updated + self.deleted
+
+
+class TableWriter(Protocol):
+    """Changes tables. All methods raise OSError, and PySparkException or DeltaError for what they cannot do."""
+
+    kind: WriterKind
+
+    def create(self, schema: TableSchema) -> None:
+        """Make the table, unless it is there."""
+
+    def add_columns(self, schema: TableSchema, names: Sequence[str]) -> None:
+        """Add columns that the table of an earlier release lacks."""
+
+    def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
+        """Add rows whose keys the table does not have; no commit without rows. Raises Outrun."""
+
+    def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
+        """Add rows, update those whose keys the table has and whose other columns differ, remove those that are GONE.
+
+        `changes` have the table's columns, each key once, all of the commit's cluster, and GONE. No commit if nothing
+        differs. Raises Outrun.
+        """
+
+    def replace(
+        self, schema: TableSchema, rows: GivenRows, column: str, value: str, commit: TableChange
+    ) -> None:
+        """Put these rows in the place of all that have a value in a column, without a comparison. Raises Outrun."""
+
+    def rewrite(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> None:
+        """Put these rows, of all clusters, in the place of all that the table has. Raises Outrun."""
+
+    def set_property(self, schema: TableSchema, name: str, value: str) -> None:
+        """Set a property of the table."""
+
+    def delete(self, schema: TableSchema, condition: str) -> None:
+        """Remove the rows that meet a condition in SQL."""
+
+    def compact(self, schema: TableSchema) -> tuple[int, int]:
+        """Make fewer, larger files, with rows of the same clusters and groups together; files added and removed."""
+
+    def vacuum(self, schema: TableSchema, hours: int, *, dry_run: bool) -> int:
+        """Remove files that no version has used for so many hours; returns how many there were."""
+
+
+def metrics_of(found: dict[str, Any], names: tuple[str, str, str]) -> Written:
+    """Rows inserted, updated and deleted, by their names in the answer of a MERGE."""
+    return Written(*(int(found.get(name) or 0) for name in names))
