@@ -7,6 +7,7 @@ import orjson
 import pyarrow as pa
 import pytest
 
+from rebalance_audit.audit.rows import GROUP_HOURS
 from rebalance_audit.lake.gold.outputs import SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import INPUT, RESUMES, reduced
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
@@ -84,6 +85,18 @@ def states(rows: list[Given]) -> dict[str, Any]:
     return kept
 
 
+def hours(rows: list[Given]) -> dict[tuple[str, Any], dict[str, Any]]:
+    """Group and hour -> the row of gold.group_hours that the reducer makes of these rows."""
+    given = batch_of(sorted(rows, key=lambda row: (row[1], row[0], row[2])))
+    found: dict[tuple[str, Any], dict[str, Any]] = {}
+    for table, _, batch in unpacked_stream(reduced([given], ReducerOptions(log_end_ms=0))):
+        for row in batch.to_pylist() if table == GROUP_HOURS else ():
+            key = row["group_id"], row["hour"]
+            assert key not in found
+            found[key] = row
+    return found
+
+
 def loaded(kept: dict[str, Any]) -> dict[str, Any]:
     """All of the state."""
     found: dict[str, Any] = orjson.loads(kept["state"])
@@ -102,6 +115,19 @@ def audit_of(kept: dict[str, Any]) -> dict[str, Any]:
         for number in of
     ]
     return audit | {"commits": sorted(told, key=lambda each: each[:2])}
+
+
+@pytest.mark.parametrize("elsewhere", [0, 99], ids=["before", "after"])
+def test_an_hour_has_the_commits_of_all_partitions(elsewhere: int) -> None:
+    """After partitions were added to the log, a group without records of its own may commit in another one."""
+    records, commits = log_of("broker-4.4")
+    moved = [(elsewhere, *row[1:]) for row in commits]
+    alone, both = (hours(records + packs_of(each, 7)) for each in (commits, commits + moved))
+    counted = ("commits", "commit_gaps")
+    assert both == {
+        key: row | {name: 2 * row[name] for name in counted} for key, row in alone.items()
+    }
+    assert sum(row["commits"] for row in alone.values()) > 100
 
 
 @pytest.mark.parametrize("name", ["classic-cooperative", "broker-4.4", "offsets"])

@@ -61,6 +61,12 @@ CASES = {
     "lost-before": (snapshot("lost-before", partition=2, next_offset=6), None, "rebuilt"),
 }
 """Group -> its snapshot, the offset of its new record, how it is replayed."""
+ELSEWHERE = [
+    snapshot("two-partitions", partition=3),
+    snapshot("two-quiet"),
+    snapshot("two-quiet", partition=3),
+]
+"""Of groups that have commits in another partition of the log as well."""
 TOLD = [(1, "told", False), (1, "told-late", True)]
 """What brokers' logs tell of, and whether of the past."""
 
@@ -69,6 +75,7 @@ COMMITTED = [
     (1, "commits", 11),
     (1, "commits-alone", 4),
     (1, "commits-late", 29),
+    (1, "two-partitions", 7),
 ]
 """New offset commits."""
 
@@ -80,7 +87,8 @@ def test_groups_are_touched_for_a_reason(spark: SparkSession, stage: Stage) -> N
         for group_id, (_, offset, _) in CASES.items()
         if offset is not None
     ]
-    snapshots = spark.createDataFrame([case[0] for case in CASES.values() if case[0]], SNAPSHOTS)
+    known = [case[0] for case in CASES.values() if case[0]]
+    snapshots = spark.createDataFrame([*known, *ELSEWHERE], SNAPSHOTS)
     news = News(
         spark.createDataFrame(records, RECORDS),
         {2: 5},
@@ -95,8 +103,9 @@ def test_groups_are_touched_for_a_reason(spark: SparkSession, stage: Stage) -> N
     )
     affected = AffectedGroups(stage, snapshots, news)
     found = {row["group_id"]: row["mode"] for row in affected.groups.collect()}
-    assert found == {group_id: mode for group_id, (_, _, mode) in CASES.items() if mode}
-    assert (affected.resumed, affected.rebuilt) == (9, 7)
+    expected = {group_id: mode for group_id, (_, _, mode) in CASES.items() if mode}
+    assert found == expected | {"two-partitions": "rebuilt"}
+    assert (affected.resumed, affected.rebuilt) == (9, 9)
     after = {row["group_id"]: row["after"] for row in affected.groups.collect()}
     # Audits know the commits before their group's last record, or the last commit that they were told of; those of the
     # last run, all before its end.

@@ -279,6 +279,18 @@ class GroupHours:
         states.append(stretch)
 
 
+def with_commits_elsewhere(row: Row, elsewhere: Row) -> Row:
+    """The row of an hour, plus the offset commits of the same group and hour in another partition of the log.
+
+    Kafka keeps a group in one partition. After partitions were added to the log its commits may be in two.
+    """
+    commits, gaps, longest_ms, last_ms = (
+        [each[name] for each in (row, elsewhere) if each[name] is not None] for name in OF_COMMITS
+    )
+    found = (sum(commits), sum(gaps), max(longest_ms, default=None), max(last_ms, default=None))
+    return row | dict(zip(OF_COMMITS, found, strict=True))
+
+
 def _hours(began_ms: int, ended_ms: int) -> range:
     """All hours that a stretch of time touches; of an absurdly long one the first HOURS_MAX."""
     first = began_ms // HOUR_MS

@@ -13,11 +13,12 @@ from typing import Final, NamedTuple
 import orjson
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.hours.group_hours import GroupHours
-from rebalance_audit.audit.rows import GROUP_HOURS, MEMBERS, REBALANCES, Row
+from rebalance_audit.audit.rows import MEMBERS, REBALANCES, Row
 from rebalance_audit.audit.snapshots.snapshot import (
     STATE_FORMAT,
     SnapshotNotUsable,
@@ -27,6 +28,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.lake.gold.commit_hours import CommitHours
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
+from rebalance_audit.lake.gold.hour_rows import HourRows
 from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, frame_ddl
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHOTS
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
@@ -72,10 +74,10 @@ def reduce_groups(
     names none: they end in quarantine.
     """
     given = records.select(*INPUT)
-    # A group has its records in one partition of the log; by both columns, so a damaged id does no harm.
-    group = ("partition", "group_id")
-    by_group = given.repartition(*group) if tasks is None else given.repartition(tasks, *group)
-    ordered = by_group.sortWithinPartitions(*group, "offset")
+    # A group has its records in one partition of the log, but may have commits in others, which share its hours.
+    group = F.coalesce("group_id", F.col("partition").cast("string"))
+    by_group = given.repartition(group) if tasks is None else given.repartition(tasks, group)
+    ordered = by_group.sortWithinPartitions("group_id", "partition", "offset")
 
     def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return reduced(batches, options)
@@ -105,12 +107,18 @@ class _Group:
     """The group whose records are being replayed."""
 
     def __init__(
-        self, log_partition: int, group_id: str, rows: OutputRows, options: ReducerOptions
+        self,
+        log_partition: int,
+        group_id: str,
+        rows: OutputRows,
+        hour_rows: HourRows,
+        options: ReducerOptions,
     ) -> None:
         """Nothing is replayed yet; call `resume` first if there is a state."""
         self.log_partition = log_partition
         self.group_id = group_id
         self._rows = rows
+        self._hour_rows = hour_rows
         self._options = options
         self._asked = AskedTopics(options.names)
         self._audit_options = self._asked.options(
@@ -264,9 +272,8 @@ class _Group:
     def _finish_hours(self) -> None:
         self._hours.committed(self._commit_hours.hours())
         for row, is_there in self._hours.rows():
-            self._rows.add(
-                GROUP_HOURS, self.mark if is_there else GONE, row | {"group_id": self.group_id}
-            )
+            mark = self.mark if is_there else GONE
+            self._hour_rows.add(self.group_id, mark, row, of_records=self._is_known)
 
     def _memory(self, audit: dict[str, object] | None) -> Memory | None:
         """What a later run goes on from; None if the hours reach back further than an earlier run has kept them."""
@@ -325,12 +332,14 @@ class _Reducer:
     def __init__(self, options: ReducerOptions) -> None:
         self._options = options
         self._rows = OutputRows(options.constants)
+        self._hour_rows = HourRows(self._rows)
         self._group: _Group | None = None
 
     def reduce(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """All output rows of the task's groups."""
         yield from self._reduced(batches)
         self._leave()
+        self._hour_rows.release()
         yield from self._rows.take_rest()
 
     def _reduced(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -360,7 +369,7 @@ class _Reducer:
         if group is not None and group.group_id == group_id and group.log_partition == partition:
             return group
         self._leave()
-        self._group = _Group(partition, group_id, self._rows, self._options)
+        self._group = _Group(partition, group_id, self._rows, self._hour_rows, self._options)
         return self._group
 
     def _leave(self) -> None:

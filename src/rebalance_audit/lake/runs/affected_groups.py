@@ -174,7 +174,9 @@ class AffectedGroups:
         lost_from = self._lost_from()
         is_told = F.col("told_late").isNotNull()
         has_new = F.col("first_new").isNotNull() | F.col("has_committed")
-        is_affected = has_new | F.col("is_other") | F.col("is_due") | is_told
+        is_affected = (
+            has_new | F.col("is_other") | F.col("is_due") | is_told | lost_from.isNotNull()
+        )
         is_late = F.lit(False)
         for fact in (
             F.col("first_new") < F.col("next_offset"),
@@ -183,17 +185,26 @@ class AffectedGroups:
             F.col("told_late"),
         ):
             is_late |= F.coalesce(fact, F.lit(False))
+        of_group = Window.partitionBy("group_id")
+        # The hours of a group with commits in several partitions are those of all, and a snapshot has those of one.
+        in_several = F.count(F.lit(1)).over(of_group) > 1
         rebuild_it = F.lit(not self._news.is_clean) | F.col("is_other") | is_late | F.col("is_lost")
-        mode = F.when(rebuild_it, REBUILT).otherwise(RESUMED)
+        mode = F.when(F.col("rebuild_it"), REBUILT).otherwise(RESUMED)
         # Offset commits alone make no history.
         has_records = F.col("first_new").isNotNull() | (F.col("next_offset") > 0)
         of_records = F.when(has_records, F.col("partition"))
-        partitions = F.sort_array(F.collect_set(of_records).over(Window.partitionBy("group_id")))
+        partitions = F.sort_array(F.collect_set(of_records).over(of_group))
         is_elsewhere = F.col("first_new").isNotNull() & (F.size("partitions") > 1)
-        after = F.coalesce(F.when(~rebuild_it, F.col("after")), F.lit(0))
+        after = F.coalesce(F.when(~F.col("rebuild_it"), F.col("after")), F.lit(0))
         return (
-            facts.withColumn("partitions", partitions)
-            .where(is_affected | lost_from.isNotNull())
+            facts.withColumns(
+                {
+                    "partitions": partitions,
+                    "is_affected": F.max(is_affected).over(of_group),
+                    "rebuild_it": rebuild_it | in_several,
+                }
+            )
+            .where("is_affected")
             .select(
                 *GROUP,
                 F.when(is_elsewhere, ELSEWHERE).otherwise(mode).alias("mode"),
