@@ -63,15 +63,29 @@ def open_table(lake: str, name: str) -> ds.Dataset:
     dataset = ds.FileSystemDataset.from_paths(
         found.files, schema=found.schema, format=found.format, filesystem=found.filesystem
     )
-    # Arrow cannot filter the type of text that delta-rs leaves in files after a MERGE
-    # (https://github.com/apache/arrow/issues/49368): the rows of such a table, which are few, are read before.
-    return ds.dataset(dataset.to_table()) if _has_views(dataset) else dataset
+    return _filterable(dataset)
 
 
-def _has_views(dataset: ds.FileSystemDataset) -> bool:
+def _filterable(dataset: ds.FileSystemDataset) -> ds.Dataset:
+    """The same rows. Files whose text Arrow cannot filter are read now.
+
+    MERGE and DELETE of delta-rs write such files (https://github.com/apache/arrow/issues/49368), OPTIMIZE rewrites them.
+    """
+    fragments: dict[bool, list[ds.Fragment]] = {False: [], True: []}
+    for fragment in dataset.get_fragments():
+        fragments[_has_views(fragment)].append(fragment)
+    if not fragments[True]:
+        return dataset
+    plain_files, files_with_views = (
+        ds.FileSystemDataset(each, dataset.schema, dataset.format, dataset.filesystem)
+        for each in fragments.values()
+    )
+    return ds.dataset([plain_files, ds.dataset(files_with_views.to_table())])
+
+
+def _has_views(fragment: ds.Fragment) -> bool:
     return any(
         pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type)
-        for fragment in dataset.get_fragments()
         for field in fragment.physical_schema
     )
 

@@ -1,6 +1,7 @@
 """Looking after the tables: what goes, what stays, and that runs notice nothing."""
 
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -116,17 +117,26 @@ def test_layout_changes_no_row_and_a_run_finds_nothing_new(
     assert {name for name in GOLD_TABLES if after[name] != before[name]} == set()
 
 
-def test_a_dry_run_tells_and_does_nothing(lake: Lake) -> None:
-    """The rows and files that would go are counted; no version changes, no file is gone."""
+def test_a_dry_run_does_nothing_and_reports_what_a_real_one_does(lake: Lake) -> None:
+    """The same tables, rows and files; no version changes, no file is gone."""
     before = versions(lake)
     files = sorted(Path(lake.path).rglob("*.parquet"))
-    request = MaintainRequest(keep_days=dict.fromkeys(LAID_OUT, 1), tables=LAID_OUT, dry_run=True)
+    wanted = MaintainRequest(keep_days=dict.fromkeys(LAID_OUT, 1))
+    request = replace(wanted, dry_run=True)
     report = maintain(lake, request, LATER, quiet)
     checked_summary("maintain", shape(lake.path, request, report))
     assert report.tables["gold.ownership"].rows_deleted > 20
     assert report.tables[BRONZE].rows_deleted > 0
     assert versions(lake) == before
     assert sorted(Path(lake.path).rglob("*.parquet")) == files
+    done = maintain(lake, wanted, LATER, quiet)
+    planned = {
+        name: (care.rows_deleted, care.files_removed > 0) for name, care in report.tables.items()
+    }
+    assert planned == {
+        name: (care.rows_deleted, care.files_removed > 0) for name, care in done.tables.items()
+    }
+    assert sum(rewritten for _, rewritten in planned.values()) > 5
 
 
 def test_old_bronze_is_compacted_as_kafka_would(spark: SparkSession, lake: Lake) -> None:

@@ -117,7 +117,8 @@ def _told(care: "TableCare", would: str) -> list[str]:
     if care.rows_deleted:
         told.append(f"{words.counted(care.rows_deleted, 'row')} {would}deleted")
     if care.files_removed:
-        told.append(f"{words.counted(care.files_removed, 'file')} laid out as {care.files_added:,}")
+        files = words.counted(care.files_removed, "file")
+        told.append(f"{files} {would}rewritten as {'about ' if would else ''}{care.files_added:,}")
     if care.files_vacuumed:
         told.append(f"{words.counted(care.files_vacuumed, 'unused file')} {would}removed")
     return told

@@ -99,9 +99,9 @@ class TableCare:
     bytes_before: int = 0
     files_added: int = 0
     files_removed: int = 0
-    """By OPTIMIZE; a dry run does not know it."""
+    """By OPTIMIZE. A dry run expects all files to be rewritten to their target size."""
     lacked_bounds: bool = False
-    """Whether its files had to be written again, see `missing_bounds`."""
+    """Whether files lacked statistics, see `missing_bounds`."""
     files_vacuumed: int = 0
     vacuum_hours: int = 0
     version: int | None = None
@@ -200,27 +200,35 @@ class _Table:
         done = TableCare(files_before=self._log.files(), bytes_before=self._log.size_bytes())
         if self._name in self._request.keep_days:
             done.older_than = self._now - timedelta(days=self._request.keep_days[self._name])
-            self._tell(f"{self._name}: deleting rows before {done.older_than:%Y-%m-%d %H:%M}")
+            doing = "counting" if dry_run else "deleting"
+            self._tell(f"{self._name}: {doing} rows before {done.older_than:%Y-%m-%d %H:%M}")
             done.rows_deleted = self._delete(done.older_than)
-        if lacks_bounds(self._lake, self._name):
-            self._write_again(done)
-        elif not dry_run and done.files_before > target_file_count(done.bytes_before) + 1:
-            self._tell(f"{self._name}: rewriting files")
-            done.files_added, done.files_removed = writer.compact(self._schema)
-        hours = self._request.vacuum_hours_of.get(self._name, self._request.vacuum_hours)
-        self._tell(f"{self._name}: removing unused files")
-        done.vacuum_hours = hours
-        done.files_vacuumed = writer.vacuum(self._schema, hours, dry_run=dry_run)
+        done.lacked_bounds = lacks_bounds(self._lake, self._name)
+        wanted = target_file_count(done.bytes_before)
+        if done.lacked_bounds or done.files_before > wanted + 1:
+            if dry_run:
+                done.files_added, done.files_removed = wanted, done.files_before
+            else:
+                self._rewrite(done)
+        done.vacuum_hours = self._request.vacuum_hours_of.get(
+            self._name, self._request.vacuum_hours
+        )
+        self._tell(f"{self._name}: {'counting' if dry_run else 'removing'} unused files")
+        done.files_vacuumed = writer.vacuum(self._schema, done.vacuum_hours, dry_run=dry_run)
+        if dry_run and not done.vacuum_hours:
+            done.files_vacuumed += done.files_removed
         done.version = self._lake.version(self._name)
         return done
 
-    def _write_again(self, done: TableCare) -> None:
-        """Mend the statistics of its files."""
-        done.lacked_bounds = True
-        if not self._request.dry_run:
-            self._tell(f"{self._name}: writing files again whose statistics lack long texts")
+    def _rewrite(self, done: TableCare) -> None:
+        """Make fewer, larger files, with all statistics."""
+        if done.lacked_bounds:
+            self._tell(f"{self._name}: rewriting files that lack statistics of long texts")
             write_again(self._lake, self._name)
             done.files_added, done.files_removed = self._log.files(), done.files_before
+        else:
+            self._tell(f"{self._name}: rewriting files")
+            done.files_added, done.files_removed = self._lake.writer.compact(self._schema)
 
     def _delete(self, before: datetime) -> int:
         old = f"{AGES[self._name]} < TIMESTAMP '{before.astimezone(UTC):%Y-%m-%d %H:%M:%S+00:00}'"
