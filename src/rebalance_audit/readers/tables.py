@@ -69,7 +69,8 @@ def open_table(lake: str, name: str) -> ds.Dataset:
 def _filterable(dataset: ds.FileSystemDataset) -> ds.Dataset:
     """The same rows. Files whose text Arrow cannot filter are read now.
 
-    MERGE and DELETE of delta-rs write such files (https://github.com/apache/arrow/issues/49368), OPTIMIZE rewrites them.
+    MERGE and DELETE of delta-rs write such files, and OPTIMIZE rewrites them:
+    https://github.com/apache/arrow/issues/49368.
     """
     fragments: dict[bool, list[ds.Fragment]] = {False: [], True: []}
     for fragment in dataset.get_fragments():

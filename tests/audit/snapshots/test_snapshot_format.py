@@ -53,7 +53,7 @@ OF_ONE_WRITE = {
     "Overlaps": "fresh",
     "RecordedTopics": "contradicted",
     "RegexesAlike": "_changes",
-    "GroupFindings": "_arrivals _departures due_ms due_with_commits_ms",
+    "GroupFindings": "_arrivals _departures due_ms",
 }
 """Attributes set anew for each judged write; a snapshot holds the write that is not judged yet."""
 

@@ -10,7 +10,7 @@ class Ending:
     notes from which log end on the answer, and with it a finding, would differ.
     """
 
-    __slots__ = ("at_ms", "due_ms", "due_with_commits_ms", "is_open")
+    __slots__ = ("at_ms", "due_ms", "is_open")
 
     def __init__(self, at_ms: int, *, is_open: bool = False) -> None:
         self.at_ms = at_ms
@@ -18,8 +18,6 @@ class Ending:
         """True if only the log ended."""
         self.due_ms: int | None = None
         """The earliest log end (epoch ms) at which a question asked so far has a different answer; None = never."""
-        self.due_with_commits_ms: int | None = None
-        """The same if there are new offset commits."""
 
     @property
     def known_ms(self) -> int | None:
@@ -33,13 +31,6 @@ class Ending:
         if self.is_open and (self.due_ms is None or moment_ms < self.due_ms):
             self.due_ms = moment_ms
         return False
-
-    def may_differ(self, from_ms: int) -> None:
-        """Note that new offset commits may change an answer once the log reaches `from_ms`, or now if that is past."""
-        if self.is_open:
-            from_ms = max(from_ms, self.at_ms + 1)
-            known_ms = self.due_with_commits_ms
-            self.due_with_commits_ms = from_ms if known_ms is None else min(known_ms, from_ms)
 
     def lasted(self, began_ms: int, least_ms: int) -> CodedReason:
         """How long something that began then lasted: exactly, or at least, while it still goes on."""

@@ -52,8 +52,6 @@ class GroupFindings:
         self._alive = False
         self.due_ms: int | None = None
         """After `finish`: the earliest log end (epoch ms) at which the findings would differ; None = never."""
-        self.due_with_commits_ms: int | None = None
-        """After `finish`: the earliest log end at which they may differ if there are new offset commits."""
         self._arrivals: list[Stint] = []
         """Arrivals in the write that is being judged; likewise the departures below."""
         self._departures: list[Row] = []
@@ -127,7 +125,7 @@ class GroupFindings:
         for watcher in self._watchers:
             watcher.ended(end)
         self._repeats.close()
-        self.due_ms, self.due_with_commits_ms = end.due_ms, end.due_with_commits_ms
+        self.due_ms = end.due_ms
 
     def _follow_epochs(self, position: Position, group: Group) -> None:
         span = self._life.span

@@ -15,7 +15,7 @@ from rebalance_audit.audit.commits.summary import CommitSummary
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Scene, Watcher
+from rebalance_audit.audit.findings.watcher import Scene, Watcher
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import Position
@@ -172,13 +172,6 @@ class SilentMember(Watcher):
         self._look(end.at_ms)
         for member_id, silent in self._silent.items():
             self._report(member_id, silent, end.known_ms, "deleted")
-            end.may_differ(end.at_ms)
-        life = self.scene.life
-        if life.watches and life.protocol in ASSIGNING_TYPES:
-            # A member that has not committed yet may begin to, and fall silent.
-            lasts = [watch.last_commit for watch in life.watches.values() if watch.last_commit]
-            times = [last.position.record_timestamp_ms for last in lasts]
-            end.may_differ(min([end.at_ms, *times]) + self.rules.silent_ms)
         self._silent.clear()
         self._look_from_ms = 0
 
@@ -287,7 +280,6 @@ class CommitsStopped(Watcher):
             self._note(end)
         if self._stopped is not None:
             self._report(self._stopped, end.known_ms)
-            end.may_differ(end.at_ms)
         self._stopped = None
         self._look_from_ms = 0
 

@@ -139,14 +139,6 @@ class GroupAudit:
         return min((due_ms for due_ms in dues if due_ms is not None), default=None)
 
     @property
-    def due_with_commits_ms(self) -> int | None:
-        """After `finish`: the earliest log end (epoch ms) at which new offset commits may change the rows.
-
-        None if they never do. Without a new record of the group, only findings depend on its commits.
-        """
-        return self._findings.due_with_commits_ms if self._findings is not None else None
-
-    @property
     def unnamed(self) -> frozenset[bytes]:
         """Ids of topics that rows so far had to leave unnamed; at most 10,000 of them."""
         return self.outside.unnamed

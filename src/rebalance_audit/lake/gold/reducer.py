@@ -267,7 +267,7 @@ class _Group:
             if table == MEMBERS:
                 memory = None  # an earlier stay of the member id may be in that row: the group must be rebuilt
             self._rows.add(table, GONE, key | {"group_id": self.group_id})
-        self._remember(memory, self._due_ms(), self.audit.due_with_commits_ms)
+        self._remember(memory, self._due_ms())
 
     def _finish_hours(self) -> None:
         self._hours.committed(self._commit_hours.hours())
@@ -300,7 +300,6 @@ class _Group:
         self,
         memory: Memory | None,
         due_ms: int | None = None,
-        due_with_commits_ms: int | None = None,
     ) -> None:
         row = {
             "group_id": self.group_id,
@@ -309,7 +308,6 @@ class _Group:
             "next_commit_offset": self._next_commit or None,
             "state_format": STATE_FORMAT,
             "due_at": due_ms,
-            "due_with_commits_at": due_with_commits_ms,
             "topics": [] if memory is None else list(memory.topics),
             "state": None if memory is None else memory.to_json().decode(),
         }
