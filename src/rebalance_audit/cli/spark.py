@@ -141,7 +141,12 @@ def ingest_once(request: IngestRequest, config: Config, tell: Tell) -> IngestRep
 
 
 def maintain_request_of(
-    config: Config, *, tables: Sequence[str], retentions: Mapping[str, int], dry_run: bool
+    config: Config,
+    *,
+    tables: Sequence[str],
+    retentions: Mapping[str, int],
+    dry_run: bool,
+    recreate: bool = False,
 ) -> care.MaintainRequest:
     """The maintenance that the configuration and the flags ask for; `retentions` is table -> days.
 
@@ -153,6 +158,7 @@ def maintain_request_of(
         vacuum_hours=config.maintain.vacuum_hours,
         vacuum_hours_of=config.maintain.vacuum_hours_of,
         dry_run=dry_run,
+        recreate=recreate,
     )
     care.check_maintain_request(request)
     return request

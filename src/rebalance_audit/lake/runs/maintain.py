@@ -29,6 +29,7 @@ from rebalance_audit.lake.runs.missing_bounds import (
     write_again,
     written_again,
 )
+from rebalance_audit.lake.runs.recreate import CONSEQUENCES, recreatable, recreate
 from rebalance_audit.lake.session.pieces import parallelism
 from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
@@ -37,6 +38,7 @@ from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.table_definition import APPEND_ONLY
 from rebalance_audit.lake.storage.table_log import first_line
+from rebalance_audit.lake.storage.table_maker import translated
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import Tell
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -87,6 +89,8 @@ class MaintainRequest:
     """The same for single tables."""
     dry_run: bool = False
     """Only report what would be done."""
+    recreate: bool = False
+    """Copy all tables into new ones, and nothing else, see `recreate`."""
 
 
 @dataclass(slots=True)
@@ -114,6 +118,8 @@ class MaintainReport:
 
     run_id: str
     tables: dict[str, TableCare] = field(default_factory=dict)
+    recreated: list[str] = field(default_factory=list)
+    """Tables that were copied into new ones, or would be."""
     views: CatalogViews = field(default_factory=CatalogViews)
     """Made anew in a catalog when all tables were maintained."""
     notes: list[str] = field(default_factory=list)
@@ -126,6 +132,8 @@ def check_maintain_request(request: MaintainRequest) -> None:
     for name in (*request.tables, *request.keep_days, *request.vacuum_hours_of):
         if name not in known:
             raise BadRequest(f"There is no table {name}; there are {', '.join(sorted(known))}.")
+    if request.recreate and request.tables:
+        raise BadRequest("--recreate makes all tables anew: leave --table out.")
     for name in request.keep_days:
         if name not in AGES:
             raise BadRequest(
@@ -153,6 +161,8 @@ def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) ->
         _settings(lake, request),
         lake.staging(report.run_id),
     ):
+        if request.recreate:
+            return _recreate(lake, request, report, tell)
         tables = [_Table(lake, name, request, report.run_id, now, tell) for name in names]
         done = side_by_side(_Table.care, tables)
         report.tables.update(zip(names, done, strict=True))
@@ -162,6 +172,20 @@ def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) ->
         if not (request.tables or request.dry_run):
             report.views = make_catalog_views(lake)
             lake.stages.remove_before(now - timedelta(hours=request.vacuum_hours))
+    return report
+
+
+def _recreate(
+    lake: Lake, request: MaintainRequest, report: MaintainReport, tell: Tell
+) -> MaintainReport:
+    if request.dry_run:
+        recreatable(lake)
+        report.notes.append(CONSEQUENCES)
+        report.recreated = [name for name in table_schemas() if lake.version(name) is not None]
+    else:
+        tell(CONSEQUENCES)
+        with translated(lake.path):
+            report.recreated = recreate(lake, report.run_id, tell)
     return report
 
 
@@ -302,7 +326,7 @@ def _alone(lake: Lake, request: MaintainRequest, run_id: str) -> Iterator[None]:
         if not request.dry_run:
             for cluster in clusters_of(lake):
                 held.enter_context(sole_run(lake.path, cluster, run_id))
-                if TableName.RECORDS in request.keep_days:
+                if request.recreate or TableName.RECORDS in request.keep_days:
                     held.enter_context(sole_ingest(lake.path, cluster, run_id))
         yield
 

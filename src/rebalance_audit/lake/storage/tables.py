@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.delta_folder import check_commits, check_files
-from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.errors import LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.commit_retry import with_retries
@@ -48,6 +48,10 @@ from rebalance_audit.tables.plain_values import plain
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 
+RECREATED: Final = "meta/.recreated"
+"""Where `maintain --recreate` makes new tables, in a lake's folder."""
+COMPLETE: Final = "COMPLETE"
+"""File beside them as soon as all are made: from then on they replace the old ones."""
 SKIP_FILES: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 
 
@@ -105,7 +109,15 @@ class Lake:
         return is_here or self.options.writer == "delta-rs"
 
     def _recorded_writer(self) -> WriterKind | None:
-        """What the lake was made with; None for a lake that is not there."""
+        """What the lake was made with; None for a lake that is not there.
+
+        Raises LakeNotWritable while the lake has both old tables and new ones.
+        """
+        folder = local_path(self.path) if self.is_folder else None
+        if folder is not None and (folder / RECREATED / COMPLETE).exists():
+            raise LakeNotWritable(
+                f"`rebalance-audit maintain --recreate --lake {self.path}` did not finish: repeat it."
+            )
         log = self.log(TableName.RUNS)
         try:
             if log.version() is None:

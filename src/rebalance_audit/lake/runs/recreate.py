@@ -1,0 +1,169 @@
+"""`maintain --recreate`: copies the tables of a lake into new ones, made as this release makes them.
+
+Tables of earlier releases are clustered. Delta cannot drop that feature from a table, and delta-rs does not write such
+tables. The new ones have other table ids; their history and change feed begin anew.
+
+The copies are made beside the tables and replace them once all are complete. If this is killed at any point, repeating
+it finishes the job; while some new tables are in place, no run writes into the lake.
+"""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
+
+from rebalance_audit.errors import BadRequest, LakeNotReadable
+from rebalance_audit.lake.bronze.ledger import Ledger
+from rebalance_audit.lake.runs.lake_clusters import clusters_of
+from rebalance_audit.lake.runs.progress import marks_of_tables
+from rebalance_audit.lake.storage.lake_options import writer_of
+from rebalance_audit.lake.storage.table_writer import TableChange
+from rebalance_audit.lake.storage.tables import COMPLETE, RECREATED, Lake, columns_of_table
+from rebalance_audit.location import is_catalog, local_path
+from rebalance_audit.steps import Tell
+from rebalance_audit.tables.schemas import TableName, table_schemas
+
+REPLACED: Final = "meta/.replaced"
+"""Where the old tables wait to be removed."""
+CONSEQUENCES: Final = (
+    "Each table is copied into a new one: table ids change, history and change feed begin anew, and readers of"
+    " changes have to start over. Meanwhile the lake takes three times its space."
+)
+
+
+def recreate(lake: Lake, run_id: str, tell: Tell) -> list[str]:
+    """Recreate all tables; returns their names. Nothing else may write into the lake meanwhile.
+
+    Raises BadRequest, see `recreatable`.
+    """
+    folder = recreatable(lake)
+    copies = folder / RECREATED
+    if not (copies / COMPLETE).exists():
+        shutil.rmtree(copies, ignore_errors=True)
+        kind = writer_of(lake.spark, lake.path, lake.options.writer, None)
+        new = Lake(lake.spark, str(copies), replace(lake.options, writer=kind))
+        _copy(lake, new, run_id, tell)
+        (copies / COMPLETE).touch()
+    tell("putting the new tables in place")
+    _put_in_place(folder)
+    return _tables_of(lake)
+
+
+def recreatable(lake: Lake) -> Path:
+    """The lake's folder.
+
+    Raises BadRequest for a lake elsewhere, and for one with records that no run has audited: what is new in bronze is
+    known by versions of the old table.
+    """
+    folder = None if is_catalog(lake.path) else local_path(lake.path)
+    if folder is None:
+        raise BadRequest(
+            f"{lake.path} is not a folder of this machine: its tables stay as they are."
+        )
+    if not (folder / RECREATED / COMPLETE).exists():
+        for cluster in clusters_of(lake):
+            if _has_news(lake, cluster):
+                raise BadRequest(
+                    f"{lake.path} has records of cluster {cluster} that no run has audited: start"
+                    " `rebalance-audit run` first."
+                )
+    return folder
+
+
+def _tables_of(lake: Lake) -> list[str]:
+    return [name for name in table_schemas() if lake.version(name) is not None]
+
+
+def _has_news(lake: Lake, cluster: str) -> bool:
+    """Whether bronze has, or may have, records that an ingest has not noted or a run has not audited."""
+    if lake.version(TableName.RECORDS) is None:
+        return False
+    if lake.version(TableName.INGESTED) is not None:
+        noted = lake.few_rows(TableName.INGESTED, cluster, ("partition", "records"))
+        found = Ledger(lake, cluster).partitions
+        if {row["partition"]: row["records"] for row in noted} != {
+            number: part.records for number, part in found.items()
+        }:
+            return True
+    audited = lake.few_rows(TableName.PROGRESS, cluster, ("bronze_version",))
+    versions = {row["bronze_version"] for row in audited} - {None}
+    now = lake.version(TableName.RECORDS) or 0
+    try:
+        return any(
+            not lake.added(TableName.RECORDS, version, now).where(_is_of(cluster)).isEmpty()
+            for version in versions
+            if version < now
+        )
+    except (LakeNotReadable, PySparkException):
+        return True  # the change feed no longer reaches back
+
+
+def _is_of(cluster: str) -> Column:
+    return F.col("cluster") == cluster
+
+
+def _copy(old: Lake, new: Lake, run_id: str, tell: Tell) -> None:
+    names = _tables_of(old)
+    new.create(names)
+    # The last two name versions and ids of the others.
+    last = (TableName.INGESTED, TableName.PROGRESS)
+    for name in sorted(names, key=lambda name: (name in last, name)):
+        tell(f"{name}: copying")
+        schema = table_schemas()[name]
+        there = old.read(name)
+        rows = there.select(
+            *(
+                F.col(column.name)
+                if column.name in there.columns
+                else F.lit(None).cast(column.type).alias(column.name)
+                for column in schema.columns
+            )
+        )
+        if name in last:
+            rows = rows.withColumns(_references(new, name))
+        with new.staging(run_id):
+            staged = new.stage.put(rows, columns_of_table(schema))
+            if staged.count():
+                new.writer.rewrite(schema, staged, TableChange(run_id, "", new.version(name) or 0))
+
+
+def _references(new: Lake, name: str) -> Mapping[str, Column]:
+    """Columns of meta.ingested and meta.progress that refer to other tables, as of the new ones."""
+    marks = marks_of_tables(new)
+    bronze = marks[TableName.RECORDS]
+    version = F.lit(bronze.version).cast("bigint")
+    if name == TableName.INGESTED:
+        return {"bronze_version": version, "bronze_commit": F.lit(bronze.made_by)}
+
+    def of_tables(values: Sequence[object], kind: str) -> Column:
+        # An earlier release has left none: then the next run makes everything again.
+        found = F.map_from_arrays(
+            F.array(*map(F.lit, marks)), F.array(*(F.lit(value).cast(kind) for value in values))
+        )
+        return F.when(F.col("table_ids").isNotNull(), found)
+
+    return {
+        "bronze_version": version,
+        "table_versions": of_tables([mark.version for mark in marks.values()], "bigint"),
+        "table_commits": of_tables([mark.made_by for mark in marks.values()], "string"),
+        "table_ids": of_tables([mark.table_id for mark in marks.values()], "string"),
+    }
+
+
+def _put_in_place(folder: Path) -> None:
+    """Replace the tables by their copies; may be repeated."""
+    copies, replaced = folder / RECREATED, folder / REPLACED
+    for name in table_schemas():
+        table = name.replace(".", "/")
+        if (copies / table).exists():
+            if (folder / table).exists():
+                (replaced / table).parent.mkdir(parents=True, exist_ok=True)
+                (folder / table).rename(replaced / table)
+            (copies / table).rename(folder / table)
+    shutil.rmtree(replaced, ignore_errors=True)
+    shutil.rmtree(copies)
