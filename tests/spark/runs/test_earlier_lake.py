@@ -52,8 +52,8 @@ def test_tables_of_an_earlier_lake_are_recreated(
         parse_source(f"segments:{capture('consumer-static').segments}"), str(path), "golden"
     )
 
-    def recreate(**fields: bool) -> list[str]:
-        wanted = MaintainRequest(recreate=True, **fields)
+    def recreate(*, dry_run: bool = False) -> list[str]:
+        wanted = MaintainRequest(recreate=True, dry_run=dry_run)
         return maintain(Lake(spark, str(path)), wanted, datetime.now(UTC), lambda _: None).recreated
 
     with pytest.raises(BadRequest, match="no run has audited"):

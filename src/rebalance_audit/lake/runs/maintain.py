@@ -12,12 +12,12 @@ has audited yet are not deleted.
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import Final
 
 from deltalake.exceptions import DeltaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
@@ -255,15 +255,16 @@ class _Table:
             done.files_added, done.files_removed = self._lake.writer.compact(self._schema)
 
     def _delete(self, before: datetime) -> int:
-        old = f"{AGES[self._name]} < TIMESTAMP '{before.astimezone(UTC):%Y-%m-%d %H:%M:%S+00:00}'"
+        moment = AGES[self._name]
+        old = F.expr(moment) < F.lit(before)
         if self._name == TableName.RECORDS:
-            return self._compact(F.expr(old))
+            return self._compact(old)
         count = self._lake.read(self._name).where(old).count()
         if count and not self._request.dry_run:
-            self._lake.writer.delete(self._schema, old)
+            self._lake.writer.delete_before(self._schema, moment, before)
         return count
 
-    def _compact(self, old: Any) -> int:
+    def _compact(self, old: Column) -> int:
         """Delete the old records that a compacted log would not contain."""
         doomed = self._lake.stage.keep(self._superseded(old))
         counted = doomed.groupBy("cluster").agg(F.count(F.lit(1)).alias("rows")).collect()
@@ -276,7 +277,7 @@ class _Table:
                     sink.merge(self._name, self._lake.read(self._name).limit(0), gone)
         return sum(found.values())
 
-    def _superseded(self, old: Any) -> DataFrame:
+    def _superseded(self, old: Column) -> DataFrame:
         audited = self._lake.read(TableName.PROGRESS).select("cluster", "partition", "replayed_to")
         records = (
             self._lake.read(self._name, pinned=True)

@@ -8,7 +8,7 @@ it finishes the job; while some new tables are in place, no run writes into the 
 """
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -128,11 +128,10 @@ def _copy(old: Lake, new: Lake, run_id: str, tell: Tell) -> None:
             rows = rows.withColumns(_references(new, name))
         with new.staging(run_id):
             staged = new.stage.put(rows, columns_of_table(schema))
-            if staged.count():
-                new.writer.rewrite(schema, staged, TableChange(run_id, "", new.version(name) or 0))
+            new.writer.append(schema, staged, TableChange(run_id, "", new.version(name) or 0))
 
 
-def _references(new: Lake, name: str) -> Mapping[str, Column]:
+def _references(new: Lake, name: str) -> dict[str, Column]:
     """Columns of meta.ingested and meta.progress that refer to other tables, as of the new ones."""
     marks = marks_of_tables(new)
     bronze = marks[TableName.RECORDS]

@@ -1,6 +1,7 @@
 """Changes tables at paths with delta-rs, through the public interface of `deltalake`."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 import pyarrow as pa
@@ -148,10 +149,12 @@ class DeltaRsWriter:
             {name: value}, raise_if_not_exists=False, commit_properties=self._made_by()
         )
 
-    def delete(self, schema: TableSchema, condition: str) -> None:
+    def delete_before(self, schema: TableSchema, moment: str, before: datetime) -> None:
         """By DELETE."""
+        # A literal of any other type is not comparable with the column, also where DataFusion would cast it.
+        limit = f"arrow_cast('{before.isoformat()}', 'Timestamp(Microsecond, Some(\"UTC\"))')"
         self._table(schema).delete(
-            condition, writer_properties=FILES, commit_properties=self._made_by()
+            f"{moment} < {limit}", writer_properties=FILES, commit_properties=self._made_by()
         )
 
     def compact(self, schema: TableSchema) -> tuple[int, int]:
@@ -167,15 +170,20 @@ class DeltaRsWriter:
         return found["numFilesAdded"], found["numFilesRemoved"]
 
     def vacuum(self, schema: TableSchema, hours: int, *, dry_run: bool) -> int:
-        """By VACUUM, also of files that no commit names."""
-        found = self._table(schema).vacuum(
-            hours,
-            dry_run=dry_run,
-            enforce_retention_duration=False,
-            full=True,
-            commit_properties=self._made_by(),
-        )
-        return len(found)
+        """By VACUUM, also of files that no commit names; without any, it would commit all the same."""
+
+        def found(*, dry_run: bool) -> int:
+            files = self._table(schema).vacuum(
+                hours,
+                dry_run=dry_run,
+                enforce_retention_duration=False,
+                full=True,
+                commit_properties=self._made_by(),
+            )
+            return len(files)
+
+        count = found(dry_run=True)
+        return count if dry_run or not count else found(dry_run=False)
 
     def _overwrite(
         self, schema: TableSchema, rows: GivenRows, commit: TableChange, predicate: str | None

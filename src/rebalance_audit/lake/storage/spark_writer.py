@@ -1,6 +1,7 @@
 """Changes tables with Spark: wherever Spark has a file system or a catalog, and from any number of machines."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 from delta.tables import DeltaTable
@@ -133,9 +134,9 @@ class SparkWriter:
             f"ALTER TABLE {self._place.sql_name(schema)} SET TBLPROPERTIES ('{name}' = '{value}')"
         )
 
-    def delete(self, schema: TableSchema, condition: str) -> None:
+    def delete_before(self, schema: TableSchema, moment: str, before: datetime) -> None:
         """By DELETE."""
-        self._table(schema).delete(F.expr(condition))
+        self._table(schema).delete(F.expr(moment) < F.lit(before))
 
     def compact(self, schema: TableSchema) -> tuple[int, int]:
         """By OPTIMIZE, with ZORDER BY where the schema says by what and the table is not clustered already."""

@@ -12,6 +12,7 @@ transactions of the cluster, numbered by that version.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from rebalance_audit.lake.storage.stage import GivenRows
@@ -81,8 +82,8 @@ class TableWriter(Protocol):
     def set_property(self, schema: TableSchema, name: str, value: str) -> None:
         """Set a property of the table."""
 
-    def delete(self, schema: TableSchema, condition: str) -> None:
-        """Remove the rows that meet a condition in SQL."""
+    def delete_before(self, schema: TableSchema, moment: str, before: datetime) -> None:
+        """Remove the rows whose moment, an expression in SQL that both writers know, is before another one (UTC)."""
 
     def compact(self, schema: TableSchema) -> tuple[int, int]:
         """Make fewer, larger files, with rows of the same clusters and groups together; files added and removed."""
