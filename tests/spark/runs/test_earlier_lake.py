@@ -56,7 +56,7 @@ def test_tables_of_an_earlier_lake_are_recreated(
         wanted = MaintainRequest(recreate=True, dry_run=dry_run)
         return maintain(Lake(spark, str(path)), wanted, datetime.now(UTC), lambda _: None).recreated
 
-    with pytest.raises(BadRequest, match="no run has audited"):
+    with pytest.raises(BadRequest, match="no run of this release has audited"):
         recreate()
     run_audit(spark, request)
     lake = Lake(spark, str(path))

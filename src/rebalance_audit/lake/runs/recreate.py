@@ -57,8 +57,8 @@ def recreate(lake: Lake, run_id: str, tell: Tell) -> list[str]:
 def recreatable(lake: Lake) -> Path:
     """The lake's folder.
 
-    Raises BadRequest for a lake elsewhere, and for one with records that no run has audited: what is new in bronze is
-    known by versions of the old table.
+    Raises BadRequest for a lake elsewhere, and for one with records that no run of this release has audited: what is
+    new in bronze is known by versions of the old table.
     """
     folder = None if is_catalog(lake.path) else local_path(lake.path)
     if folder is None:
@@ -69,7 +69,7 @@ def recreatable(lake: Lake) -> Path:
         for cluster in clusters_of(lake):
             if _has_news(lake, cluster):
                 raise BadRequest(
-                    f"{lake.path} has records of cluster {cluster} that no run has audited: start"
+                    f"{lake.path} may have records of cluster {cluster} that no run of this release has audited: start"
                     " `rebalance-audit run` first."
                 )
     return folder
@@ -90,8 +90,10 @@ def _has_news(lake: Lake, cluster: str) -> bool:
             number: part.records for number, part in found.items()
         }:
             return True
-    audited = lake.few_rows(TableName.PROGRESS, cluster, ("bronze_version",))
-    versions = {row["bronze_version"] for row in audited} - {None}
+    audited = lake.few_rows(TableName.PROGRESS, cluster, ("bronze_version", "table_ids"))
+    if any(None in row.values() for row in audited):
+        return True  # of an earlier release
+    versions = {row["bronze_version"] for row in audited}
     now = lake.version(TableName.RECORDS) or 0
     try:
         return any(
@@ -109,6 +111,8 @@ def _is_of(cluster: str) -> Column:
 
 def _copy(old: Lake, new: Lake, run_id: str, tell: Tell) -> None:
     names = _tables_of(old)
+    for name in names:
+        _require_values(old, name)
     new.create(names)
     # The last two name versions and ids of the others.
     last = (TableName.INGESTED, TableName.PROGRESS)
@@ -131,6 +135,25 @@ def _copy(old: Lake, new: Lake, run_id: str, tell: Tell) -> None:
             new.writer.append(schema, staged, TableChange(run_id, "", new.version(name) or 0))
 
 
+def _require_values(lake: Lake, name: str) -> None:
+    """Raises BadRequest for rows of an earlier release that lack a value which every row has today."""
+    rows = lake.read(name)
+    may_lack = {field.name for field in rows.schema if field.nullable}
+    wanted = [column.name for column in table_schemas()[name].columns if not column.nullable]
+    lacking = [column for column in wanted if column in may_lack or column not in rows.columns]
+    if (
+        lacking
+        and not rows.where(
+            " OR ".join(f"`{column}` IS NULL" for column in lacking if column in rows.columns)
+            or "true"
+        ).isEmpty()
+    ):
+        raise BadRequest(
+            f"{name} has rows of an earlier release without {', '.join(lacking)}: start"
+            " `rebalance-audit run --full` first."
+        )
+
+
 def _references(new: Lake, name: str) -> dict[str, Column]:
     """Columns of meta.ingested and meta.progress that refer to other tables, as of the new ones."""
     marks = marks_of_tables(new)
@@ -140,11 +163,9 @@ def _references(new: Lake, name: str) -> dict[str, Column]:
         return {"bronze_version": version, "bronze_commit": F.lit(bronze.made_by)}
 
     def of_tables(values: Sequence[object], kind: str) -> Column:
-        # An earlier release has left none: then the next run makes everything again.
-        found = F.map_from_arrays(
+        return F.map_from_arrays(
             F.array(*map(F.lit, marks)), F.array(*(F.lit(value).cast(kind) for value in values))
         )
-        return F.when(F.col("table_ids").isNotNull(), found)
 
     return {
         "bronze_version": version,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -171,19 +172,21 @@ class DeltaRsWriter:
 
     def vacuum(self, schema: TableSchema, hours: int, *, dry_run: bool) -> int:
         """By VACUUM, also of files that no commit names; without any, it would commit all the same."""
-
-        def found(*, dry_run: bool) -> int:
-            files = self._table(schema).vacuum(
+        table = self._table(schema)
+        found = table.vacuum(hours, dry_run=True, enforce_retention_duration=False, full=True)
+        folder = local_path(table.table_uri)
+        if folder is not None:
+            # It also names those that an earlier one has removed.
+            found = [path for path in found if (folder / unquote(path)).exists()]
+        if found and not dry_run:
+            table.vacuum(
                 hours,
-                dry_run=dry_run,
+                dry_run=False,
                 enforce_retention_duration=False,
                 full=True,
                 commit_properties=self._made_by(),
             )
-            return len(files)
-
-        count = found(dry_run=True)
-        return count if dry_run or not count else found(dry_run=False)
+        return len(found)
 
     def _overwrite(
         self, schema: TableSchema, rows: GivenRows, commit: TableChange, predicate: str | None
