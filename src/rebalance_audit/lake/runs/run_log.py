@@ -52,12 +52,14 @@ class RunLog:
     def start(self, *, is_numbered: bool = True) -> None:
         """The first commit of a run: if it cannot be made, nothing else is tried.
 
-        The table's version numbers the runs: each makes commits of its own, one after the other.
+        The table's version numbers the runs: each makes commits of its own, one after the other. A table that was
+        recreated has earlier runs with higher numbers than its version.
         """
 
         def rows(version: int) -> list[dict[str, Any]]:
             if is_numbered:
-                self.run_number = version + 1
+                earlier = self._lake.few_rows(TableName.RUNS, self._entry.cluster, ("run_number",))
+                self.run_number = max([version, *(row["run_number"] or 0 for row in earlier)]) + 1
             return [self._row("running")]
 
         self._lake.add_rows(TableName.RUNS, self._entry.cluster, rows)
