@@ -117,8 +117,8 @@ $(PROMTOOL): scripts/fetch-promtool
 # --- use ---------------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and print what it found
-	@$(VENV)/bin/rebalance-audit demo
+demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark, and write the report, the page and a lake
+	@$(VENV)/bin/rebalance-audit demo --spark
 
 # --- checks ------------------------------------------------------------------------------------
 
@@ -354,6 +354,6 @@ dist/environment.tar.gz: requirements.txt pyproject.toml scripts/pack-environmen
 
 .PHONY: clean
 clean: ## Remove what was built; the environment and the jars stay
-	rm -rf dist build site demo-lake metastore_db spark-warehouse derby.log
+	rm -rf dist build site demo-audit metastore_db spark-warehouse derby.log
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests jobs scripts -name __pycache__ -prune -exec rm -rf {} +

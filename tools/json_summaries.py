@@ -26,7 +26,7 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
             "log": TEXT,
             "report": TEXT,
             "page": TEXT,
-            "run": object_of(_run()),
+            "run": or_null(object_of(_run())),
         },
         "metrics": _metrics(),
         "run": _run(),

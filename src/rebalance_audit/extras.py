@@ -13,14 +13,9 @@ from rebalance_audit.resources import checkout_root
 NAME: Final = "rebalance-audit"
 
 PACKAGES: Final = {
+    "spark": ("pyspark", "delta", "pandas"),
     "quality": ("great_expectations",),
-    "spark": ("pyspark", "delta", "deltalake"),
-    "kafka": ("kafka",),
-    "readers": ("deltalake", "pyarrow", "duckdb"),
-    "notebook": ("deltalake", "pyarrow", "pandas", "matplotlib"),
-    "report": ("deltalake", "pyarrow", "duckdb", "jinja2"),
-    "metrics": ("deltalake", "pyarrow", "duckdb", "prometheus_client"),
-    "mcp": ("deltalake", "pyarrow", "duckdb", "mcp"),
+    "notebook": ("pandas", "matplotlib"),
 }
 """Extra -> the packages of it that are imported first."""
 

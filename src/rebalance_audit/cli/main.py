@@ -28,7 +28,7 @@ PROGRAM: Final = "rebalance-audit"
 JAVA_TRACE: Final = "\n\tat "
 
 COMMANDS: Final = {
-    "demo": "Audit a bundled real log with local Spark, and print what happened.",
+    "demo": "Audit a bundled log of a real cluster, and print what happened.",
     "inspect": "Audit a folder of segments in this process, and print what happened.",
     "watch": "Tell of each rebalance of a live cluster or a growing log folder when it ends.",
     "run": "Audit a log with Spark, and write the tables of a lake.",

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from rebalance_audit.cli.log_part import leave_part
-from rebalance_audit.cli.requirements import require_java, require_packages_of
+from rebalance_audit.cli.requirements import require_java
 from rebalance_audit.config import Config, effective_config
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.errors import SparkEnded
@@ -93,8 +93,6 @@ def ingest_request_of(
 def source_of(config: Config, from_ms: int | None = None) -> Source:
     """The source of the configuration; `from_ms` is where a live cluster's first ingest begins. Raises BadRequest."""
     kafka = config.source.kafka
-    if config.source.spec.startswith("kafka:"):
-        require_packages_of("kafka")
     settings = KafkaSettings(
         start=kafka.start,
         start_ms=from_ms,

@@ -68,7 +68,6 @@ def state(
     else:
         config = invocation.config_of_reader(
             {"lake.path": lake, "cluster": cluster},
-            "readers",
             without="Nothing to read: give SEGMENTS or --lake DIR.",
         )
         from rebalance_audit.readers.state import lake_state  # noqa: PLC0415 - imports Arrow

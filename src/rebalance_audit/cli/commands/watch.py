@@ -17,7 +17,6 @@ from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.live_source import live_source
 from rebalance_audit.cli.live_watch import Watch
 from rebalance_audit.cli.output import echo
-from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.rounds import asked_to_end
 from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.cli.times import clock_ms
@@ -184,9 +183,8 @@ def watch(
 def _metrics(
     address: str, port: int, hosts: Collection[str], tell: Tell
 ) -> Iterator["LiveMetrics"]:
-    """The endpoint. Raises MissingExtra and BadRequest."""
-    require_packages_of("metrics")
-    from rebalance_audit.readers.live_metrics import LiveMetrics, served  # noqa: PLC0415 - an extra
+    """The endpoint. Raises BadRequest."""
+    from rebalance_audit.readers.live_metrics import LiveMetrics, served  # noqa: PLC0415 - imports the client
 
     metrics = LiveMetrics()
     with served(metrics, address, port, hosts) as at_port:
