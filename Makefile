@@ -83,7 +83,7 @@ $(BROKER_CLASSES): $(INSTALLED) $(BROKER_JARS)
 jars-broker: java $(BROKER_JARS) ## Fetch a Kafka broker for the tests that need one
 
 jars/%/.fetched: conf/jars/ivy.xml | $(INSTALLED)
-	@scripts/fetch-jars $(PY) $* jars/$*
+	@$(VENV)/bin/rebalance-audit jars --configuration $* --out jars/$* >/dev/null
 
 # Quint, the engine of the specifications; exactly the packages of spec/package-lock.json.
 # Packages come from the registry that npm is configured with; the lock holds their hashes and no address.

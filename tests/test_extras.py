@@ -37,7 +37,7 @@ def test_the_command_names_what_was_installed(
     if recorded is not None:
         (tmp_path / "direct_url.json").write_text(recorded)
     monkeypatch.setattr(extras, "checkout_root", no_checkout)
-    monkeypatch.setattr(extras, "distribution", lambda _name: PathDistribution(tmp_path))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _name: PathDistribution(tmp_path))
     assert extras.install_command("spark") == command
 
 

@@ -38,6 +38,7 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
             "out": TEXT,
             "rows": _COUNTS,
         },
+        "jars": {"folder": TEXT, "jars": list_of(TEXT)},
         "warmup": {"archive": TEXT, "size_bytes": INTEGER},
     }
     counts = ("seed", "records", "partitions", "groups", "epochs", "simulated_seconds", "events")

@@ -43,6 +43,7 @@ COMMANDS: Final = {
     "explain": "Explain in sentences why a group rebalanced, how long it took, and who held it up.",
     "state": "Print groups, members, assignments and offsets at a moment, as JSON.",
     "decode": "Print every record of the log as a line of JSON.",
+    "jars": "Fetch the jars that Spark needs.",
     "warmup": "Keep the classes that Java loads, so that Spark starts five seconds sooner.",
     "simulate": "Write a log of simulated groups, with the truth about every rebalance.",
 }

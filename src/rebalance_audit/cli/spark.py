@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rebalance_audit.cli.log_part import leave_part
 from rebalance_audit.cli.requirements import require_java
+from rebalance_audit.cli.spark_jars import jars_folder
 from rebalance_audit.config import Config, effective_config
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.errors import SparkEnded
@@ -31,7 +32,6 @@ from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.location import absolute, catalog_settings, local_path
-from rebalance_audit.resources import checkout_root
 from rebalance_audit.steps import Tell
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ def session(
             f"rebalance-audit {command}",
             master=config.spark.master,
             settings={**settings, **catalog_settings(lake), **config.spark.settings},
-            jars_folder=_jars_folder(Path(config.spark.jars_folder)),
+            jars_folder=jars_folder(Path(config.spark.jars_folder)),
             is_short=is_short,
             record_to=record_to,
         )
@@ -262,13 +262,3 @@ def _is_small(lake: str) -> bool:
         return sum(file.stat().st_size for file in folder.rglob("*.parquet")) <= SMALL_LAKE_BYTES
     except FileNotFoundError:
         return False  # somebody else removes files meanwhile, as maintenance does
-
-
-def _jars_folder(folder: Path) -> Path:
-    """The folder, or that of the checkout we run from if the current folder has none."""
-    if folder.is_absolute() or folder.is_dir():
-        return folder
-    try:
-        return checkout_root() / folder
-    except FileNotFoundError:
-        return folder
