@@ -223,7 +223,10 @@ LOADED_ON_USE = HEAVY | {"cattrs", "deltalake", "duckdb", "jinja2", "kafka", "mc
     ("module", "heavy"),
     [
         ("main", HEAVY),
-        *((f"commands.{name}", LOADED_ON_USE) for name in ("inspect", "explain", "report", "watch")),
+        *(
+            (f"commands.{name}", LOADED_ON_USE)
+            for name in ("inspect", "explain", "report", "watch")
+        ),
     ],
 )
 def test_commands_start_without_heavy_packages(module: str, heavy: set[str]) -> None:

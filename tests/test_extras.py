@@ -44,9 +44,7 @@ def test_the_command_names_what_was_installed(
 def test_a_checkout_is_named_by_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sentence has a command that a shell takes apart as pip needs it."""
     monkeypatch.setattr(extras, "find_spec", lambda _name: None)
-    with pytest.raises(
-        MissingExtra, match=r"^this needs pandas and matplotlib, .*`\.$"
-    ) as error:
+    with pytest.raises(MissingExtra, match=r"^this needs pandas and matplotlib, .*`\.$") as error:
         extras.require_extra("notebook")
     command = shlex.split(str(error.value).split("`")[1])
     assert command == ["pip", "install", "-e", f"{checkout_root()}[notebook]"]

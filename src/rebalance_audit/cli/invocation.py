@@ -54,9 +54,7 @@ class Invocation:
             require_packages_of(extra)
         return config
 
-    def config_of_reader(
-        self, flags: Mapping[str, object], without: str = NO_LAKE
-    ) -> "Config":
+    def config_of_reader(self, flags: Mapping[str, object], without: str = NO_LAKE) -> "Config":
         """`config_of_lake`, for a command that reads one cluster; if none was named, the only one of the lake.
 
         Raises as `config_of_lake`, and LakeNotReadable.

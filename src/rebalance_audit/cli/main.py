@@ -61,7 +61,9 @@ Examples:
 \b
 SEGMENTS is a folder with __consumer_offsets-P/*.log, like a broker's log
 directory, and with __cluster_metadata-0 for names, partitions and racks of
-topics. It may be a copy or the live folder: nothing is written to it.
+topics. It may be a copy or the live folder: nothing is written to it. An
+archive of such folders (.tgz, .tar.zst, .zip, …) and compressed segments are
+read as well.
 
 \b
 Exit codes: 0 done, 2 bad arguments or configuration, 3 source or lake not

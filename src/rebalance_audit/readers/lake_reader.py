@@ -75,7 +75,8 @@ class LakeReader(GoldRows):
 def open_lake(path: object, cluster: str | None = None) -> LakeReader:
     """The tables that `rebalance-audit run` writes: a folder, or a URL such as `s3://bucket/lake`.
 
-    `cluster`: only the rows of this cluster. Raises LakeNotReadable if there is no lake, or no run of the cluster in it.
+    `cluster`: only the rows of this cluster. Raises LakeNotReadable without a lake, or without a run of the
+    cluster in it.
     """
     from rebalance_audit.readers.tables import RUNS, open_table, require_cluster  # noqa: PLC0415 - imports Arrow
 

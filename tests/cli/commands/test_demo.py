@@ -25,9 +25,7 @@ def test_the_demo_fits_two_screens(tmp_path: Path, *, is_lake: bool) -> None:
     audited = audited_once(extract_to(tmp_path / "log"))
     text = io.StringIO()
     console = Console(file=text, width=COLUMNS, color_system=None)
-    print_demo(
-        console, Path("demo-audit"), audited.tables, audited.facts.records, is_lake=is_lake
-    )
+    print_demo(console, Path("demo-audit"), audited.tables, audited.facts.records, is_lake=is_lake)
     lines = text.getvalue().splitlines()
     assert "What to look at next:" in lines
     assert max(map(len, lines)) <= COLUMNS
@@ -51,4 +49,9 @@ def test_the_demo_needs_no_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert summary["run"] is None
     assert "10 groups" in (out / "report.txt").read_text()
     assert "10 groups" in Page(out / "report.html").text
-    assert {path.name for path in out.iterdir()} == {"log", "report.txt", "report.html", "summary.json"}
+    assert {path.name for path in out.iterdir()} == {
+        "log",
+        "report.txt",
+        "report.html",
+        "summary.json",
+    }

@@ -131,16 +131,16 @@ def _with_spark(invocation: Invocation, out: Path, log: Path) -> DemoAudit:
     )
 
 
-def print_demo(
-    console: Console, out: Path, tables: Tables, records: int, *, is_lake: bool
-) -> None:
+def print_demo(console: Console, out: Path, tables: Tables, records: int, *, is_lake: bool) -> None:
     """What happened in the log of so many records, and what to look at next: two screens of 120 columns."""
     overview = ConsoleReport(console, tables)
     print_overview(overview, tables, Extent(), rebalances=REBALANCES_SHOWN)
     overview.line("")
     if is_lake:
         counts = ", ".join(f"{name} {len(rows):,}" for name, rows in tables.items())
-        became = f"{words.counted(records, 'record')} of the log became" if records else "There were"
+        became = (
+            f"{words.counted(records, 'record')} of the log became" if records else "There were"
+        )
         overview.line(f"{became} Delta tables under {out}: {counts} rows.")
     console.out(_what_next(out, tables, is_lake=is_lake), highlight=False)
 
@@ -154,7 +154,7 @@ def _what_next(out: Path, tables: Tables, *, is_lake: bool) -> str:
     """Where the rest of it is, and command lines to go on with."""
     busiest = visible(shlex.quote(summaries(tables)[0].group_id))
     commands = {
-        f"explain {out / 'log'} {busiest}": "why the group with most trouble rebalanced, and who held it up, in sentences",
+        f"explain {out / 'log'} {busiest}": "why the group with most trouble rebalanced, and who held it up",
         f"inspect {out / 'log'} --group {busiest} --epochs": "each of its epochs, with causes and evidence",
         "inspect FOLDER": "the same for your own cluster: FOLDER holds copies of __consumer_offsets-*/*.log",
     }
