@@ -24,6 +24,7 @@ BROKER_CLASSES := build/broker.jsa
 QUINT := spec/node_modules/.installed
 TLC := jars/tlc/.fetched
 PROMTOOL := .promtool/.fetched
+GO_TOOLS := .tools/.installed
 SUPERSET_VENV := .venv-superset
 SUPERSET_INSTALLED := $(SUPERSET_VENV)/.installed
 DOCS_VENV := .venv-docs
@@ -142,7 +143,7 @@ test: java $(INSTALLED) node $(JARS) $(TEST_JARS) $(BROKER_JARS) $(BROKER_CLASSE
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
 NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
-NEEDS_MORE := $(NEEDS_JVM) tests/spec tests/alerts tests/agents/test_server.py tests/dashboards tests/site tests/page
+NEEDS_MORE := $(NEEDS_JVM) tests/release tests/spec tests/alerts tests/agents/test_server.py tests/dashboards tests/site tests/page
 PLAIN := $(NEEDS_MORE:%=--ignore=%)
 
 # Two processes; one beside other suites, which keep the other core busy: two would import and collect everything twice.
@@ -351,6 +352,26 @@ package: $(INSTALLED) ## Build the wheel, and the same as a zip for spark-submit
 
 dist/environment.tar.gz: requirements.txt pyproject.toml scripts/pack-environment | $(INSTALLED)
 	@scripts/pack-environment $(PY) $(UV) dist
+
+# The time of the last commit stands for that of the build, so that the same commit makes the same bytes.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --pretty=%ct 2>/dev/null)
+RELEASE_ENV := build/release-environment
+
+.PHONY: release
+release: $(INSTALLED) ## Build what a release publishes: wheel, sdist and a CycloneDX list of what the default install contains
+	rm -rf dist/release $(RELEASE_ENV)
+	$(UV) build --quiet --python $(PY) --no-build-isolation --out-dir dist/release
+	@UV=$(UV) PYTHON=$(PY) scripts/install $(RELEASE_ENV) "$$(ls dist/release/*.whl)"
+	$(VENV)/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
+	  -o dist/release/rebalance-audit.cdx.json $(RELEASE_ENV)/bin/python
+
+$(GO_TOOLS): scripts/install-go-tools
+	@scripts/install-go-tools $(@D)
+	@touch $@
+
+.PHONY: test-release
+test-release: $(INSTALLED) $(GO_TOOLS) ## Install the wheel alone and run it, build twice, and lint the workflows and the chart
+	$(PYTEST) tests/release
 
 .PHONY: clean
 clean: ## Remove what was built; the environment and the jars stay
