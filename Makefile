@@ -298,6 +298,7 @@ codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and fr
 	$(PY) -m tools.pages.glossary --write
 	$(PY) -m tools.pages.limits --write
 	$(PY) -m tools.pages.commands --write
+	$(PY) -m tools.pages.upgrades --write
 
 .PHONY: check-generated
 check-generated: $(INSTALLED) ## Check that the generated files are up to date
@@ -312,6 +313,7 @@ check-generated: $(INSTALLED) ## Check that the generated files are up to date
 	$(PY) -m tools.pages.glossary --check
 	$(PY) -m tools.pages.limits --check
 	$(PY) -m tools.pages.commands --check
+	$(PY) -m tools.pages.upgrades --check
 
 .PHONY: bench
 bench: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Compare speed with Kafka's own tools (RECORDS=4000000)

@@ -6,7 +6,8 @@ import re
 import signal
 import subprocess
 import time
-import urllib.request
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,15 @@ def run(
         text=True,
         check=False,
     )
+
+
+def fetched(address: str) -> str:
+    """What a server of ours on this machine answers."""
+    host, _, path = address.removeprefix("http://").partition("/")
+    connection = HTTPConnection(host, timeout=30)
+    connection.request("GET", f"/{path}")
+    with closing(connection):
+        return connection.getresponse().read().decode()
 
 
 def test_it_has_no_spark(environment: Path) -> None:
@@ -135,8 +145,7 @@ def test_watch_prints_and_serves_metrics(environment: Path, demo: Path, tmp_path
         address = next(found[0] for found in served if found)
         text = ""
         for _ in range(200):
-            with urllib.request.urlopen(address) as answer:
-                text = answer.read().decode()
+            text = fetched(address)
             if "rebalance_audit_group_state{" in text:
                 break
             time.sleep(0.1)
@@ -155,7 +164,7 @@ def test_agents_get_answers(environment: Path, demo: Path) -> None:
         "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"},
     }
-    requests = [
+    requests: list[dict[str, object]] = [
         {"id": 1, "method": "initialize", "params": handshake},
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": {"name": "list_groups", "arguments": {}}},

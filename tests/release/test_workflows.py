@@ -4,8 +4,10 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
+import yaml
 
 from rebalance_audit.resources import checkout_root
 
@@ -24,9 +26,9 @@ def test_actionlint_has_no_complaint() -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_actions_are_pinned_by_commit(file: os.PathLike[str]) -> None:
+def test_actions_are_pinned_by_commit(file: Path) -> None:
     """A tag can be moved by whoever takes over the action; the comment says which release it is."""
-    text = (FOLDER / file).read_text()
+    text = file.read_text()
     used = re.findall(r"uses: (.*)", text)
     assert used
     pinned = re.compile(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
@@ -39,3 +41,19 @@ def test_a_release_stores_no_secret() -> None:
     text = (FOLDER / "release.yml").read_text()
     assert "secrets." not in text
     assert text.count("id-token: write") == 2
+
+
+@pytest.mark.parametrize(
+    "form", sorted((FOLDER.parent / "ISSUE_TEMPLATE").glob("*.yml")), ids=lambda form: form.name
+)
+def test_issue_forms_can_be_filled_in(form: Path) -> None:
+    """What GitHub needs of a form: a name, a description, and fields with ids of their own."""
+    shape = yaml.safe_load(form.read_text())
+    if form.name == "config.yml":
+        assert shape == {"blank_issues_enabled": True}
+        return
+    assert {"name", "description", "labels", "body"} == set(shape)
+    fields = [field for field in shape["body"] if field["type"] != "markdown"]
+    assert len({field["id"] for field in fields}) == len(fields) > 0
+    assert all(field["attributes"]["label"] for field in fields)
+    assert {field["type"] for field in fields} <= {"input", "textarea", "dropdown", "checkboxes"}

@@ -14,7 +14,7 @@ from rebalance_audit.cli.summaries import HandOut, summarised
 EXAMPLES: Final = """\b
 Examples:
   rebalance-audit jars
-  rebalance-audit jars --out /opt/rebalance-audit/jars   while an image is built
+  rebalance-audit jars --out /opt/rebalance-audit/jars
 """
 
 
