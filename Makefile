@@ -143,7 +143,7 @@ test: java $(INSTALLED) node $(JARS) $(TEST_JARS) $(BROKER_JARS) $(BROKER_CLASSE
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
 NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
-NEEDS_MORE := $(NEEDS_JVM) tests/release tests/spec tests/alerts tests/agents/test_server.py tests/dashboards tests/site tests/page
+NEEDS_MORE := $(NEEDS_JVM) tests/deploy tests/release tests/spec tests/alerts tests/agents/test_server.py tests/dashboards tests/site tests/page
 PLAIN := $(NEEDS_MORE:%=--ignore=%)
 
 # Two processes; one beside other suites, which keep the other core busy: two would import and collect everything twice.
@@ -372,8 +372,12 @@ $(GO_TOOLS): scripts/install-go-tools
 	@touch $@
 
 .PHONY: test-release
-test-release: $(INSTALLED) $(GO_TOOLS) ## Install the wheel alone and run it, build twice, and lint the workflows and the chart
+test-release: $(INSTALLED) $(GO_TOOLS) ## Install the wheel alone and run it, build twice, and lint the workflows
 	$(PYTEST) tests/release
+
+.PHONY: test-deploy
+test-deploy: $(INSTALLED) $(GO_TOOLS) ## Check the chart and the units: Helm's lint, Kubernetes' schemas, arguments of commands
+	$(PYTEST) tests/deploy
 
 .PHONY: clean
 clean: ## Remove what was built; the environment and the jars stay

@@ -165,6 +165,8 @@ def watch(
                     if watched.reads and watched.is_at_end:
                         screen.note("")
                     screen.refresh(live)
+                if metrics is not None:
+                    metrics.is_ready = watched.reads and watched.is_at_end
                 if metrics is not None and time.monotonic() >= metrics_due:
                     metrics_due = time.monotonic() + METRICS_S
                     metrics.take(
