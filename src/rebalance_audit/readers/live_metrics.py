@@ -13,7 +13,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.readers.metrics import MEANINGS, PREFIX
+from rebalance_audit.readers.metric_queries import MEANINGS, PREFIX
 from rebalance_audit.readers.metrics_server import metrics_server, with_probes
 
 _OF_WATCH: Final[Mapping[str, str]] = {
