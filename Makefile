@@ -22,6 +22,7 @@ BROKER_CLASSES := build/broker.jsa
 QUINT := spec/node_modules/.installed
 TLC := jars/tlc/.fetched
 PROMTOOL := .promtool/.fetched
+GO_TOOLS := .tools/.installed
 SUPERSET_VENV := .venv-superset
 SUPERSET_INSTALLED := $(SUPERSET_VENV)/.installed
 DOCS_VENV := .venv-docs
@@ -78,7 +79,7 @@ $(BROKER_CLASSES): $(INSTALLED) $(BROKER_JARS)
 jars-broker: java $(BROKER_JARS) ## Fetch a Kafka broker for the tests that need one
 
 jars/%/.fetched: conf/jars/ivy.xml | $(INSTALLED)
-	@scripts/fetch-jars $(PY) $* jars/$*
+	@$(VENV)/bin/rebalance-audit jars --configuration $* --out jars/$* >/dev/null
 
 # Quint, the engine of the specifications; exactly the packages of spec/package-lock.json.
 # Packages come from the registry that npm is configured with; the lock holds their hashes and no address.
@@ -112,8 +113,8 @@ $(PROMTOOL): scripts/fetch-promtool
 # --- use ---------------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark and print what it found
-	@$(VENV)/bin/rebalance-audit demo
+demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark, and write the report, the page and a lake
+	@$(VENV)/bin/rebalance-audit demo --spark
 
 # --- checks ------------------------------------------------------------------------------------
 
@@ -137,7 +138,7 @@ test: java $(INSTALLED) node $(JARS) $(TEST_JARS) $(BROKER_JARS) $(BROKER_CLASSE
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
 NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
-NEEDS_MORE := $(NEEDS_JVM) tests/spec tests/alerts tests/agents/test_server.py tests/dashboards tests/site tests/page
+NEEDS_MORE := $(NEEDS_JVM) tests/deploy tests/release tests/spec tests/alerts tests/agents/test_server.py tests/dashboards tests/site tests/page
 PLAIN := $(NEEDS_MORE:%=--ignore=%)
 
 # Two processes; one beside other suites, which keep the other core busy: two would import and collect everything twice.
@@ -292,6 +293,7 @@ codegen: $(INSTALLED) ## Write the files that are generated from schemas/ and fr
 	$(PY) -m tools.pages.glossary --write
 	$(PY) -m tools.pages.limits --write
 	$(PY) -m tools.pages.commands --write
+	$(PY) -m tools.pages.upgrades --write
 
 .PHONY: check-generated
 check-generated: $(INSTALLED) ## Check that the generated files are up to date
@@ -306,6 +308,7 @@ check-generated: $(INSTALLED) ## Check that the generated files are up to date
 	$(PY) -m tools.pages.glossary --check
 	$(PY) -m tools.pages.limits --check
 	$(PY) -m tools.pages.commands --check
+	$(PY) -m tools.pages.upgrades --check
 
 .PHONY: bench
 bench: java $(INSTALLED) $(JARS) $(BROKER_JARS) ## Compare speed with Kafka's own tools (RECORDS=4000000)
@@ -347,8 +350,32 @@ package: $(INSTALLED) ## Build the wheel, and the same as a zip for spark-submit
 dist/environment.tar.gz: requirements.txt pyproject.toml scripts/pack-environment | $(INSTALLED)
 	@scripts/pack-environment $(PY) $(UV) dist
 
+# The time of the last commit stands for that of the build, so that the same commit makes the same bytes.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --pretty=%ct 2>/dev/null)
+RELEASE_ENV := build/release-environment
+
+.PHONY: release
+release: $(INSTALLED) ## Build what a release publishes: wheel, sdist and a CycloneDX list of what the default install contains
+	rm -rf dist/release $(RELEASE_ENV)
+	$(UV) build --quiet --python $(PY) --no-build-isolation --out-dir dist/release
+	@UV=$(UV) PYTHON=$(PY) scripts/install $(RELEASE_ENV) "$$(ls dist/release/*.whl)"
+	$(VENV)/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
+	  -o dist/release/rebalance-audit.cdx.json $(RELEASE_ENV)/bin/python
+
+$(GO_TOOLS): scripts/install-go-tools
+	@scripts/install-go-tools $(@D)
+	@touch $@
+
+.PHONY: test-release
+test-release: $(INSTALLED) $(GO_TOOLS) ## Install the wheel alone and run it, build twice, and lint the workflows
+	$(PYTEST) tests/release
+
+.PHONY: test-deploy
+test-deploy: $(INSTALLED) $(GO_TOOLS) ## Check the chart and the units: Helm's lint, Kubernetes' schemas, arguments of commands
+	$(PYTEST) tests/deploy
+
 .PHONY: clean
 clean: ## Remove what was built; the environment and the jars stay
-	rm -rf dist build site demo-lake metastore_db spark-warehouse derby.log
+	rm -rf dist build site demo-audit metastore_db spark-warehouse derby.log
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests jobs scripts -name __pycache__ -prune -exec rm -rf {} +

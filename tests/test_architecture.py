@@ -214,9 +214,22 @@ def test_no_name_stands_for_two_things() -> None:
     assert SHARED_INTERFACES.keys() - twice.keys() == set(), "no longer needed"
 
 
-def test_the_command_line_starts_without_spark() -> None:
-    """`inspect`, `decode` and `state` answer within a second because nothing heavy is imported at start."""
-    heavy = sorted(ENGINE | FRAMES | {"pydantic", "py4j", "great_expectations"})
-    code = f"import sys, rebalance_audit.cli.main; print([m for m in {heavy} if m in sys.modules])"
+HEAVY = ENGINE | FRAMES | {"pydantic", "py4j", "great_expectations"}
+LOADED_ON_USE = HEAVY | {"cattrs", "deltalake", "duckdb", "jinja2", "kafka", "mcp", "numba"}
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("main", HEAVY),
+        *(
+            (f"commands.{name}", LOADED_ON_USE)
+            for name in ("inspect", "explain", "report", "watch")
+        ),
+    ],
+)
+def test_commands_start_without_heavy_packages(module: str, heavy: set[str]) -> None:
+    """They start in less than half a second because packages are imported where they are used."""
+    code = f"import sys, rebalance_audit.cli.{module}; print([m for m in {sorted(heavy)} if m in sys.modules])"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"

@@ -37,16 +37,14 @@ def test_the_command_names_what_was_installed(
     if recorded is not None:
         (tmp_path / "direct_url.json").write_text(recorded)
     monkeypatch.setattr(extras, "checkout_root", no_checkout)
-    monkeypatch.setattr(extras, "distribution", lambda _name: PathDistribution(tmp_path))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _name: PathDistribution(tmp_path))
     assert extras.install_command("spark") == command
 
 
 def test_a_checkout_is_named_by_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sentence has a command that a shell takes apart as pip needs it."""
     monkeypatch.setattr(extras, "find_spec", lambda _name: None)
-    with pytest.raises(
-        MissingExtra, match=r"^this needs deltalake and pyarrow and duckdb, .*`\.$"
-    ) as error:
-        extras.require_extra("readers")
+    with pytest.raises(MissingExtra, match=r"^this needs pandas and matplotlib, .*`\.$") as error:
+        extras.require_extra("notebook")
     command = shlex.split(str(error.value).split("`")[1])
-    assert command == ["pip", "install", "-e", f"{checkout_root()}[readers]"]
+    assert command == ["pip", "install", "-e", f"{checkout_root()}[notebook]"]

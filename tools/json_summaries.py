@@ -26,7 +26,7 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
             "log": TEXT,
             "report": TEXT,
             "page": TEXT,
-            "run": object_of(_run()),
+            "run": or_null(object_of(_run())),
         },
         "metrics": _metrics(),
         "run": _run(),
@@ -38,6 +38,7 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
             "out": TEXT,
             "rows": _COUNTS,
         },
+        "jars": {"folder": TEXT, "jars": list_of(TEXT)},
     }
     counts = ("seed", "records", "partitions", "groups", "epochs", "simulated_seconds", "events")
     made["simulate"] = {"out": TEXT, **dict.fromkeys(counts, INTEGER)}

@@ -42,6 +42,10 @@ class NotDelivered(Exception):  # noqa: N818 - as above
     """A webhook did not take what it was sent."""
 
 
+class JarsNotFetched(Exception):  # noqa: N818 - as above
+    """Ivy could not fetch Spark's jars; the message ends with its own words."""
+
+
 class MissingJava(Exception):  # noqa: N818 - as above
     """There is no Java that Spark runs on."""
 

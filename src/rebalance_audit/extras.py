@@ -1,7 +1,6 @@
 """Optional dependencies of the package, by extra."""
 
 import json
-from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from shlex import quote
 from typing import Final
@@ -13,14 +12,9 @@ from rebalance_audit.resources import checkout_root
 NAME: Final = "rebalance-audit"
 
 PACKAGES: Final = {
+    "spark": ("pyspark", "delta", "pandas"),
     "quality": ("great_expectations",),
-    "spark": ("pyspark", "delta", "deltalake", "fsspec"),
-    "kafka": ("kafka",),
-    "readers": ("deltalake", "pyarrow", "duckdb"),
-    "notebook": ("deltalake", "pyarrow", "pandas", "matplotlib"),
-    "report": ("deltalake", "pyarrow", "duckdb", "jinja2"),
-    "metrics": ("deltalake", "pyarrow", "duckdb", "prometheus_client"),
-    "mcp": ("deltalake", "pyarrow", "duckdb", "mcp"),
+    "notebook": ("pandas", "matplotlib"),
 }
 """Extra -> the packages of it that are imported first."""
 
@@ -44,6 +38,8 @@ def install_command(extra: str) -> str:
 
 def _requirement(extra: str) -> str:
     """The extra of what was installed, by the path or URL that PEP 610 has pip record; by name where it has not."""
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - imports email
+
     try:
         recorded = distribution(NAME).read_text("direct_url.json")
     except PackageNotFoundError:  # imported from an archive

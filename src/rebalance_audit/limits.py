@@ -158,8 +158,15 @@ BROKER_LOG_LINE_BYTES: Final = Limit(
     "the rest of the line is not read; lines cut short are counted",
     "Lines of a coordinator are short; a log shipper may put many into one document.",
 )
+ARCHIVE_SEGMENTS: Final = Limit(
+    "segments in an archive",
+    100_000,
+    "files",
+    "the archive is refused",
+    "Names of empty files compress a thousand times.",
+)
 BROKER_LOG_EXPANSION: Final = Limit(
-    "a broker's log, unpacked beyond 64 MiB, for each packed byte",
+    "a broker's log or an archive of segments, unpacked beyond 64 MiB, for each packed byte",
     300,
     "bytes",
     "the file is refused",
@@ -168,7 +175,7 @@ BROKER_LOG_EXPANSION: Final = Limit(
 BROKER_LOG_BYTES_FREE: Final = 64 << 20
 """A broker's log may unpack to so many bytes at any ratio."""
 BROKER_LOG_NESTING: Final = Limit(
-    "archives and compressed files inside each other in a broker's log",
+    "archives and compressed files inside each other",
     3,
     "deep",
     "the file is refused",
@@ -195,6 +202,7 @@ LIMITS: Final = (
     BLOCKERS,
     HOURS,
     BROKER_LOG_LINE_BYTES,
+    ARCHIVE_SEGMENTS,
     BROKER_LOG_EXPANSION,
     BROKER_LOG_NESTING,
 )

@@ -41,7 +41,7 @@ WANTED: Final = re.compile(r"(?:#(?P<number>\d+)|(?P<name>.+?))(?: = (?P<limit>\
 COLUMNS: Final = 96
 """The width that a code block shows without a scroll bar."""
 
-OUT: Final = "demo-lake"
+OUT: Final = "demo-audit"
 
 
 def refreshed(text: str) -> str:
@@ -63,7 +63,7 @@ def commands(text: str) -> list[str]:
 
 def _output(block: re.Match[str], folder: Path) -> str:
     command = block["command"]
-    output = _demo(folder) if command == "make demo" else _run(command, folder)
+    output = _demo(folder) if command.endswith(" demo") else _run(command, folder)
     return "".join(f"{line}\n" for line in _chosen(output, block["parts"]))
 
 
@@ -96,12 +96,12 @@ def _run(command: str, folder: Path) -> str:
 
 
 def _demo(folder: Path) -> str:
-    """What `make demo` prints. Made without Spark: a test compares its report with that of the audit in one process."""
+    """What `rebalance-audit demo` prints."""
     audited = audit_segments(folder / OUT / "log")
     text = io.StringIO()
     console = Console(file=text, width=COLUMNS, color_system=None, highlight=False)
     tables = {name: audited.tables[name] for name in GOLD_OF_LOG}
-    print_demo(console, Path(OUT), tables, audited.facts.records)
+    print_demo(console, Path(OUT), tables, audited.facts.records, is_lake=False)
     return text.getvalue()
 
 

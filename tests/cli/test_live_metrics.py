@@ -1,7 +1,9 @@
 """The endpoint of `watch` has the metrics that `metrics` has for the same log."""
 
 import urllib.request
+from http.client import HTTPConnection
 
+import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from rebalance_audit.audit.options import AuditOptions
@@ -37,6 +39,28 @@ def test_the_endpoint_has_what_metrics_has() -> None:
             scraped = samples(answer.read().decode())
     expected = samples(metrics_text(audit_segments(LOG, cluster="blue"), GROUPS_MAX).decode())
     assert scraped == {each for each in expected if each[0] not in NOT_LIVE}
+
+
+@pytest.mark.parametrize(
+    ("path", "is_ready", "status"),
+    [
+        ("/-/healthy", False, 200),
+        ("/-/ready", False, 503),
+        ("/-/ready", True, 200),
+        ("/metrics", False, 200),
+    ],
+)
+def test_probes_say_whether_it_is_alive_and_up_to_date(
+    path: str, is_ready: bool, status: int
+) -> None:
+    """As Kubernetes asks, by the address of the pod; metrics are there before the log has been read."""
+    metrics = LiveMetrics()
+    metrics.is_ready = is_ready
+    with served(metrics, "127.0.0.1", 0) as port:
+        connection = HTTPConnection("127.0.0.1", port)
+        connection.request("GET", path, headers={"Host": f"10.1.2.3:{port}"})
+        assert connection.getresponse().status == status
+        connection.close()
 
 
 def test_series_of_groups_are_bounded() -> None:

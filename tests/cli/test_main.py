@@ -335,7 +335,7 @@ def test_an_unforeseen_error_is_a_1_and_debug_shows_where(monkeypatch: pytest.Mo
     def fail(_path: Path) -> None:
         raise RuntimeError("the sky fell\n: and broke\n\tat Sky.fall(Sky.java:7)")
 
-    monkeypatch.setattr("rebalance_audit.cli.commands.decode.open_log_folder", fail)
+    monkeypatch.setattr("rebalance_audit.cli.commands.decode.open_log", fail)
     short = call("decode", "x")
     assert short.code == exit_codes.UNFORESEEN
     assert short.err == (

@@ -21,9 +21,9 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """The folder that a private `demo` left with default settings, and what it printed on stdout and stderr."""
+    """The folder that a private `demo --spark` left with default settings, and what it printed on stdout and stderr."""
     out = tmp_path_factory.mktemp("demo") / "out"
-    done = process("demo", "--out", out, "--summary", out / "summary.json", umask=0o077)
+    done = process("demo", "--spark", "--out", out, "--summary", out / "summary.json", umask=0o077)
     assert done.returncode == 0, done.stderr
     return out, done.stdout, done.stderr
 

@@ -10,7 +10,8 @@ from rebalance_audit.audit.group.bounds import Bounds
 from rebalance_audit.cli.report_facts import of_audit, report_facts
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.gold_sql import gold_sql
-from rebalance_audit.readers.metrics import PREFIX, metrics_shape
+from rebalance_audit.readers.metric_queries import PREFIX
+from rebalance_audit.readers.metrics import metrics_shape
 from rebalance_audit.report.brief import brief
 from rebalance_audit.report.colours import COST_NUMBERS, REBALANCING
 from rebalance_audit.report.explanation import explain_group

@@ -10,7 +10,6 @@ from rebalance_audit.audit.hours.group_hours import hours_of_tables
 from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, GROUP_HOURS, MEMBERS, Emit, Row
-from rebalance_audit.audit.snapshots.snapshot import twin_of
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.generated.messages import LegacyOffsetCommitValue, OffsetCommitValue
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
@@ -82,6 +81,8 @@ class LogAudit:
         rows: dict[str, list[Row]] = {table: [] for table in GOLD_OF_GROUP}
         audit = self._audits.get(group_id)
         if audit is not None:
+            from rebalance_audit.audit.snapshots.snapshot import twin_of  # noqa: PLC0415 - imports cattrs
+
             twin = twin_of(audit, lambda table, row: rows[table].append(row), log_end_ms)
             twin.finish()
             self._unnamed_by_twins |= twin.unnamed

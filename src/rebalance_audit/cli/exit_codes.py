@@ -30,7 +30,11 @@ CODE_BY_ERROR: Final = {
 """Path of an exception class -> exit code; a subclass answers as its nearest listed ancestor."""
 
 SENTENCES: Final = frozenset(
-    {"rebalance_audit.errors.SparkEnded", "rebalance_audit.errors.NotDelivered"}
+    {
+        "rebalance_audit.errors.JarsNotFetched",
+        "rebalance_audit.errors.NotDelivered",
+        "rebalance_audit.errors.SparkEnded",
+    }
 )
 """Unforeseen, but with a message for people: a traceback would add nothing."""
 

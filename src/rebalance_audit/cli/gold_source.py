@@ -13,7 +13,6 @@ from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.broker_log_files import tell_files
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.progress import slow_progress
-from rebalance_audit.cli.requirements import require_packages_of
 
 if TYPE_CHECKING:
     from rebalance_audit.tables.gold_rows import GoldRows
@@ -21,55 +20,46 @@ if TYPE_CHECKING:
 NOTHING: Final = "Nothing to read: give SEGMENTS or --lake DIR."
 
 
-def reads_gold(
-    extra: str, *, lake_only: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def reads_gold(command: Callable[..., Any]) -> Callable[..., Any]:
     """SEGMENTS, --lake and what goes with them; the command gets `gold`, a GoldRows, in their place.
 
-    `lake_only`: SEGMENTS need no package of the extra.
-
-    A lake gives the rows of all its clusters unless --cluster names one. Raises click.UsageError, what
-    `require_packages_of` raises for the extra, and what reading raises.
+    A lake gives the rows of all its clusters unless --cluster names one. Raises click.UsageError, and what reading
+    raises.
     """
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @click.argument(
-            "segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path)
-        )
-        @click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
-        @options.cluster
-        @options.broker_logs
-        @options.broker_log_zone
-        @wraps(command)
-        def run(
-            *args: Any,
-            segments: Path | None,
-            lake: str | None,
-            cluster: str | None,
-            broker_logs: tuple[Path, ...],
-            broker_log_zone: str | None,
-            **kwargs: Any,
-        ) -> Any:
-            invocation = click.get_current_context().find_object(Invocation)
-            assert invocation is not None
-            if segments is None:
-                if broker_logs:
-                    raise click.UsageError(
-                        "--broker-log goes with SEGMENTS; for a lake give it to `run`."
-                    )
-                gold = _of_lake(invocation, lake, cluster, extra)
-            else:
-                if lake is not None:
-                    raise click.UsageError("Give SEGMENTS or --lake, not both.")
-                settings = audit_settings(invocation, cluster, broker_log_zone)
-                if not lake_only:
-                    require_packages_of(extra)
-                gold = _of_segments(segments, broker_logs, settings)
-            return command(*args, gold=gold, **kwargs)
+    @click.argument(
+        "segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path)
+    )
+    @click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
+    @options.cluster
+    @options.broker_logs
+    @options.broker_log_zone
+    @wraps(command)
+    def run(
+        *args: Any,
+        segments: Path | None,
+        lake: str | None,
+        cluster: str | None,
+        broker_logs: tuple[Path, ...],
+        broker_log_zone: str | None,
+        **kwargs: Any,
+    ) -> Any:
+        invocation = click.get_current_context().find_object(Invocation)
+        assert invocation is not None
+        if segments is None:
+            if broker_logs:
+                raise click.UsageError(
+                    "--broker-log goes with SEGMENTS; for a lake give it to `run`."
+                )
+            gold = _of_lake(invocation, lake, cluster)
+        else:
+            if lake is not None:
+                raise click.UsageError("Give SEGMENTS or --lake, not both.")
+            settings = audit_settings(invocation, cluster, broker_log_zone)
+            gold = _of_segments(segments, broker_logs, settings)
+        return command(*args, gold=gold, **kwargs)
 
-        return run
-
-    return decorate
+    return run
 
 
 def _of_segments(
@@ -83,11 +73,9 @@ def _of_segments(
     return audit
 
 
-def _of_lake(
-    invocation: Invocation, lake: str | None, cluster: str | None, extra: str
-) -> "GoldRows":
+def _of_lake(invocation: Invocation, lake: str | None, cluster: str | None) -> "GoldRows":
     flags = {"lake.path": lake, "cluster": cluster}
-    config = invocation.config_of_lake(flags, extra, without=NOTHING)
+    config = invocation.config_of_lake(flags, without=NOTHING)
     from rebalance_audit.config import is_given  # noqa: PLC0415 - 0.3 s
     from rebalance_audit.readers.lake_reader import open_lake  # noqa: PLC0415
 

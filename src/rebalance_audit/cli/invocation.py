@@ -54,14 +54,12 @@ class Invocation:
             require_packages_of(extra)
         return config
 
-    def config_of_reader(
-        self, flags: Mapping[str, object], extra: str, without: str = NO_LAKE
-    ) -> "Config":
+    def config_of_reader(self, flags: Mapping[str, object], without: str = NO_LAKE) -> "Config":
         """`config_of_lake`, for a command that reads one cluster; if none was named, the only one of the lake.
 
         Raises as `config_of_lake`, and LakeNotReadable.
         """
-        config = self.config_of_lake(flags, extra, without=without)
+        config = self.config_of_lake(flags, without=without)
         from rebalance_audit.config import is_given  # noqa: PLC0415 - 0.3 s
 
         if is_given("cluster", self.config_file, flags):

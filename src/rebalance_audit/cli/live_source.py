@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rebalance_audit.cli.invocation import Invocation
-from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.local.live.growing_segments import GrowingSegments
 from rebalance_audit.local.live.growth import LiveLog
@@ -30,7 +29,7 @@ class LiveSource(NamedTuple):
 
 
 def live_source(invocation: Invocation, spec: str) -> LiveSource:
-    """The log that a SOURCE names. Raises BadRequest, ConfigError, MissingExtra and SourceNotReadable."""
+    """The log that a SOURCE names. Raises BadRequest, ConfigError and SourceNotReadable."""
     kind, colon, place = spec.partition(":")
     if not colon or not place or kind not in {"segments", "kafka"}:
         raise BadRequest(
@@ -47,7 +46,6 @@ def _of_segments(path: Path) -> LiveSource:
 
 
 def _of_kafka(invocation: Invocation, servers: str) -> LiveSource:
-    require_packages_of("kafka")
     from rebalance_audit.lake.sources.kafka_cluster import (  # noqa: PLC0415 - only live clusters need it
         KafkaCluster,
         KafkaSettings,

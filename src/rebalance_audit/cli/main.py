@@ -28,7 +28,7 @@ PROGRAM: Final = "rebalance-audit"
 JAVA_TRACE: Final = "\n\tat "
 
 COMMANDS: Final = {
-    "demo": "Audit a bundled real log with local Spark, and print what happened.",
+    "demo": "Audit a bundled log of a real cluster, and print what happened.",
     "inspect": "Audit a folder of segments in this process, and print what happened.",
     "watch": "Tell of each rebalance of a live cluster or a growing log folder when it ends.",
     "run": "Audit a log with Spark, and write the tables of a lake.",
@@ -43,6 +43,7 @@ COMMANDS: Final = {
     "explain": "Explain in sentences why a group rebalanced, how long it took, and who held it up.",
     "state": "Print groups, members, assignments and offsets at a moment, as JSON.",
     "decode": "Print every record of the log as a line of JSON.",
+    "jars": "Fetch the jars that Spark needs.",
     "simulate": "Write a log of simulated groups, with the truth about every rebalance.",
 }
 """Command -> what the overview says of it. A command is imported only when it is called for."""
@@ -59,7 +60,9 @@ Examples:
 \b
 SEGMENTS is a folder with __consumer_offsets-P/*.log, like a broker's log
 directory, and with __cluster_metadata-0 for names, partitions and racks of
-topics. It may be a copy or the live folder: nothing is written to it.
+topics. It may be a copy or the live folder: nothing is written to it. An
+archive of such folders (.tgz, .tar.zst, .zip, …) and compressed segments are
+read as well.
 
 \b
 Exit codes: 0 done, 2 bad arguments or configuration, 3 source or lake not

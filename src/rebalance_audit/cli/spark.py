@@ -8,7 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rebalance_audit.cli.requirements import require_java, require_packages_of
+from rebalance_audit.cli.requirements import require_java
+from rebalance_audit.cli.spark_jars import jars_folder
 from rebalance_audit.config import Config, effective_config
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.checks.scope import Scope
@@ -27,7 +28,6 @@ from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.lake_options import LakeOptions
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.location import absolute, catalog_settings, local_path
-from rebalance_audit.resources import checkout_root
 from rebalance_audit.steps import Tell
 
 if TYPE_CHECKING:
@@ -95,8 +95,6 @@ def lake_options(config: Config) -> LakeOptions:
 def source_of(config: Config, from_ms: int | None = None) -> Source:
     """The source of the configuration; `from_ms` is where a live cluster's first ingest begins. Raises BadRequest."""
     kafka = config.source.kafka
-    if config.source.spec.startswith("kafka:"):
-        require_packages_of("kafka")
     settings = KafkaSettings(
         start=kafka.start,
         start_ms=from_ms,
@@ -223,7 +221,7 @@ def session(
             f"rebalance-audit {command}",
             master=config.spark.master,
             settings={**catalog_settings(lake), **config.spark.settings},
-            jars_folder=_jars_folder(Path(config.spark.jars_folder)),
+            jars_folder=jars_folder(Path(config.spark.jars_folder)),
             is_short=is_short,
         )
     with stopping(spark):
@@ -246,13 +244,3 @@ def _is_small(lake: str) -> bool:
         return sum(file.stat().st_size for file in folder.rglob("*.parquet")) <= SMALL_LAKE_BYTES
     except FileNotFoundError:
         return False  # somebody else removes files meanwhile, as maintenance does
-
-
-def _jars_folder(folder: Path) -> Path:
-    """The folder, or that of the checkout we run from if the current folder has none."""
-    if folder.is_absolute() or folder.is_dir():
-        return folder
-    try:
-        return checkout_root() / folder
-    except FileNotFoundError:
-        return folder

@@ -20,6 +20,7 @@ from rebalance_audit.local.audit_rows import AuditRows
 from rebalance_audit.local.broker_logs import read_broker_logs
 from rebalance_audit.local.clocks import aligned_with
 from rebalance_audit.local.one_look import OneLook
+from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.local.shares import (
     Finish,
     Finished,
@@ -35,7 +36,7 @@ from rebalance_audit.steps import Tell, untold
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.order import in_key_order, is_by_group
 from rebalance_audit.wire import key_bytes
-from rebalance_audit.wire.segments.folder import LogFolder, open_log_folder
+from rebalance_audit.wire.segments.folder import LogFolder
 from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
 
 
@@ -98,7 +99,7 @@ def audit_segments(
     broker_log_time_zone: str = "UTC",
     tell: Tell = untold,
 ) -> Audit:
-    """Audit a folder of `__consumer_offsets-P` folders, one such folder, or one segment file.
+    """Audit a folder of `__consumer_offsets-P` folders, one such folder, one segment file, or an archive of them.
 
     `groups`: only these groups; all of them if empty.
     `broker_logs`: files of brokers' logs in any layout, packed or not, or folders of them. Their clocks are set by the
@@ -142,7 +143,7 @@ def audit_in_parts(
 
     It may be given all groups at once, or ranges of their ids.
     """
-    folder = open_log_folder(path)
+    folder = open_log(path)
     paths = files_of(Path(each) for each in broker_logs)
     look = OneLook(folder, tell)
     total, names = look.total, look.names

@@ -12,6 +12,7 @@ import orjson
 
 from rebalance_audit.errors import BadRequest, UnknownPartition
 from rebalance_audit.local.byte_ranges import Range, RangeItem, in_portions, ranges_of, workers_for
+from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.scan.available import walk_pays
 from rebalance_audit.tables.json_values import json_bytes
@@ -22,7 +23,7 @@ from rebalance_audit.wire.records import Record, Undecodable, decode_record
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.batches import parse_marker
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
-from rebalance_audit.wire.segments.folder import LogFolder, open_log_folder
+from rebalance_audit.wire.segments.folder import LogFolder
 
 DecodedRecord: TypeAlias = dict[str, Any]
 Raw: TypeAlias = tuple[int, int, bytes | None, bytes | None]
@@ -71,7 +72,7 @@ def decode_segments(
     Raises SourceNotReadable, UnknownPartition, BadRequest for an unknown record type or an unreadable time, and OSError
     that names the file.
     """
-    folder = open_log_folder(path)
+    folder = open_log(path)
     types = [record_type_of(kind) for kind in record_types]
     wanted = record_filter(groups, types, moment_ms(start), moment_ms(end))
     for part in ranges_of(folder, _chosen(folder, partitions)):

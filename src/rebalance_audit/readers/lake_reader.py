@@ -4,7 +4,6 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from rebalance_audit.errors import LakeNotReadable
-from rebalance_audit.extras import require_extra
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.rows import Rows
@@ -76,10 +75,9 @@ class LakeReader(GoldRows):
 def open_lake(path: object, cluster: str | None = None) -> LakeReader:
     """The tables that `rebalance-audit run` writes: a folder, or a URL such as `s3://bucket/lake`.
 
-    `cluster`: only the rows of this cluster. Raises MissingExtra without the extra `readers`, and LakeNotReadable if
-    there is no lake, or no run of the cluster in it.
+    `cluster`: only the rows of this cluster. Raises LakeNotReadable without a lake, or without a run of the
+    cluster in it.
     """
-    require_extra("readers")
     from rebalance_audit.readers.tables import RUNS, open_table, require_cluster  # noqa: PLC0415 - imports Arrow
 
     lake = LakeReader(str(path), cluster)

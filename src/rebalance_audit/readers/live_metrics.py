@@ -13,8 +13,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.readers.metrics import MEANINGS, PREFIX
-from rebalance_audit.readers.metrics_server import metrics_server
+from rebalance_audit.readers.metric_queries import MEANINGS, PREFIX
+from rebalance_audit.readers.metrics_server import metrics_server, with_probes
 
 _OF_WATCH: Final[Mapping[str, str]] = {
     "watch_log_end_timestamp_seconds": "Latest record time that was read.",
@@ -27,6 +27,8 @@ class LiveMetrics(Collector):
 
     def __init__(self) -> None:
         self._samples: Sequence[tuple[str, Mapping[str, str], float]] = ()
+        self.is_ready = False
+        """Whether the log has been read to its end and can be read now."""
 
     def take(self, samples: Sequence[tuple[str, Mapping[str, str], float]]) -> None:
         """(Name without prefix, labels, value) of everything there is to tell now."""
@@ -56,7 +58,8 @@ def served(
     registry = CollectorRegistry(auto_describe=False)
     registry.register(metrics)
     try:
-        server = metrics_server(make_wsgi_app(registry), address, port, host_names)
+        app = with_probes(make_wsgi_app(registry), lambda: metrics.is_ready)
+        server = metrics_server(app, address, port, host_names)
     except OSError as error:
         raise BadRequest(
             f"Metrics cannot be served at {address}:{port}: {error.strerror}."

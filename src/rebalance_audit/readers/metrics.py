@@ -19,174 +19,16 @@ from prometheus_client.registry import Collector
 
 from rebalance_audit.readers.gold_sql import gold_sql
 from rebalance_audit.readers.lake_reader import LakeReader
+from rebalance_audit.readers.metric_queries import (
+    CHOSEN,
+    METRICS,
+    METRICS_OF_BRONZE,
+    METRICS_OF_RUNS,
+    PREFIX,
+    RUNS,
+)
 from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.schemas import TableName
-
-PREFIX: Final = "rebalance_audit_"
-_CHOSEN: Final = """
-create temp table attention as
-with first_seen as (
-    select cluster, group_id, min(from_at) as first_at from gold.group_states group by all
-)
-select
-    cluster,
-    group_id,
-    case
-        when critical_findings > 0 or rebalancing_since is not null then 0
-        when warning_findings > 0 then 1
-        else 2
-    end as place,
-    first_at,
-    not_stable_estimate_ms
-from views.groups_now left join first_seen using (cluster, group_id);
-
-create temp table chosen as
-select cluster, group_id from attention
-qualify row_number() over (
-    partition by cluster
-    order by
-        place,
-        case when place < 2 then first_at end nulls last,
-        case when place = 2 then not_stable_estimate_ms end desc,
-        group_id
-) <= {groups_max};
-"""
-"""The groups with series of their own: those that need attention most; of groups in trouble the oldest.
-
-Whoever may create groups can make any number of noisy ones. They are younger than those that they would push out.
-"""
-
-
-def _seconds_of(table: str, stem: str) -> str:
-    """Rows of (cluster, group, bound, seconds); no upper bound where one of its parts has none."""
-    sums = {
-        "min": f"sum({stem}_min_ms)",
-        "max": f"case when count({stem}_min_ms) = count({stem}_max_ms) then sum({stem}_max_ms) end",
-        "estimate": f"sum({stem}_estimate_ms)",
-    }
-    parts = (
-        f"select cluster, group_id, '{bound}' as bound, {total} / 1000.0 as value"  # noqa: S608 - our own names
-        f" from {table} join chosen using (cluster, group_id) group by all"
-        for bound, total in sums.items()
-    )
-    return " union all ".join(parts)
-
-
-_METRICS: Final[Mapping[str, tuple[str, str]]] = {
-    "newest_change_timestamp_seconds": (
-        "Time of the newest change of a group that the tables tell of.",
-        """select cluster, epoch_ms(max(moment)) / 1000.0 as value from (
-            select cluster, greatest(from_at, to_at) as moment from gold.group_states
-            union all select cluster, greatest(started_at, converged_at) from gold.epochs
-            union all select cluster, greatest(started_at, ended_at) from gold.rebalances
-        ) group by cluster""",
-    ),
-    "groups": (
-        "Groups that exist, by their state.",
-        "select cluster, group_state as state, count(*) as value from views.groups_now group by all",
-    ),
-    "groups_without_series": (
-        "Groups that exist and have no series of their own, since there are more than the bound.",
-        """select cluster, count(*) - count(chosen.group_id) as value
-        from views.groups_now left join chosen using (cluster, group_id) group by cluster""",
-    ),
-    "troubled_groups_without_series": (
-        "Groups without series that are rebalancing or have an open finding of severity critical or warning.",
-        """select cluster, count(*) filter (where place < 2 and chosen.group_id is null) as value
-        from attention left join chosen using (cluster, group_id) group by cluster""",
-    ),
-    "cluster_open_findings": (
-        "Findings about all groups and the log itself that go on.",
-        "select cluster, kind, severity, count(*) as value from gold.findings where to_at is null group by all",
-    ),
-    "cluster_rebalances": (
-        "Rebalances of all groups, by primary cause.",
-        """select cluster, coalesce(primary_cause, 'unknown') as cause, count(*) as value
-        from gold.rebalances group by all""",
-    ),
-    "cluster_findings": (
-        "Findings about all groups and the log itself, ended or not.",
-        "select cluster, kind, severity, count(*) as value from gold.findings group by all",
-    ),
-    "group_state": (
-        "1 for the state that the group is in.",
-        """select cluster, group_id, protocol, group_state as state, 1 as value
-        from views.groups_now join chosen using (cluster, group_id)""",
-    ),
-    "group_members": (
-        "Members of the group.",
-        """select cluster, group_id, members as value
-        from views.groups_now join chosen using (cluster, group_id) where members is not null""",
-    ),
-    "group_rebalancing_since_timestamp_seconds": (
-        "Start of the rebalance that goes on; no series for a group without one.",
-        """select cluster, group_id, epoch_ms(rebalancing_since) / 1000.0 as value
-        from views.groups_now join chosen using (cluster, group_id) where rebalancing_since is not null""",
-    ),
-    "group_rebalances": (
-        "Rebalances of the group, by primary cause.",
-        """select cluster, group_id, coalesce(primary_cause, 'unknown') as cause, count(*) as value
-        from gold.rebalances join chosen using (cluster, group_id) group by all""",
-    ),
-    "group_not_stable_seconds": (
-        "Time in which the group was rebalancing: bounds and the best estimate.",
-        _seconds_of("gold.rebalances", "duration"),
-    ),
-    "group_unowned_partition_seconds": (
-        "Sum over partitions of the time in which nobody owned them: bounds and the best estimate.",
-        _seconds_of("gold.epochs", "unowned_partition"),
-    ),
-    "group_open_findings": (
-        "Findings about the group that go on.",
-        """select cluster, group_id, kind, severity, count(*) as value
-        from views.open_findings join chosen using (cluster, group_id) group by all""",
-    ),
-}
-"""Metric without its prefix -> what it means, and a query for its labels and its `value`."""
-
-MEANINGS: Final = {name: meaning for name, (meaning, _) in _METRICS.items()}
-
-_RUNS: Final = """
-create view audits as from runs where command <> 'ingest';
-create view newest_done as from audits where outcome = 'done'
-qualify row_number() over (partition by cluster order by run_number desc) = 1;
-create view newest_ended as from audits where outcome <> 'running'
-qualify row_number() over (partition by cluster order by run_number desc) = 1;
-"""
-"""An ingest makes no answers: it is no audit. Clocks of machines differ, numbers do not."""
-
-_METRICS_OF_RUNS: Final[Mapping[str, tuple[str, str]]] = {
-    "last_run_timestamp_seconds": (
-        "End of the newest audit that was completed.",
-        "select cluster, epoch_ms(max(ended_at)) / 1000.0 as value from audits where outcome = 'done' group by cluster",
-    ),
-    "last_run_duration_seconds": (
-        "How long the newest audit that was completed took.",
-        "select cluster, (epoch_ms(ended_at) - epoch_ms(started_at)) / 1000.0 as value from newest_done",
-    ),
-    "last_run_failed": (
-        "1 if the newest audit that ended had failed, 0 if it was completed.",
-        "select cluster, (outcome = 'failed')::int as value from newest_ended",
-    ),
-    "last_run_retries": (
-        "How often the newest audit that ended began its work again, since executors or a file were lost.",
-        "select cluster, retries as value from newest_ended",
-    ),
-    "gold_newest_record_timestamp_seconds": (
-        "Time of the newest record that gold tells of.",
-        """select cluster, epoch_ms(max(newest_record_at)) / 1000.0 as value
-        from audits where outcome = 'done' group by cluster""",
-    ),
-}
-"""The same of the runs that made a lake."""
-
-_METRICS_OF_BRONZE: Final[Mapping[str, tuple[str, str]]] = {
-    "bronze_newest_record_timestamp_seconds": (
-        "Time of the newest record that bronze has.",
-        "select cluster, epoch_ms(max(last_record_at)) / 1000.0 as value from ingested group by cluster",
-    ),
-}
-"""The same of a lake that has bronze. An ingest that follows a live cluster keeps meta.ingested up to date."""
 
 _LABELS: Final = {"group_id": "group"}
 """Column -> label where they differ."""
@@ -225,15 +67,15 @@ def metrics_shape(rows: GoldRows, groups_max: int) -> list[dict[str, Any]]:
 def _answers(rows: GoldRows, groups_max: int) -> Iterator["_Answers"]:
     """Answers to all questions that these rows can be asked; the database is closed afterwards."""
     with closing(gold_sql(rows)) as sql:
-        sql.execute(_CHOSEN.format(groups_max=int(groups_max)))
-        asked = dict(_METRICS)
+        sql.execute(CHOSEN.format(groups_max=int(groups_max)))
+        asked = dict(METRICS)
         if isinstance(rows, LakeReader):
             sql.register("runs", rows.table(TableName.RUNS).to_arrow())
-            sql.execute(_RUNS)
-            asked |= _METRICS_OF_RUNS
+            sql.execute(RUNS)
+            asked |= METRICS_OF_RUNS
             if rows.has(TableName.INGESTED):
                 sql.register("ingested", rows.table(TableName.INGESTED).to_arrow())
-                asked |= _METRICS_OF_BRONZE
+                asked |= METRICS_OF_BRONZE
         yield _Answers(sql, asked)
 
 

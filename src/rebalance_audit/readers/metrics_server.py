@@ -34,6 +34,23 @@ def metrics_server(app: App, address: str, port: int, host_names: Collection[str
     return make_server(address, port, _for_hosts(app, names), server_class, _Handler)
 
 
+def with_probes(app: App, is_ready: Callable[[], bool]) -> App:
+    """`app`, with `/-/healthy` and `/-/ready` before it, as Prometheus' own programs have them."""
+
+    def probed(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        match environ.get("PATH_INFO"):
+            case "/-/healthy":
+                status = HTTPStatus.OK
+            case "/-/ready":
+                status = HTTPStatus.OK if is_ready() else HTTPStatus.SERVICE_UNAVAILABLE
+            case _:
+                return app(environ, start_response)
+        start_response(f"{status.value} {status.phrase}", [("Content-Type", "text/plain")])
+        return [f"{status.phrase}\n".encode()]
+
+    return probed
+
+
 def is_ours(host: str, names: Collection[str]) -> bool:
     """Whether the value of a Host header is an address or one of these names, with or without a port."""
     try:

@@ -85,9 +85,8 @@ class Rows(Sequence[dict[str, Any]], ABC):
     def to_arrow(self) -> "pa.Table":
         """The rows as an Arrow table with the columns of the contract; times are `timestamp[us, tz=UTC]`.
 
-        An empty table has its types too. Raises MissingExtra without the extra `readers`.
+        An empty table has its types too.
         """
-        require_extra("readers")
         return self._arrow()
 
     def to_pandas(self) -> "pd.DataFrame":

@@ -78,7 +78,7 @@ def test_the_run_log_of_a_lake_holds_no_secrets(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "java", "found"),
     [
-        (["demo", "--out"], None, r"found none \(JAVA_HOME=\S+\)"),
+        (["demo", "--spark", "--out"], None, r"found none \(JAVA_HOME=\S+\)"),
         (["run", "--source", LOG, "--lake"], "11.0.2", r"found Java 11 \(JAVA_HOME=\S+\)"),
     ],
 )

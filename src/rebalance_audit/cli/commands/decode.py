@@ -12,8 +12,8 @@ from rebalance_audit.cli.invocation import debug_option
 from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.local.decode import decoded_lines, record_filter, record_type_of
+from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.report import words
-from rebalance_audit.wire.segments.folder import open_log_folder
 
 EXAMPLES: Final = """\b
 Examples:
@@ -77,7 +77,7 @@ def decode(
     marker has control instead of key and value. A record that cannot be decoded has error
     and its raw bytes in base64.
     """
-    folder = open_log_folder(segments)
+    folder = open_log(segments)
     wanted = record_filter(group_ids, record_types, from_ms, to_ms)
     written, tells = 0, not sys.stdout.isatty()
     with bad_arguments(), slow_progress() as tell:

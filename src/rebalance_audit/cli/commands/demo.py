@@ -1,19 +1,21 @@
-"""`rebalance-audit demo`: the whole pipeline once, on a bundled log of a real cluster."""
+"""`rebalance-audit demo`: the audit of a bundled log of a real cluster."""
 
 import shlex
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 from rich.console import Console
 
+from rebalance_audit.audit.rows import GOLD_OF_LOG
 from rebalance_audit.cli.commands.run import shape
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.requirements import require_java
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.demo_log import extract_to
+from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report import words
 from rebalance_audit.report.summary import Tables, summaries
 from rebalance_audit.report.terminal.console import file_console, stdout_console
@@ -22,7 +24,10 @@ from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
 from rebalance_audit.visible import visible
 
-OUT: Final = "demo-lake"
+if TYPE_CHECKING:
+    from rebalance_audit.cli.report_facts import PageSource
+
+OUT: Final = "demo-audit"
 CLUSTER: Final = "demo"
 REPORT: Final = "report.txt"
 PAGE: Final = "report.html"
@@ -35,7 +40,18 @@ EXAMPLES: Final = """\b
 Examples:
   rebalance-audit demo
   rebalance-audit demo --out /tmp/demo
+  rebalance-audit demo --spark
 """
+
+
+class DemoAudit(NamedTuple):
+    """The audit of the demo log, in this process or with Spark."""
+
+    tables: Tables
+    records: int
+    page_source: "PageSource"
+    run: dict[str, Any] | None
+    """Summary of the Spark run, as `run --json` prints it; None without Spark."""
 
 
 @click.command(epilog=EXAMPLES)
@@ -45,54 +61,88 @@ Examples:
     default=OUT,
     show_default=True,
     metavar="DIR",
-    help="Folder for the log, the tables, the report and the page.",
+    help="Folder for the log, the report, the page and, with --spark, the tables.",
 )
-@summarised("What was written and what the run did, as one JSON object in place of the text.")
+@click.option(
+    "--spark",
+    "with_spark",
+    is_flag=True,
+    help="Audit with local Spark instead, and keep the tables as a lake in DIR. Needs the extra `spark` and Java 17.",
+)
+@summarised("What was written, as one JSON object in place of the text.")
 @configured
-def demo(invocation: Invocation, /, out: Path, hand_out: HandOut) -> None:
-    """Audit a bundled log of a real cluster with local Spark, and print what happened.
+def demo(invocation: Invocation, /, out: Path, hand_out: HandOut, *, with_spark: bool) -> None:
+    """Audit a bundled log of a real cluster, and print what happened.
 
     Two minutes of a Kafka broker with ten groups, whose clients were started, closed, killed and frozen
-    at random. Leaves the log, the Delta tables, the printed report and the page in a folder.
+    at random. Leaves the log, the printed report and a page for browsers in a folder.
     """
     log = out / "log"
+    audit = _with_spark if with_spark else _in_this_process
+    found = audit(invocation, out, log)
+    _write_report(out / REPORT, found.tables)
+    from rebalance_audit.cli.report_facts import report_facts  # noqa: PLC0415 - imports Arrow
+    from rebalance_audit.report.html.page import render_page  # noqa: PLC0415 - imports templates
+
+    page = render_page(report_facts(found.page_source, details=SECTIONS))
+    write_file(page.encode(), out / PAGE)
+    files = {"log": log, "report": out / REPORT, "page": out / PAGE}
+    hand_out(
+        {**{name: str(path) for name, path in files.items()}, "run": found.run},
+        partial(
+            print_demo,
+            stdout_console(),
+            out,
+            found.tables,
+            found.records,
+            is_lake=with_spark,
+        ),
+    )
+
+
+def _in_this_process(invocation: Invocation, _out: Path, log: Path) -> DemoAudit:
+    invocation.config()
+    from rebalance_audit.cli.report_facts import of_audit  # noqa: PLC0415 - imports Arrow
+
+    audit = audit_segments(extract_to(log), cluster=CLUSTER)
+    tables = {name: audit.tables[name] for name in GOLD_OF_LOG}
+    return DemoAudit(tables, audit.facts.records, of_audit(log, audit), None)
+
+
+def _with_spark(invocation: Invocation, out: Path, log: Path) -> DemoAudit:
     config = invocation.config_of_lake(
-        {"source.spec": f"segments:{log}", "lake.path": str(out), "cluster": CLUSTER},
-        "spark",
-        "report",
+        {"source.spec": f"segments:{log}", "lake.path": str(out), "cluster": CLUSTER}, "spark"
     )
     require_java()
     from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
-    from rebalance_audit.cli.report_facts import of_lake, report_facts  # noqa: PLC0415 - imports Arrow
+    from rebalance_audit.cli.report_facts import of_lake  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.readers.gold import gold_tables  # noqa: PLC0415 - imports Arrow
-    from rebalance_audit.report.html.page import render_page  # noqa: PLC0415 - imports templates
 
     with progress() as tell:
         tell("unpacking the log")
         extract_to(log)
         request = spark.run_request_of(config, command="demo")
         report = spark.audit_once(request, config, tell)
-        tell("writing the page")
-        page = render_page(report_facts(of_lake(str(out), CLUSTER), details=SECTIONS))
-        write_file(page.encode(), out / PAGE)
-    tables = gold_tables(request.lake, request.cluster)
-    _write_report(out / REPORT, tables)
-    files = {"log": log, "report": out / REPORT, "page": out / PAGE}
-    hand_out(
-        {**{name: str(path) for name, path in files.items()}, "run": shape(request, report)},
-        partial(print_demo, stdout_console(), out, tables, report.counts.read),
+    return DemoAudit(
+        gold_tables(request.lake, request.cluster),
+        report.counts.read,
+        of_lake(str(out), CLUSTER),
+        shape(request, report),
     )
 
 
-def print_demo(console: Console, out: Path, tables: Tables, records: int) -> None:
+def print_demo(console: Console, out: Path, tables: Tables, records: int, *, is_lake: bool) -> None:
     """What happened in the log of so many records, and what to look at next: two screens of 120 columns."""
     overview = ConsoleReport(console, tables)
     print_overview(overview, tables, Extent(), rebalances=REBALANCES_SHOWN)
-    counts = ", ".join(f"{name} {len(rows):,}" for name, rows in tables.items())
     overview.line("")
-    became = f"{words.counted(records, 'record')} of the log became" if records else "There were"
-    overview.line(f"{became} Delta tables under {out}: {counts} rows.")
-    console.out(_what_next(out, tables), highlight=False)
+    if is_lake:
+        counts = ", ".join(f"{name} {len(rows):,}" for name, rows in tables.items())
+        became = (
+            f"{words.counted(records, 'record')} of the log became" if records else "There were"
+        )
+        overview.line(f"{became} Delta tables under {out}: {counts} rows.")
+    console.out(_what_next(out, tables, is_lake=is_lake), highlight=False)
 
 
 def _write_report(path: Path, tables: Tables) -> None:
@@ -100,17 +150,18 @@ def _write_report(path: Path, tables: Tables) -> None:
         print_overview(ConsoleReport(file_console(file), tables), tables, Extent(everything=True))
 
 
-def _what_next(out: Path, tables: Tables) -> str:
+def _what_next(out: Path, tables: Tables, *, is_lake: bool) -> str:
     """Where the rest of it is, and command lines to go on with."""
     busiest = visible(shlex.quote(summaries(tables)[0].group_id))
-    return f"""\
-All rebalances are in {out / REPORT}, pictures of each group in {out / PAGE}.
-What to look at next:
-
-  rebalance-audit explain {out / "log"} {busiest}
-      who held the most unsettled group up, and why, in sentences; without Spark
-  rebalance-audit inspect {out / "log"} --group {busiest} --epochs
-      each of its epochs, with causes and evidence
-  rebalance-audit inspect FOLDER
-      the same for your own cluster: FOLDER holds copies of __consumer_offsets-*/*.log
-"""
+    commands = {
+        f"explain {out / 'log'} {busiest}": "why the group with most trouble rebalanced, and who held it up",
+        f"inspect {out / 'log'} --group {busiest} --epochs": "each of its epochs, with causes and evidence",
+        "inspect FOLDER": "the same for your own cluster: FOLDER holds copies of __consumer_offsets-*/*.log",
+    }
+    if not is_lake:
+        commands["demo --spark"] = "the same as Delta tables, written by Spark"
+    lines = [f"  rebalance-audit {command}\n      {text}\n" for command, text in commands.items()]
+    return (
+        f"All rebalances are in {out / REPORT}, pictures of each group in {out / PAGE}.\n"
+        f"What to look at next:\n\n{''.join(lines)}"
+    )

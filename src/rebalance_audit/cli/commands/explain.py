@@ -161,7 +161,6 @@ def _rows_of(
         raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
     config = invocation.config_of_reader(
         {"lake.path": lake, "cluster": cluster},
-        "readers",
         without=f"{where[0]} is a folder: give the name of a GROUP after it; `inspect` lists the groups."
         if where and os.path.isdir(where[0])  # noqa: PTH112 - of an id that is too long for a path it is no error
         else "Nothing to read: give SEGMENTS before GROUP, or --lake DIR.",

@@ -40,7 +40,7 @@ def _target(kind: str, metavar: str, text: str) -> Callable[[options.Decorated],
     help="With --csv: an apostrophe before text that a spreadsheet would run, as it begins with = + - @.",
 )
 @summarised()
-@reads_gold("readers")
+@reads_gold
 @configured
 def export(
     _invocation: object,

@@ -195,7 +195,6 @@ def _inspect_lake(
 ) -> None:
     config = invocation.config_of_reader(
         {"lake.path": lake, "cluster": cluster},
-        "readers",
         without="Nothing to read: give SEGMENTS or --lake DIR.",
     )
     from rebalance_audit.readers import gold, group  # noqa: PLC0415 - imports Arrow

@@ -23,7 +23,7 @@ Examples:
     "--query-seconds",
     text="Refuse a query that takes longer. [default: 6]",
 )
-@reads_gold("mcp")
+@reads_gold
 @configured
 def mcp(_invocation: object, /, gold: "GoldRows", query_seconds: float | None) -> None:
     """Serve the answers to agents on stdin and stdout, by the Model Context Protocol, until stdin ends.

@@ -30,7 +30,7 @@ Examples:
 )
 @options.groups_max
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
-@reads_gold("metrics")
+@reads_gold
 @configured
 def metrics(
     _invocation: object, /, gold: "GoldRows", out: Path | None, groups_max: int, *, as_json: bool

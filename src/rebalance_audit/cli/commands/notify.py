@@ -83,7 +83,7 @@ class Secret(click.ParamType[str]):
     "--dry-run", is_flag=True, help="Send nothing; print what would be, with --json the bodies."
 )
 @summarised()
-@reads_gold("readers", lake_only=True)
+@reads_gold
 @configured
 def notify(
     _invocation: object,

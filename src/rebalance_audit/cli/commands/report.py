@@ -14,7 +14,6 @@ from rebalance_audit.cli.broker_log_files import tell_files
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.progress import slow_progress, slow_step
-from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.report import words
 
@@ -158,7 +157,6 @@ def _source(
             raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
         config = invocation.config_of_reader(
             {"lake.path": lake, "cluster": cluster},
-            "report",
             without="Nothing to read: give SEGMENTS or --lake DIR.",
         )
         from rebalance_audit.cli.report_facts import of_lake  # noqa: PLC0415 - imports Arrow
@@ -167,7 +165,6 @@ def _source(
     if lake is not None:
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
     settings = audit_settings(invocation, cluster, broker_log_zone)
-    require_packages_of("report")
     from rebalance_audit.cli.report_facts import of_audit  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
 

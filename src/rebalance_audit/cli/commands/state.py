@@ -14,10 +14,10 @@ from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.summaries import document
+from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.local.state import segment_state
 from rebalance_audit.report import words
 from rebalance_audit.report.terminal.state_table import print_state
-from rebalance_audit.wire.segments.folder import open_log_folder
 
 EXAMPLES: Final = """\b
 Examples:
@@ -64,11 +64,10 @@ def state(
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
     if segments is not None:
         with bad_arguments(), slow_step("replaying the log"):
-            found = segment_state(open_log_folder(segments), group_ids, at_ms)
+            found = segment_state(open_log(segments), group_ids, at_ms)
     else:
         config = invocation.config_of_reader(
             {"lake.path": lake, "cluster": cluster},
-            "readers",
             without="Nothing to read: give SEGMENTS or --lake DIR.",
         )
         from rebalance_audit.readers.state import lake_state  # noqa: PLC0415 - imports Arrow

@@ -17,7 +17,6 @@ from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.live_source import live_source
 from rebalance_audit.cli.live_watch import Watch
 from rebalance_audit.cli.output import echo
-from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.rounds import asked_to_end
 from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.cli.times import clock_ms
@@ -166,6 +165,8 @@ def watch(
                     if watched.reads and watched.is_at_end:
                         screen.note("")
                     screen.refresh(live)
+                if metrics is not None:
+                    metrics.is_ready = watched.reads and watched.is_at_end
                 if metrics is not None and time.monotonic() >= metrics_due:
                     metrics_due = time.monotonic() + METRICS_S
                     metrics.take(
@@ -184,9 +185,8 @@ def watch(
 def _metrics(
     address: str, port: int, hosts: Collection[str], tell: Tell
 ) -> Iterator["LiveMetrics"]:
-    """The endpoint. Raises MissingExtra and BadRequest."""
-    require_packages_of("metrics")
-    from rebalance_audit.readers.live_metrics import LiveMetrics, served  # noqa: PLC0415 - an extra
+    """The endpoint. Raises BadRequest."""
+    from rebalance_audit.readers.live_metrics import LiveMetrics, served  # noqa: PLC0415 - imports the client
 
     metrics = LiveMetrics()
     with served(metrics, address, port, hosts) as at_port:

@@ -195,7 +195,7 @@ def _jars(folder: Path) -> str:
     jars = sorted(folder.glob("*.jar"))
     if not any(jar.name.startswith("delta-spark") for jar in jars):
         raise LakeError(
-            f"No jar of Delta Lake in {folder}: run `make jars`, or set spark.jars.packages."
+            f"No jar of Delta Lake in {folder}: run `rebalance-audit jars`, or set spark.jars.packages."
         )
     return ",".join(str(jar) for jar in jars)
 

@@ -153,7 +153,7 @@ class KafkaSource(Source):
         if "KAFKA" in text or "kafka" in text.partition("\n")[0]:
             if "deploy" in text or "find data source" in text or "DATA_SOURCE_NOT_FOUND" in text:
                 return LakeError(
-                    "Spark's Kafka connector is not on the class path: run `make jars`, or give"
+                    "Spark's Kafka connector is not on the class path: run `rebalance-audit jars`, or give"
                     " org.apache.spark:spark-sql-kafka-0-10_2.13 with --packages."
                 )
             return self.explain(error) or SourceNotReadable(

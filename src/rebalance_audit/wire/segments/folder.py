@@ -16,7 +16,12 @@ from rebalance_audit.wire.segments.batches import (
     parse_marker,
 )
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
-from rebalance_audit.wire.segments.other_files import COMPRESSED_SUFFIXES, UNPACK, other_kind
+from rebalance_audit.wire.segments.other_files import (
+    ARCHIVE_SUFFIXES,
+    COMPRESSED_SUFFIXES,
+    UNPACK,
+    other_kind,
+)
 from rebalance_audit.wire.segments.walk import SegmentWalk
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
@@ -258,6 +263,8 @@ def _open_file(path: Path) -> LogFolder:
         raise SourceNotReadable(f"{path} {UNPACK}.")
     topic, partition = _topic_and_partition(path.parent)
     if topic != OFFSETS_TOPIC:
+        if path.suffix in ARCHIVE_SUFFIXES:
+            raise SourceNotReadable(f"{path} is an archive: unpack it first.")
         belongs = f"belongs to topic {topic}" if topic else "lies in no partition folder"
         raise SourceNotReadable(
             f"{path} {belongs}; a segment file is read where its folder is named"

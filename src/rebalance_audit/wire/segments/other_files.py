@@ -11,6 +11,7 @@ from rebalance_audit.wire.segments.walk import SegmentWalk
 
 UNPACK: Final = "is compressed: unpack it first"
 COMPRESSED_SUFFIXES: Final = frozenset({".bz2", ".gz", ".lz4", ".xz", ".zip", ".zst"})
+ARCHIVE_SUFFIXES: Final = COMPRESSED_SUFFIXES | {".tar", ".tgz", ".tbz2", ".txz", ".tzst"}
 
 _COMPRESSED: Final = (
     b"BZh",

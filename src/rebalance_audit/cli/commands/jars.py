@@ -1,0 +1,47 @@
+"""`rebalance-audit jars`: fetches the jars that Spark needs."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.progress import progress
+from rebalance_audit.cli.requirements import require_java, require_packages_of
+from rebalance_audit.cli.spark_jars import fetch_jars, jars_folder
+from rebalance_audit.cli.summaries import HandOut, summarised
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit jars
+  rebalance-audit jars --out /opt/rebalance-audit/jars
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Replace this folder; by default the one where commands that start Spark look for jars.",
+)
+@click.option("--configuration", default="spark", hidden=True)
+@summarised()
+@configured
+def jars(
+    invocation: Invocation, /, out: Path | None, configuration: str, hand_out: HandOut
+) -> None:
+    """Fetch the jars of Delta Lake and of Spark's Kafka source, once per release.
+
+    22 MB from Maven Central, by the Ivy inside PySpark. Commands that start Spark find them by themselves; with --out,
+    name the folder in spark.jars_folder.
+    """
+    config = invocation.config()
+    require_packages_of("spark")
+    require_java()
+    folder = out or jars_folder(Path(config.spark.jars_folder))
+    with progress() as tell:
+        tell(f"fetching the jars of {folder}")
+        fetch_jars(configuration, folder, tell)
+    names = sorted(path.name for path in folder.glob("*.jar"))
+    hand_out({"folder": str(folder), "jars": names}, f"{len(names)} jars are in {folder}.")

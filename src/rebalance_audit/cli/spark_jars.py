@@ -1,0 +1,104 @@
+"""The jars that Spark needs besides its own: where they lie, and how Ivy fetches them."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from importlib.resources import as_file
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from rebalance_audit.errors import JarsNotFetched
+from rebalance_audit.resources import checkout_root, read_text, resource
+from rebalance_audit.steps import Tell, untold
+
+IVY_FILE: Final = "conf/jars/ivy.xml"
+COMPLETE: Final = ".fetched"
+"""A file in a folder whose jars are all there."""
+ATTEMPTS: Final = 3
+PAUSES_S: Final = (5.0, 20.0)
+
+
+def jars_folder(configured: Path) -> Path:
+    """Where Spark finds Delta's and Kafka's jars.
+
+    A folder that exists below the current one or is given as an absolute path; else, in a checkout, the checkout's;
+    else one below $XDG_CACHE_HOME (~/.cache) that belongs to the versions this release needs.
+    """
+    if configured.is_absolute() or configured.is_dir():
+        return configured
+    try:
+        return checkout_root() / configured
+    except FileNotFoundError:
+        # `Path.home` raises for a user without a home, such as a container's.
+        caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+        versions = sha256(read_text(IVY_FILE).encode()).hexdigest()[:16]
+        return Path(caches) / "rebalance-audit" / f"jars-{versions}"
+
+
+def fetch_jars(
+    configuration: str, folder: Path, tell: Tell = untold, pauses_s: tuple[float, ...] = PAUSES_S
+) -> None:
+    """Fetch the jars of one configuration of conf/jars/ivy.xml with the Ivy inside PySpark, from Maven Central.
+
+    The folder is replaced as a whole once every jar is there, so it never holds jars of two versions. A failed fetch is
+    repeated, the last time with an empty cache. Raises JarsNotFetched, and OSError for a folder that cannot be written.
+    """
+    ivy_home = Path(os.environ.get("IVY_HOME") or os.path.expanduser("~/.ivy2"))  # noqa: PTH111
+    new = folder.with_name(f"{folder.name}.new")
+    with as_file(resource(IVY_FILE)) as ivy_file, _only_one(ivy_home):
+        for attempt in range(ATTEMPTS):
+            shutil.rmtree(new, ignore_errors=True)
+            new.mkdir(parents=True)
+            # A damaged cache stays damaged.
+            own_cache = ("-cache", str(new / ".ivy")) if attempt == ATTEMPTS - 1 else ()
+            done = subprocess.run(  # noqa: S603 - the Java that Spark would start
+                [
+                    *(_java(), f"-Divy.home={ivy_home}", "-jar", str(_ivy_jar())),
+                    *("-ivy", str(ivy_file), "-confs", configuration, "-warn", *own_cache),
+                    *("-retrieve", f"{new}/[artifact]-[revision].[ext]"),
+                ],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+            if done.returncode == 0:
+                shutil.rmtree(new / ".ivy", ignore_errors=True)
+                (new / COMPLETE).touch()
+                shutil.rmtree(folder, ignore_errors=True)
+                new.rename(folder)
+                return
+            if attempt < ATTEMPTS - 1:
+                tell(f"jars could not be fetched, retrying in {pauses_s[attempt]:.0f} s")
+                time.sleep(pauses_s[attempt])
+    shutil.rmtree(new, ignore_errors=True)
+    raise JarsNotFetched(f"The jars of {IVY_FILE} could not be fetched. Ivy: {done.stdout.strip()}")
+
+
+@contextmanager
+def _only_one(ivy_home: Path) -> Iterator[None]:
+    """Ivy does not expect another Ivy in its cache: one reads what the other has half written."""
+    ivy_home.mkdir(parents=True, exist_ok=True)
+    with (ivy_home / ".rebalance-audit.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    return f"{home}/bin/java" if home else "java"
+
+
+def _ivy_jar() -> Path:
+    """The Ivy that PySpark brings for `spark.jars.packages`."""
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    return next((Path(spec.submodule_search_locations[0]) / "jars").glob("ivy-*.jar"))
