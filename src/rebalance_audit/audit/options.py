@@ -8,6 +8,7 @@ from rebalance_audit.audit.causes.cause import Verdict
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.holes import Holes
+from rebalance_audit.audit.lag.end_offsets import EndOffsetsOf, no_end_offsets
 from rebalance_audit.wire.topic_shapes import TopicShape
 
 
@@ -74,5 +75,7 @@ class AuditOptions:
     """Whether a log partition has a record at each offset from 0 to its last one; None if nobody counted."""
     holes: Callable[[int], Holes | None] = nobody_looked
     """Where a log partition has no record; None if nobody looked. Whoever gives this gives `is_whole`, too."""
+    end_offsets: EndOffsetsOf = no_end_offsets
+    """(topic, partition) -> samples of its end offsets, without which the cost of a rebalance is an estimate."""
     note_cause: Callable[[str, Verdict], None] = unnoted
     """Called with the group id and each final cause, for those who measure how right causes are."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from collections.abc import Set as AbstractSet
 from typing import Generic, TypeVar
 
+from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.deployments import deployment_of
 from rebalance_audit.audit.members import Identity
 from rebalance_audit.replay.modern.group import ModernMember
@@ -54,9 +55,9 @@ class Tally(Generic[Owner]):
 class MemberTallies:
     """What the identities of a group's members have in common; counted when it is first asked for."""
 
-    def __init__(self, identities: Callable[[], Mapping[str, Identity]]) -> None:
-        """`identities`: those of all members, by member id."""
-        self._identities = identities
+    def __init__(self, watches: Callable[[], Mapping[str, MemberWatch]]) -> None:
+        """`watches`: of all members, by member id."""
+        self._watches = watches
         self._members: set[str] = set()
         self._topics: Tally[str] | None = None
         self._deployments = Tally[str]()
@@ -103,6 +104,6 @@ class MemberTallies:
     def _counted(self) -> Tally[str]:
         if self._topics is None:
             self._topics = Tally()
-            for member_id, identity in self._identities().items():
-                self.set(member_id, identity)
+            for member_id, watch in self._watches().items():
+                self.set(member_id, watch.stint.identity)
         return self._topics

@@ -1,6 +1,7 @@
 """The part of the configuration that the audit of segments needs."""
 
 import os
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.causes.departures import DepartureRules
@@ -17,6 +18,7 @@ class AuditSettings(NamedTuple):
     departure_rules: DepartureRules = DepartureRules()
     finding_rules: FindingRules = FindingRules()
     broker_log_time_zone: str = "UTC"
+    end_offsets: tuple[Path, ...] = ()
 
 
 DEFAULTS: Final = AuditSettings("default")
@@ -24,14 +26,20 @@ DEFAULTS: Final = AuditSettings("default")
 
 
 def audit_settings(
-    invocation: Invocation, cluster: str | None, broker_log_zone: str | None = None
+    invocation: Invocation,
+    cluster: str | None,
+    broker_log_zone: str | None = None,
+    end_offsets: tuple[Path, ...] = (),
 ) -> AuditSettings:
-    """The settings in force; `cluster` and `broker_log_zone` are flags. Raises ConfigError.
+    """The settings in force; `cluster`, `broker_log_zone` and `end_offsets` are flags. Raises ConfigError.
 
     Where nobody configured anything these are the defaults, without the 0.3 s that loading the configuration takes.
     """
     settings = _configured(invocation, cluster)
-    return settings._replace(broker_log_time_zone=broker_log_zone or settings.broker_log_time_zone)
+    return settings._replace(
+        broker_log_time_zone=broker_log_zone or settings.broker_log_time_zone,
+        end_offsets=end_offsets,
+    )
 
 
 def _configured(invocation: Invocation, cluster: str | None) -> AuditSettings:

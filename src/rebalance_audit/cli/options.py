@@ -89,6 +89,16 @@ broker_logs: Final = click.option(
     " It settles causes that the records leave open.",
 )
 
+end_offsets: Final = click.option(
+    "--end-offsets",
+    "end_offsets",
+    type=click.Path(exists=True, path_type=Path),
+    multiple=True,
+    metavar="PATH",
+    help="Samples of end offsets, one JSON object a line (docs/lag.md), or a folder with copies of topic partitions;"
+    " may be repeated. They bound how many records a rebalance delayed.",
+)
+
 broker_log_zone: Final = click.option(
     "--broker-log-time-zone",
     "broker_log_zone",

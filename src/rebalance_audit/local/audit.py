@@ -12,6 +12,7 @@ from rebalance_audit.audit.broker_log.clocks import Aligned
 from rebalance_audit.audit.broker_log.read import files_of
 from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.audit.options import AuditOptions, nothing_logged
 from rebalance_audit.audit.rows import TOPICS, Row
@@ -19,6 +20,7 @@ from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.local.audit_rows import AuditRows
 from rebalance_audit.local.broker_logs import read_broker_logs
 from rebalance_audit.local.clocks import aligned_with
+from rebalance_audit.local.end_offsets import read_end_offsets
 from rebalance_audit.local.one_look import OneLook
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.local.shares import (
@@ -97,6 +99,7 @@ def audit_segments(
     departure_rules: DepartureRules | None = None,
     finding_rules: FindingRules | None = None,
     broker_log_time_zone: str = "UTC",
+    end_offsets: Iterable[str | Path] = (),
     tell: Tell = untold,
 ) -> Audit:
     """Audit a folder of `__consumer_offsets-P` folders, one such folder, one segment file, or an archive of them.
@@ -105,6 +108,8 @@ def audit_segments(
     `broker_logs`: files of brokers' logs in any layout, packed or not, or folders of them. Their clocks are set by the
     records; `facts.broker_logs` says what became of each file.
     `broker_log_time_zone`: of log lines that name none, as `Europe/Berlin` or `+02:00`.
+    `end_offsets`: files of samples of end offsets, or folders with copies of topic partitions (docs/lag.md); they bound
+    how many records a rebalance delayed.
     `cluster`: the first column of every table.
     `departure_rules`, `finding_rules`: times of the cluster that the log does not hold, and thresholds of findings; by
     default those of `conf/base.toml`.
@@ -121,6 +126,7 @@ def audit_segments(
         departure_rules=departure_rules,
         finding_rules=finding_rules,
         broker_log_time_zone=broker_log_time_zone,
+        end_offsets=end_offsets,
         tell=tell,
     )
     tables = {name: _joined(name, found.parts) for name in found.parts[0]}
@@ -137,6 +143,7 @@ def audit_in_parts(
     departure_rules: DepartureRules | None = None,
     finding_rules: FindingRules | None = None,
     broker_log_time_zone: str = "UTC",
+    end_offsets: Iterable[str | Path] = (),
     tell: Tell = untold,
 ) -> AuditParts[Finished]:
     """As `audit_segments`, but `finish` makes something picklable of the tables, perhaps in several processes.
@@ -145,6 +152,7 @@ def audit_in_parts(
     """
     folder = open_log(path)
     paths = files_of(Path(each) for each in broker_logs)
+    samples = read_end_offsets(Path(each) for each in end_offsets)
     look = OneLook(folder, tell)
     total, names = look.total, look.names
     log = read_broker_logs(paths, broker_log_time_zone, groups, total.last_ms)
@@ -160,6 +168,7 @@ def audit_in_parts(
         is_whole=total.is_whole,
         holes=total.holes,
         broker_facts=nothing_logged if clocks is None else clocks.log.facts_of,
+        end_offsets=samples.of if samples else no_end_offsets,
     )
     shares = replay_shares(look, options, key_bytes.of_groups(groups), finish, tell)
     group_ids = frozenset(group_id for share in shares for group_id in share.met)

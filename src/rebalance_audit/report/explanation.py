@@ -13,6 +13,7 @@ from rebalance_audit.report import causes, present, words
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.at_moment import sentences_at
 from rebalance_audit.report.causes import label
+from rebalance_audit.report.cost import cost_in_total, cost_of
 from rebalance_audit.report.evidence import evidence_of, rests_on_log
 from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.held_up import HeldUp, held_up_of
@@ -96,6 +97,7 @@ def explain_group(
         lasted = words.bounds_in_sentence(summary.not_stable)
         how_often.append(Sentence.plain(f"It was not stable for {lasted} in sum."))
         how_often += without_owner("Its partitions were", summary.unowned)
+    how_often += cost_in_total(rebalances)
     if summary.open_since_ms is not None:
         how_often.append(
             Sentence.of(
@@ -209,6 +211,9 @@ def _epoch_in_short(own: Tables, epoch: TableRow, rebalance: TableRow | None) ->
     if rebalance is None:
         return
     yield verdicts.held_up(rebalance, "The rebalance")
+    cost = cost_of(rebalance)
+    if cost is not None:
+        yield cost
     if rebalance["epochs"] != 1:
         yield Sentence.of(
             "This rebalance: {heading}. {set_off}",
@@ -419,6 +424,9 @@ def _rebalance(own: Tables, row: TableRow) -> Iterator[Sentence]:
     verdicts = Verdicts(own)
     first, *others = rebalance_heading(row).parts
     yield Sentence((f"{first[:1].upper()}{first[1:]}", *others, "."))
+    cost = cost_of(row)
+    if cost is not None:
+        yield cost
     if held_up_of(row):
         yield verdicts.held_up(row)
         yield from verdicts.ways(row)

@@ -36,6 +36,23 @@ class Use(NamedTuple):
     from_ms: int
     to_ms: int | None
     """None while the interval lasts."""
+    first_offset: int | None = None
+    """Of the first record that it reads: what the group had committed, or the end of the partition. None if it got no
+    answer with the committed offset, or reads no topic partitions (streams)."""
+    next_offset: int | None = None
+    """After the last record that it read; None while the interval lasts, and with the column before."""
+
+
+class HeldReading:
+    """A client that reads a partition."""
+
+    __slots__ = ("first_offset", "from_ms", "member_id")
+
+    def __init__(self, member_id: str, from_ms: int) -> None:
+        """Begins at `from_ms`, without a position yet."""
+        self.member_id = member_id
+        self.from_ms = from_ms
+        self.first_offset: int | None = None
 
 
 class Holdings:
@@ -43,7 +60,7 @@ class Holdings:
 
     def __init__(self) -> None:
         """No client holds anything."""
-        self._held: dict[str, dict[HeldPartition, dict[Holder, tuple[str, int]]]] = {}
+        self._held: dict[str, dict[HeldPartition, dict[Holder, HeldReading]]] = {}
         self.uses: list[Use] = []
         """Intervals that are over, in the order in which they ended."""
         self.on_acquire: list[Callable[[Holder, HeldPartition, Iterable[Holder]], None]] = []
@@ -55,25 +72,37 @@ class Holdings:
         for partition in sorted(partitions):
             holders = of_group.setdefault(partition, {})
             others = [other for other in holders if other is not holder]
-            holders[holder] = (holder.member_id, now_ms)
+            holders[holder] = HeldReading(holder.member_id, now_ms)
             for listener in self.on_acquire:
                 listener(holder, partition, others)
 
-    def release(self, holder: Holder, partitions: Iterable[HeldPartition], now_ms: int) -> None:
-        """A client stops using partitions."""
+    def begin_reading(self, holder: Holder, partition: HeldPartition, first_offset: int) -> None:
+        """A client learned where to begin; ignored for what it reads already, or no longer has."""
+        held = self._held.get(holder.group_id, {}).get(partition, {}).get(holder)
+        if held is not None and held.first_offset is None:
+            held.first_offset = first_offset
+
+    def release(
+        self,
+        holder: Holder,
+        partitions: Iterable[HeldPartition],
+        now_ms: int,
+        next_offset: Callable[[HeldPartition, int], int],
+    ) -> None:
+        """A client stops using partitions, having read each up to its `next_offset` at this time."""
         of_group = self._held.get(holder.group_id, {})
         for partition in sorted(partitions):
             held = of_group.get(partition, {}).pop(holder, None)
             if held is not None:
-                member_id, from_ms = held
-                self.uses.append(
-                    Use(holder.group_id, *partition, holder.name, member_id, from_ms, now_ms)
-                )
+                first = held.first_offset
+                after = None if first is None else max(first, next_offset(partition, now_ms))
+                who = holder.group_id, *partition, holder.name, held.member_id
+                self.uses.append(Use(*who, held.from_ms, now_ms, first, after))
 
     def held_since_ms(self, holder: Holder, partition: HeldPartition) -> int | None:
         """When a client that holds the partition took it."""
         held = self._held.get(holder.group_id, {}).get(partition, {}).get(holder)
-        return None if held is None else held[1]
+        return None if held is None else held.from_ms
 
     def holders(self, group_id: str) -> dict[HeldPartition, list[Holder]]:
         """Partitions of a group that any client holds."""
@@ -86,8 +115,11 @@ class Holdings:
     def still_held(self) -> list[Use]:
         """Intervals that have not ended."""
         return [
-            Use(group_id, *partition, holder.name, member_id, from_ms, None)
+            Use(
+                *(group_id, *partition, holder.name, held.member_id, held.from_ms, None),
+                held.first_offset,
+            )
             for group_id, of_group in self._held.items()
             for partition, holders in of_group.items()
-            for holder, (member_id, from_ms) in holders.items()
+            for holder, held in holders.items()
         ]

@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {34: "213e976351f0"}
+SHAPES = {35: "12e10911faff"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
@@ -34,13 +34,14 @@ KEPT_ELSEWHERE = {
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_group _outside _subscribed",
     "RegexesAlike": "_spellings",
-    "Life": "_emit absences tallies progress away commits due_ms ends group_id is_whole log_partition moves "
+    "Life": "_emit absences tallies progress away commits costs due_ms ends group_id is_whole log_partition moves "
     "on_departure on_member options overlaps ownership states witness",
     "Overlaps": "_is_whole",
     "Ownership": "_count_unowned _emit _end_commits _group_id _sure _topic_names _topics_of",
-    "CommitBook": "_is_whole _log_partition _parsed usual_pause",
+    "CommitBook": "_is_whole _log_partition _parsed standstills usual_pause",
+    "RebalanceCosts": "_emit _end_offsets _ownership _standstills on_settled on_standstill",
     "GroupStates": "_emit_row _group_id",
-    "GroupFindings": "_emit _life _span _watchers "
+    "GroupFindings": "_emit _life _span _watchers _on_stood "
     "_on_began _on_change _on_coming _on_ended _on_gap _on_members _on_settled _on_wrote _repeats",
     "Repeats": "_report _pause_ms",
 }

@@ -1,6 +1,6 @@
 """Which member a group's offset commits belong to."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from rebalance_audit.audit.causes.member_watch import MemberWatch
@@ -11,6 +11,7 @@ from rebalance_audit.audit.commits.rhythm import CommitHabits, CommitRhythm, rhy
 from rebalance_audit.audit.commits.summary import CommitSummary, Numbers, summary_from
 from rebalance_audit.audit.commits.usual_pause import UsualPause
 from rebalance_audit.audit.group.ownership import Ownership
+from rebalance_audit.audit.lag.standstills import Settle, Standstills
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.wire.generated.messages import LegacyOffsetCommitKey, OffsetCommitKey
@@ -18,6 +19,10 @@ from rebalance_audit.wire.records import Undecodable, decode_record
 
 _PARSED_MAX: Final = 100_000
 """Number of keys whose partition is remembered, to bound memory."""
+
+
+def _none_stopped(_partition: TopicPartition) -> bool:
+    return False
 
 
 class CommitBook:
@@ -33,6 +38,8 @@ class CommitBook:
     """Last commit (epoch ms) of the owner before."""
     _of_round: dict[TopicPartition, CommitSummary]
     """The same since the last generation or epoch."""
+    round_most: int
+    """Most commits of one partition since then."""
     _round_ms: int
     """When the last generation began (epoch ms)."""
     habits: CommitHabits
@@ -44,23 +51,40 @@ class CommitBook:
         self._of_partition = {}
         self._before = {}
         self._of_round = {}
-        self._round_ms = 0
+        self.round_most = self._round_ms = 0
         self.habits = CommitHabits()
         self.usual_pause = UsualPause()
-        """Part of the state, see `Life.parts`."""
+        self.standstills = Standstills()
+        """Parts of the state, see `Life.parts`."""
         self._parsed: dict[bytes, TopicPartition | None] = {}
 
     def take(
-        self, summaries: Summaries, ownership: Ownership, watches: Mapping[str, MemberWatch]
+        self,
+        summaries: Summaries,
+        ownership: Ownership,
+        watches: Mapping[str, MemberWatch],
+        settle: Settle,
     ) -> None:
-        """Commits after everything that was taken before; in between nothing has changed hands."""
+        """Commits after everything that was taken before; in between nothing has changed hands.
+
+        `settle` takes standstills that are over.
+        """
+        standstills = self.standstills
         parsed, of_partition, of_round = self._parsed, self._of_partition, self._of_round
         latest: dict[str, tuple[int, TopicPartition, Numbers]] = {}
         for key, numbers in summaries.items():
             partition = parsed[key] if key in parsed else self._partition_of(key)
             owner = None if partition is None else ownership.owner_by_name(partition)
-            if owner is None or partition is None:
+            if partition is None:
                 continue
+            stands_still = standstills.is_open(partition)
+            if owner is None:
+                if stands_still:
+                    standstills.commit_late(partition, numbers, by_member=bool(watches))
+                continue
+            if stands_still:
+                taken_ms = ownership.held_since_ms(partition) or 0
+                standstills.resume(partition, numbers, taken_ms, settle)
             known = of_partition.get(partition)
             joined = summary_from(numbers) if known is None else known.then(numbers)
             if known is not None and self._round_ms and partition not in of_round:
@@ -69,7 +93,9 @@ class CommitBook:
                 joined = joined.with_longest(max(known.longest_ms, pause_ms, numbers[5]))
             of_partition[partition] = joined
             known = of_round.get(partition)
-            of_round[partition] = summary_from(numbers) if known is None else known.then(numbers)
+            recent = summary_from(numbers) if known is None else known.then(numbers)
+            of_round[partition] = recent
+            self.round_most = max(self.round_most, recent.commits)
             member_id, last_offset = owner[0], numbers[3]
             if member_id not in latest or latest[member_id][0] < last_offset:
                 latest[member_id] = last_offset, partition, numbers
@@ -78,15 +104,19 @@ class CommitBook:
             if watch is not None:
                 self._note_last(watch, partition, summary_from(numbers))
 
-    def begin_round(self, at_ms: int | None = None) -> None:
+    def begin_round(
+        self, at_ms: int | None = None, stopped: Callable[[TopicPartition], bool] = _none_stopped
+    ) -> None:
         """A generation (since `at_ms`, epoch ms) or an epoch begins.
 
-        Many clients start their interval anew with a generation, so its commits alone show their rhythm.
+        Many clients start their interval anew with a generation, so its commits alone show their rhythm. `stopped`:
+        whether the owner of a partition, who stays the same, stopped for the generation.
         """
         if at_ms is not None:
             self.usual_pause.learn(self._of_round.values())
+            self.standstills.keep(self._of_round, self._of_partition, stopped, at_ms)
         self._of_round = {}
-        self._round_ms = at_ms or 0
+        self.round_most, self._round_ms = 0, at_ms or 0
 
     def learn(self, ownership: Ownership, watches: Mapping[str, MemberWatch]) -> None:
         """A generation or an epoch ends: keep what its commits show of the clients' habits."""
@@ -131,6 +161,10 @@ class CommitBook:
         """The commits since the last generation for the one of the partitions that has most; None if none has any."""
         return _most(self._of_round, partitions)
 
+    def of_round(self) -> Iterable[tuple[TopicPartition, CommitSummary]]:
+        """The commits since the last generation or epoch, by the topic's name."""
+        return self._of_round.items()
+
     def usual_pause_ms(self) -> int | None:
         """The usual pause between two commits for a partition, in a classic group; None if no generation shows one."""
         return self.usual_pause.usual_ms(self._of_round.values())
@@ -138,7 +172,8 @@ class CommitBook:
     def end(self, partition: TopicPartition) -> EndedStretch:
         """The commits of the owner that no longer has the partition; from here on those of the next one count."""
         summary = self._of_partition.pop(partition, None)
-        self._of_round.pop(partition, None)
+        recent = self._of_round.pop(partition, None)
+        self.standstills.hand_over(partition, summary, recent)
         before_ms = self._before.pop(partition, None)
         if summary is not None:
             self._before[partition] = summary.last_ms
@@ -149,9 +184,10 @@ class CommitBook:
         self._of_partition.clear()
         self._before.clear()
         self._of_round = {}
-        self._round_ms = 0
+        self.round_most = self._round_ms = 0
         self.habits = CommitHabits()
         self.usual_pause.forget()
+        self.standstills.forget()
 
     def by_member(
         self, ownership: Ownership

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from rebalance_audit.audit.commits.summary import CommitSummary
-from rebalance_audit.audit.rows import duration_ms
+from rebalance_audit.audit.rows import Row, duration_ms
 
 
 class EndedStretch(NamedTuple):
@@ -40,3 +40,26 @@ class EndedStretch(NamedTuple):
         if self.before_ms is None:
             return "no_commit_before"
         return "clocks" if self.summary.first_ms < self.before_ms else None
+
+
+def commit_columns(ended: EndedStretch | None, *, gap: bool, is_open: bool) -> Row:
+    """The columns of gold.ownership on commits; `ended`: None if the topic has no name.
+
+    Those of an open stretch wait for its end: commits alone do not call for an audit.
+    """
+    first_ms = last_ms = uncommitted_ms = None
+    if is_open or gap:
+        unknown: str | None = "open" if is_open else "gap"
+    elif ended is None:
+        unknown = "no_topic_name"
+    else:
+        unknown = ended.unknown_because
+        if ended.summary is not None:
+            first_ms, last_ms = ended.first_ms, ended.summary.last_ms
+            uncommitted_ms = ended.uncommitted_ms
+    return {
+        "first_committed_at": first_ms,
+        "last_committed_at": last_ms,
+        "uncommitted_before_ms": uncommitted_ms,
+        "uncommitted_before_unknown": unknown,
+    }

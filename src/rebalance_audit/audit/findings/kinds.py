@@ -7,6 +7,12 @@ from rebalance_audit.audit.findings.assignments import (
     TwoOwners,
 )
 from rebalance_audit.audit.findings.finding_kind import FindingKind
+from rebalance_audit.audit.findings.handovers import (
+    BackwardCommit,
+    CommitWithoutOwnership,
+    RecordsLost,
+    RecordsSkipped,
+)
 from rebalance_audit.audit.findings.log_events import CoordinatorMoved, DeadGroup, LogGap
 from rebalance_audit.audit.findings.of_broker_logs import (
     BrokerLogContradiction,
@@ -27,6 +33,7 @@ from rebalance_audit.audit.findings.protocols import Downgrade, HalfFinishedMigr
 from rebalance_audit.audit.findings.restarts import FlappingMember, InstanceIdConflict
 from rebalance_audit.audit.findings.shares import UnbalancedAssignment, UnstickyAssignment
 from rebalance_audit.audit.findings.silences import GroupNotServed, SessionExpiries
+from rebalance_audit.audit.findings.stalls import CommitFlood, StalledWithLag
 from rebalance_audit.audit.findings.standstills import CommitsStopped, SilentMember
 from rebalance_audit.audit.findings.storms import RebalanceLoop, RebalanceStorm
 from rebalance_audit.audit.findings.subscriptions import (
@@ -41,6 +48,8 @@ WATCHERS: Sequence[type[Watcher]] = (
     StuckGroup,
     TwoOwners,
     LostPartition,
+    RecordsLost,
+    RecordsSkipped,
     StaticSubscriptionIgnored,
     InstanceIdConflict,
     InstanceIdRefused,
@@ -51,6 +60,10 @@ WATCHERS: Sequence[type[Watcher]] = (
     SessionExpiries,
     SilentMember,
     CommitsStopped,
+    StalledWithLag,
+    BackwardCommit,
+    CommitWithoutOwnership,
+    CommitFlood,
     SlowRevoker,
     RevokerBlocked,
     SlowMember,

@@ -9,11 +9,14 @@ from rebalance_audit.audit.findings.repeats import Repeats
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life
+from rebalance_audit.audit.lag.end_offsets import PartitionSamples
+from rebalance_audit.audit.lag.standstill import Standstill
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import FINDINGS, Emit, Row
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.replay.slot import Group
 
 
@@ -42,6 +45,8 @@ class GroupFindings:
         self._on_ended = self._overriding(Watcher.epoch_ended)
         self._on_members = self._overriding(Watcher.members_changed)
         self._on_wrote = self._overriding(Watcher.wrote)
+        self._on_stood = self._overriding(Watcher.stood_still)
+        life.costs.on_standstill, life.costs.on_settled = self.stood_still, self.costs_known
         self._on_change: dict[type, list[Watcher]] = {}
         for watcher in self._watchers:
             for kind in watcher.changes:
@@ -64,6 +69,18 @@ class GroupFindings:
     def departed(self, row: Row) -> None:
         """A member id went in the write that is being judged; `row` is its row of gold.members."""
         self._departures.append(row)
+
+    def stood_still(
+        self, partition: TopicPartition, stood: Standstill, samples: PartitionSamples | None
+    ) -> None:
+        """A partition stood still in a rebalance."""
+        for watcher in self._on_stood:
+            watcher.stood_still(partition, stood, samples)
+
+    def costs_known(self) -> None:
+        """What the last rebalance cost is known."""
+        for watcher in self._on_stood:
+            watcher.costs_known()
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state: this one, and each kind of finding."""

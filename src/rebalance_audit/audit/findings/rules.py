@@ -29,6 +29,9 @@ class FindingRules:
     silent_pauses: int = 3
     silent_pauses_unsure: int = 10
     stopped_ms: int = 900_000
+    stalled_ms: int = 300_000
+    flood_commits: int = 6_000
+    flood_per_second: int = 100
     wave_members: int = 3
     wave_share_percent: int = 90
     wave_pause_ms: int = 120_000

@@ -11,11 +11,14 @@ from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life
+from rebalance_audit.audit.lag.end_offsets import PartitionSamples
+from rebalance_audit.audit.lag.standstill import Standstill
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import GroupType, Position
+from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.replay.slot import Group
 from rebalance_audit.report.reasons.reason import CodedReason
 from rebalance_audit.report.reasons.render import advice_for
@@ -84,6 +87,14 @@ class Watcher(FindingKind):
 
     def wrote(self, position: Position, group: Group) -> None:
         """A write ended at `position`; `group` is the group after it."""
+
+    def stood_still(
+        self, partition: TopicPartition, stood: Standstill, samples: PartitionSamples | None
+    ) -> None:
+        """A partition, by its topic's name, stood still in a rebalance; its samples of end offsets if there are any."""
+
+    def costs_known(self) -> None:
+        """All that stood still in the last rebalance is known."""
 
     def ended(self, end: Ending) -> None:
         """The incarnation or the log ends: report what is left and forget everything."""

@@ -1,19 +1,22 @@
-"""Durations for which the log gives only bounds, and the best estimate between them."""
+"""Durations and counts of records that are only known within bounds, and the best estimate between them."""
 
 from typing import Any, NamedTuple
 
 
 class Bounds(NamedTuple):
-    """A duration in ms, or a sum of durations over partitions; the true value lies between `least` and `most`."""
+    """A duration in ms, a number of records, or a sum of either over partitions.
+
+    The true value lies between `least` and `most`.
+    """
 
     least: int
     most: int | None
-    """None if the log gives no upper bound."""
+    """None if nothing bounds it above."""
     estimate: int
 
     @staticmethod
     def exactly(value: int) -> "Bounds":
-        """A duration that the log gives to the millisecond."""
+        """A value that is known exactly."""
         return Bounds(value, value, value)
 
     @staticmethod
@@ -35,9 +38,19 @@ class Bounds(NamedTuple):
         most = None if self.most is None or other.most is None else self.most + other.most
         return Bounds(self.least + other.least, most, self.estimate + other.estimate)
 
+    def minus(self, other: "Bounds") -> "Bounds":
+        """The difference of two numbers, the second of which is not greater than the first."""
+        least = 0 if other.most is None else self.least - other.most
+        most = None if self.most is None else self.most - other.least
+        return Bounds.between(least, most, self.estimate - other.estimate)
+
+    def at_least(self, least: int) -> "Bounds":
+        """The same number, which is also known to be at least this."""
+        return Bounds.between(max(least, self.least), self.most, self.estimate)
+
     @property
     def exact(self) -> int | None:
-        """The value in ms if it is known exactly, else None."""
+        """The value if it is known exactly, else None."""
         return self.least if self.least == self.most else None
 
     def columns(self, stem: str) -> dict[str, Any]:

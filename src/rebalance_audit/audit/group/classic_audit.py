@@ -13,7 +13,7 @@ from rebalance_audit.audit.causes.member_metadata import with_protocol
 from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.group.bounds import UNBOUNDED
 from rebalance_audit.audit.group.classic_identity import identity_of, same_identity
-from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable
+from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable, stopped_by
 from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
@@ -224,7 +224,7 @@ class ClassicAudit:
         else:
             life.empty(at_ms)
         life.previous_generation = new
-        life.commits.begin_round(at_ms)
+        life.commits.begin_round(at_ms, stopped_by(new, life.ownership))
         self._downgraded = False
 
     def _is_first(self, new: Generation) -> bool:

@@ -5,13 +5,14 @@ that record, and certainly not before the previous generation's record. An eager
 before it rejoins; a cooperative member gives up only those that the generation took from it (KIP-429).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.group.bounds import NOTHING, Bounds
+from rebalance_audit.audit.group.ownership import Ownership
 from rebalance_audit.audit.group.shifts import Shift, by_identity
 from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.partitions import NOTHING as NO_PARTITIONS
@@ -199,3 +200,15 @@ def _claims_to_own(member: ClassicMember) -> bool:
     """Whether the member's join request listed owned partitions; an eager member's never does."""
     said = member.subscription
     return said is not None and any(numbers for _, numbers in said.owned_partitions)
+
+
+def stopped_by(new: Generation, ownership: Ownership) -> Callable[[TopicPartition], bool]:
+    """Whether the owner of a partition that it keeps stopped for the generation, as eager members do."""
+    cooperative = is_cooperative(new)
+
+    def stopped(partition: TopicPartition) -> bool:
+        owner = ownership.owner_by_name(partition)
+        member = None if owner is None else new.members.get(owner.member_id)
+        return member is not None and not (cooperative and _claims_to_own(member))
+
+    return stopped

@@ -166,7 +166,8 @@ class GroupAudit:
         """The group's offset commits since its last record. They end a write: its records are contiguous."""
         self._take_waiting(go_on=False)
         self._judge()
-        self._life.commits.take(summaries, self._life.ownership, self._life.watches)
+        life = self._life
+        life.commits.take(summaries, life.ownership, life.watches, life.costs.add)
 
     def gap(self) -> None:
         """Note that something is missing at this point of the log that may have been of this group."""
@@ -188,6 +189,7 @@ class GroupAudit:
         """The log ends: judge the last write and emit the rows that are still open."""
         self._take_waiting(go_on=False)
         self._judge()
+        self._life.costs.close()
         if self._findings is not None:
             self._findings.finish(self._options.log_end_ms)
         self._life.finish()

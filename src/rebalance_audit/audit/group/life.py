@@ -22,6 +22,7 @@ from rebalance_audit.audit.group.overlaps import Overlaps
 from rebalance_audit.audit.group.ownership import Owner, Ownership
 from rebalance_audit.audit.group.progress_tracker import ProgressTracker
 from rebalance_audit.audit.group.rebalance import Rebalance
+from rebalance_audit.audit.group.rebalance_costs import RebalanceCosts
 from rebalance_audit.audit.group.target_moves import TargetMoves
 from rebalance_audit.audit.members import Identity, Stint
 from rebalance_audit.audit.options import AuditOptions
@@ -31,7 +32,6 @@ from rebalance_audit.audit.rows import (
     GROUP_STATES,
     MEMBERS,
     REBALANCE_CAUSES,
-    REBALANCES,
     Emit,
     Row,
 )
@@ -98,6 +98,7 @@ class Life:
         self.ownership = Ownership(
             group_id, emit, self._topic_of, self._count_unowned, self.commits.end
         )
+        self.costs = RebalanceCosts(emit, self.commits, self.ownership, options.end_offsets)
         self.ends = EndsOfMembers(
             options.rules, lambda: self.watches, self.away, self.commits, self.ownership
         )
@@ -109,9 +110,7 @@ class Life:
         self._had_epochs, self._rebalances = False, 0
         self.progress = ProgressTracker(self)
         self.absences = Absences(self)
-        self.tallies = MemberTallies(
-            lambda: {name: watch.stint.identity for name, watch in self.watches.items()}
-        )
+        self.tallies = MemberTallies(lambda: self.watches)
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state."""
@@ -123,6 +122,7 @@ class Life:
             "overlaps": self.overlaps,
             "commits": self.commits,
             "usual_pause": self.commits.usual_pause,
+            **self.costs.parts(),
             "group_state": self.states,
         }
 
@@ -197,6 +197,7 @@ class Life:
             revoking = (who for who, watch in self.watches.items() if watch.unrevoked_since)
             self.rebalance.wait_for(revoking)
             self.end_rebalance(None, "open")
+        self.costs.close()
         self.ownership.finish()
         for watch in self.watches.values():
             self.emit_member(watch.stint)
@@ -211,6 +212,7 @@ class Life:
         self.drop_awaiting()
         if self.rebalance is not None:
             self.end_rebalance(position.record_timestamp_ms, outcome)
+        self.costs.close()
         self.ownership.end_all(position, last_epoch, is_whole=self.is_whole)
         self.commits.forget()
         for member_id in list(self.watches):
@@ -325,6 +327,7 @@ class Life:
                 earliest_ms,
             )
             self._rebalances += 1
+            self.costs.begin(started_at_ms if earliest_ms is None else earliest_ms)
         return self.rebalance
 
     def end_rebalance(self, at_ms: int | None, outcome: str) -> None:
@@ -337,7 +340,7 @@ class Life:
         rebalance.ended_at_ms = at_ms
         if self.span is not None and self.span.rebalance_seq == rebalance.rebalance_seq:
             rebalance.end_epoch(self.span)
-        self._emit(REBALANCES, rebalance.row(outcome, self.moves.owners))
+        self.costs.end(rebalance.row(outcome, self.moves.owners), at_ms)
         self.rebalance = None
 
     # -- members --------------------------------------------------------------------------------
@@ -413,10 +416,7 @@ class Life:
     def owner(self, member_id: str) -> Owner:
         """The member as an owner of partitions."""
         watch = self.watches.get(member_id)
-        if watch is None:
-            return Owner(member_id, None, "", "")
-        identity = watch.stint.identity
-        return Owner(member_id, identity.instance_id, identity.client_id, identity.client_host)
+        return Owner.of(member_id, None if watch is None else watch.stint.identity)
 
     # -- partitions -----------------------------------------------------------------------------
 

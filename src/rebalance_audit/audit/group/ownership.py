@@ -7,9 +7,10 @@ counts only once it is certain that a member subscribes to the topic, which a ta
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from rebalance_audit.audit.commits.ended_stretch import EndedStretch
+from rebalance_audit.audit.commits.ended_stretch import EndedStretch, commit_columns
+from rebalance_audit.audit.members import Identity
 from rebalance_audit.audit.rows import OWNERSHIP, Emit, completeness, duration_ms
 from rebalance_audit.audit.writes import is_other_coordinator
 from rebalance_audit.replay.changes import Position
@@ -26,6 +27,13 @@ class Owner(NamedTuple):
     instance_id: str | None
     client_id: str
     client_host: str
+
+    @staticmethod
+    def of(member_id: str, identity: Identity | None) -> "Owner":
+        """A member with its identity; None if its record is missing."""
+        if identity is None:
+            return Owner(member_id, None, "", "")
+        return Owner(member_id, identity.instance_id, identity.client_id, identity.client_host)
 
     @property
     def identity(self) -> str:
@@ -68,10 +76,6 @@ class _Unowned:
 
 _NEVER = _Unowned(0, None, confirmed=False, exact=False)
 """Stands for a partition that had no earlier owner in this log."""
-
-
-_Committed: TypeAlias = tuple[int | None, int | None, int | None, str | None]
-"""First and last commit (epoch ms), time without a commit before the first (ms), why that is not known."""
 
 
 class Ownership:
@@ -138,13 +142,22 @@ class Ownership:
 
     def owner_by_name(self, partition: TopicPartition) -> Owner | None:
         """The current owner of a partition that is given by its topic's name; None also if the id's name is unknown."""
+        holding = self._holding_by_name(partition)
+        return holding.owner if holding else None
+
+    def held_since_ms(self, partition: TopicPartition) -> int | None:
+        """Since when that owner has it (epoch ms); None without one."""
+        holding = self._holding_by_name(partition)
+        return holding.position.record_timestamp_ms if holding else None
+
+    def _holding_by_name(self, partition: TopicPartition) -> _Holding | None:
         name, number = partition
         holding = self._held.get(partition)
         if holding is None and isinstance(name, str):
             ids = self._topics_of.get(name)
             for topic in reversed(self._learn_ids(name) if ids is None else ids):
                 holding = holding or self._held.get((topic, number))
-        return holding.owner if holding else None
+        return holding
 
     def owned_by(self, member_id: str) -> Iterator[TopicPartition]:
         """What a member owns, by the topic's name; without topics whose name is unknown."""
@@ -394,9 +407,7 @@ class Ownership:
         how: str,
     ) -> None:
         topic_id, topic = self._topic_names(partition)
-        first_ms, last_ms, uncommitted_ms, unknown = self._committed(
-            topic, partition[1], gap=held.gap, is_open=position is None
-        )
+        ended = None if topic is None else self._end_commits((topic, partition[1]))
         owner, began, from_epoch, unowned_before_ms, previous_member_id, gap, known_id = held
         member_id, instance_id, client_id, client_host = owner
         from_ms, to_ms = began.record_timestamp_ms, None
@@ -426,24 +437,9 @@ class Ownership:
                 "held_ms": held_ms,
                 "unowned_before_ms": unowned_before_ms,
                 "previous_member_id": previous_member_id,
-                "first_committed_at": first_ms,
-                "last_committed_at": last_ms,
-                "uncommitted_before_ms": uncommitted_ms,
-                "uncommitted_before_unknown": unknown,
+                **commit_columns(ended, gap=gap, is_open=position is None),
                 "how_ended": how,
                 "log_partition": began.log_partition,
                 "completeness": completeness(gap),
             },
         )
-
-    def _committed(self, topic: str | None, number: int, *, gap: bool, is_open: bool) -> _Committed:
-        """The columns on commits. Those of an open stretch wait for its end: commits alone do not call for an audit."""
-        ended = None if topic is None else self._end_commits((topic, number))
-        if is_open or gap:
-            return None, None, None, "open" if is_open else "gap"
-        if ended is None:
-            return None, None, None, "no_topic_name"
-        summary = ended.summary
-        if summary is None:
-            return None, None, None, ended.unknown_because
-        return ended.first_ms, summary.last_ms, ended.uncommitted_ms, ended.unknown_because

@@ -65,6 +65,7 @@ _TABLE_OF: Final = {
 @options.cluster
 @options.broker_logs
 @options.broker_log_zone
+@options.end_offsets
 @click.option("--epoch", "epoch_number", type=int, metavar="N", help="This epoch or generation.")
 @click.option(
     "--epochs",
@@ -88,6 +89,7 @@ def explain(
     cluster: str | None,
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
+    end_offsets: tuple[Path, ...],
     epoch_number: int | None,
     every_epoch: bool,
     at_ms: int | None,
@@ -112,7 +114,7 @@ def explain(
         raise click.UsageError("Give --json or --markdown, not both.")
     with bad_arguments(group="GROUP"):
         own, group_id, cluster_name, end_ms, files = _rows_of(
-            invocation, where, lake, cluster, broker_logs, broker_log_zone
+            invocation, where, lake, cluster, broker_logs, broker_log_zone, end_offsets
         )
     require_within_log("--at", at_ms, end_ms)
     if not own["epochs"]:
@@ -141,13 +143,14 @@ def _rows_of(
     cluster: str | None,
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
+    end_offsets: tuple[Path, ...],
 ) -> tuple[Tables, str, str, int | None, Sequence[BrokerLogFile]]:
     """Rows of the group, its id, the cluster's name, the log's end (epoch ms), what became of the brokers' logs."""
     if len(where) == 2:
         if lake is not None:
             raise click.UsageError("Give SEGMENTS or --lake, not both.")
         segments, group_id = where
-        settings = audit_settings(invocation, cluster, broker_log_zone)
+        settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets)
         with slow_progress() as tell:
             audit = audit_segments(
                 segments, (group_id,), broker_logs, **settings._asdict(), tell=tell
@@ -159,6 +162,8 @@ def _rows_of(
         raise click.UsageError("Give SEGMENTS and one GROUP, or --lake DIR and one GROUP.")
     if broker_logs:
         raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
+    if end_offsets:
+        raise click.UsageError("--end-offsets goes with SEGMENTS; a lake has samples of its own.")
     config = invocation.config_of_reader(
         {"lake.path": lake, "cluster": cluster},
         without=f"{where[0]} is a folder: give the name of a GROUP after it; `inspect` lists the groups."

@@ -48,6 +48,7 @@ Examples:
 @options.cluster
 @options.broker_logs
 @options.broker_log_zone
+@options.end_offsets
 @click.option(
     "--epochs",
     "every_epoch",
@@ -95,6 +96,7 @@ def inspect(
     cluster: str | None,
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
+    end_offsets: tuple[Path, ...],
     every_epoch: bool,
     everything: bool,
     as_json: bool,
@@ -131,6 +133,10 @@ def inspect(
     if segments is None:
         if broker_logs:
             raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
+        if end_offsets:
+            raise click.UsageError(
+                "--end-offsets goes with SEGMENTS; a lake has samples of its own."
+            )
         _inspect_lake(
             invocation,
             lake,
@@ -142,7 +148,7 @@ def inspect(
         return
     if lake is not None:
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
-    settings = audit_settings(invocation, cluster, broker_log_zone)
+    settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets)
     if isinstance(wanted, Narrowed):
         with bad_arguments(), slow_progress() as tell:
             printed = _json(wanted, segments, group_ids, broker_logs, settings, tell)

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.commits.collect import set_apart
 from rebalance_audit.audit.holes import Holes
+from rebalance_audit.audit.lag.rebalance_cost import COST_COLUMNS
 from rebalance_audit.audit.members import merge_stints
 from rebalance_audit.audit.options import AuditOptions, nobody_looked
 from rebalance_audit.audit.rows import (
@@ -190,7 +191,9 @@ class LiveAudit:
             elif self._since_ms is None or (row["ended_at"] or 0) >= self._since_ms:
                 number = _number(row)
                 times, before = held.told.get(number, (0, None))
-                now = (row, news.causes_of(row))
+                # What it cost is known only once the next commits are there: no reason to report it again.
+                shown = {name: value for name, value in row.items() if name not in COST_COLUMNS}
+                now = (shown, news.causes_of(row))
                 if before != now:
                     held.told[number] = (times + 1, now)
                     ended.append((row, times))

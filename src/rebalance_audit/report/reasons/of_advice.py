@@ -50,6 +50,28 @@ OF_ADVICE: Final[Mapping[str, str]] = {
         "Check this member's lag and threads: it is in the group, and its partitions are not consumed. Restart it if "
         "it hangs; max.poll.interval.ms bounds how long a member that does not poll keeps them."
     ),
+    "advice.records_lost": (
+        "Raise the topic's retention above the longest time the group may be down, and check auto.offset.reset, which "
+        "decides where its clients resumed."
+    ),
+    "advice.records_skipped": (
+        "Check that the reset was meant to skip records; `kafka-consumer-groups --reset-offsets --to-offset` moves the "
+        "group back while it has no members."
+    ),
+    "advice.stalled_with_lag": (
+        "Look at the member's threads and its log: it heartbeats, but does not process records, or its commits fail."
+    ),
+    "advice.backward_commit": (
+        "Look for a consumer that seeks back or starts with auto.offset.reset=earliest, for a late commit, and for "
+        "committed offsets that were deleted or reset."
+    ),
+    "advice.commit_without_ownership": (
+        "Commit in onPartitionsRevoked, not after it: the next owner may already have started from an older offset."
+    ),
+    "advice.commit_flood": (
+        "Commit after each batch, not after each record. A client that commits the same offset many times a second is "
+        "probably retrying on a deleted topic: stop it, or change its subscription."
+    ),
     "advice.commits_stopped": (
         "Look for what all members wait for, such as a database or a topic that they produce to, and for failed "
         "commits in their logs."

@@ -43,6 +43,14 @@ OF_EVIDENCE: Final[Mapping[str, str]] = {
     "last_record_of": "last record of member {member:member}",
     "asked_to_revoke": "{member:member} was asked to revoke partitions",
     "last_commit": "last commit of {member:member}, for {partition:name}",
+    "last_commit_before": "last commit of {member:member} before",
+    "first_of_commits": "the first of {times:number} commits",
+    "offset_moved_forward": (
+        "{partition:name}: last commit by an owner, offset {committed:plain}; moved to {then:plain} without members"
+    ),
+    "log_starts_later": "{partition:name}: committed {committed:plain}; its log starts at {start:plain} later",
+    "committed_lower": "{partition:name}: committed {committed:plain}; the next owner commits {then:plain}",
+    "committed_unowned": "{partition:name}: committed {times:times} after this without an owner",
     "last_commit_of_group": "last commit of the group, for {partition:name}",
     "generation_without": "a generation without member {member:member}",
     "member_gone": "member {member:member} is gone",

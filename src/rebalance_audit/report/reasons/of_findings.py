@@ -79,6 +79,27 @@ OF_FINDINGS: Final[Mapping[str, str]] = {
     "perhaps_nothing_to_consume": (
         "Its records do not show that it commits on a timer, so perhaps its partitions had nothing to consume."
     ),
+    "stalled_with_lag": (
+        "{member:member} did not commit {partitions:count partition} for at least {lasted:duration}, while at least "
+        "{records:count record} waited."
+    ),
+    "commit_flood": "{partition:name} was committed {times:number} times in {took:duration}.",
+    "flood_repeats": "Most of these commits repeat the same offset.",
+    "records_skipped": (
+        "The committed offsets of {partitions:count partition} were moved forward by {records:count record} in total "
+        "while the group had no members."
+    ),
+    "records_lost": (
+        "Retention deleted at least {records:count record} of {partitions:count partition} before they were committed."
+    ),
+    "backward_commit": (
+        "The next owner of {partitions:count partition} committed a lower offset than the owner before; "
+        "{records:count record} in total will be read again."
+    ),
+    "commit_without_ownership": (
+        "A member committed {partitions:count partition} after it had lost ownership, before the next owner was "
+        "assigned."
+    ),
     "commits_stopped": (
         "No member of the group committed for at least {ms:duration}; before, members committed about every "
         "{interval:duration}, whether there was anything to consume or not."

@@ -21,6 +21,7 @@ from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client_config import ClientConfig, Committing, Library
 from rebalance_audit.sim.clients.habits import CommitScope
 from rebalance_audit.sim.clients.positions import Positions
+from rebalance_audit.sim.clients.read_progress import ReadProgress
 from rebalance_audit.sim.clients.transactions import Transactions
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.holdings import HeldPartition
@@ -88,6 +89,9 @@ class Client(ABC):
         self._commits_from_ms = 0
         """No commit is due before this time; epoch milliseconds."""
         self._positions = Positions(config)
+        self._progress = ReadProgress(
+            config.traffic, lambda now_ms: self.frozen or self.busy_until_ms > now_ms
+        )
 
     # --- life --------------------------------------------------------------------------------------
 
@@ -127,6 +131,7 @@ class Client(ABC):
 
     def freeze(self) -> None:
         """The process freezes: a long pause of its virtual machine."""
+        self._progress.pause(self._scheduler.now_ms)
         self.frozen = True
 
     def thaw(self) -> None:
@@ -144,15 +149,16 @@ class Client(ABC):
         if not self.running:
             return
         now_ms = self._scheduler.now_ms
+        self._progress.pause(now_ms)
         self.busy_until_ms = max(self.busy_until_ms, now_ms + duration_ms)
         if duration_ms > self.config.max_poll_interval_ms:
             self._later(self.config.max_poll_interval_ms, self._poll_is_overdue)
 
     def _end(self) -> None:
+        self._drop(self.owned)
         self.running = False
         self.frozen = False
         self._life += 1
-        self._drop(self.owned)
         self.member_id = ""
 
     @abstractmethod
@@ -192,7 +198,9 @@ class Client(ABC):
     def _drop(self, partitions: frozenset[HeldPartition]) -> None:
         if partitions:
             self.owned -= partitions
-            self.cluster.holdings.release(self, partitions, self._scheduler.now_ms)
+            self.cluster.holdings.release(
+                self, partitions, self._scheduler.now_ms, self._progress.next_offset
+            )
 
     def _topic(self, topic_id: bytes) -> TopicDescription | None:
         return self.cluster.topics.image.topic_by_id(topic_id)
@@ -306,6 +314,10 @@ class Client(ABC):
         }
         if errors & FETCHES_AGAIN:
             self._later(RETRY_BACKOFF_MS, self._fetch_offsets)
+            return
+        image, now_ms = self.cluster.topics.image, self._scheduler.now_ms
+        for partition, first_offset in self._progress.beginnings(group, image, now_ms):
+            self.cluster.holdings.begin_reading(self, partition, first_offset)
 
     def _fetch_identity(self) -> tuple[str | None, int]:
         """Member id and epoch for fetches; only members of the consumer protocol identify themselves."""

@@ -212,6 +212,8 @@ class TruthRecorder:
                 "member_id": use.member_id,
                 "from": use.from_ms,
                 "to": use.to_ms,
+                "first_offset": use.first_offset,
+                "next_offset": use.next_offset,
             }
 
     def epochs(self) -> list[EpochTruth]:

@@ -1,0 +1,108 @@
+"""Samples of the start and end offsets of topic partitions, and what they say about the time in between.
+
+An end offset is the offset that the next record gets (ListOffsets with isolation level read_uncommitted): it includes
+records of open transactions, as `kafka-consumer-groups --describe` does. Between two samples it lies between both.
+Offsets are counted, not records: a compacted topic has fewer records, and markers of transactions take offsets.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeAlias
+
+from rebalance_audit.audit.group.bounds import UNBOUNDED, Bounds
+
+
+class EndOffset(NamedTuple):
+    """One sample of one topic partition."""
+
+    sampled_at_ms: int
+    """When the answer arrived (epoch ms)."""
+    start_offset: int | None
+    """Log start offset: records before it are deleted; None if it was not asked for."""
+    end_offset: int
+    max_timestamp_ms: int | None = None
+    """Latest record timestamp in the partition (KIP-734); None if it is empty or was not asked for."""
+
+
+class PartitionSamples:
+    """All samples of one topic partition."""
+
+    def __init__(self, samples: Iterable[EndOffset]) -> None:
+        """`samples` in any order."""
+        self.samples = sorted(set(samples))
+        """In order of time."""
+        self._times = [sample.sampled_at_ms for sample in self.samples]
+        self._ends = [sample.end_offset for sample in self.samples]
+        self._only_grows = self._ends == sorted(self._ends)
+
+    def at(self, at_ms: int) -> EndOffset | None:
+        """The last sample at or before this time (epoch ms)."""
+        index = bisect_right(self._times, at_ms) - 1
+        return self.samples[index] if index >= 0 else None
+
+    def end_at(self, at_ms: int) -> Bounds:
+        """Bounds of the end offset at this time (epoch ms); the estimate assumes that records arrive evenly.
+
+        Unbounded where the end offset fell between the samples on both sides: the topic was deleted and created anew,
+        or an unclean leader election lost records.
+        """
+        after = bisect_left(self._times, at_ms)
+        if after == len(self._ends):
+            return Bounds(self._ends[-1], None, self._ends[-1]) if self._ends else UNBOUNDED
+        most = self._ends[after]
+        if self._times[after] == at_ms:
+            return Bounds.exactly(most)
+        if not after:
+            return Bounds(0, most, most)
+        least, from_ms = self._ends[after - 1], self._times[after - 1]
+        if most < least:
+            return UNBOUNDED
+        share = (at_ms - from_ms) / (self._times[after] - from_ms)
+        return Bounds(least, most, least + round(share * (most - least)))
+
+    def start_at(self, at_ms: int) -> int | None:
+        """A lower bound of the log start offset at this time (epoch ms): it only grows. None if no sample has it."""
+        sample = self.at(at_ms)
+        return None if sample is None else sample.start_offset
+
+    def arrival_of(self, offset: int, by_ms: int) -> tuple[int | None, int] | None:
+        """(Not before, not after) which the record at `offset` arrived (epoch ms), by the samples up to `by_ms`.
+
+        None if none of them has it, or if end offsets fell. Not before None: the first sample has it already.
+        """
+        if not self._only_grows:
+            return None
+        first_with = bisect_right(self._ends, offset)
+        if first_with == len(self._ends) or self._times[first_with] > by_ms:
+            return None
+        return self._times[first_with - 1] if first_with else None, self._times[first_with]
+
+
+EndOffsetsOf: TypeAlias = Callable[[str, int], PartitionSamples | None]
+"""(topic, partition) -> its samples; None if there are none."""
+
+
+class EndOffsets:
+    """Samples of many topic partitions, by topic name and partition."""
+
+    def __init__(
+        self, samples: Mapping[tuple[str, int], Iterable[EndOffset]] | None = None
+    ) -> None:
+        """`samples` of each partition in any order."""
+        self._of = {
+            partition: PartitionSamples(of_partition)
+            for partition, of_partition in (samples or {}).items()
+        }
+
+    def of(self, topic: str, topic_partition: int) -> PartitionSamples | None:
+        """The samples of a partition; None if there are none."""
+        return self._of.get((topic, topic_partition))
+
+    def __len__(self) -> int:
+        """Number of partitions."""
+        return len(self._of)
+
+
+def no_end_offsets(_topic: str, _topic_partition: int) -> PartitionSamples | None:
+    """The default for `AuditOptions.end_offsets`: nothing was sampled."""
+    return None

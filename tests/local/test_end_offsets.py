@@ -1,0 +1,108 @@
+"""End offsets from files of samples and from copies of topic partitions."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rebalance_audit.audit.lag.end_offsets import EndOffset
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.local.end_offsets import read_end_offsets
+from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue
+from rebalance_audit.wire.segments.folder import SourceNotReadable
+from tests.support.log_entries import records_of
+
+CAPTURE = Path(__file__).parents[1] / "golden" / "captures" / "consumer-protocol" / "segments"
+SAMPLE = {"topic": "orders", "topic_partition": 0, "sampled_at": 1_700_000_000_000, "end_offset": 7}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_of_samples(packed: bool, tmp_path: Path) -> None:
+    """With the columns of bronze.end_offsets; times as ISO 8601 or epoch milliseconds."""
+    later = {
+        **SAMPLE,
+        "sampled_at": "2023-11-14T22:13:25Z",
+        "start_offset": 3,
+        "end_offset": 9,
+        "max_timestamp": None,
+    }
+    text = "".join(json.dumps(row) + "\n" for row in (later, SAMPLE)).encode()
+    path = tmp_path / "samples.jsonl"
+    path.write_bytes(gzip.compress(text) if packed else text)
+    found = read_end_offsets([path]).of("orders", 0)
+    assert found is not None
+    assert found.samples == [
+        EndOffset(1_700_000_000_000, None, 7),
+        EndOffset(1_700_000_005_000, 3, 9),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("{", "unexpected end of data"),
+        ("[]", "list indices must be"),
+        (json.dumps({**SAMPLE, "end_offset": -1}), "end_offset is -1"),
+        (json.dumps({**SAMPLE, "end_offset": "7"}), "end_offset is '7'"),
+        (json.dumps({**SAMPLE, "topic": None}), "topic or sampled_at is missing"),
+        (json.dumps({**SAMPLE, "sampled_at": "soon"}), "'soon' is not a time"),
+        ('{"topic": "' + "x" * 100_000 + '"}', "unexpected end of data"),
+    ],
+)
+def test_a_line_that_is_no_sample_is_named(line: str, why: str, tmp_path: Path) -> None:
+    """File and line stand in the message."""
+    path = tmp_path / "samples.jsonl"
+    path.write_text(f"{json.dumps(SAMPLE)}\n\n{line}\n")
+    with pytest.raises(SourceNotReadable, match="line 3: not a sample") as caught:
+        read_end_offsets([path])
+    assert why in str(caught.value)
+
+
+def test_a_copy_of_a_topic_partition_is_read_by_its_batch_headers(tmp_path: Path) -> None:
+    """A broker's segments under a topic's name: each sample is an end that the records reach by that time."""
+    (source,) = sorted(CAPTURE.glob("__consumer_offsets-1"))
+    shutil.copytree(source, tmp_path / "copies" / "orders-1")
+    shutil.copytree(source, tmp_path / "copies" / "__consumer_offsets-1")
+    ends = read_end_offsets([tmp_path / "copies"])
+    assert len(ends) == 1
+    found = ends.of("orders", 1)
+    assert found is not None
+    records = [position for _, position in records_of(CAPTURE) if position.log_partition == 1]
+    last = found.samples[-1]
+    assert last.end_offset >= records[-1].log_offset + 1
+    for sample in found.samples:
+        by_then = [each for each in records if each.log_offset < sample.end_offset]
+        assert max(each.record_timestamp_ms for each in by_then) <= sample.sampled_at_ms
+
+
+def test_what_holds_no_samples_is_refused(tmp_path: Path) -> None:
+    """The message says what was expected."""
+    with pytest.raises(SourceNotReadable, match="holds no end offsets"):
+        read_end_offsets([tmp_path])
+
+
+def test_samples_bound_what_a_rebalance_of_a_real_group_delayed(tmp_path: Path) -> None:
+    """Without them the cost is an estimate by the rate of commits, with them it has bounds."""
+    without = _costs(CAPTURE)
+    assert {row["records_delayed_by"] for row in without} == {"commit_rate", None}
+    committed: dict[tuple[str, int], int] = {}
+    for record, _ in records_of(CAPTURE):
+        if isinstance(record.key, OffsetCommitKey) and isinstance(record.value, OffsetCommitValue):
+            partition = record.key.topic, record.key.partition
+            committed[partition] = max(record.value.offset, committed.get(partition, 0))
+    path = tmp_path / "samples.jsonl"
+    with path.open("w") as file:
+        for (topic, number), end in committed.items():
+            for at_ms in (0, 1 << 42):
+                row = {"topic": topic, "topic_partition": number, "sampled_at": at_ms}
+                file.write(json.dumps({**row, "end_offset": end}) + "\n")
+    bounded = [row for row in _costs(CAPTURE, path) if row["records_delayed_by"]]
+    assert bounded
+    assert {row["records_delayed_by"] for row in bounded} == {"end_offsets"}
+    assert all(row["records_delayed_max"] is not None for row in bounded)
+
+
+def _costs(segments: Path, *end_offsets: Path) -> list[dict[str, object]]:
+    return audit_segments(segments, end_offsets=end_offsets).tables["rebalances"]
