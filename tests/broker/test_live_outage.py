@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from rebalance_audit.errors import LakeBusy
 from rebalance_audit.lake.bronze import kafka_stream
 from rebalance_audit.lake.bronze.kafka_stream import Duration
-from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
+from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from tests.broker.live_ingest import CLUSTER, bronze, has_batches, in_log, kafka, take
 from tests.support.broker import Broker, running_broker

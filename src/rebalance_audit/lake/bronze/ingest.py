@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.bronze.kafka_stream import Duration, KafkaStream
 from rebalance_audit.lake.bronze.ledger import Ledger, PartitionInBronze
-from rebalance_audit.lake.bronze.record_table import Appended, Bronze, offset_of
+from rebalance_audit.lake.bronze.record_table import Appended, Bronze, as_quarantine, offset_of
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.session.small_queries import FEW_BYTES, small_queries
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
@@ -97,14 +97,8 @@ def ingest(
 
 def damaged_stretches(rows: DataFrame) -> DataFrame:
     """Rows of silver.quarantine (without the cluster) for the damaged stretches in a source's rows."""
-    absent = {"timestamp": "timestamp", "key": "binary", "value": "binary"}
-    absent |= {"record_type": "int", "value_version": "int"}
-    return rows.where(F.col(DAMAGE).isNotNull()).select(
-        "partition",
-        "offset",
-        *[F.lit(None).cast(kind).alias(name) for name, kind in absent.items()],
-        f"{DAMAGE}.*",
-    )
+    damaged = rows.where(F.col(DAMAGE).isNotNull())
+    return as_quarantine(damaged.select("partition", "offset", f"{DAMAGE}.*"))
 
 
 def _ingest_stream(

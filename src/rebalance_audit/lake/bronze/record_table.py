@@ -156,7 +156,7 @@ class Bronze:
         texts = dict.fromkeys(("reason", "detail", "source_file"), "string")
         columns = {"partition": "int", "offset": "bigint", **texts, "before_offset": "bigint"}
         frame = local_rows(self._lake.spark, columns, rows)
-        return self._sink.insert_new(TableName.QUARANTINE, _as_quarantine(frame)).rows
+        return self._sink.insert_new(TableName.QUARANTINE, as_quarantine(frame)).rows
 
     def _append_between(
         self, rows: DataFrame, spec: str, begins: Mapping[int, int], ends: Mapping[int, int]
@@ -211,7 +211,7 @@ class Bronze:
             F.lit(spec).alias("source_file"),
             F.lit(None).cast("bigint").alias("before_offset"),
         )
-        return self._sink.insert_new(TableName.QUARANTINE, _as_quarantine(found)).rows
+        return self._sink.insert_new(TableName.QUARANTINE, as_quarantine(found)).rows
 
     def _restaged(self, rows: DataFrame) -> Staged:
         columns = columns_of_table(table_schemas()[TableName.RECORDS])
@@ -247,12 +247,16 @@ class Bronze:
 
 def offset_of(offsets: Mapping[int, int]) -> Column:
     """The offset for the row's partition, 0 if it has none."""
-    if not offsets:
-        return F.lit(0).cast("bigint")
+    return F.coalesce(of_partition(offsets), F.lit(0)).cast("bigint")
+
+
+def of_partition(numbers: Mapping[int, int]) -> Column:
+    """The number for the row's partition; null for none."""
+    if not numbers:
+        return F.lit(None).cast("bigint")
     # A map, because an array would have one entry for each number up to the largest.
-    by_number = F.create_map(*[F.lit(each) for pair in sorted(offsets.items()) for each in pair])
-    found = F.try_element_at(by_number, F.col("partition"))
-    return F.coalesce(found, F.lit(0)).cast("bigint")
+    by_number = F.create_map(*[F.lit(each) for pair in sorted(numbers.items()) for each in pair])
+    return F.try_element_at(by_number, F.col("partition")).cast("bigint")
 
 
 def _judged(compared: DataFrame, spec: str) -> Appended:
@@ -293,7 +297,7 @@ def _fingerprint() -> Column:
     return F.struct(F.xxhash64(*COMPARED, *present), F.hash(*COMPARED, *present))
 
 
-def _as_quarantine(rows: DataFrame) -> DataFrame:
+def as_quarantine(rows: DataFrame) -> DataFrame:
     """Rows of silver.quarantine without the cluster; columns that they lack are null."""
     absent = {"timestamp": "timestamp", "key": "binary", "value": "binary", "raw": "binary"}
     absent |= {"record_type": "int", "value_version": "int", "byte_position": "bigint"}

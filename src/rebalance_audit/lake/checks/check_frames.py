@@ -18,6 +18,7 @@ from rebalance_audit.lake.checks.row_problems import COLUMN_PROBLEMS, ROW_PROBLE
 from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.checks.table_frames import TableFrames
 from rebalance_audit.lake.checks.table_problems import Sight, judged_together, with_problems
+from rebalance_audit.lake.gold.output_tables import begins_within
 from rebalance_audit.tables.checks import Check, single_checks
 from rebalance_audit.tables.schemas import TableSchema
 
@@ -153,15 +154,9 @@ def _row_problem(check: Check) -> Column:
 
 
 def _in_window(schema: TableSchema, scope: Scope) -> Column:
-    window = F.lit(True)
     if schema.begins_at is None:
-        return window
-    begins = F.col(schema.begins_at)
-    if scope.from_ms is not None:
-        window &= begins >= F.timestamp_millis(F.lit(scope.from_ms))
-    if scope.to_ms is not None:
-        window &= begins < F.timestamp_millis(F.lit(scope.to_ms))
-    return window
+        return F.lit(True)
+    return begins_within(schema.begins_at, scope.from_ms, scope.to_ms)
 
 
 def _cannot(tables: TableFrames, check: Check, columns: Sequence[str], scope: Scope) -> str | None:

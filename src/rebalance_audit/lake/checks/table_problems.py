@@ -118,12 +118,9 @@ def _no_overlap(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
         .rowsBetween(Window.unboundedPreceding, -1)
     )
     latest = F.max(F.coalesce(end, F.lit(ENDLESS))).over(earlier)
-    shown = F.when(latest == ENDLESS, F.lit("has not ended")).otherwise(
-        F.concat(F.lit("ends at "), latest.cast("string"))
-    )
     problem = F.when(
         conditions(check.where) & (latest > F.col(begin)),
-        F.concat(F.lit("an earlier stretch "), shown),
+        F.concat(F.lit("an earlier stretch "), _ends_at(latest)),
     )
     return rows.withColumn(sight.name, problem)
 
@@ -135,14 +132,17 @@ def _contiguous(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
     ended = F.when(
         F.lag(begin).over(before).isNotNull(), F.coalesce(F.lag(end).over(before), F.lit(ENDLESS))
     )
-    shown = F.when(ended == ENDLESS, F.lit("has not ended")).otherwise(
-        F.concat(F.lit("ends at "), ended.cast("string"))
-    )
     problem = F.when(
         conditions(check.where) & (ended != F.col(begin)),
-        F.concat(F.lit("the stretch before "), shown),
+        F.concat(F.lit("the stretch before "), _ends_at(ended)),
     )
     return rows.withColumn(sight.name, problem)
+
+
+def _ends_at(end: Column) -> Column:
+    return F.when(end == ENDLESS, F.lit("has not ended")).otherwise(
+        F.concat(F.lit("ends at "), end.cast("string"))
+    )
 
 
 def _refers(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:

@@ -32,24 +32,18 @@ from rebalance_audit.lake.gold.hour_rows import HourRows
 from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, frame_ddl
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHOTS
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
-from rebalance_audit.lake.records.commit_packs import UNDECODABLE, HeldCommits, offsets_and_times
+from rebalance_audit.lake.records.commit_packs import (
+    INPUT,
+    UNDECODABLE,
+    HeldCommits,
+    offsets_and_times,
+)
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.positions import position_of
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 
-INPUT: Final = (
-    "partition",
-    "group_id",
-    "offset",
-    "timestamp",
-    "leader_epoch",
-    "producer_id",
-    "is_transactional",
-    "key",
-    "value",
-)
 RESUMES: Final = -1
 """Offset of the row before a group's new records: its value is the group's state, null for a new group.
 

@@ -78,14 +78,6 @@ class RecordCounts:
         moments = (part.last_ms for part in self.partitions.values())
         return max((moment for moment in moments if moment is not None), default=None)
 
-    def within(self) -> Column:
-        """Whether a row lies among the records, by literals: partition by partition between the first and the last."""
-        at = F.lit(False)
-        for number, partition in self.partitions.items():
-            between = F.col("offset").between(partition.first_offset, partition.next_offset - 1)
-            at |= (F.col("partition") == number) & between
-        return at
-
     @property
     def has_transactions(self) -> bool:
         """Whether any record belongs to a transaction."""

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
 from rebalance_audit.errors import LakeNotReadable, two_histories
+from rebalance_audit.lake.bronze.record_table import of_partition
 from rebalance_audit.lake.gold.output_rows import REBUILT
 from rebalance_audit.lake.gold.reducer import INPUT, RESUMES
 from rebalance_audit.lake.records.routing import group_id, is_commit
@@ -171,7 +172,7 @@ class AffectedGroups:
             )
             .where("first_new is not null or next_offset is not null or has_committed")
         )
-        lost_from = self._lost_from()
+        lost_from = of_partition(self._news.gaps)
         is_told = F.col("told_late").isNotNull()
         has_new = F.col("first_new").isNotNull() | F.col("has_committed")
         is_affected = (
@@ -243,12 +244,9 @@ class AffectedGroups:
         if rebuild is not None:
             yield rebuild.select(*GROUP, F.lit(True).alias("is_lost"))
 
-    def _lost_from(self) -> Column:
-        return _of_partition(self._news.gaps)
-
     def _end_of_last_run(self) -> Column:
         made_then = F.col("run_id") == F.lit(self._news.last_run)
-        return F.when(made_then, _of_partition(self._news.ends))
+        return F.when(made_then, of_partition(self._news.ends))
 
     def _asked_again(self) -> Column:
         if not self._news.topics:
@@ -261,11 +259,3 @@ class AffectedGroups:
             return F.lit(False)
         end = F.timestamp_millis(F.lit(self._news.log_end_ms))
         return F.coalesce(F.col(moment) <= end, F.lit(False))
-
-
-def _of_partition(numbers: Mapping[int, int]) -> Column:
-    """The number for the row's partition; null for none."""
-    if not numbers:
-        return F.lit(None).cast("bigint")
-    pairs = [F.lit(number) for item in numbers.items() for number in item]
-    return F.try_element_at(F.create_map(*pairs), F.col("partition")).cast("bigint")

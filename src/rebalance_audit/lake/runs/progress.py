@@ -7,7 +7,6 @@ ahead of the snapshots, and no affected group may be resumed.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from rebalance_audit.audit.holes import Holes, holes_of
@@ -16,6 +15,7 @@ from rebalance_audit.lake.runs.run_log import ALL
 from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.storage.foreign_changes import TableMark
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.moments import utc_datetime
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
 
 BUILT_ON: Final = (
@@ -205,9 +205,7 @@ def progress_columns(reached: Progress) -> list[dict[str, Any]]:
             "partition": partition,
             "ingested_to": part.next_offset,
             "replayed_to": part.next_offset,
-            "last_record_at": (
-                None if part.last_ms is None else datetime.fromtimestamp(part.last_ms / 1000, UTC)
-            ),
+            "last_record_at": utc_datetime(part.last_ms),
             "records": part.records,
             "bronze_version": reached.bronze_version,
             "lost_before": list(reached.gaps.get(partition, ())) or None,

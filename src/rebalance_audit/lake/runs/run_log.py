@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.moments import utc_datetime
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.version import __version__
 
@@ -93,8 +94,8 @@ class RunLog:
             "layers": entry.layers,
             "rules": entry.rules,
             "groups_regex": entry.groups_regex,
-            "from_at": moment_of(entry.from_ms),
-            "to_at": moment_of(entry.to_ms),
+            "from_at": utc_datetime(entry.from_ms),
+            "to_at": utc_datetime(entry.to_ms),
             "started_at": entry.started_at,
             "outcome": outcome,
             "retries": self.retries,
@@ -109,8 +110,3 @@ class RunLog:
         given = self._lake.rows_here(TableName.RUNS, [row])
         run_id, cluster = self._entry.run_id, self._entry.cluster
         self._lake.overwrite(TableName.RUNS, given, "run_id", run_id, cluster)
-
-
-def moment_of(moment_ms: int | None) -> datetime | None:
-    """Epoch milliseconds as a column of the run log takes them."""
-    return None if moment_ms is None else datetime.fromtimestamp(moment_ms / 1000, UTC)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebalance_audit.lake.runs.run_log import moment_of
 from rebalance_audit.lake.runs.step_costs import StepCost
+from rebalance_audit.moments import utc_datetime
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class RunReport:
             "records_passed_over": counts.passed_over,
             "batches_quarantined": counts.damaged_stretches,
             "groups": self.groups,
-            "newest_record_at": moment_of(self.newest_record_ms),
+            "newest_record_at": utc_datetime(self.newest_record_ms),
             "rows_written": self.rows,
             "table_versions": self.versions,
         }

@@ -17,7 +17,6 @@ from rebalance_audit.lake.gold.commit_findings import (
 from rebalance_audit.lake.gold.output_rows import NEW
 from rebalance_audit.lake.gold.output_tables import (
     continue_stints,
-    hours_in_window,
     in_window,
     rebuilt_rows_of,
     rows_of,
@@ -120,10 +119,9 @@ class Writer:
         return self._staged.changes_of(output).frame.where("_gone").select(*keys)
 
     def _window(self, output: str) -> Column:
-        ends = self._request.from_ms, self._request.to_ms
-        if output == GROUP_HOURS:
-            return hours_in_window(*ends)
-        return in_window(output, *ends) if output in GOLD_OF_GROUP else F.lit(True)
+        if output not in {*GOLD_OF_GROUP, GROUP_HOURS}:
+            return F.lit(True)
+        return in_window(output, self._request.from_ms, self._request.to_ms)
 
     def _write_quarantine(self) -> None:
         rows, given = rows_of(self._staged, QUARANTINE), self._staged.count(QUARANTINE)

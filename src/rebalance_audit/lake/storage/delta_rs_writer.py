@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -32,6 +32,7 @@ from rebalance_audit.lake.storage.table_writer import (
     WriterKind,
     Written,
     metrics_of,
+    outrun_on,
 )
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.schemas import TableSchema
@@ -85,17 +86,7 @@ class DeltaRsWriter:
         count = rows.count()
         if not count:
             return Written()
-        table = self._table_at(schema, commit)
-        try:
-            write_deltalake(
-                table,
-                _shaped(schema, rows),
-                mode="append",
-                writer_properties=FILES,
-                commit_properties=_properties(commit),
-            )
-        except CommitFailedError as error:
-            raise Outrun(str(error)) from None
+        self._write(schema, rows, commit, "append")
         return Written(inserted=count)
 
     def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
@@ -113,7 +104,7 @@ class DeltaRsWriter:
             for name in names
             if name not in schema.key
         )
-        try:
+        with outrun_on(CommitFailedError):
             found = (
                 table.merge(
                     source.read_all() if is_small else source,
@@ -130,19 +121,17 @@ class DeltaRsWriter:
                 .when_not_matched_insert(values, f"NOT source.`{GONE}`")
                 .execute()
             )
-        except CommitFailedError as error:
-            raise Outrun(str(error)) from None
         return metrics_of(found, COUNTS)
 
     def replace(
         self, schema: TableSchema, rows: GivenRows, column: str, value: str, commit: TableChange
     ) -> None:
         """By an overwrite with a predicate."""
-        self._overwrite(schema, rows, commit, f"{column} = {standard_literal(value)}")
+        self._write(schema, rows, commit, "overwrite", f"{column} = {standard_literal(value)}")
 
     def rewrite(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> None:
         """By an overwrite."""
-        self._overwrite(schema, rows, commit, None)
+        self._write(schema, rows, commit, "overwrite")
 
     def set_property(self, schema: TableSchema, name: str, value: str) -> None:
         """By ALTER TABLE."""
@@ -188,21 +177,24 @@ class DeltaRsWriter:
             )
         return len(found)
 
-    def _overwrite(
-        self, schema: TableSchema, rows: GivenRows, commit: TableChange, predicate: str | None
+    def _write(
+        self,
+        schema: TableSchema,
+        rows: GivenRows,
+        commit: TableChange,
+        mode: Literal["append", "overwrite"],
+        predicate: str | None = None,
     ) -> None:
         table = self._table_at(schema, commit)
-        try:
+        with outrun_on(CommitFailedError):
             write_deltalake(
                 table,
                 _shaped(schema, rows),
-                mode="overwrite",
+                mode=mode,
                 predicate=predicate,
                 writer_properties=FILES,
                 commit_properties=_properties(commit),
             )
-        except CommitFailedError as error:
-            raise Outrun(str(error)) from None
 
     def _table(self, schema: TableSchema) -> DeltaTable:
         return DeltaTable(self._folder.native_path(schema), storage_options=self._options)

@@ -130,10 +130,6 @@ class Sink:
         """The cluster's rows in a table. Raises LakeNotReadable."""
         return self.lake.read(name).where(F.col("cluster") == self.cluster)
 
-    def version(self, name: str) -> int:
-        """The version of a table that this run has seen last, or has made."""
-        return self._based_on.get(name, 0)
-
     def _applied(self, name: str, change: Callable[[], Written]) -> Written:
         done: list[Written] = []
         with_retries(lambda: done.append(change()))

@@ -52,9 +52,6 @@ class GivenRows(Protocol):
     def batches(self) -> pa.RecordBatchReader:
         """The rows without Spark, a batch at a time."""
 
-    def table(self) -> pa.Table:
-        """The rows without Spark, all of them."""
-
     def count(self) -> int:
         """How many there are."""
 
@@ -74,10 +71,6 @@ class RowsHere:
     def batches(self) -> pa.RecordBatchReader:
         """From memory."""
         return self.rows.to_reader()
-
-    def table(self) -> pa.Table:
-        """As given."""
-        return self.rows
 
     def count(self) -> int:
         """As given."""
@@ -121,10 +114,6 @@ class Staged:
         schema = self._arrow_schema
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
 
-    def table(self) -> pa.Table:
-        """The rows without Spark, all of them."""
-        return self.batches().read_all()
-
     def count(self) -> int:
         """How many rows there are, by the files' footers and MARK."""
         return sum(batch.num_rows for batch in self._stored_batches([MARK] if self.struct else []))
@@ -135,10 +124,6 @@ class Staged:
         for batch in self._stored_batches([MARK]):
             found.update(batch[MARK].to_pylist())
         return found
-
-    def with_marks(self, *marks: str) -> "Staged":
-        """Only the rows with one of these marks."""
-        return replace(self, marks=marks, gone=None)
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         for batch in self._stored_batches():

@@ -120,11 +120,8 @@ class LogFiles:
         return len(self._sizes())
 
     def _sizes(self) -> list[int]:
-        try:
-            found = DeltaTable(self._path, storage_options=self._options).get_add_actions()
-        except DeltaError as error:
-            raise OSError(first_line(error)) from None
-        return list(pa.table(found)["size_bytes"].to_pylist())
+        found = pa.table(self._table().get_add_actions())
+        return list(found["size_bytes"].to_pylist())
 
     def _table(self) -> DeltaTable:
         try:

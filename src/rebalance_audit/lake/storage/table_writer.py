@@ -10,7 +10,8 @@ it raises Outrun, and nothing is done. Repeating a change does no harm: rows are
 transactions of the cluster, numbered by that version.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
@@ -24,6 +25,15 @@ KINDS: Final[tuple[WriterKind, ...]] = get_args(WriterKind)
 
 class Outrun(Exception):  # noqa: N818 - it says what happened
     """Another commit came first: what this one would write may no longer be right."""
+
+
+@contextmanager
+def outrun_on(*conflicts: type[Exception]) -> Iterator[None]:
+    """Raise Outrun for exceptions of Delta where another commit came first."""
+    try:
+        yield
+    except conflicts as error:
+        raise Outrun(str(error)) from None
 
 
 class TableChange(NamedTuple):

@@ -6,7 +6,7 @@ import kafka
 import pytest
 from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError, UnknownError
 
-from rebalance_audit.lake.sources.kafka_cluster import KafkaCluster, KafkaSettings
+from rebalance_audit.live_cluster.kafka_cluster import KafkaCluster, KafkaSettings
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.kafka_options import BadOption, hide, resolved
-from rebalance_audit.lake.sources.kafka_login import login
+from rebalance_audit.live_cluster.kafka_login import login
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
 from rebalance_audit.wire.topic_names import (
     ZERO_TOPIC_ID,
