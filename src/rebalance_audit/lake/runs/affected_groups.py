@@ -18,7 +18,8 @@ from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
 from rebalance_audit.errors import LakeNotReadable, two_histories
 from rebalance_audit.lake.bronze.record_table import of_partition
 from rebalance_audit.lake.gold.output_rows import REBUILT
-from rebalance_audit.lake.gold.reducer import INPUT, RESUMES
+from rebalance_audit.lake.gold.reducer import RESUMES
+from rebalance_audit.lake.records.commit_packs import INPUT
 from rebalance_audit.lake.records.routing import group_id, is_commit
 from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
 from rebalance_audit.lake.storage.stage import Stage

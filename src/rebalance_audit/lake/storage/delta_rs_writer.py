@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -86,7 +86,15 @@ class DeltaRsWriter:
         count = rows.count()
         if not count:
             return Written()
-        self._write(schema, rows, commit, "append")
+        table = self._table_at(schema, commit)
+        with outrun_on(CommitFailedError):
+            write_deltalake(
+                table,
+                _shaped(schema, rows),
+                mode="append",
+                writer_properties=FILES,
+                commit_properties=_properties(commit),
+            )
         return Written(inserted=count)
 
     def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
@@ -127,11 +135,11 @@ class DeltaRsWriter:
         self, schema: TableSchema, rows: GivenRows, column: str, value: str, commit: TableChange
     ) -> None:
         """By an overwrite with a predicate."""
-        self._write(schema, rows, commit, "overwrite", f"{column} = {standard_literal(value)}")
+        self._overwrite(schema, rows, commit, f"{column} = {standard_literal(value)}")
 
     def rewrite(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> None:
         """By an overwrite."""
-        self._write(schema, rows, commit, "overwrite")
+        self._overwrite(schema, rows, commit, None)
 
     def set_property(self, schema: TableSchema, name: str, value: str) -> None:
         """By ALTER TABLE."""
@@ -177,20 +185,15 @@ class DeltaRsWriter:
             )
         return len(found)
 
-    def _write(
-        self,
-        schema: TableSchema,
-        rows: GivenRows,
-        commit: TableChange,
-        mode: Literal["append", "overwrite"],
-        predicate: str | None = None,
+    def _overwrite(
+        self, schema: TableSchema, rows: GivenRows, commit: TableChange, predicate: str | None
     ) -> None:
         table = self._table_at(schema, commit)
         with outrun_on(CommitFailedError):
             write_deltalake(
                 table,
                 _shaped(schema, rows),
-                mode=mode,
+                mode="overwrite",
                 predicate=predicate,
                 writer_properties=FILES,
                 commit_properties=_properties(commit),
