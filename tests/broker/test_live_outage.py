@@ -60,7 +60,7 @@ def test_an_ingest_waits_for_the_end_of_an_earlier_one(
     with monkeypatch.context() as hasty:
         hasty.setattr(kafka_stream, "EARLIER_SECONDS_MAX", 1)
         with pytest.raises(
-            LakeBusy, match="An earlier ingest of cluster blue has not come to its end"
+            LakeBusy, match="An earlier ingest of cluster blue in this session has not ended yet"
         ):
             take(spark, kafka(broker), lake)
     end = threading.Timer(2, earlier.stop)

@@ -40,9 +40,9 @@ class Ingested:
     differing: int = 0
     """Records that bronze has with other bytes, from another source."""
     damaged_stretches: int = 0
-    """Parts of segment files whose records nobody can count, new or not."""
+    """Parts of segment files with an unknown number of records, new or not."""
     lost_stretches: int = 0
-    """Parts of the log that were gone from the cluster before they were read."""
+    """Parts of the log that the cluster deleted before they were read."""
     quarantine_rows: int = 0
     """Rows that are new in quarantine, of all three kinds."""
     late: Mapping[int, int] = field(default_factory=dict)
@@ -172,7 +172,7 @@ def _shown(
     begins: Mapping[int, int],
     done: Appended,
 ) -> dict[int, tuple[int, int]]:
-    """Partition -> from where to where a source has every record there is; of files, also with those that are known."""
+    """Partition -> from which offset to which one a source has every record, files that are known included."""
     ends = ledger.next_offsets()
     grown = {
         number

@@ -1,4 +1,4 @@
-"""Appends to bronze each record that it lacks, once, whichever sources a cluster's log comes from.
+"""Appends each record that bronze lacks, once, from whichever sources.
 
 A record is identified by cluster, partition and offset. After the last offset of a partition everything is new; only
 before it the rows of a source are compared with those of bronze. What bronze has stays as it is.
@@ -147,7 +147,7 @@ class Bronze:
                 number,
                 first,
                 LOST,
-                f"Offsets {first} to {after - 1} of partition {number} were gone before they were read.",
+                f"Offsets {first} to {after - 1} of partition {number} were deleted before they were read.",
                 spec,
                 after,
             )
@@ -196,7 +196,7 @@ class Bronze:
 
     def _quarantine(self, rows: DataFrame, spec: str) -> int:
         detail = F.format_string(
-            "Offset %d of partition %d has other bytes in %s than in %s.",
+            "The record at offset %d of partition %d differs between %s and %s.",
             "offset",
             "partition",
             F.lit(spec),
@@ -277,10 +277,10 @@ def _judged(compared: DataFrame, spec: str) -> Appended:
     for row in found.collect():
         if row["last"] is not None and row["last"]["kind"] == DIFFERENT:
             raise SourceNotReadable(
-                f"{spec} holds another log than the lake: at offset {row['last']['offset']} of partition"
-                f" {row['partition']}, the last that both have, its bytes are not those of"
-                f" {row['last']['source']} (they differ from offset {row['differs_from']} on): give it a cluster name"
-                " of its own."
+                f"{spec} holds another log than the lake: the last record that both have of partition"
+                f" {row['partition']}, at offset {row['last']['offset']}, differs from that of"
+                f" {row['last']['source']} (first difference at offset {row['differs_from']}): give it another cluster"
+                " name."
             )
         done.known += row["equal"]
         done.differing += row["different"]
@@ -307,6 +307,6 @@ def as_quarantine(rows: DataFrame) -> DataFrame:
 
 def _elsewhere(cluster: str) -> str:
     return (
-        f"Another ingest of cluster {cluster} has written into bronze at the same time; nothing of this one was"
-        " written: run it again."
+        f"Another ingest of cluster {cluster} wrote to bronze at the same time. This one wrote nothing: run it"
+        " again."
     )

@@ -1,4 +1,4 @@
-"""How many records of which kind a log has, by one pass over keys and flags."""
+"""Counts the records of a log by kind, in one pass over keys and flags."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class RecordCounts:
 
     @property
     def of_groups(self) -> int:
-        """All others: group records, and records whose key tells no group."""
+        """All others: group records, and records whose key names no group."""
         return self.records - self.commits - self.controls
 
     @property

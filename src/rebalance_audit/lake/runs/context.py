@@ -87,7 +87,7 @@ class RunContext:
         self.report.rows[name] = self.report.rows.get(name, 0) + written.rows
 
     def begin_again(self) -> None:
-        """Forget what was read so far. What was written stays written: what is told of it adds up."""
+        """Forget what was read so far. What was written stays, and its counts add up."""
         self.log.retries += 1
         self.report = RunReport(self.run_id, rows=self.report.rows, notes=self.report.notes)
         for cached in ("known_topics", "broker_logs"):

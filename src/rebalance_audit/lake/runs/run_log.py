@@ -66,12 +66,12 @@ class RunLog:
         self._lake.add_rows(TableName.RUNS, self._entry.cluster, rows)
 
     def end(self, columns: Mapping[str, Any]) -> None:
-        """The last commit of a run that came through; `columns` are what the table says of its results."""
+        """The last commit of a run that succeeded; `columns` are its results."""
         self._update("done", columns)
 
     @contextmanager
     def noting_failure(self) -> Iterator[None]:
-        """Record the error that ends the block, if that can still be written, and raise it: the user must see it."""
+        """Record the error that ends the block, if possible, and raise it."""
         try:
             yield
         except Exception as error:

@@ -51,7 +51,7 @@ class Writer:
         outputs = self._outputs()
         side_by_side(self._write_output, outputs)
         self._write_commit_findings()
-        # In this order: what a run that is cut short leaves stale, the next one makes again.
+        # In this order: what a killed run leaves stale, the next one rebuilds.
         if self._plan.reached is not None:
             self._write_snapshots()
         self._write_topics()
@@ -148,7 +148,7 @@ class Writer:
                 return
             days = days_of(plan.counts)
         scope = scope_of(days) & self._of_regex() & self._window(FINDINGS)
-        # A rebuild also looks at rows of groups that are no longer in bronze, which nobody has counted.
+        # A rebuild also covers groups that are no longer in bronze, whose records were not counted.
         rows = self._commit_findings(days, may_grow=self._may_grow or self._since is None)
         name = TableName.FINDINGS
         if rows is None:
@@ -199,7 +199,7 @@ class Writer:
             context.note(name, written)
 
     def _write_progress(self, reached: Progress) -> None:
-        """The last commit of what a run may leave for the next one."""
+        """The last commit that the next run depends on."""
         context = self._context
         of_run = {
             "run_number": context.run_number,

@@ -37,7 +37,7 @@ class DeltaSource(Source):
         if not path.exists():
             raise SourceNotReadable(f"{path} does not exist.")
         if not (path / "_delta_log").is_dir():
-            raise SourceNotReadable(f"{path} is no Delta table: it has no folder _delta_log.")
+            raise SourceNotReadable(f"{path} is not a Delta table: it has no folder _delta_log.")
 
     def records(
         self,
@@ -49,7 +49,7 @@ class DeltaSource(Source):
         try:
             version = LogByName(spark, f"delta.`{self.location}`").version()
             if version is None:
-                raise SourceNotReadable(f"{self.location} is no Delta table.")
+                raise SourceNotReadable(f"{self.location} is not a Delta table.")
             table = spark.read.format("delta").option("versionAsOf", version).load(self.location)
         except (AnalysisException, OSError) as error:
             raise SourceNotReadable(
@@ -79,7 +79,7 @@ class DeltaSource(Source):
             expression = _read_as(wanted, given, F.col(f"`{found}`"))
             if expression is None:
                 raise SourceNotReadable(
-                    f"{self.location} has {found} as {given}; {kind} is needed."
+                    f"Column {found} of {self.location} is {given}; {kind} is needed."
                 )
             columns.append(expression.cast(kind).alias(wanted))
         return columns

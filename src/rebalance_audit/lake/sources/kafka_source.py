@@ -195,7 +195,7 @@ def given_offsets(start: str) -> dict[int, int] | None:
     except ValueError:
         pass
     raise BadRequest(
-        f"{start!r} is no place to start: write earliest, latest, or offsets by partition as"
+        f"{start!r} is not a start position: use earliest, latest, or offsets by partition such as"
         ' {"0": 1200, "1": 3400}.'
     )
 

@@ -22,7 +22,7 @@ def parse_source(
     """The source that a SPEC names; `kafka` is how to read a live cluster. Raises BadRequest."""
     kind, colon, location = spec.partition(":")
     if not colon or not location:
-        raise BadRequest(f"{spec!r} names no source: write {spelled(spec, SPELLINGS)}.")
+        raise BadRequest(f"{spec!r} is not a source: write {spelled(spec, SPELLINGS)}.")
     match kind:
         case "segments":
             return SegmentsSource(spec, location, split_target_bytes)
@@ -31,4 +31,4 @@ def parse_source(
         case "kafka":
             return KafkaSource(spec, location, kafka)
         case _:
-            raise BadRequest(f"{spec!r} names no kind of source that is known: write {SPELLINGS}.")
+            raise BadRequest(f"{spec!r} is not a known kind of source: write {SPELLINGS}.")

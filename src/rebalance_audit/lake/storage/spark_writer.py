@@ -92,7 +92,7 @@ class SparkWriter:
         return Written(inserted=rows.count() if added is None else added)
 
     def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
-        """By MERGE, after a comparison: MERGE commits, and writes files anew, also where nothing differs."""
+        """By MERGE, after a comparison: MERGE commits and rewrites files even if nothing differs."""
         self._require_version(schema, commit)
         given = changes.frame
         key_range = range_of_keys(schema, given)
@@ -112,7 +112,7 @@ class SparkWriter:
         among = goes_on(schema, "target.") if all_went_on else None
         source = frame.drop(WENT_ON)
         if written.rows <= FEW_CHANGES:
-            # Spark does not know how few there are, and would shuffle both sides of the join.
+            # Spark cannot know how few there are, and would shuffle both sides of the join.
             source = F.broadcast(source)
         # MERGE takes it from the session alone, where a run has the same.
         of_run = temporary_settings(self._spark, {USER_METADATA: commit.run_id})

@@ -33,7 +33,7 @@ IN_WAREHOUSE: Final = ".rebalance-audit-stage"
 TABLE: Final = "table"
 MARK: Final = "mark"
 GONE: Final = "_gone"
-"""Column of staged changes: whether the row with this key is to be removed."""
+"""Column of staged changes: whether to remove the row with this key."""
 ROW_GROUP_BYTES: Final = 16 << 20
 """A task may have a file open for each table, and Parquet's writer holds a row group of each in memory."""
 WRITING: Final = {
@@ -268,12 +268,12 @@ class StageFolder:
         try:
             yield stage
         finally:
-            # Whatever ended the run may prevent this too; `remove_before` comes later.
+            # Whatever ended the run may prevent this too; `remove_before` removes it later.
             with suppress(OSError):
                 stage.remove()
 
     def remove_before(self, moment: datetime) -> None:
-        """Remove what runs have left that began before a moment (UTC), and were killed."""
+        """Remove the folders of killed runs that began before a moment (UTC)."""
         files, place = self.files()
         if not files.exists(place):
             return
@@ -287,8 +287,8 @@ class StageFolder:
             files, place = fsspec.core.url_to_fs(self.folder, **self.options)
         except (ImportError, ValueError) as error:
             raise BadRequest(
-                f"The run's intermediate rows cannot be removed from {self.folder}: {error}. Install that package, or"
-                " set lake.stage_folder to a folder that Python and all executors reach."
+                f"Python cannot access {self.folder}, where the run stages rows: {error}. Install that package, or set"
+                " lake.stage_folder to a folder that Python and all executors can access."
             ) from None
         return files, place
 
