@@ -1,7 +1,7 @@
 """meta.checks: what each check of a lake found."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from rebalance_audit.lake.checks.scope import Scope
@@ -18,7 +18,7 @@ Outcome: TypeAlias = Literal["held", "broken", "passed_over"]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The result of one expectation."""
+    """The result of one expectation; fields are named as the columns."""
 
     table: str
     expectation: str
@@ -52,15 +52,8 @@ def write_results(lake: Lake, check_id: str, scope: Scope, results: Sequence[Che
 
 def _row(result: CheckResult) -> dict[str, Any]:
     return {
+        **asdict(result),
         "checked_table": result.table,
-        "expectation": result.expectation,
-        "kind": result.kind,
-        "severity": result.severity,
-        "outcome": result.outcome,
         "success": result.outcome != "broken",
-        "rows_checked": result.rows_checked,
-        "unexpected_count": result.unexpected_count,
         "sample_keys": list(result.sample_keys),
-        "detail": result.detail,
-        "table_version": result.table_version,
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ ALL: Final = "all"
 
 @dataclass(frozen=True, slots=True)
 class RunEntry:
-    """What is known about a run when it begins."""
+    """What is known about a run when it begins; fields are named as the columns."""
 
     run_id: str
     started_at: datetime
@@ -83,25 +83,15 @@ class RunLog:
             raise
 
     def _row(self, outcome: str) -> dict[str, Any]:
-        entry = self._entry
         return {
-            "cluster": entry.cluster,
-            "run_id": entry.run_id,
+            **asdict(self._entry),
             "run_number": self.run_number,
-            "command": entry.command,
-            "source": entry.source,
-            "full": entry.full,
-            "layers": entry.layers,
-            "rules": entry.rules,
-            "groups_regex": entry.groups_regex,
-            "from_at": utc_datetime(entry.from_ms),
-            "to_at": utc_datetime(entry.to_ms),
-            "started_at": entry.started_at,
+            "from_at": utc_datetime(self._entry.from_ms),
+            "to_at": utc_datetime(self._entry.to_ms),
             "outcome": outcome,
             "retries": self.retries,
             "package_version": __version__,
             "spark_version": self._lake.spark.version,
-            "config": entry.config,
         }
 
     def _update(self, outcome: str, columns: Mapping[str, Any]) -> None:

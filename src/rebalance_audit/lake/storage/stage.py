@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
-from pyspark.sql.types import StructType
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
@@ -101,7 +100,7 @@ class Staged:
         """The rows."""
         if not self.files.exists(self.place):
             return self.spark.createDataFrame(self._arrow_schema.empty_table())
-        rows = self.spark.read.schema(self._stored).parquet(self.path)
+        rows = self.spark.read.schema(ddl_of_columns(self._stored)).parquet(self.path)
         if self.struct is None:
             return rows
         if self.marks:
@@ -142,7 +141,7 @@ class Staged:
     def _stored_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         if not self.files.exists(self.place):
             return  # no row of the table came
-        stored = schema_of_columns(_columns_of(self._stored))
+        stored = schema_of_columns(self._stored)
         found = ds.dataset(self.place, stored, "parquet", filesystem=self.files)
         chosen = ds.field(MARK).isin([*self.marks]) if self.marks else None
         yield from found.to_batches(columns=columns, filter=chosen)
@@ -152,11 +151,12 @@ class Staged:
         return schema_of_columns({**self.columns, **({GONE: "boolean"} if self.gone else {})})
 
     @property
-    def _stored(self) -> str:
+    def _stored(self) -> Mapping[str, str]:
+        """Name -> type of the files' columns."""
         if self.struct is None:
-            return ddl_of_columns(self.columns)
-        fields = ", ".join(f"`{name}`: {kind}" for name, kind in self.columns.items())
-        return f"{MARK} string, {self.struct} struct<{fields}>"
+            return self.columns
+        fields = ", ".join(f"{name}: {kind}" for name, kind in self.columns.items())
+        return {MARK: "string", self.struct: f"struct<{fields}>"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,9 +308,3 @@ def _as_path(location: str) -> str:
     """A path of this machine without its scheme; other locations as they are."""
     path = local_path(location)
     return (location if path is None else str(path)).rstrip("/")
-
-
-def _columns_of(ddl: str) -> dict[str, str]:
-    parsed = StructType.fromDDL(ddl)
-    assert isinstance(parsed, StructType)
-    return {each.name: each.dataType.simpleString() for each in parsed}
