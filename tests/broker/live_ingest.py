@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.lake.bronze.ingest import Ingested, ingest
-from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from tests.support.broker import Broker
 
 CLUSTER = "blue"

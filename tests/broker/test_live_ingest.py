@@ -12,10 +12,10 @@ from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.runs.request import GOLD_ONLY, RunRequest
 from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
 from rebalance_audit.lake.sources.kafka_source import OFFSET_FETCHING, KafkaSource
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from rebalance_audit.wire.topic_names import TopicNameSource
 from tests.broker.live_ingest import (

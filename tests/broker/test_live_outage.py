@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from rebalance_audit.errors import LakeBusy
 from rebalance_audit.lake.bronze import kafka_stream
 from rebalance_audit.lake.bronze.kafka_stream import Duration
-from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
+from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from tests.broker.live_ingest import CLUSTER, bronze, has_batches, in_log, kafka, take
 from tests.support.broker import Broker, running_broker
@@ -60,7 +60,7 @@ def test_an_ingest_waits_for_the_end_of_an_earlier_one(
     with monkeypatch.context() as hasty:
         hasty.setattr(kafka_stream, "EARLIER_SECONDS_MAX", 1)
         with pytest.raises(
-            LakeBusy, match="An earlier ingest of cluster blue has not come to its end"
+            LakeBusy, match="An earlier ingest of cluster blue in this session has not ended yet"
         ):
             take(spark, kafka(broker), lake)
     end = threading.Timer(2, earlier.stop)

@@ -47,7 +47,7 @@ MENDED: Final = "mended by the next run"
 NAMED: Final = "named, mended by --full"
 RESTORED: Final = "named, mended by a copy"
 FULL: Final = re.compile(r"run with --full")
-A_COPY: Final = re.compile(r"put it back from a copy")
+A_COPY: Final = re.compile(r"restore it from a backup")
 COMMANDS_MAX: Final = 4
 """How many runs a lake may take until one ends well."""
 UNSEEN: Final = "vacuumed"

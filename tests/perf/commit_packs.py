@@ -12,9 +12,9 @@ from typing import Final, TypeVar
 
 import pyarrow as pa
 
-from rebalance_audit.lake.gold.reducer import INPUT, reduced
+from rebalance_audit.lake.gold.reducer import reduced
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
-from rebalance_audit.lake.records.commit_packs import READ, commits_of, pack_commits, packed
+from rebalance_audit.lake.records.commit_packs import INPUT, READ, commits_of, pack_commits, packed
 from rebalance_audit.lake.sources.segment_frames import Reading, read_piece
 from rebalance_audit.lake.sources.segment_frames import pack as cut
 from rebalance_audit.tables.arrow_types import arrow_type

@@ -14,8 +14,9 @@ from typing import Final
 
 import pyarrow as pa
 
-from rebalance_audit.lake.gold.reducer import INPUT, reduced
+from rebalance_audit.lake.gold.reducer import reduced
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
+from rebalance_audit.lake.records.commit_packs import INPUT
 from rebalance_audit.tables.arrow_types import column_of
 from tests.perf.reducer_speed import ARROW_ROWS, INPUT_KINDS
 from tests.perf.scale_log import KEY_HEAD, group_id, history

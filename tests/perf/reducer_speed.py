@@ -20,8 +20,9 @@ import pyarrow as pa
 
 from rebalance_audit.audit.group.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.lake.gold.reducer import INPUT, reduced
+from rebalance_audit.lake.gold.reducer import reduced
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
+from rebalance_audit.lake.records.commit_packs import INPUT
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.wire.records import Undecodable, decode_record, encode_key, encode_value

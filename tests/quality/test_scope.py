@@ -88,7 +88,7 @@ def test_absent_tables_and_columns_are_passed_over_with_a_reason(
     }
     assert why["gold.members not_null(group_id)"] == "the lake has no such table"
     assert why["gold.topics in_set(source)"] == (
-        "the table is an earlier release's and has no source"
+        "the table is from an earlier release and lacks source"
     )
     assert (
         why["gold.epochs refers(cluster, group_id, incarnation, rebalance_seq) gold.rebalances"]

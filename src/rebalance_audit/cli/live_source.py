@@ -46,11 +46,11 @@ def _of_segments(path: Path) -> LiveSource:
 
 
 def _of_kafka(invocation: Invocation, servers: str) -> LiveSource:
-    from rebalance_audit.lake.sources.kafka_cluster import (  # noqa: PLC0415 - only live clusters need it
+    from rebalance_audit.live_cluster.kafka_cluster import (  # noqa: PLC0415 - only live clusters need it
         KafkaCluster,
         KafkaSettings,
     )
-    from rebalance_audit.lake.sources.kafka_login import login_of_aiokafka  # noqa: PLC0415
+    from rebalance_audit.live_cluster.kafka_login import login_of_aiokafka  # noqa: PLC0415
     from rebalance_audit.local.live.growing_topic import (  # noqa: PLC0415 - imports the client
         CLIENT_ID,
         GrowingTopic,

@@ -21,12 +21,12 @@ from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.session.small_queries import FEW_BYTES
 from rebalance_audit.lake.session.spark_end import reporting_a_failed_start, stopping
 from rebalance_audit.lake.session.spark_session import SUBMITTED, build_session
-from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.lake_options import LakeOptions
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from rebalance_audit.location import absolute, catalog_settings, local_path
 from rebalance_audit.steps import Tell
 

@@ -16,12 +16,12 @@ LOG = f"segments:{capture('offsets').segments}"
     [
         (["--lake", "lake"], 2, "No source: give --source kafka:HOST:PORT"),
         (["--source", LOG], 2, "No lake: give --lake DIR."),
-        (["--source", "kafka:here", "--lake", "lake"], 2, "kafka: wants HOST:PORT"),
+        (["--source", "kafka:here", "--lake", "lake"], 2, "kafka: expects HOST:PORT"),
         (["--source", "segments:/nowhere", "--lake", "lake"], 3, "/nowhere does not exist."),
-        (["--source", LOG, "--lake", "lake", "--follow"], 2, "only a live cluster goes on"),
-        (["--source", LOG, "--lake", "lake", "--stop-after", "5"], 2, "together with --follow"),
-        (["--source", "kafka:here:9092", "--lake", "lake", "--start", "soon"], 2, "'soon' is no place to start"),
-        (["--source", "kafka:here:9092", "--lake", "lake", "--start", '{"0": -1}'], 2, "is no place to start"),
+        (["--source", LOG, "--lake", "lake", "--follow"], 2, "only a live cluster can"),
+        (["--source", LOG, "--lake", "lake", "--stop-after", "5"], 2, "--stop-after needs --follow"),
+        (["--source", "kafka:here:9092", "--lake", "lake", "--start", "soon"], 2, "'soon' is not a start position"),
+        (["--source", "kafka:here:9092", "--lake", "lake", "--start", '{"0": -1}'], 2, "is not a start position"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_before_spark_starts(

@@ -16,10 +16,10 @@ LOG = f"segments:{segments('failover')}"
     ("arguments", "code", "sentence"),
     [
         (["--source", LOG], 2, "Error: No lake: give --lake DIR."),
-        (["--lake", "LAKE", "--layers", "gold"], 2, "Gold alone is made from a source"),
-        (["--source", "segments:", "--lake", "LAKE"], 2, "'segments:' names no source"),
-        (["--source", "file:x", "--lake", "LAKE"], 2, "'file:x' names no kind of source"),
-        (["--source", "kafka:here", "--lake", "LAKE"], 2, "kafka: wants HOST:PORT"),
+        (["--lake", "LAKE", "--layers", "gold"], 2, "Gold alone is made straight from a source"),
+        (["--source", "segments:", "--lake", "LAKE"], 2, "'segments:' is not a source"),
+        (["--source", "file:x", "--lake", "LAKE"], 2, "'file:x' is not a known kind of source"),
+        (["--source", "kafka:here", "--lake", "LAKE"], 2, "kafka: expects HOST:PORT"),
         (["--source", LOG, "--lake", "LAKE", "--from", "now"], 2, "'now' is not a time."),
         (
             ["--source", LOG, "--lake", "LAKE", "--from", "2026-11-22", "--to", "2026-11-21"],

@@ -9,9 +9,9 @@ import pytest
 
 from rebalance_audit.audit.rows import GROUP_HOURS
 from rebalance_audit.lake.gold.outputs import SNAPSHOTS
-from rebalance_audit.lake.gold.reducer import INPUT, RESUMES, reduced
+from rebalance_audit.lake.gold.reducer import RESUMES, reduced
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
-from rebalance_audit.lake.records.commit_packs import pack_commits
+from rebalance_audit.lake.records.commit_packs import INPUT, pack_commits
 from rebalance_audit.local.byte_ranges import ranges_of
 from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, group_bytes

@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 
 from rebalance_audit.lake.gold.output_rows import BATCH_ROWS
-from rebalance_audit.lake.gold.reducer import HELD_BYTES, INPUT, reduced
+from rebalance_audit.lake.gold.reducer import HELD_BYTES, reduced
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
+from rebalance_audit.lake.records.commit_packs import INPUT
 from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.wire.consumer_protocol import Subscription, encode_subscription
 from rebalance_audit.wire.generated.messages import (

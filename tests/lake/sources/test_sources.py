@@ -16,15 +16,15 @@ from tests.wire.golden import capture
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        ("", "names no source"),
-        ("segments", "names no source"),
-        ("segments:", "names no source"),
-        ("/var/log", "names no source: write segments:/var/log."),
-        ("/nowhere", "names no source: write segments:DIR, delta:PATH or kafka:HOST:PORT."),
-        ("s3:bucket", "names no kind of source that is known"),
-        ("kafka:host", "wants HOST:PORT"),
-        ("kafka:host:9092,:9092", "wants HOST:PORT"),
-        ("kafka:user:secret@host:9092", "^kafka: wants HOST:PORT or .IPV6.:PORT, or several"),
+        ("", "is not a source"),
+        ("segments", "is not a source"),
+        ("segments:", "is not a source"),
+        ("/var/log", "is not a source: write segments:/var/log."),
+        ("/nowhere", "is not a source: write segments:DIR, delta:PATH or kafka:HOST:PORT."),
+        ("s3:bucket", "is not a known kind of source"),
+        ("kafka:host", "expects HOST:PORT"),
+        ("kafka:host:9092,:9092", "expects HOST:PORT"),
+        ("kafka:user:secret@host:9092", "^kafka: expects HOST:PORT or .IPV6.:PORT, several"),
     ],
 )
 def test_specs_that_name_no_source(spec: str, sentence: str) -> None:
@@ -53,7 +53,7 @@ def test_sources_that_cannot_be_read(tmp_path: Path) -> None:
         f"segments:{tmp_path}": "holds no segments of __consumer_offsets.*found topics orders",
         f"segments:{tmp_path / 'orders-0'}": "is a partition folder of topic orders",
         f"delta:{tmp_path / 'nowhere'}": "does not exist",
-        f"delta:{tmp_path}": "is no Delta table",
+        f"delta:{tmp_path}": "is not a Delta table",
     }
     for spec, sentence in cases.items():
         with pytest.raises(SourceNotReadable, match=sentence):

@@ -89,7 +89,7 @@ def found(tables: dict[str, DataFrame], days: Days | None = None, end: float = 6
 
 
 HANGING = "A transaction of producer {} with {} offset commits has been open for at least 15 min."
-GREW = "It wrote {} records ({}) in {} hour(s) of the day, {} in one hour at the most."
+GREW = "It wrote {} records ({}) in {} of the day, at most {} in one hour."
 
 
 def test_what_offset_commits_show(tables: dict[str, DataFrame]) -> None:
@@ -97,9 +97,9 @@ def test_what_offset_commits_show(tables: dict[str, DataFrame]) -> None:
     assert found(tables) == [
         ("hanging_transaction", "stuck", 5, None, [10, 12], HANGING.format(7, 3)),
         ("hanging_transaction", "stuck", 30, None, [20, 21], HANGING.format(8, 2)),
-        ("topic_growth", "busy", 10, 155, [100, 109], GREW.format(8, "offset commits", 2, 4)),
-        ("topic_growth", "busy", 1441, 1444, [200, 203], GREW.format(4, "offset commits", 1, 4)),
-        ("topic_growth", "storm", 0, 4, [0, 4], GREW.format(4, "GroupMetadata", 1, 4)),
+        ("topic_growth", "busy", 10, 155, [100, 109], GREW.format(8, "offset commits", "2 hours", 4)),
+        ("topic_growth", "busy", 1441, 1444, [200, 203], GREW.format(4, "offset commits", "1 hour", 4)),
+        ("topic_growth", "storm", 0, 4, [0, 4], GREW.format(4, "GroupMetadata", "1 hour", 4)),
     ]  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def test_tables_of_an_earlier_lake_are_recreated(
         patched.setattr(Path, "rename", killed)
         with pytest.raises(LakeNotWritable):
             recreate()
-    with pytest.raises(LakeNotWritable, match="did not finish: repeat it"):
+    with pytest.raises(LakeNotWritable, match="did not finish: run it again"):
         run_audit(spark, request)
     assert recreate() == names
     lake = Lake(spark, str(path))

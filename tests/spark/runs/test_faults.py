@@ -34,12 +34,12 @@ def differences(lake: Path, whole: Whole) -> dict[str, object]:
 
 
 FAULTS = {
-    "meta.snapshots": ("dropped", "is not the table that the last run left"),
-    "gold.group_states": ("dropped", "is not the table that the last run left"),
+    "meta.snapshots": ("dropped", "is not the table that the last run wrote"),
+    "gold.group_states": ("dropped", "is not the table that the last run wrote"),
     "gold.epochs": ("restored", "was changed by another program (version "),
     "gold.group_hours": ("emptied", "was changed by another program (version "),
     "silver.group_records": ("log truncated", "has lost commits: "),
-    "silver.quarantine": ("dropped", "is not the table that the last run left"),
+    "silver.quarantine": ("dropped", "is not the table that the last run wrote"),
     "bronze.records": ("log truncated", "has lost commits: "),
 }
 """Table -> what is done to it, and what the run says of that."""

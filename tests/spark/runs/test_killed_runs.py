@@ -72,7 +72,7 @@ def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
             while commits(lake) < enough and process.poll() is None:
                 assert time.monotonic() < deadline
                 if not turned_away and commits(lake) > before:
-                    with pytest.raises(LakeBusy, match="try again when that has ended"):
+                    with pytest.raises(LakeBusy, match="try again when it has ended"):
                         run_audit(spark, request_of(None, lake))
                     turned_away = True
                 time.sleep(0.02)

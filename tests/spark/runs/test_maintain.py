@@ -130,15 +130,16 @@ def test_a_dry_run_does_nothing_and_reports_what_a_real_one_does(lake: Lake) -> 
     assert versions(lake) == before
     assert sorted(Path(lake.path).rglob("*.parquet")) == files
     done = maintain(lake, wanted, LATER, quiet)
-    planned = {
-        name: (care.rows_deleted, care.files_removed > 0) for name, care in report.tables.items()
-    }
-    assert sum(rewritten for _, rewritten in planned.values()) > 5
-    # Where rows go, their files are rewritten already.
-    assert planned == {
-        name: (care.rows_deleted, care.files_removed + care.rows_deleted > 0)
-        for name, care in done.tables.items()
-    }
+
+    def rewritten(found: MaintainReport) -> dict[str, tuple[int, bool]]:
+        # Where rows go, their files are rewritten already.
+        return {
+            name: (care.rows_deleted, care.files_removed + care.rows_deleted > 0)
+            for name, care in found.tables.items()
+        }
+
+    assert sum(care.files_removed > 0 for care in report.tables.values()) > 5
+    assert rewritten(report) == rewritten(done)
 
 
 def test_old_bronze_is_compacted_as_kafka_would(spark: SparkSession, lake: Lake) -> None:

@@ -179,7 +179,7 @@ def test_maintenance_mends_an_earlier_lake(spark: SparkSession, tmp_path: Path) 
     planned = care(lake, dry_run=True)
     assert versions(lake) == before
     done = care(lake)
-    for report, told in ((planned, "would be written again"), (done, "were written again")):
+    for report, told in ((planned, "would be rewritten"), (done, "were rewritten")):
         (note,) = report.notes
         assert told in note
         assert all(name in note for name in lacking)
@@ -199,5 +199,5 @@ def test_no_file_is_written_again_beside_another_run(spark: SparkSession, tmp_pa
     lacking, before = tables_without_bounds(lake), versions(lake)
     with sole_run(lake.path, CLUSTER, "its run"):
         told = write_again_alone(lake, lacking, "green", "ours")
-    assert "a later run or `rebalance-audit maintain` will write them again" in told
+    assert "a later run or `rebalance-audit maintain` will rewrite them" in told
     assert versions(lake) == before

@@ -1,18 +1,23 @@
 """Spark's page says what our jobs are for."""
 
+from pathlib import Path
+
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.session.named_jobs import DESCRIPTION, named_jobs
+from rebalance_audit.lake.runs.context import DESCRIPTION, RunContext
+from rebalance_audit.steps import untold
+from tests.spark.lakes import request_of
 
 
-def test_jobs_have_the_name_of_the_innermost_block(spark: SparkSession) -> None:
-    """And after it that of the block around it, or Spark's own."""
+def test_jobs_have_the_name_of_the_innermost_step(spark: SparkSession, tmp_path: Path) -> None:
+    """And after it that of the step around it, or Spark's own."""
+    context = RunContext(spark, request_of(None, tmp_path), untold)
 
     def description() -> str | None:
         return spark.conf.get(DESCRIPTION, None)
 
-    with named_jobs(spark, "writing tables"):
-        with named_jobs(spark, "writing gold.epochs"):
+    with context.step("writing tables"):
+        with context.step("writing gold.epochs"):
             assert description() == "writing gold.epochs"
         assert description() == "writing tables"
     assert description() is None

@@ -217,7 +217,7 @@ def test_a_file_that_is_replaced_is_told_and_one_that_grows_is_not(
     cleaned.rename(file)
     with pytest.raises(Exception, match="SourceNotReadable") as reading:
         planned.count()
-    assert f"{file} was replaced while it was read" in str(explained(reading.value))
+    assert f"{file} was replaced while it was being read" in str(explained(reading.value))
 
 
 @pytest.mark.parametrize("name", ["compacted", "offsets"])

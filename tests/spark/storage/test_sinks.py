@@ -122,7 +122,9 @@ def test_a_lake_keeps_its_writer(spark: SparkSession, lake: Lake) -> None:
     kind = lake.writer.kind
     (other,) = set(KINDS) - {kind}
     assert Lake(spark, lake.path).writer.kind == kind
-    with pytest.raises(BadRequest, match=f"is written with {kind}, and lake.writer is {other}"):
+    with pytest.raises(
+        BadRequest, match=f"made with the writer {kind}, but lake.writer is {other}"
+    ):
         _ = Lake(spark, lake.path, LakeOptions(writer=other)).writer
 
 
@@ -323,13 +325,13 @@ def test_a_version_that_other_commits_reached_again(spark: SparkSession, lake: L
     Sink(lake, "blue", SECOND_RUN).append(TOPICS, topics(spark, b="two"))
     assert lake.version(TOPICS) == known.version
     assert lake.change_since(TOPICS, known) == (
-        f"has lost commits, and got others: its version 1 is no longer that of {FIRST_RUN}"
+        f"has lost commits and has others instead: version 1 is not that of {FIRST_RUN}"
     )
 
 
 def test_a_catalog_is_written_by_spark_alone(spark: SparkSession) -> None:
     """delta-rs reaches tables by their paths."""
-    with pytest.raises(BadRequest, match="which Spark alone can write"):
+    with pytest.raises(BadRequest, match="only Spark writes to catalogs"):
         _ = Lake(spark, "catalog:spark_catalog.x", LakeOptions(writer="delta-rs")).writer
     kind: WriterKind = "spark"
     assert Lake(spark, "catalog:spark_catalog.x").writer.kind == kind

@@ -85,7 +85,7 @@ def maintain(
     killed at any point and repeated, and no run mistakes its commits for new data.
 
     --recreate is for lakes of earlier releases (docs/running.md). Table ids change, and history and change
-    feed begin anew: see what it would do with --dry-run.
+    feed start again: see what it would do with --dry-run.
     """
     flags = {"lake.path": lake, "maintain.vacuum_hours": vacuum_hours}
     config = invocation.config_of_lake(flags, "spark")
@@ -117,7 +117,7 @@ def summary(lake: str, request: "MaintainRequest", report: "MaintainReport") -> 
     if report.recreated:
         lines.append(f"{words.counted(len(report.recreated), 'table')} {would}recreated.")
     if report.views.names:
-        lines.append(f"{words.counted(len(report.views.names), 'view')} made anew.")
+        lines.append(f"{words.counted(len(report.views.names), 'view')} recreated.")
     if report.views.refused is not None:
         lines.append(f"The catalog takes no views: {report.views.refused}")
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.bronze.kafka_stream import Duration, KafkaStream
 from rebalance_audit.lake.bronze.ledger import Ledger, PartitionInBronze
-from rebalance_audit.lake.bronze.record_table import Appended, Bronze, offset_of
+from rebalance_audit.lake.bronze.record_table import Appended, Bronze, as_quarantine, offset_of
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.session.small_queries import FEW_BYTES, small_queries
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
@@ -40,9 +40,9 @@ class Ingested:
     differing: int = 0
     """Records that bronze has with other bytes, from another source."""
     damaged_stretches: int = 0
-    """Parts of segment files whose records nobody can count, new or not."""
+    """Parts of segment files with an unknown number of records, new or not."""
     lost_stretches: int = 0
-    """Parts of the log that were gone from the cluster before they were read."""
+    """Parts of the log that the cluster deleted before they were read."""
     quarantine_rows: int = 0
     """Rows that are new in quarantine, of all three kinds."""
     late: Mapping[int, int] = field(default_factory=dict)
@@ -97,14 +97,8 @@ def ingest(
 
 def damaged_stretches(rows: DataFrame) -> DataFrame:
     """Rows of silver.quarantine (without the cluster) for the damaged stretches in a source's rows."""
-    absent = {"timestamp": "timestamp", "key": "binary", "value": "binary"}
-    absent |= {"record_type": "int", "value_version": "int"}
-    return rows.where(F.col(DAMAGE).isNotNull()).select(
-        "partition",
-        "offset",
-        *[F.lit(None).cast(kind).alias(name) for name, kind in absent.items()],
-        f"{DAMAGE}.*",
-    )
+    damaged = rows.where(F.col(DAMAGE).isNotNull())
+    return as_quarantine(damaged.select("partition", "offset", f"{DAMAGE}.*"))
 
 
 def _ingest_stream(
@@ -178,7 +172,7 @@ def _shown(
     begins: Mapping[int, int],
     done: Appended,
 ) -> dict[int, tuple[int, int]]:
-    """Partition -> from where to where a source has every record there is; of files, also with those that are known."""
+    """Partition -> from which offset to which one a source has every record, files that are known included."""
     ends = ledger.next_offsets()
     grown = {
         number

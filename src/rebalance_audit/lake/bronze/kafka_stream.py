@@ -1,7 +1,7 @@
-"""From a live cluster into bronze by Spark's Structured Streaming: up to the present end of the log, or without end.
+"""From a live cluster into bronze by Structured Streaming: up to the present end of the log, or continuously.
 
-The checkpoint says how far the cluster was read; bronze says which records it has. A batch that is read again, after a
-kill or because the checkpoint was lost, adds nothing.
+The checkpoint says how far the cluster was read, bronze which records it has. A batch that is read again, after a kill
+or because the checkpoint was lost, adds nothing.
 """
 
 import json
@@ -27,11 +27,11 @@ from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadabl
 
 POLL_SECONDS: Final = 1
 NOTED_SECONDS_MAX: Final = 60.0
-"""How long to wait for Spark to record a batch as done when the stream stops; one without a record is read again."""
+"""How long to wait for Spark to record a batch as done when the stream stops; otherwise it is read again."""
 EARLIER_SECONDS_MAX: Final = 60
-"""How long to wait for the query of an earlier ingest in this session: it may still be asking a cluster that died."""
+"""How long to wait for the query of an earlier ingest in this session, which may be waiting for a dead cluster."""
 NO_PARTITIONS: Final = "you must specify all TopicPartitions"
-"""What Spark says when it is given offsets of partitions that it does not see."""
+"""Spark's error for offsets of partitions that it does not see."""
 ASKING: Final = "Getting offsets"
 """How the status of a query begins while it waits for the cluster to say where its log ends."""
 UPDATED_EVERY_SECONDS: Final = 600.0
@@ -40,21 +40,21 @@ UPDATED_EVERY_SECONDS: Final = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """How long to go on."""
+    """When to stop."""
 
     follow: bool = False
-    """Otherwise the ingest ends when it has read everything that was there at its start."""
+    """Without it the ingest ends at the end that the log had when it began."""
     stop_after_s: float | None = None
     """With `follow`: seconds until it stops; None for no limit."""
     stopped: Callable[[], bool] = lambda: False
-    """Asked about once a second; the ingest stops when it returns true."""
+    """Called about once a second; the ingest stops when it returns true."""
 
 
 class KafkaStream:
     """One ingest of a live cluster."""
 
     def __init__(self, source: KafkaSource, bronze: Bronze, lake: str, cluster: str) -> None:
-        """Ask the cluster who it is. Raises SourceNotReadable, and BadRequest without a folder for the checkpoint."""
+        """Ask the cluster for its id. Raises SourceNotReadable, and BadRequest without a folder for the checkpoint."""
         self._source = source
         self._bronze = bronze
         self._ledger = bronze.ledger
@@ -183,8 +183,7 @@ class KafkaStream:
     def _require_no_other(self, name: str) -> None:
         """Raises LakeBusy if a query of this name does not end.
 
-        Spark cannot interrupt one that asks a dead cluster for offsets: that of an ingest that an outage has cut short
-        ends once the cluster answers again.
+        Spark cannot interrupt a query that waits for offsets of a dead cluster: it ends once the cluster answers.
         """
         for query in self._spark.streams.active:
             if query.name == name:
@@ -192,7 +191,7 @@ class KafkaStream:
                     query.awaitTermination(EARLIER_SECONDS_MAX)
         if any(query.name == name for query in self._spark.streams.active):
             raise LakeBusy(
-                f"An earlier ingest of cluster {self._name} has not come to its end in this session: try again later."
+                f"An earlier ingest of cluster {self._name} in this session has not ended yet: try again later."
             )
 
     def _note(self, nexts: Mapping[int, int]) -> None:
@@ -217,7 +216,7 @@ class KafkaStream:
         self.appended.quarantined += self._bronze.note_lost(self._source.spec, lost)
 
     def _look_again(self, reached: Mapping[int, int]) -> None:
-        """Read again from the time that was asked for up to where the stream goes on; what bronze has stays."""
+        """Read again from the requested time up to where the stream resumes; what bronze has stays."""
         begins = {
             number: begin
             for number, begin in self._begins.items()
@@ -243,7 +242,7 @@ class KafkaStream:
     # -- batches --------------------------------------------------------------------------------
 
     def _append(self, rows: DataFrame, batch_id: int) -> None:
-        """Append one batch. Spark gives out its number again until the batch is recorded as done."""
+        """Append one batch. Spark repeats its number until the batch is recorded as done."""
         with self._appending:
             if self._is_over:
                 raise RuntimeError("The ingest has ended; the next one reads this batch.")
@@ -294,9 +293,9 @@ class KafkaStream:
                 tell(f"reading {self._source.location}, {told:,} records so far")
 
     def _end(self, query: StreamingQuery) -> None:
-        """Stop a query between two batches: what it has begun to append is appended, counted and recorded as done.
+        """Stop a query between two batches: a batch that has begun is appended, counted and recorded as done.
 
-        A query that is stopped within a batch may have written it without a record of that.
+        A query stopped within a batch may have written it without recording that.
         """
         with self._appending:
             self._is_over = True
@@ -313,7 +312,7 @@ class KafkaStream:
     def _require_life(self, query: StreamingQuery) -> None:
         """Raises SourceNotReadable if Spark has waited long for offsets and the cluster does not answer us either.
 
-        The consumer that Spark uses (see spark_session.REQUIRED) waits for a cluster for ever.
+        The consumer that Spark uses (see spark_session.REQUIRED) waits for a cluster without limit.
         """
         now = time.monotonic()
         if not query.status["message"].startswith(ASKING):
@@ -367,7 +366,7 @@ class KafkaStream:
         cause = self._error or error
         if "CONCURRENT_STREAM_LOG_UPDATE" in str(cause):
             return LakeBusy(
-                f"Another ingest of cluster {self._name} is at work on the checkpoint {self._checkpoint}."
+                f"Another ingest of cluster {self._name} is using the checkpoint {self._checkpoint}."
             )
         if NO_PARTITIONS in str(cause):
             return self._source.unseen(self._begins)
@@ -379,12 +378,12 @@ class KafkaStream:
         return RuntimeError(self._source.cluster.hide(first_line))
 
     def _cut_short(self, error: SourceNotReadable) -> SourceNotReadable:
-        """The same, and what became of the records that were read before."""
+        """The same, with how many records were read before."""
         if not self.appended.records:
             return error
         return SourceNotReadable(
-            f"{error} Until then bronze got {self.appended.records:,} of its records; the same command goes on from"
-            " there."
+            f"{error} Bronze already has {self.appended.records:,} of its records; the same command resumes after"
+            " them."
         )
 
 
@@ -401,6 +400,6 @@ def checkpoint_of(source: KafkaSource, lake: str, cluster: str, cluster_id: str)
 
 
 def _waits(query: StreamingQuery) -> bool:
-    """Whether the query has nothing to do at the moment."""
+    """Whether the query is idle."""
     status = query.status
     return not status["isTriggerActive"] and not status["isDataAvailable"]

@@ -1,8 +1,8 @@
 """meta.ingested: how much of each partition bronze has, and of which log.
 
 What an ingest reads after a partition's last offset is new, and is appended without reading bronze. So these rows must
-never lag behind bronze: each names the version of bronze that it describes, and before they are used the rows of later
-versions (of an ingest that was killed, or of another program) are added.
+be complete: each names the version of bronze that it describes, and rows of later versions (of a killed ingest, or of
+another program) are added before use.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ class PartitionInBronze:
     log_end_offset: int | None = None
     open_transaction_offset: int | None = None
     files: frozenset[FileMark] = frozenset()
-    """Segment files of which bronze has every record."""
+    """Segment files whose records are all in bronze."""
 
     @property
     def missing_offsets(self) -> int:
@@ -93,7 +93,7 @@ class Ledger:
         }
 
     def files(self) -> dict[int, frozenset[FileMark]]:
-        """Partition -> segment files of which bronze has every record."""
+        """Partition -> segment files whose records are all in bronze."""
         return {number: part.files for number, part in self.partitions.items() if part.files}
 
     def forget_files(self) -> None:
@@ -151,7 +151,7 @@ class Ledger:
     ) -> None:
         """Count offsets as compacted that are missing now and were not `before`: the source shows all markers.
 
-        `shown`: partitions of which it has every record from one offset to another.
+        `shown`: partition -> from which offset to which one it has every record.
         """
         for number, part in self.partitions.items():
             known = before.get(number, PartitionInBronze())
@@ -252,7 +252,7 @@ class Ledger:
 
 
 def partitions_seen(lake: Lake, cluster: str) -> frozenset[int]:
-    """The partitions of a cluster of which a source that shows markers was asked for all offsets that bronze lacks.
+    """A cluster's partitions for which a source that shows markers was asked for every offset that bronze lacks.
 
     Raises LakeNotReadable.
     """

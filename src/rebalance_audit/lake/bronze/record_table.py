@@ -1,4 +1,4 @@
-"""Appends to bronze each record that it lacks, once, whichever sources a cluster's log comes from.
+"""Appends each record that bronze lacks, once, from whichever sources.
 
 A record is identified by cluster, partition and offset. After the last offset of a partition everything is new; only
 before it the rows of a source are compared with those of bronze. What bronze has stays as it is.
@@ -147,7 +147,7 @@ class Bronze:
                 number,
                 first,
                 LOST,
-                f"Offsets {first} to {after - 1} of partition {number} were gone before they were read.",
+                f"Offsets {first} to {after - 1} of partition {number} were deleted before they were read.",
                 spec,
                 after,
             )
@@ -156,7 +156,7 @@ class Bronze:
         texts = dict.fromkeys(("reason", "detail", "source_file"), "string")
         columns = {"partition": "int", "offset": "bigint", **texts, "before_offset": "bigint"}
         frame = local_rows(self._lake.spark, columns, rows)
-        return self._sink.insert_new(TableName.QUARANTINE, _as_quarantine(frame)).rows
+        return self._sink.insert_new(TableName.QUARANTINE, as_quarantine(frame)).rows
 
     def _append_between(
         self, rows: DataFrame, spec: str, begins: Mapping[int, int], ends: Mapping[int, int]
@@ -196,7 +196,7 @@ class Bronze:
 
     def _quarantine(self, rows: DataFrame, spec: str) -> int:
         detail = F.format_string(
-            "Offset %d of partition %d has other bytes in %s than in %s.",
+            "The record at offset %d of partition %d differs between %s and %s.",
             "offset",
             "partition",
             F.lit(spec),
@@ -211,7 +211,7 @@ class Bronze:
             F.lit(spec).alias("source_file"),
             F.lit(None).cast("bigint").alias("before_offset"),
         )
-        return self._sink.insert_new(TableName.QUARANTINE, _as_quarantine(found)).rows
+        return self._sink.insert_new(TableName.QUARANTINE, as_quarantine(found)).rows
 
     def _restaged(self, rows: DataFrame) -> Staged:
         columns = columns_of_table(table_schemas()[TableName.RECORDS])
@@ -247,12 +247,16 @@ class Bronze:
 
 def offset_of(offsets: Mapping[int, int]) -> Column:
     """The offset for the row's partition, 0 if it has none."""
-    if not offsets:
-        return F.lit(0).cast("bigint")
+    return F.coalesce(of_partition(offsets), F.lit(0)).cast("bigint")
+
+
+def of_partition(numbers: Mapping[int, int]) -> Column:
+    """The number for the row's partition; null for none."""
+    if not numbers:
+        return F.lit(None).cast("bigint")
     # A map, because an array would have one entry for each number up to the largest.
-    by_number = F.create_map(*[F.lit(each) for pair in sorted(offsets.items()) for each in pair])
-    found = F.try_element_at(by_number, F.col("partition"))
-    return F.coalesce(found, F.lit(0)).cast("bigint")
+    by_number = F.create_map(*[F.lit(each) for pair in sorted(numbers.items()) for each in pair])
+    return F.try_element_at(by_number, F.col("partition")).cast("bigint")
 
 
 def _judged(compared: DataFrame, spec: str) -> Appended:
@@ -273,10 +277,10 @@ def _judged(compared: DataFrame, spec: str) -> Appended:
     for row in found.collect():
         if row["last"] is not None and row["last"]["kind"] == DIFFERENT:
             raise SourceNotReadable(
-                f"{spec} holds another log than the lake: at offset {row['last']['offset']} of partition"
-                f" {row['partition']}, the last that both have, its bytes are not those of"
-                f" {row['last']['source']} (they differ from offset {row['differs_from']} on): give it a cluster name"
-                " of its own."
+                f"{spec} holds another log than the lake: the last record that both have of partition"
+                f" {row['partition']}, at offset {row['last']['offset']}, differs from that of"
+                f" {row['last']['source']} (first difference at offset {row['differs_from']}): give it another cluster"
+                " name."
             )
         done.known += row["equal"]
         done.differing += row["different"]
@@ -293,7 +297,7 @@ def _fingerprint() -> Column:
     return F.struct(F.xxhash64(*COMPARED, *present), F.hash(*COMPARED, *present))
 
 
-def _as_quarantine(rows: DataFrame) -> DataFrame:
+def as_quarantine(rows: DataFrame) -> DataFrame:
     """Rows of silver.quarantine without the cluster; columns that they lack are null."""
     absent = {"timestamp": "timestamp", "key": "binary", "value": "binary", "raw": "binary"}
     absent |= {"record_type": "int", "value_version": "int", "byte_position": "bigint"}
@@ -303,6 +307,6 @@ def _as_quarantine(rows: DataFrame) -> DataFrame:
 
 def _elsewhere(cluster: str) -> str:
     return (
-        f"Another ingest of cluster {cluster} has written into bronze at the same time; nothing of this one was"
-        " written: run it again."
+        f"Another ingest of cluster {cluster} wrote to bronze at the same time. This one wrote nothing: run it"
+        " again."
     )

@@ -1,8 +1,8 @@
 """Tables as frames that an expectation can judge row by row.
 
-Most checks look at one column of a row. Those that look at others, at its neighbours or at another table get a column
-of their own here: null if the row is fine, otherwise a sentence that says what is wrong. One pass computes all columns
-of a table.
+Most checks look at one column of a row. Those that look at others, at neighbouring rows or at another table get a
+column here: null if the row is fine, otherwise a sentence that says what is wrong. One pass computes all columns of a
+table.
 """
 
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ from rebalance_audit.lake.checks.row_problems import COLUMN_PROBLEMS, ROW_PROBLE
 from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.checks.table_frames import TableFrames
 from rebalance_audit.lake.checks.table_problems import Sight, judged_together, with_problems
+from rebalance_audit.lake.gold.output_tables import begins_within
 from rebalance_audit.tables.checks import Check, single_checks
 from rebalance_audit.tables.schemas import TableSchema
 
@@ -82,7 +83,7 @@ def checked_table(tables: TableFrames, schema: TableSchema, scope: Scope) -> Che
     of_rows = [check for check in others if check.kind in ROW_PROBLEMS or check.where]
     names = {check: f"row_problem_{number}" for number, check in enumerate(of_rows)}
     checked.problems |= names
-    # In one step: Spark analyses a plan anew with each.
+    # In one step: each step makes Spark analyse the plan again.
     rows = rows.withColumns({name: _row_problem(check) for check, name in names.items()})
     checked.frame = rows.persist(StorageLevel.MEMORY_AND_DISK)
     checked.rows = checked.frame.count()
@@ -114,7 +115,7 @@ def broken_rows(
     key = F.to_json(F.struct(*table.schema.key), {"ignoreNullFields": "false"})
     broken = table.frame.select(key.alias("key"), F.explode(F.array(*found)).alias("found"))
     alike = Window.partitionBy("found.check")
-    told = (
+    first = (
         broken.where("found.problem is not null")
         .withColumn("place", F.row_number().over(alike.orderBy("key")))
         .withColumn("count", F.count(F.lit(1)).over(alike))
@@ -122,7 +123,7 @@ def broken_rows(
         .select("found.*", "key", "place", "count")
     )
     rows: dict[int, list[Row]] = {}
-    for row in sorted(told.collect(), key=lambda row: row["place"]):
+    for row in sorted(first.collect(), key=lambda row: row["place"]):
         rows.setdefault(row["check"], []).append(row)
     return {
         checks[at]: BrokenRows(of[0]["count"], tuple(row["key"] for row in of), of[0]["problem"])
@@ -153,21 +154,15 @@ def _row_problem(check: Check) -> Column:
 
 
 def _in_window(schema: TableSchema, scope: Scope) -> Column:
-    window = F.lit(True)
     if schema.begins_at is None:
-        return window
-    begins = F.col(schema.begins_at)
-    if scope.from_ms is not None:
-        window &= begins >= F.timestamp_millis(F.lit(scope.from_ms))
-    if scope.to_ms is not None:
-        window &= begins < F.timestamp_millis(F.lit(scope.to_ms))
-    return window
+        return F.lit(True)
+    return begins_within(schema.begins_at, scope.from_ms, scope.to_ms)
 
 
 def _cannot(tables: TableFrames, check: Check, columns: Sequence[str], scope: Scope) -> str | None:
     """Why a check cannot be judged; None if it can."""
     if missing := [name for name in check.used_columns if name not in columns]:
-        return f"the table is an earlier release's and has no {', '.join(missing)}"
+        return f"the table is from an earlier release and lacks {', '.join(missing)}"
     if check.limit is not None and not scope.limits.get(check.limit):
         return f"checks.{check.limit} is 0"
     if check.table is not None:
@@ -175,5 +170,5 @@ def _cannot(tables: TableFrames, check: Check, columns: Sequence[str], scope: Sc
         if found is None:
             return f"the lake has no {check.table}"
         if missing := [name for name in check.used_there() if name not in found[1].columns]:
-            return f"{check.table} is an earlier release's and has no {', '.join(missing)}"
+            return f"{check.table} is from an earlier release and lacks {', '.join(missing)}"
     return None

@@ -1,13 +1,13 @@
 """meta.checks: what each check of a lake found."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.storage.run_ids import commit_metadata
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.moments import utc_datetime
 from rebalance_audit.tables.checks import CheckKind, CheckSeverity
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.version import __version__
@@ -18,7 +18,7 @@ Outcome: TypeAlias = Literal["held", "broken", "passed_over"]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The result of one expectation."""
+    """The result of one expectation; fields are named as the columns."""
 
     table: str
     expectation: str
@@ -39,8 +39,8 @@ def write_results(lake: Lake, check_id: str, scope: Scope, results: Sequence[Che
     common = {
         "cluster": cluster,
         "check_id": check_id,
-        "from_at": _moment(scope.from_ms),
-        "to_at": _moment(scope.to_ms),
+        "from_at": utc_datetime(scope.from_ms),
+        "to_at": utc_datetime(scope.to_ms),
         "checked_at": scope.now,
         "package_version": __version__,
     }
@@ -52,19 +52,8 @@ def write_results(lake: Lake, check_id: str, scope: Scope, results: Sequence[Che
 
 def _row(result: CheckResult) -> dict[str, Any]:
     return {
+        **asdict(result),
         "checked_table": result.table,
-        "expectation": result.expectation,
-        "kind": result.kind,
-        "severity": result.severity,
-        "outcome": result.outcome,
         "success": result.outcome != "broken",
-        "rows_checked": result.rows_checked,
-        "unexpected_count": result.unexpected_count,
         "sample_keys": list(result.sample_keys),
-        "detail": result.detail,
-        "table_version": result.table_version,
     }
-
-
-def _moment(moment_ms: int | None) -> datetime | None:
-    return None if moment_ms is None else datetime.fromtimestamp(moment_ms / 1000, UTC)

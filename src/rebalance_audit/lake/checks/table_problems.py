@@ -18,12 +18,12 @@ from rebalance_audit.tables.checks import HOUR, Check, CheckKind, column_of_term
 ENDLESS: Final = (1 << 63) - 1
 """The end of a stretch that has not ended."""
 HELPERS: Final = ("found", "known", "lacks")
-"""What the names of columns end in that lead to what is wrong."""
+"""Suffixes of helper columns."""
 COMPARISONS: Final[Mapping[CheckKind, tuple[str, Callable[[Column, Column], Column]]]] = {
     "total": ("it is", ne),
     "at_most": ("it is at most", gt),
 }
-"""Kind -> how the sum of another table is told, and when a value does not agree with it."""
+"""Kind -> words for the sum of another table, and when a value disagrees with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class Sight:
         clusters = self.table(check).select("cluster").distinct().withColumn(name, F.lit(True))
         return rows.join(F.broadcast(clusters), "cluster", "left"), F.col(name).isNotNull()
 
-    def told(self, rows: DataFrame, problems: Mapping[str, Column]) -> DataFrame:
-        """The rows with columns that say what is wrong, by their names, and without those that led to them."""
+    def with_columns(self, rows: DataFrame, problems: Mapping[str, Column]) -> DataFrame:
+        """The rows with the columns that say what is wrong, without helper columns."""
         helpers = [f"{name}_{what}" for name in problems for what in HELPERS]
         return rows.withColumns(dict(problems)).drop(*helpers)
 
@@ -118,12 +118,9 @@ def _no_overlap(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
         .rowsBetween(Window.unboundedPreceding, -1)
     )
     latest = F.max(F.coalesce(end, F.lit(ENDLESS))).over(earlier)
-    shown = F.when(latest == ENDLESS, F.lit("has not ended")).otherwise(
-        F.concat(F.lit("ends at "), latest.cast("string"))
-    )
     problem = F.when(
         conditions(check.where) & (latest > F.col(begin)),
-        F.concat(F.lit("an earlier stretch "), shown),
+        F.concat(F.lit("an earlier stretch "), _ends_at(latest)),
     )
     return rows.withColumn(sight.name, problem)
 
@@ -135,14 +132,17 @@ def _contiguous(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
     ended = F.when(
         F.lag(begin).over(before).isNotNull(), F.coalesce(F.lag(end).over(before), F.lit(ENDLESS))
     )
-    shown = F.when(ended == ENDLESS, F.lit("has not ended")).otherwise(
-        F.concat(F.lit("ends at "), ended.cast("string"))
-    )
     problem = F.when(
         conditions(check.where) & (ended != F.col(begin)),
-        F.concat(F.lit("the stretch before "), shown),
+        F.concat(F.lit("the stretch before "), _ends_at(ended)),
     )
     return rows.withColumn(sight.name, problem)
+
+
+def _ends_at(end: Column) -> Column:
+    return F.when(end == ENDLESS, F.lit("has not ended")).otherwise(
+        F.concat(F.lit("ends at "), end.cast("string"))
+    )
 
 
 def _refers(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
@@ -155,7 +155,7 @@ def _refers(sight: Sight, rows: DataFrame, check: Check) -> DataFrame:
         sight.judged(check) & known & whole & F.col(found).isNull(),
         F.lit(f"{check.table} has no such row"),
     )
-    return sight.told(joined, {sight.name: problem})
+    return sight.with_columns(joined, {sight.name: problem})
 
 
 def _summed(sight: Sight, rows: DataFrame, names: Mapping[Check, str]) -> DataFrame:
@@ -173,7 +173,7 @@ def _summed(sight: Sight, rows: DataFrame, names: Mapping[Check, str]) -> DataFr
             sight.judged(check) & known & complete & is_wrong(F.col(value), total),
             F.concat_ws(" ", F.col(value), F.lit(f"here, by {check.table} {phrase}"), total),
         )
-    return sight.told(joined, problems)
+    return sight.with_columns(joined, problems)
 
 
 def _amounts(check: Check, name: str) -> tuple[Column, Column]:

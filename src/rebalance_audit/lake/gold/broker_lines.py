@@ -86,7 +86,7 @@ def moments_in_silver(records: DataFrame) -> DataFrame:
         FactKind.GROUP_EMPTIED.value
     )
     kept = records.where(F.col("record_type").isin(classic, modern) & ~F.col("tombstone"))
-    told = F.when(
+    moments = F.when(
         F.col("record_type") == modern,
         F.array(_moment(F.lit(FactKind.EPOCH_BUMPED.value), _field("epoch"), millis)),
     ).otherwise(
@@ -95,8 +95,8 @@ def moments_in_silver(records: DataFrame) -> DataFrame:
             F.when(ended_ms >= 0, _moment(ended, generation, ended_ms)),
         )
     )
-    found = kept.select("group_id", F.explode(told).alias("told")).where("told is not null")
-    return found.select("group_id", "told.*")
+    found = kept.select("group_id", F.explode(moments).alias("moment")).where("moment is not null")
+    return found.select("group_id", "moment.*")
 
 
 def _field(name: str) -> Column:

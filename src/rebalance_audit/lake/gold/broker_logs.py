@@ -1,9 +1,9 @@
-"""Brokers' logs in a run: what one run was given counts in all later ones, so the tables do not depend on which it was.
+"""Brokers' logs in a run: lines given to one run count in all later ones, so the tables do not depend on the order.
 
 The lines are kept in meta.broker_log, with the time of their broker's clock and the time by that of the records. How
 the clocks differ follows from all lines and all records, so it is computed again when there are new ones of either. If
-the result is not the same as before, or if a line is about a time that an earlier run has audited, the groups concerned
-are replayed from their first record.
+the result has changed, or a line is about a time that an earlier run has audited, the groups concerned are replayed
+from their first record.
 """
 
 from collections import defaultdict
@@ -27,10 +27,10 @@ from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.tables.schemas import TableName
 
 LATE_MS: Final = 5 * TOLERANCE_MS
-"""A line may matter for records that were written up to this long before it, milliseconds."""
+"""A line may concern records written up to this long before it, milliseconds."""
 
 Shifts = Mapping[tuple[str, str], int | None]
-"""Broker and time zone -> milliseconds by which the lines are late; None if they are of no use."""
+"""Broker and time zone -> milliseconds by which the lines are late; None if they cannot be used."""
 
 
 class StoredBrokerLogs:

@@ -68,7 +68,7 @@ def commit_findings(
 
     `read` takes a table's full name and gives its rows of the cluster, `keep` stages a frame; `log_end_ms` is in epoch
     milliseconds. With `may_grow` false the log is known to have too few records for any growth, with `may_hang` false
-    to have no commit in an open transaction. None if there are no rows for certain.
+    to have no commit in an open transaction. None if there can be no rows.
     """
     hanging = _hanging(read(TableName.OFFSET_COMMITS), rules, log_end_ms) if may_hang else None
     growth = _growth(read, keep, rules, days) if may_grow else None
@@ -116,7 +116,7 @@ def _growth(
     rules: FindingRules,
     days: Days | None,
 ) -> DataFrame | None:
-    """None for no growth, as nearly always."""
+    """None for no growth, the usual case."""
     within = F.lit(True) if days is None else days.hold("hour")
     hour = F.date_trunc("hour", "timestamp").alias("hour")
     others = read(TableName.GROUP_RECORDS).select(
@@ -147,7 +147,7 @@ def _growth(
             F.max("hour").alias("to_hour"),
         )
     )
-    # Nothing more is planned where there is none.
+    # Mostly empty: then nothing else is planned.
     grown = keep(grown)
     if grown.isEmpty():
         return None
@@ -165,10 +165,11 @@ def _growth(
     )
     found = grown.join(ends, ["group_id", "type", "day"])
     detail = F.format_string(
-        "It wrote %d records (%s) in %d hour(s) of the day, %d in one hour at the most.",
+        "It wrote %d records (%s) in %d %s of the day, at most %d in one hour.",
         "records",
         "type",
         "hours",
+        F.when(F.col("hours") == 1, "hour").otherwise("hours"),
         "most",
     )
     fact = "written in such an hour"

@@ -3,7 +3,7 @@
 A *stretch* is the time from the last commit of a second to the first commit of the next second that has any, over the
 whole group; it counts in the hour in which it ends. It is a gap if it lasts more than LONG_STRETCH_MS and more than
 LONG_STRETCHES times the median of the stretches that end in the same hour. A silence of more than SILENCE_MS, Kafka's
-default retention of offsets, is not a stretch: the group begins anew.
+default retention of offsets, is not a stretch: the group starts over.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ SHORT_MS: Final = LONG_STRETCH_MS // LONG_STRETCHES
 SILENCE_MS: Final = 7 * 86_400_000
 SECOND_MS: Final = 1000
 HELD: Final = 1 << 20
-"""Commits of which the times are held before they are counted by second."""
+"""How many commit times are held before they are counted by second."""
 
 Times = npt.NDArray[np.int64]
 """Epoch milliseconds."""
@@ -59,7 +59,7 @@ class CommitHours:
         self._held = 0
         self._seconds: list[_Seconds] = []
         self.is_lost = False
-        """A commit is earlier than those of an earlier part: the hours have to be made of all commits."""
+        """A commit is earlier than those of an earlier part: the hours must be computed from all commits."""
 
     def add(self, times: Times) -> None:
         """Take commits in any order."""
@@ -112,7 +112,7 @@ class CommitHours:
         begins = _begins(hours)
         for begin, end in zip(begins, np.append(begins[1:], len(hours)), strict=True):
             found = stretches[begin:end]
-            # One that begins with the first commit of all is no stretch: it lasts since ever.
+            # The group's first commit ends no stretch.
             found = found[found <= SILENCE_MS]
             known, hour = self._last, int(hours[begin])
             if known is None or known.hour != hour:
@@ -129,7 +129,7 @@ class CommitHours:
             yield hour, _summed_up(self._last)
 
     def _before(self, first_ms: int) -> int:
-        """When the stretch begins that ends with the first new commit."""
+        """Start of the stretch that ends with the first new commit."""
         known = self._last
         if known is None or known.last_ms // SECOND_MS == first_ms // SECOND_MS:
             return first_ms - SILENCE_MS - 1

@@ -1,4 +1,4 @@
-"""Where something of a log could not be read and nobody can say which group lost it: any group of the partition."""
+"""Losses in a log that may concern any group of a partition, since what was lost is not known."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ from rebalance_audit.lake.records import routing
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 
 LOSSES_MAX: Final = 10_000
-"""Up to this many losses of a partition are kept apart; in a log with more, neighbours become one stretch."""
+"""Up to this many losses of a partition are kept separately; with more, neighbours are merged."""
 
 
 def losses_without_group(small: DataFrame) -> DataFrame:

@@ -1,8 +1,8 @@
 """What the reducer keeps of a group between two runs: the audit's own state, and which rows may still change.
 
-A row that exists only because the log ends (an open epoch, a present owner) is provisional: the next run emits it
-again, perhaps with other values, or not at all. The keys of such rows are remembered, so that rows which are not
-emitted again can be deleted.
+A row that exists only because the log ends (an open epoch, a current owner) is provisional: the next run emits it
+again, perhaps with other values, or not at all. The keys of such rows are kept, so that rows which are not emitted
+again can be deleted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class Memory(NamedTuple):
     topics: Sequence[str]
     """Ids and names of the topics about which the audit has asked so far."""
     next_commit: int = 0
-    """Offset after the last of the group's offset commits that the audit was told of."""
+    """Offset after the last offset commit of the group that the audit has seen."""
     hours: dict[str, Any] | None = None
     """See `GroupHours.state`; None in what earlier releases left."""
     commit_hours: Sequence[Any] | None = None
@@ -53,9 +53,9 @@ class Memory(NamedTuple):
 
 @cache
 def key_columns(table: str) -> tuple[str, ...]:
-    """The columns that tell the rows of one group apart in a gold table.
+    """The columns that identify a row among those of one group in a gold table.
 
-    For members they include the record with which a stay began: a member id can come back, see `audit.members`.
+    For members they include the record that began a stay: a member id can come back, see `audit.members`.
     """
     key = table_schemas()[OUTPUTS[table]].key
     columns = tuple(name for name in key if name not in {"cluster", "group_id"})

@@ -11,7 +11,7 @@ from rebalance_audit.lake.gold.output_rows import OutputRows
 
 
 class HourRows:
-    """Adds up the hours of a group id; its partitions come one after the other."""
+    """Adds up the hours of a group id, whose partitions come one after the other."""
 
     def __init__(self, rows: OutputRows) -> None:
         """The rows go to `rows`."""

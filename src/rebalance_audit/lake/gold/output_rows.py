@@ -26,7 +26,7 @@ REBUILT: Final = "rebuilt"
 NEW: Final = "new"
 """Mark of a row of a group that was resumed: what else the table has of the group stays as it is."""
 GONE: Final = "gone"
-"""Mark of a key of a resumed group: the row with it was provisional, and no longer exists."""
+"""Mark of a key of a resumed group: its row was provisional and no longer exists."""
 MARKS: Final = (REBUILT, NEW, GONE)
 BATCH_ROWS: Final = 1024
 """Rows of one table that are held before they leave: this bounds memory, whatever the length of the log.

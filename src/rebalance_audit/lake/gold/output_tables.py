@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.audit.hours.hour_sums import HOUR_MS
 from rebalance_audit.audit.members import FROM_FIRST_STINT
 from rebalance_audit.audit.members import KEY as MEMBER_KEY
-from rebalance_audit.audit.rows import MEMBERS
+from rebalance_audit.audit.rows import GROUP_HOURS, MEMBERS
 from rebalance_audit.lake.gold.output_rows import NEW, REBUILT
 from rebalance_audit.lake.storage.stage import StagedTables
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -88,24 +88,22 @@ def _of_latest() -> list[str]:
 
 
 def in_window(output: str, from_ms: int | None, to_ms: int | None) -> Column:
-    """Whether a row of a gold table begins in [from_ms, to_ms), epoch milliseconds; one of unknown time never does."""
+    """Whether a row of a gold table begins in [from_ms, to_ms), epoch milliseconds; one of unknown time never does.
+
+    Of rows of hours: whether any part of the hour is in the window.
+    """
     column = table_schemas()[f"gold.{output}"].begins_at
     assert column is not None, output
-    begins = F.col(column)
-    condition = F.lit(True)
-    if from_ms is not None:
-        condition &= begins >= F.timestamp_millis(F.lit(from_ms))
-    if to_ms is not None:
-        condition &= begins < F.timestamp_millis(F.lit(to_ms))
-    return condition
+    if output == GROUP_HOURS and from_ms is not None:
+        from_ms = from_ms // HOUR_MS * HOUR_MS
+    return begins_within(column, from_ms, to_ms)
 
 
-def hours_in_window(from_ms: int | None, to_ms: int | None) -> Column:
-    """Whether any of the `hour` lies in [from_ms, to_ms), epoch milliseconds."""
+def begins_within(column: str, from_ms: int | None, to_ms: int | None) -> Column:
+    """Whether a column's moment is in [from_ms, to_ms), epoch milliseconds."""
     condition = F.lit(True)
     if from_ms is not None:
-        first_ms = from_ms // HOUR_MS * HOUR_MS
-        condition &= F.col("hour") >= F.timestamp_millis(F.lit(first_ms))
+        condition &= F.col(column) >= F.timestamp_millis(F.lit(from_ms))
     if to_ms is not None:
-        condition &= F.col("hour") < F.timestamp_millis(F.lit(to_ms))
+        condition &= F.col(column) < F.timestamp_millis(F.lit(to_ms))
     return condition

@@ -32,24 +32,18 @@ from rebalance_audit.lake.gold.hour_rows import HourRows
 from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, frame_ddl
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHOTS
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
-from rebalance_audit.lake.records.commit_packs import UNDECODABLE, HeldCommits, offsets_and_times
+from rebalance_audit.lake.records.commit_packs import (
+    INPUT,
+    UNDECODABLE,
+    HeldCommits,
+    offsets_and_times,
+)
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.positions import position_of
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 
-INPUT: Final = (
-    "partition",
-    "group_id",
-    "offset",
-    "timestamp",
-    "leader_epoch",
-    "producer_id",
-    "is_transactional",
-    "key",
-    "value",
-)
 RESUMES: Final = -1
 """Offset of the row before a group's new records: its value is the group's state, null for a new group.
 
@@ -137,7 +131,7 @@ class _Group:
         )
         self.mark = REBUILT
         self.is_lost = False
-        """The state cannot be resumed: the group's records are ignored, and it must be replayed from its first one."""
+        """The state cannot be resumed: skip the group's records; it must be replayed from its first one."""
         self._gaps = options.gaps.get(log_partition, ())
         self._gaps_passed = 0
         self._next_offset = 0
@@ -146,9 +140,9 @@ class _Group:
         self._first_new = 0
         """Commits before this offset are in the hours already."""
         self._first_untold = 0
-        """Commits before this offset are passed over: an earlier run has told the audit of them, or they came late."""
+        """Commits before this offset are skipped: the audit saw them in an earlier run, or they came late."""
         self._is_known = False
-        """There is a record of the group: offset commits alone make no group, but they have their hours."""
+        """The group has a record. Offset commits alone make no group, but they have hours."""
         self._only_commits = False
         """An earlier run has seen offset commits of the group and nothing else."""
         self._is_unsettled = False
@@ -183,7 +177,7 @@ class _Group:
         self._gaps_passed = bisect_right(self._gaps, self._next_offset - 1)
 
     def pass_gaps(self, log_offset: int) -> None:
-        """Note a gap if something before this offset could not be read: it may have been of this group."""
+        """Note a gap if something before this offset could not be read: it may have been this group's."""
         if self._gaps_passed < len(self._gaps):
             passed = bisect_right(self._gaps, log_offset)
             if passed > self._gaps_passed:
@@ -191,9 +185,9 @@ class _Group:
                 self.audit.gap()
 
     def apart(self, run: Sequence["_Given"]) -> Sequence["_Given"]:
-        """The group's records of a batch, without its state, which is resumed, and packs of commits, which are held.
+        """The group's records in a batch. Its state is resumed, and packs of commits are held.
 
-        Nothing is left of a group that is lost.
+        Empty for a group that is lost.
         """
         if run[0].position.log_offset == RESUMES:
             self.resume(run[0].value)
@@ -207,7 +201,7 @@ class _Group:
             else:
                 records.append(given)
         if records and self._only_commits:
-            # The audit has to be told of all its commits.
+            # The audit needs all of its commits.
             self.is_lost = True
             return ()
         self._commits.expect(self._first_untold, [given.position.log_offset for given in records])
@@ -226,7 +220,7 @@ class _Group:
                 self._next_commit = max(self._next_commit, int(offsets[-1]) + 1)
 
     def passed(self, position: Position) -> None:
-        """The record of the group at this place comes next; the audit is told what was committed before it."""
+        """The group's record at this position comes next: pass the commits before it to the audit."""
         self._is_known = True
         self._hours.seen(position.record_timestamp_ms)
         self._told_of(self._commits.take(position.log_offset))
@@ -265,7 +259,9 @@ class _Group:
         memory = self._memory(state)
         for table, key in self._provisional.gone():
             if table == MEMBERS:
-                memory = None  # an earlier stay of the member id may be in that row: the group must be rebuilt
+                memory = (
+                    None  # the row may hold an earlier stay of the member id: rebuild the group
+                )
             self._rows.add(table, GONE, key | {"group_id": self.group_id})
         self._remember(memory, self._due_ms())
 
@@ -276,7 +272,7 @@ class _Group:
             self._hour_rows.add(self.group_id, mark, row, of_records=self._is_known)
 
     def _memory(self, audit: dict[str, object] | None) -> Memory | None:
-        """What a later run goes on from; None if the hours reach back further than an earlier run has kept them."""
+        """What a later run resumes from; None if the hours reach back further than the state that was kept."""
         if self._hours.is_lost or self._commit_hours.is_lost:
             return None
         return Memory(
@@ -311,7 +307,7 @@ class _Group:
             "topics": [] if memory is None else list(memory.topics),
             "state": None if memory is None else memory.to_json().decode(),
         }
-        # A snapshot that is gone makes this very run replay the group from its first record.
+        # Without a snapshot this run replays the group from its first record.
         self._rows.add(SNAPSHOTS, GONE if memory is None else self.mark, row)
 
     def _emit(self, table: str, row: Row) -> None:

@@ -1,4 +1,4 @@
-"""What the audit of every group is told."""
+"""What every group's audit is given."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ Gaps: TypeAlias = Mapping[int, Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class ReducerOptions:
-    """What every group's audit is told; it is sent to the workers."""
+    """What every group's audit is given; it is sent to the workers."""
 
     names: TopicNames = field(default_factory=TopicNames)
     rules: DepartureRules = field(default_factory=DepartureRules)
@@ -28,7 +28,7 @@ class ReducerOptions:
     whole: frozenset[int] | None = None
     """Log partitions that lack no record; None if nobody counted."""
     holes: Mapping[int, Holes] = field(default_factory=dict)
-    """Log partition -> where it lacks records, of those of which that is known."""
+    """Log partition -> where it lacks records; only partitions where that is known."""
     with_silver: bool = True
     """Whether rows of silver.group_records and of meta.snapshots are wanted."""
     broker_log: BrokerLog | None = None

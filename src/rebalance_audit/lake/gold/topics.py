@@ -51,8 +51,8 @@ NAME_DDL: Final = "topic_id binary, topic string, source string, partition int, 
 def names_in_commits(records: DataFrame) -> list[TopicName]:
     """The names in offset commits that carry a topic id, found by the last bytes of each value.
 
-    One record per id is decoded, so bytes that only look like an id name nothing. Which record that is, is found first:
-    without bytes or structs Spark aggregates in a hash table, and otherwise would have to sort all commits.
+    One record per id is decoded, so bytes that only look like an id give no name. Its position is found first: without
+    bytes or structs Spark aggregates in a hash table instead of sorting all commits.
     """
     found = (
         records.where(is_commit())

@@ -18,21 +18,13 @@ from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.commits.summary import NO_POSITION
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_columns import are_decodable
+from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES, group_bytes
 
 if TYPE_CHECKING:
     from rebalance_audit.audit.commits.summary import Numbers
 
-PACK_DDL: Final = (
-    "partition int, group_id string, offset bigint, timestamp timestamp, leader_epoch int, "
-    "producer_id bigint, is_transactional boolean, key binary, value binary"
-)
-"""The columns of the reducer's input. `offset` and `timestamp` are the first commit's, `value` has all of them."""
-
-PACKED_AT_ONCE: Final = 1 << 19
-"""Commits, about: each takes some 200 bytes meanwhile, and the reducer is faster with few large packs."""
-
-_NAMES: Final = (
+INPUT: Final = (
     "partition",
     "group_id",
     "offset",
@@ -43,6 +35,12 @@ _NAMES: Final = (
     "key",
     "value",
 )
+"""The reducer's input. Of a pack, `offset` and `timestamp` are the first commit's, and `value` has those of all."""
+PACK_DDL: Final = ", ".join(f"{name} {RECORD.get(name, 'string')}" for name in INPUT)
+
+PACKED_AT_ONCE: Final = 1 << 19
+"""Commits, about: each takes some 200 bytes meanwhile, and the reducer is faster with few large packs."""
+
 _TYPES: Final = pa.array(OFFSET_COMMIT_PREFIXES, pa.binary())
 _GIVEN: Final = (
     *("partition", "offset", "timestamp", "leader_epoch", "is_transactional", "key", "value"),
@@ -132,7 +130,7 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
             keys.dictionary.take(first),
             _values(begins, offsets, times, committed),
         ],
-        names=_NAMES,
+        names=INPUT,
     )
     return packs.filter(packs["group_id"].is_valid())
 

@@ -1,4 +1,4 @@
-"""How many records of which kind a log has, by one pass over keys and flags."""
+"""Counts the records of a log by kind, in one pass over keys and flags."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class RecordCounts:
 
     @property
     def of_groups(self) -> int:
-        """All others: group records, and records whose key tells no group."""
+        """All others: group records, and records whose key names no group."""
         return self.records - self.commits - self.controls
 
     @property
@@ -77,14 +77,6 @@ class RecordCounts:
         """Largest record time, epoch milliseconds; None if no record has one."""
         moments = (part.last_ms for part in self.partitions.values())
         return max((moment for moment in moments if moment is not None), default=None)
-
-    def within(self) -> Column:
-        """Whether a row lies among the records, by literals: partition by partition between the first and the last."""
-        at = F.lit(False)
-        for number, partition in self.partitions.items():
-            between = F.col("offset").between(partition.first_offset, partition.next_offset - 1)
-            at |= (F.col("partition") == number) & between
-        return at
 
     @property
     def has_transactions(self) -> bool:

@@ -1,9 +1,8 @@
 """Which groups a run has to replay, and from where: from their snapshots, or from the first record in bronze.
 
-A group is affected if it has new records or offset commits, if the log has reached the moment at which its rows change
-without any, if a record of its partition was found to be lost, if the answer
-about a topic that its audit asked for has changed, if a broker's log with lines about it was given, or if another
-program or other thresholds made its snapshot. Everything else stays as it is, unread.
+A group is affected if it has new records or offset commits, if its rows change at a time that the log has reached, if a
+record of its partition was found to be lost, if something else is known about a topic that its audit asked about, if a
+broker's log has lines about it, or if its snapshot is of another release or of other thresholds. Nothing else is read.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -16,8 +15,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
 from rebalance_audit.errors import LakeNotReadable, two_histories
+from rebalance_audit.lake.bronze.record_table import of_partition
 from rebalance_audit.lake.gold.output_rows import REBUILT
-from rebalance_audit.lake.gold.reducer import INPUT, RESUMES
+from rebalance_audit.lake.gold.reducer import RESUMES
+from rebalance_audit.lake.records.commit_packs import INPUT
 from rebalance_audit.lake.records.routing import group_id, is_commit
 from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
 from rebalance_audit.lake.storage.stage import Stage
@@ -25,14 +26,14 @@ from rebalance_audit.lake.storage.stage import Stage
 GROUP: Final = ("partition", "group_id")
 RESUMED: Final = "resumed"
 ELSEWHERE: Final = "elsewhere"
-"""Marks groups with new records that have others in another partition of the log: they cannot be replayed."""
+"""Marks groups with new records here and others in another partition of the log: they cannot be replayed."""
 FACTS: Final = ("is_other", "is_due", "has_committed", "is_lost")
 """What may be true of a group; of `told_late` it also matters whether anybody told."""
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What has become known since the snapshots were made."""
+    """What has become known since the snapshots were written."""
 
     records: DataFrame
     """New group records with the columns INPUT, including those whose key names no group."""
@@ -103,9 +104,9 @@ class AffectedGroups:
         return self._of_mode(REBUILT)
 
     def among_commits(self) -> Column:
-        """What every offset commit meets that the audits of these groups may not have seen.
+        """A condition on offset commits that the audits of these groups may not have seen.
 
-        In literals, which let Delta leave out files of other partitions, and of earlier records.
+        Its literals let Delta skip files of other partitions and of earlier records.
         """
         among = F.lit(False)
         for partition, after in self._lowest.items():
@@ -171,7 +172,7 @@ class AffectedGroups:
             )
             .where("first_new is not null or next_offset is not null or has_committed")
         )
-        lost_from = self._lost_from()
+        lost_from = of_partition(self._news.gaps)
         is_told = F.col("told_late").isNotNull()
         has_new = F.col("first_new").isNotNull() | F.col("has_committed")
         is_affected = (
@@ -186,7 +187,7 @@ class AffectedGroups:
         ):
             is_late |= F.coalesce(fact, F.lit(False))
         of_group = Window.partitionBy("group_id")
-        # The hours of a group with commits in several partitions are those of all, and a snapshot has those of one.
+        # Hours of a group add up the commits of all partitions, and a snapshot knows those of one.
         in_several = F.count(F.lit(1)).over(of_group) > 1
         rebuild_it = F.lit(not self._news.is_clean) | F.col("is_other") | is_late | F.col("is_lost")
         mode = F.when(F.col("rebuild_it"), REBUILT).otherwise(RESUMED)
@@ -243,12 +244,9 @@ class AffectedGroups:
         if rebuild is not None:
             yield rebuild.select(*GROUP, F.lit(True).alias("is_lost"))
 
-    def _lost_from(self) -> Column:
-        return _of_partition(self._news.gaps)
-
     def _end_of_last_run(self) -> Column:
         made_then = F.col("run_id") == F.lit(self._news.last_run)
-        return F.when(made_then, _of_partition(self._news.ends))
+        return F.when(made_then, of_partition(self._news.ends))
 
     def _asked_again(self) -> Column:
         if not self._news.topics:
@@ -261,11 +259,3 @@ class AffectedGroups:
             return F.lit(False)
         end = F.timestamp_millis(F.lit(self._news.log_end_ms))
         return F.coalesce(F.col(moment) <= end, F.lit(False))
-
-
-def _of_partition(numbers: Mapping[int, int]) -> Column:
-    """The number for the row's partition; null for none."""
-    if not numbers:
-        return F.lit(None).cast("bigint")
-    pairs = [F.lit(number) for item in numbers.items() for number in item]
-    return F.try_element_at(F.create_map(*pairs), F.col("partition")).cast("bigint")

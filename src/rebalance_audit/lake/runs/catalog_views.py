@@ -15,11 +15,11 @@ class CatalogViews:
     names: list[str] = field(default_factory=list)
     """As SQL calls them."""
     refused: str | None = None
-    """Why the catalog took no more: many know tables only."""
+    """Why the catalog refused the others: many support tables only."""
 
 
 def make_catalog_views(lake: Lake) -> CatalogViews:
-    """Make those views anew whose tables are there. A view that stays unmade is no failure: nothing depends on it."""
+    """Create or replace the views whose tables exist. A missing view is no failure: nothing depends on it."""
     done = CatalogViews()
     if lake.is_folder:
         return done

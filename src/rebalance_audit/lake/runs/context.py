@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
+from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -17,7 +18,7 @@ from rebalance_audit.lake.runs.request import GOLD, RunRequest
 from rebalance_audit.lake.runs.run_log import ALL, RunEntry, RunLog
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.runs.step_costs import Timeline
-from rebalance_audit.lake.session.named_jobs import named_jobs
+from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits
 from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.sinks import Sink
@@ -27,6 +28,8 @@ from rebalance_audit.steps import Tell
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.version import __version__
 from rebalance_audit.wire.topic_names import TopicName, TopicNames
+
+DESCRIPTION: Final = "spark.job.description"
 
 
 class RunContext:
@@ -65,7 +68,9 @@ class RunContext:
             self.tell(what)
         began = time.monotonic()
         try:
-            with self._timeline.part_of(what), named_jobs(self.spark, what):
+            # Spark's page and event log then show the step of each job, not a line of Java.
+            named = temporary_settings(self.spark, {DESCRIPTION: what})
+            with self._timeline.part_of(what), named:
                 yield
         finally:
             seconds[what] = seconds.get(what, 0.0) + time.monotonic() - began
@@ -87,7 +92,7 @@ class RunContext:
         self.report.rows[name] = self.report.rows.get(name, 0) + written.rows
 
     def begin_again(self) -> None:
-        """Forget what was read so far. What was written stays written: what is told of it adds up."""
+        """Forget what was read so far. What was written stays, and its counts add up."""
         self.log.retries += 1
         self.report = RunReport(self.run_id, rows=self.report.rows, notes=self.report.notes)
         for cached in ("known_topics", "broker_logs"):

@@ -63,7 +63,7 @@ class ErrorTranslation:
         if found is not None:
             return LakeNotWritable(
                 f"{found[0]}: in the lake {self._lake}{_free(self._lake)}, or in Spark's folder for intermediate data"
-                f" ({SCRATCH}: {self._scratch}{_free(self._scratch)}). The next run completes what is half done."
+                f" ({SCRATCH}: {self._scratch}{_free(self._scratch)}). The next run finishes the work."
             )
         if isinstance(error, (Outrun, *CONFLICTS)) or CONFLICT.search(trace):
             return gave_way(self._lake)
@@ -103,8 +103,8 @@ def _how_to_mend(table: str, file: str) -> str:
     what = f"The file {file} of {table} is gone or damaged"
     if table == TableName.RECORDS:
         return (
-            f"{what}: put it back from a copy. If there is none, remove the table and run over the source: what Kafka"
-            " has compacted since is lost."
+            f"{what}: restore it from a backup. Without one, remove the table and run over the source: what Kafka has"
+            " compacted since then is lost."
         )
     return f"{what}: run with --full, which makes {table} again from bronze."
 

@@ -1,6 +1,6 @@
-"""The plan of a run over what is new in bronze since the last one: its cost is that of the new records, not of the log.
+"""The plan of a run over what is new in bronze since the last one: its cost follows the new records, not the log.
 
-The tables come out as if all of bronze had been replayed. What is not affected is not read.
+The tables equal those of a replay of all of bronze. What is not affected is not read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.wire.topic_names import TopicNames
 
 FEW_COMMITS: Final = 1_000_000
-"""With up to this many new ones, what follows their decoding is over before compiled code has paid for itself."""
+"""Up to this many, everything after decoding ends before compiled code would pay off."""
 
 
 class ChangesGone(Exception):  # noqa: N818 - it says what is the matter
@@ -158,7 +158,7 @@ class _Increment:
         try:
             return count_records(records)
         except PySparkException as error:
-            # The first read of the files of those versions; whatever else is wrong shows in a rebuild.
+            # The first read of those files; any other error shows up in the rebuild.
             raise ChangesGone(str(error).partition("\n")[0]) from error
 
     def _history(self) -> DataFrame:

@@ -40,9 +40,9 @@ class IngestRequest:
     def check(self) -> None:
         """Raises BadRequest, SourceNotReadable or LakeNotWritable for what is wrong before Spark starts."""
         if self.duration.follow and not self.source.can_be_followed:
-            raise BadRequest(f"{self.source.spec} cannot be followed: only a live cluster goes on.")
+            raise BadRequest(f"{self.source.spec} cannot be followed: only a live cluster can.")
         if self.duration.stop_after_s is not None and not self.duration.follow:
-            raise BadRequest("A time to stop after is of use only together with --follow.")
+            raise BadRequest("--stop-after needs --follow.")
         check_request(RunRequest(self.source, self.lake, self.cluster))
 
 

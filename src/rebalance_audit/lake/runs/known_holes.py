@@ -1,4 +1,4 @@
-"""Where the log lacks records, as far as a run can tell; only what lacks some is looked at.
+"""Where the log lacks records, as far as that is known; only partitions that lack some are read.
 
 An offset that a live cluster does not show may be that of a marker. So it counts only where a source that shows markers
 was asked for every offset that the partition lacks.
@@ -17,13 +17,13 @@ from rebalance_audit.lake.runs.progress import Progress
 Offsets: TypeAlias = Callable[[], DataFrame]
 """Gives records, or at least their columns partition and offset."""
 Known: TypeAlias = Mapping[int, Holes | None]
-"""Log partition -> where it lacks records; None if nobody knows."""
+"""Log partition -> where it lacks records; None if unknown."""
 
 
 def holes_of_log(
     counts: RecordCounts, seen: Callable[[], Collection[int]], offsets: Offsets
 ) -> Known:
-    """Of all partitions of a log. `seen` gives those of which all missing offsets were asked for."""
+    """Of all partitions of a log. `seen` gives those whose missing offsets were all asked for."""
     lacking = {number for number, part in counts.partitions.items() if part.has_holes}
     known: dict[int, Holes | None] = dict.fromkeys(counts.partitions.keys() - lacking, Holes())
     known |= dict.fromkeys(lacking)
@@ -41,7 +41,7 @@ def holes_since(
     """Of the partitions with `new` records, which are counted; `history` has these as well."""
     reached = since.after(counts)
     known: dict[int, Holes | None] = {}
-    """First without what lies behind the records that were known."""
+    """At first without what follows the records that were known."""
     grown, again = set(), set()
     for number, part in counts.partitions.items():
         before = since.partitions.get(number)
@@ -64,11 +64,11 @@ def holes_since(
     grown &= asked
     again &= asked
     within = {number for number in grown if counts.partitions[number].has_holes}
-    behind = holes_in(new(), within) if within else {}
+    added = holes_in(new(), within) if within else {}
     for number in grown:
         earlier, before = known[number], since.partitions.get(number)
         assert earlier is not None
         if before is not None:
             earlier = earlier.then(hole(before.next_offset, counts.partitions[number].first_offset))
-        known[number] = earlier.then(behind.get(number, Holes()))
+        known[number] = earlier.then(added.get(number, Holes()))
     return known | (holes_in(history(), again) if again else {})

@@ -1,12 +1,12 @@
 """Maintenance of the tables: old rows are deleted on request, files are rewritten, unused files are removed.
 
-None of this changes what the tables say about the time that is kept, and nothing of it looks like new data to a run:
-OPTIMIZE is a commit without rows, and runs do not read deletions.
+None of this changes what the tables say about the time that is kept, or looks like new data to a run: OPTIMIZE is a
+commit without rows, and runs do not read deletions.
 
-**bronze.records** is append-only, so that nobody deletes by mistake the only copy of what Kafka has compacted. Its
-retention is a compaction like Kafka's own: of the records older than the limit, the newest of each key stays, unless it
-is a tombstone. So the groups can still be replayed from what is left, as a broker would load them. Records that no run
-has audited yet are not deleted.
+**bronze.records** is append-only: it may be the only copy of what Kafka has compacted, and must not be deleted by
+mistake. Its retention is a compaction like Kafka's own: of the records older than the limit, the newest of each key
+stays, unless it is a tombstone. So the groups can still be replayed from what is left, as a broker would load them.
+Records that no run has audited yet are not deleted.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -121,9 +121,9 @@ class MaintainReport:
     recreated: list[str] = field(default_factory=list)
     """Tables that were copied into new ones, or would be."""
     views: CatalogViews = field(default_factory=CatalogViews)
-    """Made anew in a catalog when all tables were maintained."""
+    """Recreated in a catalog when all tables were maintained."""
     notes: list[str] = field(default_factory=list)
-    """What people should know of the lake."""
+    """Sentences for the user."""
 
 
 def check_maintain_request(request: MaintainRequest) -> None:
@@ -133,11 +133,11 @@ def check_maintain_request(request: MaintainRequest) -> None:
         if name not in known:
             raise BadRequest(f"There is no table {name}; there are {', '.join(sorted(known))}.")
     if request.recreate and request.tables:
-        raise BadRequest("--recreate makes all tables anew: leave --table out.")
+        raise BadRequest("--recreate copies all tables: omit --table.")
     for name in request.keep_days:
         if name not in AGES:
             raise BadRequest(
-                f"Rows of {name} have no age to be kept by; those of {', '.join(sorted(AGES))} have."
+                f"Rows of {name} have no age, so none can expire; those of {', '.join(sorted(AGES))} have one."
             )
 
 
@@ -322,7 +322,7 @@ def target_file_count(size_bytes: int) -> int:
 
 @contextmanager
 def _alone(lake: Lake, request: MaintainRequest, run_id: str) -> Iterator[None]:
-    """Keep runs out: rewriting a table's files while a run merges into it makes one of the two fail."""
+    """Keep runs out: one of the two would fail."""
     with ExitStack() as held:
         if not request.dry_run:
             for cluster in clusters_of(lake):

@@ -1,6 +1,6 @@
-"""Files whose statistics lack the bounds of long texts are written again, with the same rows and all statistics.
+"""Rewrites files whose statistics lack the bounds of long texts, with the same rows and all statistics.
 
-Each table by one commit that changes no data: neither runs nor readers of the change feed take it for news. See
+Each table by one commit that changes no data, which neither runs nor readers of the change feed take for new rows. See
 `storage.files_without_bounds` for what is wrong with such files.
 """
 
@@ -22,7 +22,7 @@ from rebalance_audit.location import local_path
 from rebalance_audit.tables.schemas import table_schemas
 
 ORDERED_BY: Final = 3
-"""Columns of a table without clustering by which its rows are laid out; each further one makes the others tell less."""
+"""By how many columns the rows of a table without clustering are ordered; each further one weakens the others."""
 
 
 def lacks_bounds(lake: Lake, name: str) -> bool:
@@ -42,7 +42,7 @@ def tables_without_bounds(lake: Lake) -> list[str]:
 
 
 def write_again_alone(lake: Lake, names: Collection[str], cluster: str, run_id: str) -> str:
-    """Write the files of tables again, unless other clusters' runs are at work; returns what to tell people.
+    """Rewrite the files of tables unless runs of other clusters are active; returns a sentence for the user.
 
     The lock of `cluster` is held already.
     """
@@ -55,24 +55,24 @@ def write_again_alone(lake: Lake, names: Collection[str], cluster: str, run_id: 
                 write_again(lake, name)
     except (LakeBusy, *CONFLICTS):
         return (
-            f"{_lacking(names)} Another run writes into this lake, so a later run or `rebalance-audit maintain` will"
-            " write them again."
+            f"{_lacking(names)} Another run is writing to this lake, so a later run or `rebalance-audit maintain`"
+            " will rewrite them."
         )
     return written_again(names)
 
 
 def written_again(names: Collection[str]) -> str:
     """What was done, in a sentence for people."""
-    return f"{_lacking(names)} They were written again with the same rows."
+    return f"{_lacking(names)} They were rewritten with the same rows."
 
 
 def to_write_again(names: Collection[str]) -> str:
     """What would be done."""
-    return f"{_lacking(names)} They would be written again with the same rows."
+    return f"{_lacking(names)} They would be rewritten with the same rows."
 
 
 def _lacking(names: Collection[str]) -> str:
-    return f"Files of {', '.join(names)} lack statistics of long texts, so other tools may miss rows of them."
+    return f"Files of {', '.join(names)} lack statistics of long texts, so other tools may miss rows in them."
 
 
 def write_again(lake: Lake, name: str) -> None:

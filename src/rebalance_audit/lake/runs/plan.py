@@ -1,4 +1,4 @@
-"""The plan of a run: which records of which groups are replayed, and what the tables are to hold afterwards.
+"""The plan of a run: which records of which groups it replays, and which rows it replaces.
 
 A rebuild and an increment each make one (`rebuild`, `increment`); replaying it (`replayed`) and writing what comes out
 (`writer`) is the same for both.
@@ -22,9 +22,9 @@ FEW_GROUP_RECORDS: Final = 20_000
 """One task for each core is enough. With more of them, as a shuffle has, an uneven share of the groups does less harm;
 but each writes files of its own, some sixteen in a first run."""
 RECORDS_OF_A_TASK: Final = 500
-"""So many a task replays in half a second; for fewer it is not worth its start."""
+"""A task replays so many in half a second; fewer are not worth starting one."""
 COMMITS_OF_A_RECORD: Final = 200
-"""So many offset commits take a task as long as one record of a group."""
+"""So many offset commits take as long as one group record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ class Plan:
     unreadable: DataFrame | None
     """Rows of silver.quarantine besides those that the reducer makes; None if there are none."""
     damaged_stretches: int
-    """How many of these are parts of segment files whose records nobody can count."""
+    """How many of these are parts of segment files with an unknown number of records."""
     gaps: Gaps
     known: Progress
-    """What is known of the log: also of one of which the run covers a part."""
+    """What is known of the whole log, also if the run covers a part of it."""
     names: TopicNames
     log_end_ms: int | None
     """Largest record time of the whole log, epoch milliseconds."""

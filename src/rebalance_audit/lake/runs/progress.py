@@ -7,7 +7,6 @@ ahead of the snapshots, and no affected group may be resumed.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from rebalance_audit.audit.holes import Holes, holes_of
@@ -16,6 +15,7 @@ from rebalance_audit.lake.runs.run_log import ALL
 from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.storage.foreign_changes import TableMark
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.moments import utc_datetime
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
 
 BUILT_ON: Final = (
@@ -27,7 +27,7 @@ BUILT_ON: Final = (
     TableName.SNAPSHOTS,
     TableName.BROKER_LOG,
 )
-"""What a run over new records takes for granted: all that it goes on from, and all to which it only adds."""
+"""The tables that a run over new records resumes from or adds to."""
 
 
 PROGRESS_COLUMNS: Final = (
@@ -71,7 +71,7 @@ class Progress:
     """What the next run can go on from."""
 
     bronze_version: int
-    """Version of bronze.records of which the tables include every record."""
+    """Version of bronze.records that the tables include."""
     partitions: Mapping[int, PartitionProgress] = field(default_factory=dict)
     gaps: Mapping[int, Sequence[int]] = field(default_factory=dict)
     """Log partition -> offsets, ascending, before which something is known to be lost."""
@@ -96,13 +96,13 @@ class Progress:
 
     @property
     def holes(self) -> Mapping[int, Holes]:
-        """Partition -> where it lacks records, of those of which that is known."""
+        """Partition -> where it lacks records; only partitions where that is known."""
         return {
             number: part.holes for number, part in self.partitions.items() if part.holes is not None
         }
 
     def turned_since(self, before: "Progress") -> frozenset[int]:
-        """The partitions that were known, and of whose past something else is known now: where it lacks records."""
+        """The known partitions where other records are known to be missing now."""
         return frozenset(
             number
             for number, part in before.partitions.items()
@@ -141,7 +141,7 @@ class Progress:
 
 
 def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progress | None:
-    """What meta.progress and meta.runs say; None if everything is to be rebuilt.
+    """The progress in meta.progress and meta.runs; None if everything must be rebuilt.
 
     `run_number` is the number of the run that asks, `rules` the digest of its thresholds. Raises LakeNotReadable.
     """
@@ -159,7 +159,7 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
         if (row["run_number"] or 0) > number and row["run_number"] != run_number
     ]
     if not progress[0]["table_ids"] or any(row["records"] is None for row in progress):
-        return None  # of an earlier release: nobody can tell whether the tables are still the same
+        return None  # of an earlier release, which did not record the state of the tables
     # A run straight from a source to gold, or with other thresholds, may have changed groups that are not affected.
     if any(row["layers"] != ALL or row["rules"] != rules for row in later):
         return None
@@ -205,9 +205,7 @@ def progress_columns(reached: Progress) -> list[dict[str, Any]]:
             "partition": partition,
             "ingested_to": part.next_offset,
             "replayed_to": part.next_offset,
-            "last_record_at": (
-                None if part.last_ms is None else datetime.fromtimestamp(part.last_ms / 1000, UTC)
-            ),
+            "last_record_at": utc_datetime(part.last_ms),
             "records": part.records,
             "bronze_version": reached.bronze_version,
             "lost_before": list(reached.gaps.get(partition, ())) or None,
@@ -235,7 +233,7 @@ def _holes(row: Any) -> Holes | None:
 
 
 def _same(before: Holes | None, now: Holes | None, next_offset: int) -> bool:
-    """Whether two say the same of the offsets before one; where nothing is known the audit takes none for missing."""
+    """Whether two agree on the offsets before one; where holes are unknown, the audit assumes none."""
     then, since = (each or Holes() for each in (before, now))
     since = since.until(next_offset)
     return (then.firsts, then.ends) == (since.firsts, since.ends)

@@ -95,7 +95,7 @@ class _Rebuild:
             with context.step("finding topic names"):
                 names = context.topic_names(self.small, commits)
                 if not (self._with_silver or names.values()) and topics.any_by_id(self.small):
-                    # Otherwise the groups would be replayed only to find out that the names are wanted.
+                    # Otherwise the groups would be replayed twice.
                     self._merge_names_of_commits(names)
             with context.step("replaying groups"):
                 return self._plan(counts, commits, names, is_small=is_small)
@@ -226,9 +226,9 @@ class _Rebuild:
             return replace_commits(context.sink, self._records, markers, regex, counts)
 
     def _learn_from_commits(self, names: TopicNames, staged: StagedTables) -> bool:
-        """Search all offset commits for names of topics that the reducer was not told; whether it found one.
+        """Search all offset commits for topic names that the reducer lacked; whether one was found.
 
-        Without silver nobody has read the commits, and where the metadata log is there nobody need.
+        Without silver no commit was decoded; with the metadata log none needs to be.
         """
         if self._has_asked_commits:
             return False

@@ -1,10 +1,10 @@
 """`maintain --recreate`: copies the tables of a lake into new ones, made as this release makes them.
 
 Tables of earlier releases are clustered. Delta cannot drop that feature from a table, and delta-rs does not write such
-tables. The new ones have other table ids; their history and change feed begin anew.
+tables. The new ones have other table ids, and their history and change feed start again.
 
-The copies are made beside the tables and replace them once all are complete. If this is killed at any point, repeating
-it finishes the job; while some new tables are in place, no run writes into the lake.
+The copies are made beside the tables and replace them once all are complete. If it is killed at any point, running it
+again finishes the job; while only some tables are replaced, no run writes to the lake.
 """
 
 import shutil
@@ -31,8 +31,8 @@ from rebalance_audit.tables.schemas import TableName, table_schemas
 REPLACED: Final = "meta/.replaced"
 """Where the old tables wait to be removed."""
 CONSEQUENCES: Final = (
-    "Each table is copied into a new one: table ids change, history and change feed begin anew, and readers of"
-    " changes have to start over. Meanwhile the lake takes three times its space."
+    "Each table is copied into a new one: table ids change, history and change feed start again, and readers of"
+    " changes must start over. Meanwhile the lake takes three times its space."
 )
 
 
@@ -63,13 +63,13 @@ def recreatable(lake: Lake) -> Path:
     folder = None if is_catalog(lake.path) else local_path(lake.path)
     if folder is None:
         raise BadRequest(
-            f"{lake.path} is not a folder of this machine: its tables stay as they are."
+            f"{lake.path} is not a folder on this machine: its tables cannot be recreated."
         )
     if not (folder / RECREATED / COMPLETE).exists():
         for cluster in clusters_of(lake):
             if _has_news(lake, cluster):
                 raise BadRequest(
-                    f"{lake.path} may have records of cluster {cluster} that no run of this release has audited: start"
+                    f"{lake.path} may have records of cluster {cluster} that no run of this release has audited: run"
                     " `rebalance-audit run` first."
                 )
     return folder
@@ -136,7 +136,7 @@ def _copy(old: Lake, new: Lake, run_id: str, tell: Tell) -> None:
 
 
 def _require_values(lake: Lake, name: str) -> None:
-    """Raises BadRequest for rows of an earlier release that lack a value which every row has today."""
+    """Raises BadRequest for rows of an earlier release without a value that is required today."""
     rows = lake.read(name)
     may_lack = {field.name for field in rows.schema if field.nullable}
     wanted = [column.name for column in table_schemas()[name].columns if not column.nullable]
@@ -149,7 +149,7 @@ def _require_values(lake: Lake, name: str) -> None:
         ).isEmpty()
     ):
         raise BadRequest(
-            f"{name} has rows of an earlier release without {', '.join(lacking)}: start"
+            f"{name} has rows of an earlier release without {', '.join(lacking)}: run"
             " `rebalance-audit run --full` first."
         )
 

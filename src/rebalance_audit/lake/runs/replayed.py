@@ -24,10 +24,6 @@ class Replayed(NamedTuple):
         """Rows of an output."""
         return self.staged.count(output, REBUILT, NEW)
 
-    def gone(self, output: str) -> int:
-        """Keys of rows of an output that are gone."""
-        return self.staged.count(output, GONE)
-
 
 def replay(context: RunContext, plan: Plan) -> Replayed:
     """Replay a plan; if what comes out shows that a better one is needed, replay that."""

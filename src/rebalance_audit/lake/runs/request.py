@@ -1,4 +1,4 @@
-"""What a run is asked to do, and which mistakes in that can be found before Spark starts."""
+"""What a run is asked to do, and checks that need no Spark."""
 
 import os
 from collections.abc import Collection
@@ -90,7 +90,7 @@ def check_request(request: RunRequest) -> None:
     if request.source is not None:
         request.source.check()
     elif not request.with_silver:
-        raise BadRequest("Gold alone is made from a source, and there is none: give one.")
+        raise BadRequest("Gold alone is made straight from a source: give one.")
 
 
 def _check_lake(lake: str) -> None:

@@ -75,7 +75,7 @@ def _execute(context: RunContext, errors: ErrorTranslation) -> RunReport:
         context.log.start()
     with context.log.noting_failure(), errors.translated():
         if lacking:
-            with context.step("writing files again whose statistics lack long texts"):
+            with context.step("rewriting files whose statistics lack long texts"):
                 context.note_oddity(
                     write_again_alone(context.lake, lacking, request.cluster, context.run_id)
                 )
@@ -92,7 +92,7 @@ def _layers(context: RunContext) -> Collection[str]:
 
 
 def _worked(context: RunContext, errors: ErrorTranslation) -> bool:
-    """Do the work; False if it is to be done again, since something was lost that can be made again."""
+    """Do the work; False if it must be repeated, because something was lost that can be rebuilt."""
     try:
         _work(context)
     except Exception as error:
@@ -106,7 +106,7 @@ def _worked(context: RunContext, errors: ErrorTranslation) -> bool:
 def _forgot_unreadable_file(
     context: RunContext, errors: ErrorTranslation, error: Exception
 ) -> bool:
-    """Whether the table now is without the file that could not be read: a full run makes all rows again."""
+    """Drop a file that cannot be read from its table, if a full run rebuilds all rows; whether that was done."""
     unreadable = errors.unreadable_file(error)
     if unreadable is None or not context.request.full or unreadable[0] == TableName.RECORDS:
         return False
@@ -123,7 +123,7 @@ def _work(context: RunContext) -> None:
             _carry_out(context, plan)
         return
     reached, changed = _left_by_last_run(context)
-    # The first rows of quarantine that this ingest makes tell of differing sources only if it met any.
+    # If quarantine was empty, only this ingest can have found differing sources.
     was_empty = context.sink.is_empty(TableName.QUARANTINE)
     differing = _ingest(context, read_again=TableName.QUARANTINE in changed)
     if differing or not was_empty:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.moments import utc_datetime
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.version import __version__
 
@@ -16,7 +17,7 @@ ALL: Final = "all"
 
 @dataclass(frozen=True, slots=True)
 class RunEntry:
-    """What is known about a run when it begins."""
+    """What is known about a run when it begins; fields are named as the columns."""
 
     run_id: str
     started_at: datetime
@@ -65,12 +66,12 @@ class RunLog:
         self._lake.add_rows(TableName.RUNS, self._entry.cluster, rows)
 
     def end(self, columns: Mapping[str, Any]) -> None:
-        """The last commit of a run that came through; `columns` are what the table says of its results."""
+        """The last commit of a run that succeeded; `columns` are its results."""
         self._update("done", columns)
 
     @contextmanager
     def noting_failure(self) -> Iterator[None]:
-        """Record the error that ends the block, if that can still be written, and raise it: the user must see it."""
+        """Record the error that ends the block, if possible, and raise it."""
         try:
             yield
         except Exception as error:
@@ -82,25 +83,15 @@ class RunLog:
             raise
 
     def _row(self, outcome: str) -> dict[str, Any]:
-        entry = self._entry
         return {
-            "cluster": entry.cluster,
-            "run_id": entry.run_id,
+            **asdict(self._entry),
             "run_number": self.run_number,
-            "command": entry.command,
-            "source": entry.source,
-            "full": entry.full,
-            "layers": entry.layers,
-            "rules": entry.rules,
-            "groups_regex": entry.groups_regex,
-            "from_at": moment_of(entry.from_ms),
-            "to_at": moment_of(entry.to_ms),
-            "started_at": entry.started_at,
+            "from_at": utc_datetime(self._entry.from_ms),
+            "to_at": utc_datetime(self._entry.to_ms),
             "outcome": outcome,
             "retries": self.retries,
             "package_version": __version__,
             "spark_version": self._lake.spark.version,
-            "config": entry.config,
         }
 
     def _update(self, outcome: str, columns: Mapping[str, Any]) -> None:
@@ -109,8 +100,3 @@ class RunLog:
         given = self._lake.rows_here(TableName.RUNS, [row])
         run_id, cluster = self._entry.run_id, self._entry.cluster
         self._lake.overwrite(TableName.RUNS, given, "run_id", run_id, cluster)
-
-
-def moment_of(moment_ms: int | None) -> datetime | None:
-    """Epoch milliseconds as a column of the run log takes them."""
-    return None if moment_ms is None else datetime.fromtimestamp(moment_ms / 1000, UTC)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebalance_audit.lake.runs.run_log import moment_of
 from rebalance_audit.lake.runs.step_costs import StepCost
+from rebalance_audit.moments import utc_datetime
 
 
 @dataclass(slots=True)
@@ -17,7 +17,7 @@ class Counts:
     passed_over: int = 0
     """Records of groups that were not asked for, and offset commits if silver was not."""
     damaged_stretches: int = 0
-    """Parts of segment files whose records nobody can count."""
+    """Parts of segment files with an unknown number of records."""
 
     @property
     def read(self) -> int:
@@ -32,7 +32,7 @@ class RunReport:
     run_id: str
     counts: Counts = field(default_factory=Counts)
     resumed: int = 0
-    """Groups whose replay went on from where an earlier run had stopped."""
+    """Groups that were resumed from a snapshot."""
     rebuilt: int = 0
     """Groups that were replayed from their first record."""
     rows: dict[str, int] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class RunReport:
     versions: dict[str, int] = field(default_factory=dict)
     """Full table name -> its Delta version at the end of the run."""
     newest_record_ms: int | None = None
-    """Time of the newest record that the tables tell of, epoch milliseconds; None if the log has none."""
+    """Time of the newest record that the tables cover, epoch milliseconds; None if the log has none."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Step -> how long it took, seconds."""
 
@@ -49,7 +49,7 @@ class RunReport:
     writer: str | None = None
     """What changed the tables, if that was asked for."""
     notes: list[str] = field(default_factory=list)
-    """Sentences about what was odd."""
+    """Warnings."""
 
     @property
     def groups(self) -> int:
@@ -67,7 +67,7 @@ class RunReport:
             "records_passed_over": counts.passed_over,
             "batches_quarantined": counts.damaged_stretches,
             "groups": self.groups,
-            "newest_record_at": moment_of(self.newest_record_ms),
+            "newest_record_at": utc_datetime(self.newest_record_ms),
             "rows_written": self.rows,
             "table_versions": self.versions,
         }

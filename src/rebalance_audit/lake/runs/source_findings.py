@@ -16,7 +16,7 @@ DIGEST_DIGITS: Final = 16
 
 
 def write_source_findings(context: RunContext) -> None:
-    """Write the rows about everything in which a source differed from bronze, in this run's ingest or another."""
+    """Write findings of all records in which a source has differed from bronze, whichever ingest read it."""
     if context.sink.is_empty(TableName.QUARANTINE):
         return
     differing = context.of_cluster(TableName.QUARANTINE).where(F.col("reason") == DIFFERS)
@@ -61,8 +61,9 @@ def source_findings(
         "to_at": F.greatest("our_first.at", "our_last.at"),
         "from_offset": "first.offset",
         "detail": F.format_string(
-            "%d record(s) of partition %d, from offset %d on, have other bytes in %s than in %s.",
+            "%d %s of partition %d, from offset %d on, differ between %s and %s.",
             "records",
+            F.when(F.col("records") == 1, "record").otherwise("records"),
             "partition",
             "first.offset",
             "other_source",
@@ -90,13 +91,11 @@ def _facts(end: str) -> Column:
         evidence(
             "partition",
             ours,
-            F.format_string("%s has it with digest %s: kept", ours["source"], ours["digest"]),
+            F.format_string("%s: digest %s, kept", ours["source"], ours["digest"]),
         ),
         evidence(
             "partition",
             other,
-            F.format_string(
-                "%s has it with digest %s: in quarantine", "other_source", other["digest"]
-            ),
+            F.format_string("%s: digest %s, in quarantine", "other_source", other["digest"]),
         ),
     )

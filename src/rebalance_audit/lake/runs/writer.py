@@ -17,7 +17,6 @@ from rebalance_audit.lake.gold.commit_findings import (
 from rebalance_audit.lake.gold.output_rows import NEW
 from rebalance_audit.lake.gold.output_tables import (
     continue_stints,
-    hours_in_window,
     in_window,
     rebuilt_rows_of,
     rows_of,
@@ -52,7 +51,7 @@ class Writer:
         outputs = self._outputs()
         side_by_side(self._write_output, outputs)
         self._write_commit_findings()
-        # In this order: what a run that is cut short leaves stale, the next one makes again.
+        # In this order: what a killed run leaves stale, the next one rebuilds.
         if self._plan.reached is not None:
             self._write_snapshots()
         self._write_topics()
@@ -120,10 +119,9 @@ class Writer:
         return self._staged.changes_of(output).frame.where("_gone").select(*keys)
 
     def _window(self, output: str) -> Column:
-        ends = self._request.from_ms, self._request.to_ms
-        if output == GROUP_HOURS:
-            return hours_in_window(*ends)
-        return in_window(output, *ends) if output in GOLD_OF_GROUP else F.lit(True)
+        if output not in {*GOLD_OF_GROUP, GROUP_HOURS}:
+            return F.lit(True)
+        return in_window(output, self._request.from_ms, self._request.to_ms)
 
     def _write_quarantine(self) -> None:
         rows, given = rows_of(self._staged, QUARANTINE), self._staged.count(QUARANTINE)
@@ -150,7 +148,7 @@ class Writer:
                 return
             days = days_of(plan.counts)
         scope = scope_of(days) & self._of_regex() & self._window(FINDINGS)
-        # A rebuild also looks at rows of groups that are no longer in bronze, which nobody has counted.
+        # A rebuild also covers groups that are no longer in bronze, whose records were not counted.
         rows = self._commit_findings(days, may_grow=self._may_grow or self._since is None)
         name = TableName.FINDINGS
         if rows is None:
@@ -201,7 +199,7 @@ class Writer:
             context.note(name, written)
 
     def _write_progress(self, reached: Progress) -> None:
-        """The last commit of what a run may leave for the next one."""
+        """The last commit that the next run depends on."""
         context = self._context
         of_run = {
             "run_number": context.run_number,

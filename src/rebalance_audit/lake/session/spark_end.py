@@ -20,7 +20,7 @@ CUT_OFF: Final = re.compile(r"Stream closed|Broken pipe|Connection reset|java\.i
 IN_PYTHON: Final = "org.apache.spark.api.python."
 """The classes that talk to Python, as they appear in a stack trace."""
 REPAIR: Final = (
-    "Was it killed, or did the machine run out of memory? The next run completes what is half done."
+    "Was it killed, or did the machine run out of memory? The next run finishes the work."
 )
 NEVER_THERE: Final = "JAVA_GATEWAY_EXITED"
 """pyspark's error condition if Java ends before it listens."""

@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.lake.sources.source import Source
-from rebalance_audit.lake.storage.table_log import LogByName
+from rebalance_audit.lake.storage.table_log import LogByName, first_line
 from rebalance_audit.location import local_path
 from rebalance_audit.moments import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
@@ -37,7 +37,7 @@ class DeltaSource(Source):
         if not path.exists():
             raise SourceNotReadable(f"{path} does not exist.")
         if not (path / "_delta_log").is_dir():
-            raise SourceNotReadable(f"{path} is no Delta table: it has no folder _delta_log.")
+            raise SourceNotReadable(f"{path} is not a Delta table: it has no folder _delta_log.")
 
     def records(
         self,
@@ -49,11 +49,11 @@ class DeltaSource(Source):
         try:
             version = LogByName(spark, f"delta.`{self.location}`").version()
             if version is None:
-                raise SourceNotReadable(f"{self.location} is no Delta table.")
+                raise SourceNotReadable(f"{self.location} is not a Delta table.")
             table = spark.read.format("delta").option("versionAsOf", version).load(self.location)
         except (AnalysisException, OSError) as error:
             raise SourceNotReadable(
-                f"{self.location} cannot be read: {_first_line(error)}"
+                f"{self.location} cannot be read: {first_line(error)}."
             ) from error
         names = {name.lower(): name for name in table.columns}
         if "topic" in names:
@@ -79,7 +79,7 @@ class DeltaSource(Source):
             expression = _read_as(wanted, given, F.col(f"`{found}`"))
             if expression is None:
                 raise SourceNotReadable(
-                    f"{self.location} has {found} as {given}; {kind} is needed."
+                    f"Column {found} of {self.location} is {given}; {kind} is needed."
                 )
             columns.append(expression.cast(kind).alias(wanted))
         return columns
@@ -145,7 +145,3 @@ def _read_as(wanted: str, given: str, column: Column) -> Column | None:
 
 def _found(what: str, values: Sequence[object]) -> str:
     return f"it has {what} {', '.join(map(str, values))}" if values else "it is empty"
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]

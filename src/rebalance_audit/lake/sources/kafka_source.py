@@ -14,8 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeError
 from rebalance_audit.lake.records.record_columns import RECORD
-from rebalance_audit.lake.sources.kafka_cluster import ClusterView, KafkaCluster, KafkaSettings
 from rebalance_audit.lake.sources.source import Source
+from rebalance_audit.live_cluster.kafka_cluster import ClusterView, KafkaCluster, KafkaSettings
 from rebalance_audit.moments import NO_TIMESTAMP_MS
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
 from rebalance_audit.wire.topic_names import TopicNames
@@ -195,7 +195,7 @@ def given_offsets(start: str) -> dict[int, int] | None:
     except ValueError:
         pass
     raise BadRequest(
-        f"{start!r} is no place to start: write earliest, latest, or offsets by partition as"
+        f"{start!r} is not a start position: use earliest, latest, or offsets by partition such as"
         ' {"0": 1200, "1": 3400}.'
     )
 

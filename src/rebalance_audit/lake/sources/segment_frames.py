@@ -102,7 +102,7 @@ def _made_of(
     """What `make` makes of the rows of each piece."""
     cores = cut.parallelism or parallelism(spark)
     total = sum(segment.size_bytes for segment in segments)
-    # More would not only have more starts: cutting reads a file's headers.
+    # More pieces cost more starts, and cutting reads a file's headers.
     pieces = pack(segments, max(cut.target_bytes, total // (TASKS_PER_CORE * cores)))
 
     reading = Reading(left_out, total // cores)
@@ -202,5 +202,5 @@ def _require_same_file(piece: Slice) -> None:
     found = path.stat()
     if found.st_ino != piece.file_number or found.st_size < piece.end_byte:
         raise SourceNotReadable(
-            f"{path} was replaced while it was read, as Kafka's log cleaner does: run it again, or read a copy."
+            f"{path} was replaced while it was being read, as Kafka's log cleaner does: run it again, or read a copy."
         )

@@ -4,11 +4,11 @@ from typing import Final
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.lake.sources.delta_source import DeltaSource
-from rebalance_audit.lake.sources.kafka_cluster import KafkaSettings
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
 from rebalance_audit.lake.sources.segment_frames import DEFAULT_SPLIT_BYTES
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.sources.source import Source
+from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from rebalance_audit.location import spelled
 
 SPELLINGS: Final = "segments:DIR, delta:PATH or kafka:HOST:PORT"
@@ -22,7 +22,7 @@ def parse_source(
     """The source that a SPEC names; `kafka` is how to read a live cluster. Raises BadRequest."""
     kind, colon, location = spec.partition(":")
     if not colon or not location:
-        raise BadRequest(f"{spec!r} names no source: write {spelled(spec, SPELLINGS)}.")
+        raise BadRequest(f"{spec!r} is not a source: write {spelled(spec, SPELLINGS)}.")
     match kind:
         case "segments":
             return SegmentsSource(spec, location, split_target_bytes)
@@ -31,4 +31,4 @@ def parse_source(
         case "kafka":
             return KafkaSource(spec, location, kafka)
         case _:
-            raise BadRequest(f"{spec!r} names no kind of source that is known: write {SPELLINGS}.")
+            raise BadRequest(f"{spec!r} is not a known kind of source: write {SPELLINGS}.")

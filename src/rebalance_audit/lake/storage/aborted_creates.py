@@ -1,8 +1,8 @@
-"""What is left of a table if its process died, or its disk was full, while the table was being made.
+"""What remains of a table if its process died, or its disk was full, while the table was being created.
 
-Delta takes any folder that is not empty for a table: after a kill between the creation of the log's folder and the
-first commit in it, `CREATE TABLE IF NOT EXISTS` would never do anything, and every read would find no table. Object
-stores have no empty folders, and a file there is complete or does not exist.
+Delta takes any folder that is not empty for a table: after a kill between creating the log's folder and the first
+commit, `CREATE TABLE IF NOT EXISTS` would do nothing, and every read would find no table. Object stores have no empty
+folders, and a file there is complete or does not exist.
 """
 
 import shutil

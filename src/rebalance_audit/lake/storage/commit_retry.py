@@ -1,4 +1,4 @@
-"""Commits that are tried again when another one came first: of a run of another cluster of the lake, or an ingest."""
+"""Retries commits when another one came first: of a run of another cluster of the lake, or of an ingest."""
 
 import random
 import time

@@ -32,6 +32,7 @@ from rebalance_audit.lake.storage.table_writer import (
     WriterKind,
     Written,
     metrics_of,
+    outrun_on,
 )
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.schemas import TableSchema
@@ -86,7 +87,7 @@ class DeltaRsWriter:
         if not count:
             return Written()
         table = self._table_at(schema, commit)
-        try:
+        with outrun_on(CommitFailedError):
             write_deltalake(
                 table,
                 _shaped(schema, rows),
@@ -94,8 +95,6 @@ class DeltaRsWriter:
                 writer_properties=FILES,
                 commit_properties=_properties(commit),
             )
-        except CommitFailedError as error:
-            raise Outrun(str(error)) from None
         return Written(inserted=count)
 
     def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
@@ -105,7 +104,7 @@ class DeltaRsWriter:
             return Written()
         table = self._table_at(schema, commit)
         is_small = count <= ROWS_IN_MEMORY
-        source = _without_strangers(table, schema, changes)
+        source = _without_absent_keys(table, schema, changes)
         names = schema.column_names
         values = {f"`{name}`": f"source.`{name}`" for name in names}
         differs = " OR ".join(
@@ -113,7 +112,7 @@ class DeltaRsWriter:
             for name in names
             if name not in schema.key
         )
-        try:
+        with outrun_on(CommitFailedError):
             found = (
                 table.merge(
                     source.read_all() if is_small else source,
@@ -121,7 +120,7 @@ class DeltaRsWriter:
                     source_alias="source",
                     target_alias="target",
                     writer_properties=FILES,
-                    # By default it takes no account of what keys there are.
+                    # Streaming would ignore the range of the keys and read every file.
                     streamed_exec=not is_small,
                     commit_properties=_properties(commit),
                 )
@@ -130,8 +129,6 @@ class DeltaRsWriter:
                 .when_not_matched_insert(values, f"NOT source.`{GONE}`")
                 .execute()
             )
-        except CommitFailedError as error:
-            raise Outrun(str(error)) from None
         return metrics_of(found, COUNTS)
 
     def replace(
@@ -171,7 +168,7 @@ class DeltaRsWriter:
         return found["numFilesAdded"], found["numFilesRemoved"]
 
     def vacuum(self, schema: TableSchema, hours: int, *, dry_run: bool) -> int:
-        """By VACUUM, also of files that no commit names; without any, it would commit all the same."""
+        """By VACUUM, also of files that no commit names. With no files to remove it would still commit."""
         table = self._table(schema)
         found = table.vacuum(hours, dry_run=True, enforce_retention_duration=False, full=True)
         folder = local_path(table.table_uri)
@@ -192,7 +189,7 @@ class DeltaRsWriter:
         self, schema: TableSchema, rows: GivenRows, commit: TableChange, predicate: str | None
     ) -> None:
         table = self._table_at(schema, commit)
-        try:
+        with outrun_on(CommitFailedError):
             write_deltalake(
                 table,
                 _shaped(schema, rows),
@@ -201,8 +198,6 @@ class DeltaRsWriter:
                 writer_properties=FILES,
                 commit_properties=_properties(commit),
             )
-        except CommitFailedError as error:
-            raise Outrun(str(error)) from None
 
     def _table(self, schema: TableSchema) -> DeltaTable:
         return DeltaTable(self._folder.native_path(schema), storage_options=self._options)
@@ -215,7 +210,7 @@ class DeltaRsWriter:
         return table
 
     def _made_by(self) -> CommitProperties:
-        """Of commits that need no version to build on: whose session it is."""
+        """Properties of commits that build on no version: the session's run."""
         run_id = self._spark.conf.get(USER_METADATA, "") or ""
         return CommitProperties(custom_metadata={"userMetadata": run_id} if run_id else None)
 
@@ -223,7 +218,7 @@ class DeltaRsWriter:
 def _properties(commit: TableChange) -> CommitProperties:
     return CommitProperties(
         custom_metadata={"userMetadata": commit.run_id},
-        # A commit that came first may hold the very same rows: whoever asked has to look.
+        # A commit that came first may hold the same rows: the caller must compare.
         max_commit_retries=0,
         app_transactions=[Transaction(appends_of(commit.cluster), commit.based_on + 1)],
     )
@@ -240,10 +235,10 @@ def _same_key(schema: TableSchema, cluster: str) -> str:
     return " AND ".join(parts)
 
 
-def _without_strangers(
+def _without_absent_keys(
     table: DeltaTable, schema: TableSchema, changes: GivenRows
 ) -> pa.RecordBatchReader:
-    """The changes without keys to go that the table does not have: MERGE would make a row of nulls of each."""
+    """The changes, without keys to remove that the table lacks: MERGE would insert a row of nulls for each."""
     rows = changes.batches()
     gone = [batch.filter(batch[GONE]).select([*schema.key]) for batch in changes.batches()]
     keys = _comparable(schema, pa.Table.from_batches(gone, _keys_of(rows.schema, schema)))
@@ -273,7 +268,7 @@ def _keys_of(given: pa.Schema, schema: TableSchema) -> pa.Schema:
 
 
 def _comparable(schema: TableSchema, rows: pa.Table) -> pa.Table:
-    """The columns of the key, and what a join takes for equal where a null is no value."""
+    """The columns of the key in a form in which nulls join with nulls."""
     columns: dict[str, Any] = {}
     for field in _plain_schema(schema):
         if field.name not in schema.key:
@@ -305,6 +300,6 @@ def _shaped(schema: TableSchema, rows: GivenRows) -> pa.RecordBatchReader:
 
 
 def _plain_schema(schema: TableSchema) -> pa.Schema:
-    """Without comments: a write with other metadata would be another schema."""
+    """Without comments: other metadata would make it another schema."""
     fields: list[Any] = [field.remove_metadata() for field in arrow_fields(schema)]
     return pa.schema(fields)

@@ -1,7 +1,7 @@
-"""Files of which a table's log lacks the minimum or maximum of a text.
+"""Files for which a table's log lacks the minimum or maximum of a text.
 
 Earlier releases left out the bounds of texts of 32 characters or more in files that tasks wrote, and delta-rs' Arrow
-dataset skips such files: it takes a bound that is missing for one that nothing meets.
+dataset skips such files: it takes a missing bound for one that no row meets.
 """
 
 from functools import reduce
@@ -22,16 +22,16 @@ TEXT: Final = PrimitiveType("string")
 OF_TASKS: Final = "parquet-cpp-arrow"
 """Arrow's name in the files that it writes.
 
-Delta's own writer, too, leaves out a maximum, where nothing sorts after the beginning of a text: to have it write such
-a file again would change nothing.
+Delta's own writer leaves out a maximum too, where nothing sorts after the beginning of a text: rewriting such a file
+would change nothing.
 """
 
 
 def files_without_bounds(folder: Path) -> list[str]:
-    """The files of the Delta table in a folder, by their paths in it, that tasks wrote and that lack a bound.
+    """Paths, relative to the folder of a Delta table, of files that tasks wrote and that lack a bound.
 
-    None of a table that delta-rs cannot read: tasks write no files into one with features that it does not know, and
-    of a damaged one Spark says so. Raises LakeNotReadable for a log that names files outside of the table.
+    Empty for a table that delta-rs cannot read: tasks wrote none with features that it does not know, and Spark reports
+    a damaged one. Raises LakeNotReadable for a log that names files outside of the table.
     """
     check_log(folder)
     if names_sidecars(folder):
@@ -53,7 +53,7 @@ def files_without_bounds(folder: Path) -> list[str]:
 
 
 def _lacks_bound(files: pa.Table, column: str) -> pa.ChunkedArray | pa.Array:
-    """Of which files; of a column without statistics no reader expects bounds."""
+    """Which files do; no reader expects bounds of a column without statistics."""
     nulls = f"null_count.{column}"
     if nulls not in files.column_names:
         return pa.repeat(pa.scalar(False), len(files))

@@ -1,4 +1,4 @@
-"""Whether a table is still as this program left it, told from the table's log without a look at its rows.
+"""Whether a table is still as this program left it, judged by its log alone.
 
 Every commit of this program names its run in `userMetadata`. What other programs commit may change rows on which a run
 builds: a RESTORE, a DELETE, an append. Some of their commits change none: OPTIMIZE, VACUUM, properties.
@@ -38,10 +38,10 @@ class TableMark(NamedTuple):
     """A table at one moment."""
 
     table_id: str
-    """Of the table, not of its place: made anew it has another one."""
+    """Of the table, not of its path: a table that is recreated has another one."""
     version: int
     made_by: str | None = None
-    """What the commit of that version says of its maker, for ours the run; None if unknown.
+    """`userMetadata` of that version's commit, for ours the run; None if unknown.
 
     A table that lost commits reaches the same version again with the next ones.
     """

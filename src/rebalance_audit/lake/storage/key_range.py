@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -42,45 +42,23 @@ class KeyRange:
 
 def range_of_keys(schema: TableSchema, rows: DataFrame) -> KeyRange:
     """The range of the rows of a frame that has the key's columns. Reads the frame once."""
-    names = ranged_columns(schema)
-    numbers = [F.col(name) for name in names]
-    # Rows that are to go have nothing but their key.
-    group_id = F.col("group_id") if "group_id" in schema.key else F.lit(None)
-    keys = rows.select(group_id.alias("group_id"), *number_columns(numbers))
-    row = keys.agg(*range_columns(len(names))).first()
-    assert row is not None
-    return range_from(row.asDict(), names)
-
-
-def ranged_columns(schema: TableSchema) -> list[str]:
-    """Columns of a table's key whose range is known."""
     types = {column.name: column.type for column in schema.columns if not column.nullable}
-    return [name for name in schema.key if types.get(name) in RANGED]
-
-
-def number_columns(numbers: Sequence[Column]) -> list[Column]:
-    """Numbers of keys as the columns that `range_columns` aggregates."""
-    return [number.cast("bigint").alias(f"number_{place}") for place, number in enumerate(numbers)]
-
-
-def range_columns(numbers: int = 0) -> list[Column]:
-    """Aggregates over a frame with `group_id` and this many `number_columns`; `range_from` takes their row."""
+    names = [name for name in schema.key if types.get(name) in RANGED]
     ends = [
-        end(f"number_{place}").alias(f"{name}_{place}")
-        for place in range(numbers)
-        for name, end in (("low", F.min), ("high", F.max))
+        end(name).alias(f"{word}_{name}")
+        for name in names
+        for word, end in (("low", F.min), ("high", F.max))
     ]
-    few = F.slice(F.collect_set("group_id"), 1, LISTED_GROUPS + 1).alias("groups")
-    return [*ends, few, F.min("group_id").alias("first"), F.max("group_id").alias("last")]
-
-
-def range_from(found: Mapping[str, Any], names: Sequence[str] = ()) -> KeyRange:
-    """The range in a row of `range_columns`; `names` are the key columns that the numbers stand for."""
+    group_id = F.col("group_id") if "group_id" in schema.key else F.lit(None)
+    few = F.slice(F.collect_set(group_id), 1, LISTED_GROUPS + 1).alias("groups")
+    found = rows.agg(*ends, few, F.min(group_id).alias("first"), F.max(group_id).alias("last"))
+    row = found.first()
+    assert row is not None
     numbers = {
-        name: (found[f"low_{place}"], found[f"high_{place}"])
-        for place, name in enumerate(names)
-        if found[f"low_{place}"] is not None
+        name: (row[f"low_{name}"], row[f"high_{name}"])
+        for name in names
+        if row[f"low_{name}"] is not None
     }
-    if len(found["groups"]) > LISTED_GROUPS:
-        return KeyRange(numbers, group_ends=(found["first"], found["last"]))
-    return KeyRange(numbers, found["groups"])
+    if len(row["groups"]) > LISTED_GROUPS:
+        return KeyRange(numbers, group_ends=(row["first"], row["last"]))
+    return KeyRange(numbers, row["groups"])

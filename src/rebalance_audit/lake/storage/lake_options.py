@@ -32,24 +32,23 @@ class LakeOptions:
 def writer_of(
     spark: SparkSession, lake: str, chosen: WriterChoice, recorded: WriterKind | None
 ) -> WriterKind:
-    """What writes a lake: what it was made with, as recorded in it, or what a new one is made with.
+    """The writer that a lake was made with, as recorded in it, or the one for a new lake.
 
-    Raises BadRequest for another choice: two kinds of writers beside each other do not see each other's transactions
-    in all ways that matter here.
+    Raises BadRequest for another choice: the two do not respect each other's transactions in all cases.
     """
     if chosen == "delta-rs" and is_catalog(lake):
         raise BadRequest(
-            f"{lake} is a catalog, which Spark alone can write: set lake.writer to auto or spark."
+            f"{lake} is a catalog, and only Spark writes to catalogs: set lake.writer to auto or spark."
         )
     if chosen == "delta-rs" and not is_name_of_delta_rs(lake):
         raise BadRequest(
-            f"delta-rs would decode the name of the lake {lake}: set lake.writer to auto or spark."
+            f"delta-rs would decode the percent signs in {lake}: set lake.writer to auto or spark."
         )
     if recorded is not None:
         if chosen not in {AUTO, recorded}:
             raise BadRequest(
-                f"The lake {lake} is written with {recorded}, and lake.writer is {chosen}: a lake keeps its writer. Set"
-                " lake.writer to auto."
+                f"The lake {lake} was made with the writer {recorded}, but lake.writer is {chosen}. A lake keeps its"
+                " writer: set lake.writer to auto."
             )
         return recorded
     if chosen != AUTO:

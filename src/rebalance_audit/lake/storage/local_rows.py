@@ -21,13 +21,8 @@ def local_rows(
     return spark.createDataFrame(_arrow_rows(columns, rows))
 
 
-def table_rows(spark: SparkSession, name: str, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-    """A frame of rows of one of our tables, keyed by column; columns that a row lacks are null."""
-    return spark.createDataFrame(arrow_rows(name, rows))
-
-
 def arrow_rows(name: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """The same rows without Spark."""
+    """Rows of one of our tables, keyed by column, without Spark; columns that a row lacks are null."""
     columns = {column.name: column.type for column in table_schemas()[name].columns}
     return _arrow_rows(columns, ([row.get(column) for column in columns] for row in rows))
 

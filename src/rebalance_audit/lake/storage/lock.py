@@ -1,8 +1,8 @@
 """Locks of a lake: one run and one ingest at a time per cluster, and one process that makes tables.
 
-Each is a lock of the operating system on a file in the lake: it is gone with the process that holds it, however that
-ends, so nobody has to clean up after a run that was killed. Object stores have no such locks; there Delta tells two
-runs that overlap apart, by refusing the second of two commits that were made from the same version.
+Each is a lock of the operating system on a file in the lake. It ends with the process that holds it, so a killed run
+leaves nothing to clean up. Object stores have no such locks: there, of two overlapping runs, Delta refuses the second
+commit that builds on the same version.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ from rebalance_audit.errors import LakeBusy, LakeNotWritable
 from rebalance_audit.location import is_catalog, local_path
 
 NAME_MAX: Final = 150
-"""Characters of a cluster's name in the name of its lock; of a longer one the rest is told by a digest."""
+"""Characters of a cluster's name in the name of its lock; a digest replaces the rest of a longer one."""
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def _in_file_name(cluster: str) -> str:
 
 
 def _open(path: Path) -> int:
-    """Never what a link leads to: taking the lock empties the file."""
+    """Follows no link: taking the lock truncates the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
@@ -95,8 +95,8 @@ def _take(descriptor: int, path: Path, cluster: str) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in {EAGAIN, EWOULDBLOCK}:
-            other = path.read_text() or "a run that has only begun"
+            other = path.read_text() or "a run that has just started"
             raise LakeBusy(
-                f"Cluster {cluster} of this lake is being written by {other}; try again when that has ended."
+                f"Cluster {cluster} of this lake is being written by {other}; try again when it has ended."
             ) from None
         # A file system without locks: as an object store.

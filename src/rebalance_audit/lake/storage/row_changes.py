@@ -1,4 +1,4 @@
-"""What is to be done with rows of a table: words of columns beside the table's own, and frames that have them."""
+"""Changes of a table's rows: columns beside the table's own, and frames that have them."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -58,7 +58,7 @@ def gone_keys(schema: TableSchema, old: DataFrame, new: DataFrame) -> DataFrame:
 
 
 def _struct(names: Iterable[str]) -> Column:
-    """In one expression: to build one in Python takes Java some calls for each column."""
+    """One expression: pyspark would call Java several times for each column."""
     return F.expr(f"struct({', '.join(names)})")
 
 

@@ -15,7 +15,7 @@ USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 def appends_of(cluster: str) -> str:
-    """By this Delta numbers the appends to a table for one cluster: the second of two with one number is refused."""
+    """Transaction id of a cluster's appends to a table: Delta refuses the second of two with one number."""
     return f"rebalance-audit/{cluster}"
 
 

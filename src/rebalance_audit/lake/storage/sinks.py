@@ -33,14 +33,14 @@ class Sink:
         """Table -> the version that the rows to write know: that of the last look at it, or of our last commit."""
 
     def begin(self, names: Iterable[str]) -> None:
-        """Rows to append to these tables are made for what they have now: see `append`."""
+        """Rows are appended to these tables as they are now: see `append`."""
         self._based_on = {name: self._version(name) for name in names}
 
     def append(self, name: str, rows: DataFrame | GivenRows) -> Written:
         """Add rows whose keys the table does not have.
 
-        That is known of the version for which they were made. If there is a newer one, of a run of another cluster or
-        of an ingest, the table is asked again.
+        That holds for the version for which they were made. If there is a newer one, of a run of another cluster or of
+        an ingest, the rows are compared with it.
         """
         schema = table_schemas()[name]
         staged = self._staged(schema, rows)
@@ -130,10 +130,6 @@ class Sink:
         """The cluster's rows in a table. Raises LakeNotReadable."""
         return self.lake.read(name).where(F.col("cluster") == self.cluster)
 
-    def version(self, name: str) -> int:
-        """The version of a table that this run has seen last, or has made."""
-        return self._based_on.get(name, 0)
-
     def _applied(self, name: str, change: Callable[[], Written]) -> Written:
         done: list[Written] = []
         with_retries(lambda: done.append(change()))
@@ -174,8 +170,8 @@ class Sink:
     def _check_concurrent_writes(self, name: str) -> bool:
         """Look at the table again; whether others, as ingests and runs of other clusters, have changed it meanwhile.
 
-        Raises LakeBusy if another run of the same cluster has changed it since this one has looked at it. Where there
-        are no locks two may be at work; what this one would write may no longer be right.
+        Raises LakeBusy if another run of the same cluster has changed it since: without locks two may run at once, and
+        what this one would write may be out of date.
         """
         now = self._version(name)
         since = self._based_on.setdefault(name, now)

@@ -28,7 +28,13 @@ from rebalance_audit.lake.storage.stage import GivenRows, Stage
 from rebalance_audit.lake.storage.table_definition import definition
 from rebalance_audit.lake.storage.table_log import TableCommit, TableLog
 from rebalance_audit.lake.storage.table_place import TablePlace
-from rebalance_audit.lake.storage.table_writer import Outrun, TableChange, WriterKind, Written
+from rebalance_audit.lake.storage.table_writer import (
+    Outrun,
+    TableChange,
+    WriterKind,
+    Written,
+    outrun_on,
+)
 from rebalance_audit.tables.schemas import TableSchema
 
 FEW_CHANGES: Final = 20_000
@@ -78,17 +84,15 @@ class SparkWriter:
         writer = frame.write.format("delta").mode("append").option("userMetadata", commit.run_id)
         writer = writer.option("txnAppId", appends_of(commit.cluster))
         writer = writer.option("txnVersion", commit.based_on + 1)
-        try:
+        with outrun_on(*CONFLICTS):
             self._place.save(schema, writer)
-        except CONFLICTS as error:
-            raise Outrun(str(error)) from None
         made = self._made(schema, commit)
         added = made.rows_added
         # Metrics can be switched off, or be lost with a worker.
         return Written(inserted=rows.count() if added is None else added)
 
     def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
-        """By MERGE, after a comparison: MERGE commits, and writes files anew, also where nothing differs."""
+        """By MERGE, after a comparison: MERGE commits and rewrites files even if nothing differs."""
         self._require_version(schema, commit)
         given = changes.frame
         key_range = range_of_keys(schema, given)
@@ -108,14 +112,12 @@ class SparkWriter:
         among = goes_on(schema, "target.") if all_went_on else None
         source = frame.drop(WENT_ON)
         if written.rows <= FEW_CHANGES:
-            # Spark does not know how few there are, and would shuffle both sides of the join.
+            # Spark cannot know how few there are, and would shuffle both sides of the join.
             source = F.broadcast(source)
-        try:
-            # MERGE takes it from the session alone, where a run has the same.
-            with temporary_settings(self._spark, {USER_METADATA: commit.run_id}):
-                self._merge(schema, source, commit, key_range, among)
-        except CONFLICTS as error:
-            raise Outrun(str(error)) from None
+        # MERGE takes it from the session alone, where a run has the same.
+        of_run = temporary_settings(self._spark, {USER_METADATA: commit.run_id})
+        with outrun_on(*CONFLICTS), of_run:
+            self._merge(schema, source, commit, key_range, among)
         return written
 
     def replace(
@@ -166,11 +168,9 @@ class SparkWriter:
     ) -> None:
         self._require_version(schema, commit)
         writer = rows.frame.select(*schema.column_names).write.format("delta").mode("overwrite")
-        try:
+        with outrun_on(*CONFLICTS):
             writer = writer.options(**options).option("userMetadata", commit.run_id)
             self._place.save(schema, writer)
-        except CONFLICTS as error:
-            raise Outrun(str(error)) from None
 
     def _merge(
         self,

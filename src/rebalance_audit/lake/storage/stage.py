@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
-from pyspark.sql.types import StructType
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
@@ -33,7 +32,7 @@ IN_WAREHOUSE: Final = ".rebalance-audit-stage"
 TABLE: Final = "table"
 MARK: Final = "mark"
 GONE: Final = "_gone"
-"""Column of staged changes: whether the row with this key is to be removed."""
+"""Column of staged changes: whether to remove the row with this key."""
 ROW_GROUP_BYTES: Final = 16 << 20
 """A task may have a file open for each table, and Parquet's writer holds a row group of each in memory."""
 WRITING: Final = {
@@ -51,9 +50,6 @@ class GivenRows(Protocol):
 
     def batches(self) -> pa.RecordBatchReader:
         """The rows without Spark, a batch at a time."""
-
-    def table(self) -> pa.Table:
-        """The rows without Spark, all of them."""
 
     def count(self) -> int:
         """How many there are."""
@@ -74,10 +70,6 @@ class RowsHere:
     def batches(self) -> pa.RecordBatchReader:
         """From memory."""
         return self.rows.to_reader()
-
-    def table(self) -> pa.Table:
-        """As given."""
-        return self.rows
 
     def count(self) -> int:
         """As given."""
@@ -108,7 +100,7 @@ class Staged:
         """The rows."""
         if not self.files.exists(self.place):
             return self.spark.createDataFrame(self._arrow_schema.empty_table())
-        rows = self.spark.read.schema(self._stored).parquet(self.path)
+        rows = self.spark.read.schema(ddl_of_columns(self._stored)).parquet(self.path)
         if self.struct is None:
             return rows
         if self.marks:
@@ -121,10 +113,6 @@ class Staged:
         schema = self._arrow_schema
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
 
-    def table(self) -> pa.Table:
-        """The rows without Spark, all of them."""
-        return self.batches().read_all()
-
     def count(self) -> int:
         """How many rows there are, by the files' footers and MARK."""
         return sum(batch.num_rows for batch in self._stored_batches([MARK] if self.struct else []))
@@ -135,10 +123,6 @@ class Staged:
         for batch in self._stored_batches([MARK]):
             found.update(batch[MARK].to_pylist())
         return found
-
-    def with_marks(self, *marks: str) -> "Staged":
-        """Only the rows with one of these marks."""
-        return replace(self, marks=marks, gone=None)
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         for batch in self._stored_batches():
@@ -157,7 +141,7 @@ class Staged:
     def _stored_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         if not self.files.exists(self.place):
             return  # no row of the table came
-        stored = schema_of_columns(_columns_of(self._stored))
+        stored = schema_of_columns(self._stored)
         found = ds.dataset(self.place, stored, "parquet", filesystem=self.files)
         chosen = ds.field(MARK).isin([*self.marks]) if self.marks else None
         yield from found.to_batches(columns=columns, filter=chosen)
@@ -167,11 +151,12 @@ class Staged:
         return schema_of_columns({**self.columns, **({GONE: "boolean"} if self.gone else {})})
 
     @property
-    def _stored(self) -> str:
+    def _stored(self) -> Mapping[str, str]:
+        """Name -> type of the files' columns."""
         if self.struct is None:
-            return ddl_of_columns(self.columns)
-        fields = ", ".join(f"`{name}`: {kind}" for name, kind in self.columns.items())
-        return f"{MARK} string, {self.struct} struct<{fields}>"
+            return self.columns
+        fields = ", ".join(f"{name}: {kind}" for name, kind in self.columns.items())
+        return {MARK: "string", self.struct: f"struct<{fields}>"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,12 +268,12 @@ class StageFolder:
         try:
             yield stage
         finally:
-            # Whatever ended the run may prevent this too; `remove_before` comes later.
+            # Whatever ended the run may prevent this too; `remove_before` removes it later.
             with suppress(OSError):
                 stage.remove()
 
     def remove_before(self, moment: datetime) -> None:
-        """Remove what runs have left that began before a moment (UTC), and were killed."""
+        """Remove the folders of killed runs that began before a moment (UTC)."""
         files, place = self.files()
         if not files.exists(place):
             return
@@ -302,8 +287,8 @@ class StageFolder:
             files, place = fsspec.core.url_to_fs(self.folder, **self.options)
         except (ImportError, ValueError) as error:
             raise BadRequest(
-                f"The run's intermediate rows cannot be removed from {self.folder}: {error}. Install that package, or"
-                " set lake.stage_folder to a folder that Python and all executors reach."
+                f"Python cannot access {self.folder}, where the run stages rows: {error}. Install that package, or set"
+                " lake.stage_folder to a folder that Python and all executors can access."
             ) from None
         return files, place
 
@@ -323,9 +308,3 @@ def _as_path(location: str) -> str:
     """A path of this machine without its scheme; other locations as they are."""
     path = local_path(location)
     return (location if path is None else str(path)).rstrip("/")
-
-
-def _columns_of(ddl: str) -> dict[str, str]:
-    parsed = StructType.fromDDL(ddl)
-    assert isinstance(parsed, StructType)
-    return {each.name: each.dataType.simpleString() for each in parsed}

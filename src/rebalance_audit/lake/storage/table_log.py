@@ -50,16 +50,16 @@ class TableCommit(NamedTuple):
 
 
 class TableLog(Protocol):
-    """The log of one table. Each call reads it anew; all raise OSError if it cannot be read."""
+    """The log of one table, read by each call. All raise OSError if it cannot be read."""
 
     def version(self) -> int | None:
         """Newest version; None if there is no table."""
 
     def commits(self, first: int, last: int) -> list[TableCommit]:
-        """The commits from one version to another, oldest first, without those that the table has forgotten."""
+        """The commits from one version to another, oldest first, except those that the log no longer has."""
 
     def table_id(self) -> str:
-        """What tells the table from one that was made anew in its place."""
+        """Differs for a table that was recreated in the same place."""
 
     def properties(self) -> Mapping[str, str]:
         """What TBLPROPERTIES have set."""
@@ -120,11 +120,8 @@ class LogFiles:
         return len(self._sizes())
 
     def _sizes(self) -> list[int]:
-        try:
-            found = DeltaTable(self._path, storage_options=self._options).get_add_actions()
-        except DeltaError as error:
-            raise OSError(first_line(error)) from None
-        return list(pa.table(found)["size_bytes"].to_pylist())
+        found = pa.table(self._table().get_add_actions())
+        return list(found["size_bytes"].to_pylist())
 
     def _table(self) -> DeltaTable:
         try:

@@ -21,7 +21,7 @@ MADE_MEANWHILE: Final = re.compile(
     r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION|DELTA_TABLE_ALREADY_EXISTS|DELTA_CONCURRENT_|_CHANGED"
     r"|already exists"
 )
-"""Words of Delta and Spark where a table is there, or begins to be, that was not there a moment ago."""
+"""Conditions of Delta and Spark when another process has just created the table."""
 APPEARS_SECONDS: Final = 10
 
 
@@ -56,7 +56,7 @@ class TableMaker:
                 side_by_side(self._make, missing)
 
     def _make(self, schema: TableSchema) -> None:
-        """Make a table, whatever an earlier attempt left of it."""
+        """Create a table, whatever an earlier attempt left of it."""
         with translated(self._place.address(schema)):
             if self._log_of(schema.full_name).version() is None:
                 try:
@@ -91,7 +91,7 @@ class TableMaker:
                 missing.append(column.name)
             elif found != column.type.replace(" ", ""):
                 raise LakeNotWritable(
-                    f"{path} is not a table of this program: its column {column.name} is"
+                    f"{path} is not a rebalance-audit table: its column {column.name} is"
                     f" {found}, not {column.type}."
                 )
         if missing:

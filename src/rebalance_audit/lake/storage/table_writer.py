@@ -1,16 +1,17 @@
-"""The contract of what changes a lake's tables: two implementations, of which a lake has one for all its life.
+"""The contract of the writers that change a lake's tables. There are two; a lake keeps the one that it was made with.
 
 A run stages its rows as Parquet (`stage`), then a writer applies them, one commit for each table:
 
 - `delta_rs_writer`, for tables at paths: the default on a local disk;
 - `spark_writer`, for catalogs, object stores and clusters, and wherever it is chosen.
 
-Every change says on which version of the table it builds. A writer looks that up: if a later commit is there already,
-it raises Outrun, and nothing is done. Repeating a change does no harm: rows are merged by key, and appends are
+Every change names the version of the table on which it builds. If the table has a later one, the writer raises Outrun
+and changes nothing. Repeating a change is harmless: rows are merged by key, and appends are
 transactions of the cluster, numbered by that version.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
@@ -23,7 +24,16 @@ KINDS: Final[tuple[WriterKind, ...]] = get_args(WriterKind)
 
 
 class Outrun(Exception):  # noqa: N818 - it says what happened
-    """Another commit came first: what this one would write may no longer be right."""
+    """Another commit came first, so the rows may be out of date."""
+
+
+@contextmanager
+def outrun_on(*conflicts: type[Exception]) -> Iterator[None]:
+    """Raise Outrun for exceptions of Delta where another commit came first."""
+    try:
+        yield
+    except conflicts as error:
+        raise Outrun(str(error)) from None
 
 
 class TableChange(NamedTuple):

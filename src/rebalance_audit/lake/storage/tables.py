@@ -51,7 +51,7 @@ from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 RECREATED: Final = "meta/.recreated"
 """Where `maintain --recreate` makes new tables, in a lake's folder."""
 COMPLETE: Final = "COMPLETE"
-"""File beside them as soon as all are made: from then on they replace the old ones."""
+"""A file that marks them as complete: from then on they replace the old ones."""
 SKIP_FILES: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 
 
@@ -116,7 +116,7 @@ class Lake:
         folder = local_path(self.path) if self.is_folder else None
         if folder is not None and (folder / RECREATED / COMPLETE).exists():
             raise LakeNotWritable(
-                f"`rebalance-audit maintain --recreate --lake {self.path}` did not finish: repeat it."
+                f"`rebalance-audit maintain --recreate --lake {self.path}` did not finish: run it again."
             )
         log = self.log(TableName.RUNS)
         try:
@@ -130,7 +130,7 @@ class Lake:
 
     @contextmanager
     def staging(self, run_id: str) -> Iterator[Stage]:
-        """Stage rows for a run in the block, which may be in another one. Raises BadRequest if it is not possible."""
+        """Stage rows for a run in the block; blocks may be nested. Raises BadRequest if that is not possible."""
         if self._stage is not None:
             yield self._stage
             return
@@ -150,7 +150,7 @@ class Lake:
     # -- tables ---------------------------------------------------------------------------------
 
     def make_view(self, view: View) -> str | None:
-        """Make a view anew, where views have a place; returns its name in SQL.
+        """Create or replace a view, where there can be any; returns its name in SQL.
 
         Raises PySparkException, also where the catalog knows tables only.
         """
@@ -189,7 +189,7 @@ class Lake:
             raise self._not_readable(name, error) from error
 
     def mark(self, name: str) -> TableMark | None:
-        """What tells later whether a table is still as it is now; None for no table. Raises LakeNotReadable."""
+        """Identifies the table as it is now, for `change_since`; None for no table. Raises LakeNotReadable."""
         log = self.log(name)
         try:
             version = log.version()
@@ -202,15 +202,15 @@ class Lake:
             raise self._not_readable(name, error) from error
 
     def change_since(self, name: str, known: TableMark) -> str | None:
-        """What happened to a table since it had a mark, if it was not this program that did it; None for nothing.
+        """How others have changed a table since it had a mark, as a predicate of the table; None if they have not.
 
-        A predicate: the table is the subject. Raises LakeNotReadable.
+        Raises LakeNotReadable.
         """
         now = self.mark(name)
         if now is None:
             return "is gone"
         if now.table_id != known.table_id:
-            return "is not the table that the last run left: somebody removed that one"
+            return "is not the table that the last run wrote: it was dropped and recreated"
         if now.version < known.version:
             return f"has lost commits: it was at version {known.version} and is at {now.version}"
         made_by, later = now.made_by, list[TableCommit]()
@@ -220,13 +220,13 @@ class Lake:
             is_there = bool(later) and later[0].version == known.version
             made_by = later.pop(0).user_metadata if is_there else known.made_by
         if len(later) < now.version - known.version:
-            return f"no longer says what has changed in it since version {known.version}"
+            return f"no longer has its history since version {known.version}"
         if known.made_by not in {None, made_by}:
-            return f"has lost commits, and got others: its version {known.version} is no longer that of {known.made_by}"
+            return f"has lost commits and has others instead: version {known.version} is not that of {known.made_by}"
         return change_by_others(later, append_only=table_schemas()[name].append_only)
 
     def read(self, name: str, *, pinned: bool = False, version: int | None = None) -> DataFrame:
-        """A table: as of a version, or `pinned` as it is now, so that later commits are not seen, or neither.
+        """A table: as of a version, `pinned` to the present one, or with later commits.
 
         Raises LakeNotReadable.
         """
@@ -299,9 +299,9 @@ class Lake:
         return changes.select(*table_schemas()[name].column_names)
 
     def drop_unreadable_files(self, name: str, run_id: str, cluster: str) -> None:
-        """Make a table of the rows of those of its files that can be read; nothing else may read the lake meanwhile.
+        """Keep only the rows of files that can be read; nothing else may read the lake meanwhile.
 
-        The commits are not marked as those of the run: runs of other clusters must see that they have lost rows.
+        The commit is not marked as one of the run: runs of other clusters must see that they have lost rows.
         """
         schema = table_schemas()[name]
         with temporary_settings(self.spark, dict.fromkeys(SKIP_FILES, "true")):

@@ -6,7 +6,7 @@ import kafka
 import pytest
 from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError, UnknownError
 
-from rebalance_audit.lake.sources.kafka_cluster import KafkaCluster, KafkaSettings
+from rebalance_audit.live_cluster.kafka_cluster import KafkaCluster, KafkaSettings
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 
@@ -15,7 +15,7 @@ from rebalance_audit.wire.segments.folder import SourceNotReadable
     [
         (KafkaTimeoutError("Timed out after 9 ms"), "A broker of Kafka at h:9 cannot be reached: "),
         (KafkaConnectionError("1 refused"), "A broker of Kafka at h:9 cannot be reached: "),
-        (UnknownError("no idea"), "Kafka at h:9 cannot be asked: "),
+        (UnknownError("no idea"), "Kafka at h:9 cannot be queried: "),
     ],
 )
 def test_a_broker_that_fails_after_the_first_answer(

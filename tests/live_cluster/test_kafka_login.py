@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.lake.sources.kafka_cluster import KafkaCluster, KafkaSettings
-from rebalance_audit.lake.sources.kafka_login import login, login_of_aiokafka
+from rebalance_audit.live_cluster.kafka_cluster import KafkaCluster, KafkaSettings
+from rebalance_audit.live_cluster.kafka_login import login, login_of_aiokafka
 
 JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required username='u' password='p';"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.kafka_options import BadOption, hide, resolved
-from rebalance_audit.lake.sources.kafka_login import login
+from rebalance_audit.live_cluster.kafka_login import login
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
 from rebalance_audit.wire.topic_names import (
     ZERO_TOPIC_ID,
@@ -86,7 +86,7 @@ class KafkaCluster:
         for server in self.servers:
             if not BROKER.fullmatch(server):
                 raise BadRequest(
-                    "kafka: wants HOST:PORT or [IPV6]:PORT, or several with commas between."
+                    "kafka: expects HOST:PORT or [IPV6]:PORT, several separated by commas."
                 )
         self.settings = settings
         try:
@@ -117,8 +117,8 @@ class KafkaCluster:
             numbers = sorted(each["partition_index"] for each in topic["partitions"])
             if not numbers:
                 raise SourceNotReadable(
-                    f"{self} has no topic {OFFSETS_TOPIC}, or it may not be described: no group has committed yet, or"
-                    " the user lacks Describe on it."
+                    f"{self} has no topic {OFFSETS_TOPIC}, or hides it: no group has committed yet, or the user lacks"
+                    " Describe on it."
                 )
 
             def offsets(wanted: int, isolation: int) -> dict[int, int]:
@@ -234,7 +234,7 @@ class KafkaCluster:
             raise SourceNotReadable(self._unreachable(connected=connected)) from None
         except (KafkaError, OSError, AssertionError, TypeError) as error:
             raise SourceNotReadable(
-                f"{self} cannot be asked: {self.hide(_sentence(error))}."
+                f"{self} cannot be queried: {self.hide(_sentence(error))}."
             ) from None
 
     def _unreachable(self, *, connected: bool) -> str:
