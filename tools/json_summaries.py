@@ -33,11 +33,6 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
         "ingest": _ingest(),
         "maintain": _maintain(),
         "check": _check(),
-        "export": {
-            "format": {"enum": ["csv", "duckdb", "parquet", "sqlite"]},
-            "out": TEXT,
-            "rows": _COUNTS,
-        },
         "jars": {"folder": TEXT, "jars": list_of(TEXT)},
     }
     counts = ("seed", "records", "partitions", "groups", "epochs", "simulated_seconds", "events")
@@ -51,9 +46,27 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
         "report --json; with --png the second form",
         {"oneOf": [object_of({"schema_version": VERSION, **_report()}), picture]},
     )
+    told["export"] = ("export --json; with --perfetto the second form", _export())
     told["notify"] = ("notify --json; with --dry-run the second form", _notify())
     told["decode"] = ("a line of decode", _decode())
     return told
+
+
+def _export() -> dict[str, Any]:
+    tables = {
+        "schema_version": VERSION,
+        "format": {"enum": ["csv", "duckdb", "parquet", "sqlite"]},
+        "out": TEXT,
+        "rows": _COUNTS,
+    }
+    counts = object_of(dict.fromkeys(("groups", "tracks", "events", "flows"), INTEGER))
+    trace = {
+        "schema_version": VERSION,
+        "format": {"const": "perfetto"},
+        "out": TEXT,
+        "trace": counts,
+    }
+    return {"oneOf": [object_of(tables), object_of(trace)]}
 
 
 def _metrics() -> dict[str, Any]:

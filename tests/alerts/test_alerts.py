@@ -50,7 +50,7 @@ def test_metrics_are_what_a_node_exporter_reads(capture: str) -> None:
 
 def test_the_rules_ask_for_metrics_that_there_are() -> None:
     """A name that nobody writes would never fire."""
-    source = (ROOT / "src/rebalance_audit/readers/metrics.py").read_text(encoding="utf-8")
+    source = (ROOT / "src/rebalance_audit/readers/metric_queries.py").read_text(encoding="utf-8")
     asked = set(re.findall(r"rebalance_audit_([a-z_]+)", RULES.read_text(encoding="utf-8")))
     assert len(asked) >= 6
     assert [name for name in sorted(asked) if f'"{name}"' not in source] == []

@@ -22,6 +22,7 @@ NOT_LIVE = {
     "newest_change_timestamp_seconds",
     "group_unowned_partition_seconds",
     "cluster_findings",
+    "group_last_commit_age_seconds",
 }
 
 Sample = tuple[str, tuple[tuple[str, str], ...], float]

@@ -102,4 +102,4 @@ def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
     told = json.loads(call("export", CAPTURE, "--sqlite", tmp_path / "a.sqlite", "--json").out)
     assert (told["format"], told["rows"]["gold.epochs"]) == ("sqlite", 12)
     refused = call("export", CAPTURE)
-    assert (refused.code, "Give one of --duckdb" in refused.err) == (2, True)
+    assert (refused.code, "Give exactly one of --duckdb" in refused.err) == (2, True)

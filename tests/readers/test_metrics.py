@@ -71,6 +71,42 @@ def test_metrics_are_sums_of_the_rows() -> None:
     assert of(found, "last_run_timestamp_seconds") == []
 
 
+def test_histograms_count_how_long_rebalances_took() -> None:
+    """Cumulative, with the bounds included, as Prometheus' `histogram_quantile` needs them."""
+    audit = audited_once(segments("consumer-protocol"))
+    found = samples(audit)
+    for labels, rows in (
+        ({"group": "slow"}, audit.rebalances.where(["slow"])),
+        ({}, audit.rebalances),
+    ):
+        name = f"{'group' if labels else 'cluster'}_rebalance_duration_seconds"
+        took_ms = [row["duration_estimate_ms"] for row in rows]
+        took_ms = [each for each in took_ms if each is not None]
+        assert len(took_ms) > 1
+        for le in ("0.1", "1.0", "30.0", "3600.0", "+Inf"):
+            expected = sum(each <= float(le) * 1000 for each in took_ms)
+            assert of(found, f"{name}_bucket", le=le, **labels) == [expected]
+        assert of(found, f"{name}_count", **labels) == [len(took_ms)]
+        assert of(found, f"{name}_sum", **labels) == [sum(took_ms) / 1000]
+
+
+def test_the_age_of_the_last_commit_is_counted_to_the_end_of_the_tables(tmp_path: Path) -> None:
+    """The last commit of any owner counts; a group that never committed has no series."""
+    second, tables = 1000, empty_gold()
+    stable = {"group_state": "Stable", "protocol": "consumer", "is_current": True}
+    tables["group_states"] = [
+        {"group_id": group, **stable, "from_at": 100 * second} for group in ("busy", "silent")
+    ]
+    tables["ownership"] = [
+        {"group_id": "busy", "topic_partition": number, "last_committed_at": at}
+        for number, at in enumerate((30 * second, 60 * second, None))
+    ] + [{"group_id": "silent", "topic_partition": 0}]
+    write_lake(tmp_path, tables, "blue")
+    found = samples(open_lake(tmp_path))
+    assert of(found, "group_last_commit_age_seconds", group="busy") == [40]
+    assert of(found, "group_last_commit_age_seconds", group="silent") == []
+
+
 def test_the_number_of_series_is_bounded_and_says_what_it_leaves_out() -> None:
     """The groups that lost most time have series; the numbers about the cluster still count all."""
     audit = audited_once(segments("consumer-protocol"))

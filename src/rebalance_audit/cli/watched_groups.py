@@ -3,18 +3,21 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.rows import FINDINGS, GROUP_STATES, MEMBERS, REBALANCES, Row
 from rebalance_audit.local.live.live_audit import GroupNews
+from rebalance_audit.readers.duration_counts import DurationCounts
 from rebalance_audit.report.present import Present, present_of
 
 _PARTS = ("min", "max", "estimate")
 
+NO_DURATIONS = DurationCounts()
 CALM = 2
 """The place of a group without trouble."""
 
-Sample: TypeAlias = tuple[str, Mapping[str, str], float]
+Sample: TypeAlias = tuple[str, Mapping[str, str], float | DurationCounts]
 """Name of a metric, labels, value."""
 
 
@@ -49,6 +52,7 @@ class WatchedGroup:
     """The last news: the rows of what goes on."""
     settled_causes: Counter[str] = field(default_factory=Counter)
     settled_lost: Lost = field(default_factory=Lost)
+    settled_durations: DurationCounts = field(default_factory=DurationCounts)
     unsettled: list[Row] = field(default_factory=list)
     last: Row | None = None
     """The rebalance that ended last."""
@@ -67,6 +71,11 @@ class WatchedGroup:
         for row in self.unsettled:
             lost = lost.plus(row)
         return lost
+
+    @property
+    def durations(self) -> DurationCounts:
+        """How long its rebalances took."""
+        return self.settled_durations.plus(_durations(self.unsettled))
 
     @property
     def trouble(self) -> tuple[bool, int, int, str]:
@@ -100,6 +109,7 @@ class WatchedGroups:
             for row in each.settled:
                 group.settled_causes[_cause(row)] += 1
                 group.settled_lost = group.settled_lost.plus(row)
+            group.settled_durations = group.settled_durations.plus(_durations(each.settled))
             group.unsettled = [row for row in tables[REBALANCES] if row not in each.settled]
             over = [row for row in tables[REBALANCES] if row["outcome"] != "open"]
             group.last = max(over, key=lambda row: row["ended_at"] or 0, default=group.last)
@@ -139,6 +149,11 @@ class WatchedGroups:
         causes = sum((group.causes for group in self._groups.values()), Counter[str]())
         for cause, count in causes.items():
             yield "cluster_rebalances", {**cluster, "cause": cause}, count
+        durations = reduce(
+            DurationCounts.plus, (group.durations for group in self._groups.values()), NO_DURATIONS
+        )
+        if durations != NO_DURATIONS:
+            yield "cluster_rebalance_duration_seconds", cluster, durations
         for group in there[:groups_max]:
             yield from _samples_of(group, {**cluster, "group": group.group_id})
 
@@ -158,8 +173,15 @@ def _samples_of(group: WatchedGroup, labels: Mapping[str, str]) -> Iterator[Samp
     for bound, lost_ms in zip(_PARTS, group.lost, strict=True):
         if lost_ms is not None:
             yield "group_not_stable_seconds", {**labels, "bound": bound}, lost_ms / 1000
+    if (durations := group.durations) != NO_DURATIONS:
+        yield "group_rebalance_duration_seconds", labels, durations
     for (kind, severity), count in group.findings.items():
         yield "group_open_findings", {**labels, "kind": kind, "severity": severity}, count
+
+
+def _durations(rows: Iterable[Row]) -> DurationCounts:
+    estimates = (row["duration_estimate_ms"] for row in rows)
+    return DurationCounts.of(estimate for estimate in estimates if estimate is not None)
 
 
 def _cause(row: Mapping[str, Any]) -> str:

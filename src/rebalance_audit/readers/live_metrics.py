@@ -9,10 +9,12 @@ from threading import Thread
 from typing import Final
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from rebalance_audit.errors import BadRequest
+from rebalance_audit.readers.duration_counts import DurationCounts
+from rebalance_audit.readers.metric_families import duration_histogram
 from rebalance_audit.readers.metric_queries import MEANINGS, PREFIX
 from rebalance_audit.readers.metrics_server import metrics_server, with_probes
 
@@ -26,25 +28,34 @@ class LiveMetrics(Collector):
     """Answers every scrape with the samples that it was given last."""
 
     def __init__(self) -> None:
-        self._samples: Sequence[tuple[str, Mapping[str, str], float]] = ()
+        self._samples: Sequence[tuple[str, Mapping[str, str], float | DurationCounts]] = ()
         self.is_ready = False
         """Whether the log has been read to its end and can be read now."""
 
-    def take(self, samples: Sequence[tuple[str, Mapping[str, str], float]]) -> None:
-        """(Name without prefix, labels, value) of everything there is to tell now."""
+    def take(
+        self, samples: Sequence[tuple[str, Mapping[str, str], float | DurationCounts]]
+    ) -> None:
+        """(Name without prefix, labels, value) of each series as it is now."""
         self._samples = samples
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[Metric]:
         """A family for each name, its series in order of their labels."""
         meanings = {**MEANINGS, **_OF_WATCH}
-        by_name: dict[str, list[tuple[Mapping[str, str], float]]] = {}
+        gauges: dict[str, list[tuple[Mapping[str, str], float]]] = {}
+        histograms: dict[str, list[tuple[Mapping[str, str], DurationCounts]]] = {}
         for name, labels, value in self._samples:
-            by_name.setdefault(name, []).append((labels, value))
-        for name, series in by_name.items():
+            if isinstance(value, DurationCounts):
+                histograms.setdefault(name, []).append((labels, value))
+            else:
+                gauges.setdefault(name, []).append((labels, value))
+        for name, series in gauges.items():
             family = GaugeMetricFamily(PREFIX + name, meanings[name], labels=list(series[0][0]))
             for labels, value in sorted(series, key=lambda each: tuple(each[0].values())):
                 family.add_metric(list(labels.values()), value)
             yield family
+        for name, counted in histograms.items():
+            by_labels = {tuple(labels.values()): counts for labels, counts in counted}
+            yield duration_histogram(name, list(counted[0][0]), by_labels)
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from rebalance_audit.readers.duration_counts import BOUNDS_S
+
 PREFIX: Final = "rebalance_audit_"
 CHOSEN: Final = """
 create temp table attention as
@@ -117,6 +119,17 @@ METRICS: Final[Mapping[str, tuple[str, str]]] = {
         "Sum over partitions of the time in which nobody owned them: bounds and the best estimate.",
         _seconds_of("gold.epochs", "unowned_partition"),
     ),
+    "group_last_commit_age_seconds": (
+        "Time from the last offset commit of an owner of the group to the newest moment in the tables.",
+        """with moments as (
+            select cluster, greatest(from_at, to_at) as moment from gold.group_states
+            union all select cluster, greatest(started_at, converged_at) from gold.epochs
+            union all select cluster, last_committed_at from gold.ownership
+        ), newest as (select cluster, max(moment) as newest_at from moments group by cluster)
+        select cluster, group_id, (epoch_ms(any_value(newest_at)) - epoch_ms(max(last_committed_at))) / 1000.0 as value
+        from gold.ownership join chosen using (cluster, group_id) join newest using (cluster)
+        where last_committed_at is not null group by cluster, group_id""",
+    ),
     "group_open_findings": (
         "Findings about the group that go on.",
         """select cluster, group_id, kind, severity, count(*) as value
@@ -125,7 +138,31 @@ METRICS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Metric without its prefix -> what it means, and a query for its labels and its `value`."""
 
-MEANINGS: Final = {name: meaning for name, (meaning, _) in METRICS.items()}
+
+def _durations(labels: str, chosen: str = "") -> str:
+    """Rows of labels, the sum of milliseconds, the count up to each bound, and the count of all."""
+    counts = ", ".join(
+        f"count(*) filter (where duration_estimate_ms <= {bound * 1000:.0f})" for bound in BOUNDS_S
+    )
+    return f"""select {labels}, sum(duration_estimate_ms)::bigint as sum_ms, {counts}, count(*)
+    from gold.rebalances {chosen} where duration_estimate_ms is not null group by {labels}"""  # noqa: S608 - our own names
+
+
+HISTOGRAMS: Final[Mapping[str, tuple[str, str]]] = {
+    "cluster_rebalance_duration_seconds": (
+        "How long rebalances of all groups took, by the best estimate.",
+        _durations("cluster"),
+    ),
+    "group_rebalance_duration_seconds": (
+        "How long the group's rebalances took, by the best estimate.",
+        _durations("cluster, group_id", "join chosen using (cluster, group_id)"),
+    ),
+}
+"""Histogram -> what it means, and a query as of `_durations`."""
+
+MEANINGS: Final = {
+    name: meaning for questions in (METRICS, HISTOGRAMS) for name, (meaning, _) in questions.items()
+}
 
 RUNS: Final = """
 create view audits as from runs where command <> 'ingest';

@@ -3,8 +3,8 @@
 Values are those at the end of what was read, without timestamps, as a node exporter's text files must be. Every number
 about the whole cluster counts all groups; series of single groups are bounded.
 
-All are gauges, sums as well: retention and compaction take rows away, and PromQL's `rate` would take the smaller number
-for a counter that began anew.
+All but the histograms are gauges, sums as well: retention and compaction take rows away, and PromQL's `rate` would
+take the smaller number for a counter that began anew.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,14 +13,17 @@ from typing import Any, Final
 
 import duckdb
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.registry import Collector
 
+from rebalance_audit.readers.duration_counts import DurationCounts
 from rebalance_audit.readers.gold_sql import gold_sql
 from rebalance_audit.readers.lake_reader import LakeReader
+from rebalance_audit.readers.metric_families import duration_histogram
 from rebalance_audit.readers.metric_queries import (
     CHOSEN,
+    HISTOGRAMS,
     METRICS,
     METRICS_OF_BRONZE,
     METRICS_OF_RUNS,
@@ -53,13 +56,17 @@ def metrics_shape(rows: GoldRows, groups_max: int) -> list[dict[str, Any]]:
     with _answers(rows, groups_max) as answers:
         return [
             {
-                "name": family.name,
+                "name": name,
                 "meaning": family.documentation,
                 "series": [
-                    {"labels": sample.labels, "value": sample.value} for sample in family.samples
+                    {"labels": sample.labels, "value": sample.value}
+                    for sample in family.samples
+                    if sample.name == name
                 ],
             }
             for family in answers.collect()
+            # A histogram has samples of three names.
+            for name in dict.fromkeys(sample.name for sample in family.samples) or [family.name]
         ]
 
 
@@ -88,8 +95,22 @@ class _Answers(Collector):
         self._sql = sql
         self._asked = asked
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[Metric]:
         """A family for each question, its series in order of their labels."""
+        yield from self._gauges()
+        for name, (_, query) in HISTOGRAMS.items():
+            found = self._sql.sql(query)
+            columns = found.columns[: found.columns.index("sum_ms")]
+            series = {
+                row[: len(columns)]: DurationCounts(
+                    row[len(columns) + 1 :], sum_ms=row[len(columns)]
+                )
+                for row in found.fetchall()
+            }
+            labels = [_LABELS.get(column, column) for column in columns]
+            yield duration_histogram(name, labels, series)
+
+    def _gauges(self) -> Iterator[GaugeMetricFamily]:
         for name, (meaning, query) in self._asked.items():
             found = self._sql.sql(query)
             *columns, _ = found.columns

@@ -1,6 +1,7 @@
-"""`rebalance-audit export`: the gold tables and the views over them for tools that read no Delta."""
+"""`rebalance-audit export`: the gold tables and the views over them for tools that read no Delta, or a trace."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,7 @@ Examples:
   rebalance-audit export copy-of-log --sqlite audit.sqlite
   rebalance-audit export --lake /data/lake --duckdb audit.duckdb
   rebalance-audit export --lake /data/lake --cluster blue --parquet audit-files
+  rebalance-audit export copy-of-log --perfetto checkout.pftrace --group checkout
 """
 
 
@@ -34,6 +36,16 @@ def _target(kind: str, metavar: str, text: str) -> Callable[[options.Decorated],
 @_target("sqlite", "FILE", "An SQLite database: a table for each table and each view.")
 @_target("parquet", "DIR", "A folder with a Parquet file for each table and each view.")
 @_target("csv", "DIR", "A folder with a CSV file for each.")
+@_target(
+    "perfetto", "FILE", "A trace for ui.perfetto.dev: a track per group, member and partition."
+)
+@click.option(
+    "--group",
+    "group_ids",
+    metavar="GROUP",
+    multiple=True,
+    help="With --perfetto: only this group; may be repeated.",
+)
 @click.option(
     "--guard-formulas",
     is_flag=True,
@@ -48,25 +60,56 @@ def export(
     gold: "GoldRows",
     hand_out: HandOut,
     *,
+    group_ids: tuple[str, ...],
     guard_formulas: bool,
     **targets: Path | None,
 ) -> None:
-    """Write the gold tables, and the views that dashboards are made of, as files.
+    """Write the gold tables, and the views that dashboards are made of, as files; or the timeline as a trace.
 
     From SEGMENTS, or from a lake: then with all clusters, unless --cluster names one. A file that exists is replaced
     when the new one is complete. docs/bi.md shows what to do with it.
     """
     chosen = {kind: target for kind, target in targets.items() if target is not None}
     if len(chosen) != 1:
-        raise click.UsageError("Give one of --duckdb, --sqlite, --parquet and --csv.")
+        raise click.UsageError(
+            "Give exactly one of --duckdb, --sqlite, --parquet, --csv and --perfetto."
+        )
     ((kind, target),) = chosen.items()
     if guard_formulas and kind != "csv":
         raise click.UsageError("--guard-formulas goes with --csv.")
+    if group_ids and kind != "perfetto":
+        raise click.UsageError("--group goes with --perfetto.")
+    if kind == "perfetto":
+        with slow_step("writing the trace"):
+            trace = _write_trace(gold, target, group_ids)
+        hand_out({"format": kind, "out": str(target), "trace": trace}, _trace_text(target, trace))
+        return
     from rebalance_audit.readers.export import export_gold  # noqa: PLC0415 - imports DuckDB
 
     with slow_step("writing tables and views"):
         counts = export_gold(gold, kind, target, guard_formulas=guard_formulas)
     hand_out(_summary(kind, target, counts), _text(target, counts))
+
+
+def _write_trace(gold: "GoldRows", target: Path, group_ids: tuple[str, ...]) -> dict[str, int]:
+    from rebalance_audit.local.audit import Audit  # noqa: PLC0415 - a plain export needs none of it
+    from rebalance_audit.readers.lake_reader import LakeReader  # noqa: PLC0415
+    from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415
+    from rebalance_audit.readers.perfetto_trace import export_perfetto  # noqa: PLC0415 - 1 s
+
+    if isinstance(gold, LakeReader):
+        return export_perfetto(gold, target, partial(log_end_ms, gold.path), group_ids)
+    assert isinstance(gold, Audit)
+    end_ms = gold.facts.last_ms
+    return export_perfetto(gold, target, lambda _cluster: end_ms, group_ids)
+
+
+def _trace_text(target: Path, trace: Mapping[str, int]) -> str:
+    counts = (
+        words.counted(trace[name], name.removesuffix("s"))
+        for name in ("groups", "tracks", "events", "flows")
+    )
+    return f"{target}: {', '.join(counts)}; open it at https://ui.perfetto.dev"
 
 
 def _summary(kind: str, target: Path, counts: Mapping[str, int]) -> dict[str, Any]:
