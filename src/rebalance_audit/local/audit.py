@@ -14,7 +14,7 @@ from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.audit.options import AuditOptions, nothing_logged
-from rebalance_audit.audit.rows import TOPICS, Row
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, TOPICS, Row
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.local.audit_rows import AuditRows
 from rebalance_audit.local.broker_logs import read_broker_logs
@@ -69,6 +69,18 @@ class Audit(GoldRows):
         OSError that names the file.
         """
         return segment_state(self.folder, groups, moment_ms(at))
+
+    def rows_of_group(self, group_id: str) -> dict[str, list[Row]]:
+        """Gold table -> the rows of one group. Raises UnknownGroup."""
+        require_known([group_id], self.group_ids)
+        return {
+            name: [row for row in self.tables[name] if row["group_id"] == group_id]
+            for name in GOLD_OF_GROUP
+        }
+
+    def log_end_ms(self) -> int | None:
+        """Time of the last record, in epoch milliseconds."""
+        return self.facts.last_ms
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(rows):,} {name}" for name, rows in self.tables.items())
