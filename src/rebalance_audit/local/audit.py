@@ -31,6 +31,7 @@ from rebalance_audit.local.shares import (
 from rebalance_audit.local.state import group_ids_of, segment_state
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.replay.state import State
+from rebalance_audit.report.explained import Explained, explained
 from rebalance_audit.steps import Tell, untold
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.order import in_key_order, is_by_group
@@ -69,6 +70,24 @@ class Audit(GoldRows):
         OSError that names the file.
         """
         return segment_state(self.folder, groups, moment_ms(at))
+
+    def explain(
+        self, group_id: str, *, epoch: int | None = None, at: MomentLike | None = None
+    ) -> Explained:
+        """Why a group rebalanced, how long it took, who held it up, and what is not known, in sentences.
+
+        About the group as a whole, one epoch (generation) by its number, or the epoch of a time. Printed it is text,
+        in a notebook it is formatted. Raises UnknownGroup, and BadRequest for an epoch or a time that the log does
+        not have.
+        """
+        return explained(
+            self.rows_of_group(group_id),
+            group_id,
+            epoch,
+            moment_ms(at),
+            self.log_end_ms(),
+            has_broker_log=bool(self.facts.broker_logs),
+        )
 
     def rows_of_group(self, group_id: str) -> dict[str, list[Row]]:
         """Gold table -> the rows of one group. Raises UnknownGroup."""
