@@ -271,7 +271,7 @@ def test_an_output_that_knows_ascii_only_gets_ascii() -> None:
     done = call("inspect", segments("classic-static"), encoding="ascii")
     assert done.code == 0, done.err
     assert done.out.isascii()
-    assert "! proven  ~ probable  ? possible  - between: no record" in done.out
+    assert "! proven  ~ probable  ? possible  - bounds: no record" in done.out
 
 
 # --- damaged logs --------------------------------------------------------------------------------
