@@ -207,7 +207,7 @@ def test_a_classic_rebalance_is_given_by_its_bounds() -> None:
     """The log does not show when a classic group began to rebalance: no figure claims that it does."""
     text = call("inspect", segments("classic-static")).out
     assert re.search(r"not stable for \d+ ms – [\d.]+", text)
-    assert re.search(r"fleet +1 +30 ms – 1\.0 s +[●◐○] [a-z ]+: pod-0", text)
+    assert re.search(r"fleet +1 +1\.0 s \(30 ms – 1\.0 s\) +[●◐○] [a-z ]+: pod-0", text)
 
 
 @pytest.mark.usefixtures("shared_audits")
