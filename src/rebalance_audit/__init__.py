@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rebalance_audit.readers.lake_reader import LakeReader, open_lake
     from rebalance_audit.readers.open_sql import open_sql
     from rebalance_audit.replay.state import State
+    from rebalance_audit.report.explained import Explained
     from rebalance_audit.report.figures import plot_group, plot_lost_time
     from rebalance_audit.tables.rows import Rows
     from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -34,6 +35,7 @@ __all__ = [
     "Audit",
     "BadRequest",
     "DepartureRules",
+    "Explained",
     "FindingRules",
     "LakeNotReadable",
     "LakeReader",
@@ -58,6 +60,7 @@ _MODULES: Final = {
     "Audit": "local.audit",
     "BadRequest": "errors",
     "DepartureRules": "audit.causes.departures",
+    "Explained": "report.explained",
     "FindingRules": "audit.findings.rules",
     "LakeNotReadable": "errors",
     "LakeReader": "readers.lake_reader",

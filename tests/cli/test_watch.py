@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+from pathlib import Path
 
 from tests.cli.call import PROGRAM, call, segments
 from tests.tools.test_json_schemas import checked
@@ -22,6 +23,29 @@ def test_ctrl_c_ends_it_with_a_last_line_and_0() -> None:
     *rebalances, end = told
     assert (watching.returncode, end["event"]) == (0, "end")
     assert len(rebalances) == end["rebalances"] > 0
+
+
+def test_it_opens_with_the_verdict() -> None:
+    """What `inspect` says first; of a time without rebalances that nothing happened, and when the log ends."""
+    source = segments("broker-4.0")
+    said = [line for line in call("inspect", source).out.splitlines() if "took" in line]
+    whole = first_line(source, "2020-01-01")
+    assert whole.split(".")[0] in " ".join(said)
+    assert "Log ends at 2026-11-" in whole
+    quiet = first_line(source, "2027-01-01")
+    assert quiet.startswith("No rebalance took 1.0 s or more, and there are no findings.")
+
+
+def first_line(source: Path, since: str) -> str:
+    """What `watch` prints first."""
+    command = [*PROGRAM, "watch", f"segments:{source}", "--since", since]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as watching:
+        assert watching.stdout is not None
+        line = watching.stdout.readline()
+        watching.send_signal(signal.SIGINT)
+    return line
 
 
 def test_a_source_that_cannot_be_watched_is_one_sentence() -> None:

@@ -25,6 +25,8 @@ def test_it_says_who_is_waited_for_and_fits_80_columns() -> None:
     assert max(map(len, text)) <= 80
     assert "6 groups, 3 rebalancing" in text[0]
     wide = drawn(140, 60)
+    assert "log ends at 09:25:16" in wide[0]
+    assert any("stuck-0 kept partitions that others waited for." in line for line in wide)
     assert "  free-0 waits for stuck-0 since 09:25:16.421 (3.1 s)" in wide
     (state,) = [line.split() for line in wide if line.startswith("stuck   ")]
     assert state == ["stuck", "Reconciling", "(1)", "2", "0", "ms", "member", "joined", "2×"]
@@ -45,6 +47,7 @@ def drawn(width: int, height: int) -> list[str]:
         for row, times in group.ended:
             screen.ended(rebalance_sentence(row, group.tables, times))
     assert live.log_end_ms is not None
+    screen.log_end_ms = live.log_end_ms
     console = Console(file=io.StringIO(), width=width, height=height, color_system=None)
     with console.capture() as captured:
         console.print(screen.drawn(live.log_end_ms + 3000, width, height))

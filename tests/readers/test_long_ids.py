@@ -12,7 +12,6 @@ import pyarrow.dataset as ds
 import pytest
 from deltalake import DeltaTable
 
-from rebalance_audit.agents.explained import explained
 from rebalance_audit.agents.query_answer import answer_query
 from rebalance_audit.readers.export import export_gold
 from rebalance_audit.readers.lake_reader import LakeReader, open_lake
@@ -95,7 +94,7 @@ def test_agents_find_the_group(reader: LakeReader, group_id: str) -> None:
     if "\0" not in group_id:
         literal = f"select group_id from gold.epochs where group_id = '{group_id}'"  # noqa: S608 - our own names
         assert rows_of_query(reader, literal) == [{"group_id": group_id}]
-    assert explained(reader, group_id)["sections"]
+    assert reader.explain(group_id).sections
 
 
 @every_id

@@ -1,5 +1,6 @@
 """Text, page, views, metrics and programs give the same figures and name the same member for the same rebalance."""
 
+from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -219,6 +220,23 @@ def test_gaps_of_partitions_add_up_to_the_time_without_owner(capture: Path) -> N
                 for gap in found
             )
             assert sum(parts) in {total_ms, 0 if row["outcome"] == "emptied" else total_ms}
+
+
+@pytest.mark.parametrize("capture", LOGS, ids=lambda folder: folder.name)
+def test_the_view_of_topics_has_the_gaps_that_lanes_show(capture: Path) -> None:
+    """All that ended, in groups that were never classic; the view sums them by topic."""
+    audit = audited_once(capture / "segments")
+    with gold_sql(audit) as sql:
+        found = sql.sql("select group_id, unowned_partition_ms from views.unowned_by_topic")
+        in_view: Counter[str] = Counter()
+        for group_id, lasted_ms in found.fetchall():
+            in_view[group_id] += lasted_ms
+    for group_id in audit.group_ids:
+        own = rows_of(audit, group_id)
+        if any(map(is_classic, own["epochs"])):
+            continue
+        lasted = (gap.to_ms - gap.from_ms for gap in gaps(own["ownership"], own["rebalances"]))
+        assert in_view[group_id] == sum(lasted)
 
 
 @pytest.mark.parametrize("capture", LOGS, ids=lambda folder: folder.name)

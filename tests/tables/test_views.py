@@ -12,14 +12,14 @@ import pytest
 
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.local.audit import Audit
-from rebalance_audit.readers.gold_sql import gold_sql
+from rebalance_audit.readers.gold_sql import gold_sql, sql_over
 from rebalance_audit.readers.lake_reader import open_lake
 from rebalance_audit.resources import checkout_root
 from rebalance_audit.tables.schemas import GOLD_TABLES
 from rebalance_audit.tables.views import views
 from tests.cli.audited import audited_once
 from tests.cli.call import segments
-from tests.support.lake_without_spark import empty_gold, write_lake
+from tests.support.lake_without_spark import arrow_table, empty_gold, write_lake
 
 HOUR_MS = 3_600_000
 
@@ -90,6 +90,53 @@ def test_what_nobody_owned_is_summed_by_topic(audit: Audit, sql: duckdb.DuckDBPy
     assert sum(row["unowned_partition_ms"] for row in found) == sum(gaps)
     assert sum(row["gaps"] for row in found) == len(gaps) > 0
     assert "payments" in {row["topic"] for row in found}
+
+
+def test_a_gap_without_next_owner_counts_until_the_rebalance_ended() -> None:
+    """The last member of a group went silent: its partitions had no owner until it was removed, and none afterwards.
+
+    A partition that nobody subscribes to any more is no gap: the rebalance counts no time for it.
+    """
+    at = 1_795_253_366_221
+    group = {"group_id": "sink", "incarnation": 0, "log_partition": 0, "completeness": "complete"}
+    rebalance = {
+        **group,
+        "protocol": "consumer",
+        "rebalance_seq": 1,
+        "started_at": at,
+        "ended_at": at + 43_500,
+        "unowned_partition_ms": 2 * 43_500,
+        "outcome": "emptied",
+        "epochs": 1,
+    }
+    owned = {
+        **group,
+        "topic": "orders",
+        "topic_id": "t",
+        "from_offset": 1,
+        "from_at": at - 9_000,
+        "from_epoch": 3,
+        "to_offset": 9,
+        "to_at": at,
+        "member_id": "m",
+        "how_ended": "revoked",
+    }
+    tables = {
+        "gold.epochs": [{**group, "protocol": "consumer", "epoch": 3}],
+        "gold.rebalances": [rebalance],
+        "gold.ownership": [{**owned, "topic_partition": number} for number in (0, 1)],
+    }
+    assert gaps_of(tables) == [("orders", 2, 2 * 43_500)]
+    tables["gold.rebalances"] = [{**rebalance, "unowned_partition_ms": 0}]
+    assert gaps_of(tables) == []
+
+
+def gaps_of(tables: dict[str, list[dict[str, Any]]]) -> list[tuple[str, int, int]]:
+    """Topic, gaps and their time in the view; columns that a row does not have are null."""
+    relations = {name: arrow_table(name, rows, "blue") for name, rows in tables.items()}
+    with sql_over(relations) as sql:
+        found = rows_of(sql, "from views.unowned_by_topic")
+    return [(row["topic"], row["gaps"], row["unowned_partition_ms"]) for row in found]
 
 
 def test_classic_groups_have_no_gap_that_is_only_bounded() -> None:

@@ -9,7 +9,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 from rebalance_audit.agents.answer_text import answer_text
-from rebalance_audit.agents.explained import explained
 from rebalance_audit.agents.read_only_sql import SECONDS, BoundedSql, QueryResult
 from rebalance_audit.errors import BadRequest, LakeError, UnknownGroup
 from rebalance_audit.local.audit import Audit
@@ -122,9 +121,12 @@ class _Tools:
 
         About the group as a whole, one epoch (generation) by its number, or that of a moment such as 2026-11-21T03:12Z.
         """
-        if epoch is not None and at is not None:
-            raise BadRequest("Give epoch or at, not both.")
-        return explained(self._rows, group, epoch, at)
+        assert isinstance(self._rows, Audit | LakeReader)
+        found = self._rows.explain(group, epoch=epoch, at=at)
+        return {
+            "heading": found.heading,
+            "sections": [section._asdict() for section in found.sections],
+        }
 
     def state_at(self, group: str | None = None, at: str | None = None) -> Answer:
         """Members, assignments and committed offsets of one group or all, at a moment or at the end of the log."""

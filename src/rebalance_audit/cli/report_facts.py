@@ -14,7 +14,6 @@ from rebalance_audit.audit.rows import Row
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.lake_reader import open_lake
-from rebalance_audit.readers.log_end import log_end_ms
 from rebalance_audit.readers.report_rows import ReportRows
 from rebalance_audit.readers.tables import open_table, require_cluster
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, bucket_size
@@ -66,8 +65,6 @@ class PageSource(NamedTuple):
     """Raises LakeNotReadable where nothing was ever written about the cluster."""
     gold: GoldRows
     """The same tables row by row."""
-    log_end_ms: Callable[[], int | None]
-    """When the log ends (epoch ms); None where that is not known."""
 
 
 def of_lake(lake: str, cluster: str) -> PageSource:
@@ -80,7 +77,6 @@ def of_lake(lake: str, cluster: str) -> PageSource:
         partial(open_table, lake),
         partial(require_cluster, lake, cluster),
         open_lake(lake, cluster),
-        partial(log_end_ms, lake, cluster),
     )
 
 
@@ -97,7 +93,6 @@ def of_audit(segments: Path, audit: Audit) -> PageSource:
         rows,
         lambda: None,
         audit,
-        lambda: audit.facts.last_ms,
     )
 
 
@@ -137,7 +132,7 @@ def report_facts(
         marks_each = max(1, min(MARKS_MAX, MARKS_OF_ALL // max(1, len(marked))))
         parts["findings"] = rows.findings(GROUP_FINDINGS_MAX, detailed)
         parts["members"] = rows.of_groups("members", sorted(told.union(detailed)), MEMBERS_MAX)
-        log_end_ms = source.log_end_ms()
+        log_end_ms = source.gold.log_end_ms()
         ends = (end for end in (log_end_ms, to_ms) if end is not None)
         end_ms = min(ends, default=totals["last_ms"] or 0)
         return PageFacts(

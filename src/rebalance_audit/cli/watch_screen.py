@@ -15,6 +15,7 @@ from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.cli.watched_groups import WatchedGroup, WatchedGroups
 from rebalance_audit.report import causes, words
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.sentence import Sentence
 from rebalance_audit.report.terminal.console import Visible
 from rebalance_audit.report.terminal.layout import cell
 from rebalance_audit.report.verdict import Verdicts
@@ -40,6 +41,8 @@ class WatchScreen:
         self._groups = groups
         self._ended: deque[str] = deque(maxlen=ENDED_MAX)
         self._note = ""
+        self.log_end_ms: int | None = None
+        """Time of the newest record (epoch ms)."""
 
     def ended(self, sentence: str) -> None:
         """A rebalance is over."""
@@ -58,6 +61,8 @@ class WatchScreen:
             f"  {words.clock(now_ms)} UTC, {words.counted(len(groups), 'group')}, {len(going_on):,} rebalancing",
             "default",
         )
+        if self.log_end_ms is not None:
+            head.append(f", log ends at {words.clock(self.log_end_ms)}", "default")
         notes = [cell(self._note, "yellow")] if self._note else []
         lines = [line for group in going_on for line in _running(group, now_ms)]
         ended = [
@@ -94,7 +99,8 @@ def _running(group: WatchedGroup, now_ms: int) -> list[Text]:
     assert rebalance is not None
     assert news is not None
     names = MemberNames(news.tables[MEMBERS])
-    verdict = Verdicts(news.tables).set_off(rebalance)
+    verdicts = Verdicts(news.tables)
+    verdict = Sentence.joined(" ", [*verdicts.ways(rebalance), verdicts.set_off(rebalance)])
     began = rebalance["started_at"]
     since = "" if began is None else f" for {words.duration(max(0, now_ms - began))}"
     head = cell(f"{shortened(group.group_id)} rebalances{since}. ", "bold yellow")

@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
 
-from rebalance_audit.audit.rows import FINDINGS, GROUP_STATES, MEMBERS, REBALANCES, Row
+from rebalance_audit.audit.rows import (
+    EPOCHS,
+    FINDINGS,
+    GROUP_STATES,
+    MEMBERS,
+    REBALANCE_CAUSES,
+    REBALANCES,
+    Row,
+)
 from rebalance_audit.local.live.live_audit import GroupNews
 from rebalance_audit.readers.duration_counts import DurationCounts
 from rebalance_audit.report.present import Present, present_of
@@ -14,6 +22,8 @@ from rebalance_audit.report.present import Present, present_of
 _PARTS = ("min", "max", "estimate")
 
 NO_DURATIONS = DurationCounts()
+_VERDICT_TABLES = (EPOCHS, FINDINGS, MEMBERS, REBALANCE_CAUSES, REBALANCES)
+
 CALM = 2
 """The place of a group without trouble."""
 
@@ -121,6 +131,23 @@ class WatchedGroups:
         """Groups that exist, those in need of attention first."""
         there = [group for group in self._groups.values() if group.present is not None]
         return sorted(there, key=lambda group: group.trouble)
+
+    def tables(self, since_ms: int) -> dict[str, list[Row]]:
+        """Rows of what ended since then (epoch ms) and of what goes on: what a verdict on all groups is made of."""
+        found: dict[str, list[Row]] = {name: [] for name in _VERDICT_TABLES}
+        for group in self._groups.values():
+            if group.news is None:
+                continue
+            rebalances = [row for row, _ in group.news.ended]
+            found[REBALANCES] += rebalances if group.open is None else [*rebalances, group.open]
+            found[FINDINGS] += [
+                row
+                for row in group.news.tables[FINDINGS]
+                if row["to_at"] is None or row["to_at"] >= since_ms
+            ]
+            for name in (EPOCHS, MEMBERS, REBALANCE_CAUSES):
+                found[name] += group.news.tables[name]
+        return found
 
     def samples(self, groups_max: int) -> Iterator[Sample]:
         """Metrics, by the names and labels of `readers.metrics`; series of single groups for `groups_max` of them.

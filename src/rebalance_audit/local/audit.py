@@ -15,7 +15,7 @@ from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.audit.options import AuditOptions, nothing_logged
-from rebalance_audit.audit.rows import TOPICS, Row
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, TOPICS, Row
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.local.audit_rows import AuditRows
 from rebalance_audit.local.broker_logs import read_broker_logs
@@ -34,6 +34,7 @@ from rebalance_audit.local.shares import (
 from rebalance_audit.local.state import group_ids_of, segment_state
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.replay.state import State
+from rebalance_audit.report.explained import Explained, explained
 from rebalance_audit.steps import Tell, untold
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.order import in_key_order, is_by_group
@@ -72,6 +73,36 @@ class Audit(GoldRows):
         OSError that names the file.
         """
         return segment_state(self.folder, groups, moment_ms(at))
+
+    def explain(
+        self, group_id: str, *, epoch: int | None = None, at: MomentLike | None = None
+    ) -> Explained:
+        """Why a group rebalanced, how long it took, who held it up, and what is not known, in sentences.
+
+        About the group as a whole, one epoch (generation) by its number, or the epoch of a time. Printed it is text,
+        in a notebook it is formatted. Raises UnknownGroup, and BadRequest for an epoch or a time that the log does
+        not have.
+        """
+        return explained(
+            self.rows_of_group(group_id),
+            group_id,
+            epoch,
+            moment_ms(at),
+            self.log_end_ms(),
+            has_broker_log=bool(self.facts.broker_logs),
+        )
+
+    def rows_of_group(self, group_id: str) -> dict[str, list[Row]]:
+        """Gold table -> the rows of one group. Raises UnknownGroup."""
+        require_known([group_id], self.group_ids)
+        return {
+            name: [row for row in self.tables[name] if row["group_id"] == group_id]
+            for name in GOLD_OF_GROUP
+        }
+
+    def log_end_ms(self) -> int | None:
+        """Time of the last record, in epoch milliseconds."""
+        return self.facts.last_ms
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(rows):,} {name}" for name, rows in self.tables.items())

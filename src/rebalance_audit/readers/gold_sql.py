@@ -59,7 +59,7 @@ def make_views(sql: duckdb.DuckDBPyConnection, tables: Collection[str]) -> None:
     """The views over these tables, in a database that has them."""
     sql.execute(f"create schema {VIEWS_SCHEMA}")
     for view in views_over(tables):
-        sql.execute(f"create view {VIEWS_SCHEMA}.{view.name} as {view.sql}")
+        sql.execute(f"create view {VIEWS_SCHEMA}.{view.name} as {view.duckdb_sql}")
         sql.execute(f"comment on view {VIEWS_SCHEMA}.{view.name} is {quoted(view.question)}")
 
 

@@ -1,10 +1,11 @@
 """The tables of a lake for Python programs, without Spark. Importing this imports nothing heavy."""
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.errors import LakeNotReadable, require_known
 from rebalance_audit.moment_text import MomentLike, moment_ms
+from rebalance_audit.report.explained import Explained, explained
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.rows import Rows
 
@@ -56,6 +57,39 @@ class LakeReader(GoldRows):
         from rebalance_audit.readers.state import lake_state  # noqa: PLC0415 - imports Arrow
 
         return lake_state(self.path, self.one_cluster(), groups, moment_ms(at))
+
+    def explain(
+        self, group_id: str, *, epoch: int | None = None, at: MomentLike | None = None
+    ) -> Explained:
+        """Why a group rebalanced, how long it took, who held it up, and what is not known, in sentences.
+
+        About the group as a whole, one epoch (generation) by its number, or the epoch of a time. Printed it is text,
+        in a notebook it is formatted. Raises UnknownGroup, LakeNotReadable, and BadRequest for an epoch or a time that
+        the log does not have.
+        """
+        return explained(
+            self.rows_of_group(group_id),
+            group_id,
+            epoch,
+            moment_ms(at),
+            self.log_end_ms(),
+        )
+
+    def rows_of_group(self, group_id: str) -> dict[str, list[dict[str, Any]]]:
+        """Gold table -> the rows of one group. Raises UnknownGroup and LakeNotReadable."""
+        from rebalance_audit.readers import group  # noqa: PLC0415 - imports Arrow
+
+        cluster = self.one_cluster()
+        found = group.group_tables(self.path, cluster, group_id)
+        if not found["group_states"]:
+            require_known([group_id], group.group_ids(self.path, cluster))
+        return found
+
+    def log_end_ms(self) -> int | None:
+        """Time of the last record that the tables know, in epoch milliseconds; None where no run noted it."""
+        from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - imports Arrow
+
+        return log_end_ms(self.path, self.one_cluster())
 
     def one_cluster(self) -> str:
         """The cluster, or the only one that there is. Raises LakeNotReadable if there are several."""

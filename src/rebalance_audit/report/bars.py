@@ -1,6 +1,5 @@
-"""What figures are made of."""
+"""What figures are made of; times are epoch milliseconds."""
 
-from datetime import datetime
 from typing import NamedTuple
 
 
@@ -8,8 +7,29 @@ class Bar(NamedTuple):
     """A stretch of time in a lane."""
 
     lane: str
-    begin: datetime
-    end: datetime
+    from_ms: int
+    to_ms: int
     colour: str
     name: str = ""
     """Written on it where there is room."""
+    hatch: str = ""
+    """Lines across, in matplotlib's notation."""
+    height: float = 0.7
+    """Share of the lane."""
+
+
+class Mark(NamedTuple):
+    """A moment in a lane."""
+
+    lane: str
+    at_ms: int
+    colour: str
+
+
+class Meaning(NamedTuple):
+    """An entry of a legend."""
+
+    text: str
+    colour: str
+    hatch: str = ""
+    is_mark: bool = False

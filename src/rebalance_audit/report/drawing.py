@@ -1,11 +1,13 @@
 """Bars in lanes over time, drawn by matplotlib."""
 
+import textwrap
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
+from datetime import UTC
 from io import BytesIO
 from typing import Final, TypeAlias
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
@@ -13,13 +15,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from rebalance_audit.report.bars import Bar
+from rebalance_audit.report.bars import Bar, Mark, Meaning
 from rebalance_audit.visible import shortened, visible
 
 LANE_INCHES: Final = 0.24
 WIDTH_INCHES: Final = 11.0
 DOTS_PER_INCH: Final = 96
-HATCH: Final = "////"
 NAMED_SHARE: Final = 0.05
 """Of the whole time: a shorter bar has no room for a name."""
 DARK: Final = 0.18
@@ -27,7 +28,15 @@ DARK: Final = 0.18
 NAME_MAX: Final = 48
 """Characters of a name: longer ones would leave no room for the lanes."""
 
-Span: TypeAlias = tuple[datetime, datetime]
+TEXT_CHARACTERS: Final = 150
+"""In a line of the text above a picture."""
+TEXT_LINES: Final = 8
+LEGEND_COLUMNS: Final = 3
+HATCH_COLOUR: Final = (1.0, 1.0, 1.0, 0.55)
+"""White through which a name can be read."""
+
+Span: TypeAlias = tuple[int, int]
+"""From, to: epoch milliseconds."""
 
 
 class Picture(Figure):
@@ -47,40 +56,49 @@ def picture(lanes: Sequence[int]) -> tuple[Picture, Sequence[Axes]]:
     return figure, [row[0] for row in axes]
 
 
-def draw_lanes(
-    axes: Axes,
-    bars: Iterable[Bar],
-    lanes: Sequence[str],
-    span: Span,
-    hatched: Collection[str] = (),
-) -> None:
-    """The bars of these lanes, cut to the stretch of time; times are UTC. `hatched`: colours with lines across."""
+def draw_lanes(axes: Axes, bars: Iterable[Bar], lanes: Sequence[str], span: Span) -> None:
+    """The bars of these lanes, cut to the stretch of time; times are UTC."""
     place = {lane: number for number, lane in enumerate(lanes)}
-    stretches: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    alike: dict[tuple[str, str, str, float], list[tuple[float, float]]] = defaultdict(list)
     for bar in bars:
-        begin, end = max(bar.begin, span[0]), min(bar.end, span[1])
-        if bar.lane in place and begin <= end:
-            begin_day = date2num(begin)
-            stretches[bar.lane, bar.colour].append((begin_day, date2num(end) - begin_day))
-        if bar.lane in place and bar.name and end - begin >= (span[1] - span[0]) * NAMED_SHARE:
-            _name_bar(axes, bar, begin + (end - begin) / 2, place[bar.lane])
-    for (lane, colour), found in stretches.items():
-        drawn = axes.broken_barh(found, (place[lane] - 0.35, 0.7), facecolors=colour)
-        if colour in hatched:
-            drawn.set(hatch=HATCH, edgecolor="white", linewidth=0)
+        from_ms, to_ms = max(bar.from_ms, span[0]), min(bar.to_ms, span[1])
+        if bar.lane not in place or from_ms > to_ms:
+            continue
+        width = _day(to_ms) - _day(from_ms)
+        alike[bar.lane, bar.colour, bar.hatch, bar.height].append((_day(from_ms), width))
+        if bar.name and to_ms - from_ms >= (span[1] - span[0]) * NAMED_SHARE:
+            _name_bar(axes, bar, (from_ms + to_ms) / 2, place[bar.lane])
+    for (lane, colour, hatch, height), found in alike.items():
+        low = place[lane] + 0.35 - height
+        drawn = axes.broken_barh(found, (low, height), facecolors=colour)
+        if hatch:
+            drawn.set(hatch=hatch, edgecolor=HATCH_COLOUR, linewidth=0)
     name_lanes(axes, lanes)
-    axes.set_xlim(date2num(span[0]), date2num(span[1]))
+    axes.set_xlim(_day(span[0]), _day(span[1]))
     locator = AutoDateLocator(tz=UTC)
     axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))
+    axes.xaxis.set_major_formatter(
+        ConciseDateFormatter(
+            locator,
+            tz=UTC,
+            formats=["%Y", "%Y-%m", "%Y-%m-%d", "%H:%M", "%H:%M", "%H:%M:%S.%f"],
+            zero_formats=["", "%Y", "%Y-%m", "%Y-%m-%d", "%H:%M", "%H:%M:%S"],
+            offset_formats=["", "", "", "%Y-%m-%d", "%Y-%m-%d", "%Y-%m-%d"],
+        )
+    )
 
 
-def _name_bar(axes: Axes, bar: Bar, middle: datetime, lane: int) -> None:
+def _day(moment_ms: float) -> float:
+    """A moment on matplotlib's axis of time."""
+    return float(date2num(np.datetime64(round(moment_ms), "ms")))
+
+
+def _name_bar(axes: Axes, bar: Bar, middle_ms: float, lane: int) -> None:
     red, green, blue = (value**2.2 for value in to_rgb(bar.colour))
     ink = "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > DARK else "white"
     axes.text(
-        date2num(middle),
-        lane,
+        _day(middle_ms),
+        lane + 0.35 - bar.height / 2,
         lane_name(bar.name),
         color=ink,
         fontsize="x-small",
@@ -91,26 +109,59 @@ def _name_bar(axes: Axes, bar: Bar, middle: datetime, lane: int) -> None:
     )
 
 
-def explain_colours(figure: Figure, meanings: Mapping[str, str], hatched: Collection[str]) -> None:
-    """A legend below the pictures: colour -> what it stands for; and what dotted lines are."""
-    patches = {colour: Patch(facecolor=colour, label=text) for colour, text in meanings.items()}
-    for colour in hatched:
-        patches[colour].set(hatch=HATCH, edgecolor="white", linewidth=0)
-    epoch = Line2D([], [], color="#6b7480", linewidth=0.9, linestyle=":", label="an epoch began")
+def draw_marks(axes: Axes, marks: Iterable[Mark], lanes: Sequence[str], span: Span) -> None:
+    """A triangle at each of these moments."""
+    for mark in marks:
+        if span[0] <= mark.at_ms <= span[1]:
+            day, lane = _day(mark.at_ms), lanes.index(mark.lane)
+            axes.plot(day, lane, marker="^", markersize=6, color=mark.colour, clip_on=False)
+
+
+def write_above(figure: Figure, title: str, sentences: Iterable[str]) -> None:
+    """A title and sentences above all pictures, wrapped and cut to a few lines."""
+    lines = [
+        line for sentence in sentences for line in textwrap.wrap(sentence, width=TEXT_CHARACTERS)
+    ]
+    *told, last = lines or [""]
+    if len(told) >= TEXT_LINES:
+        told[TEXT_LINES - 1 :] = ["…"]
+    text = "\n".join((title, *told, last))
+    figure.suptitle(
+        text, x=0.01, ha="left", fontsize="small", linespacing=1.4, wrap=False, parse_math=False
+    )
+
+
+def explain_colours(figure: Figure, meanings: Iterable[Meaning]) -> None:
+    """A legend below the pictures, with what dotted lines are."""
+    handles: list[Line2D | Patch] = []
+    for meaning in meanings:
+        if meaning.is_mark:
+            handles.append(
+                Line2D([], [], color=meaning.colour, marker="^", linestyle="", label=meaning.text)
+            )
+            continue
+        patch = Patch(facecolor=meaning.colour, label=meaning.text)
+        if meaning.hatch:
+            light = meaning.colour == "#ffffff"
+            patch.set(hatch=meaning.hatch, edgecolor="#444444" if light else "white", linewidth=0)
+        handles.append(patch)
+    handles.append(
+        Line2D([], [], color="#6b7480", linewidth=0.9, linestyle=":", label="an epoch began")
+    )
     figure.legend(
-        handles=[*patches.values(), epoch],
-        loc="outside lower center",
-        ncols=len(patches) + 1,
+        handles=handles,
+        loc="outside lower left",
+        ncols=LEGEND_COLUMNS,
         frameon=False,
         fontsize="small",
     )
 
 
-def draw_moments(axes: Axes, moments: Iterable[datetime], span: Span) -> None:
+def draw_moments(axes: Axes, moments: Iterable[int], span: Span) -> None:
     """Dotted lines across all lanes."""
     for moment in moments:
         if span[0] <= moment <= span[1]:
-            axes.axvline(date2num(moment), color="#6b7480", linewidth=0.6, linestyle=":", zorder=0)
+            axes.axvline(_day(moment), color="#6b7480", linewidth=0.6, linestyle=":", zorder=0)
 
 
 def name_lanes(axes: Axes, lanes: Sequence[str]) -> None:

@@ -3,10 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rebalance_audit.report import words
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.sentence import Name, Sentence
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
+from rebalance_audit.report.worst import worst_of
+
+
+def opening_sentence(tables: Tables, since_ms: int, log_end_ms: int | None) -> str:
+    """The verdict on all groups with which `watch` begins; `tables`: what ended since `since_ms`, and what goes on."""
+    worst = worst_of(tables)
+    said = MemberNames(tables["members"]).in_sentence(worst.group_id, worst.sentence)
+    ends = f" Log ends at {words.utc(log_end_ms)}." if log_end_ms is not None else ""
+    return f"{said} Covers rebalances since {words.utc(since_ms)}.{ends}"
 
 
 def rebalance_sentence(rebalance: Mapping[str, Any], tables: Tables, times_told: int = 0) -> str:

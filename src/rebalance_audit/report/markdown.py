@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from rebalance_audit.report import words
 from rebalance_audit.report.explanation import Explanation
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.visible import visible
@@ -20,8 +21,13 @@ _OF_A_LIST: Final = re.compile(r"([-+]|\d+[.)])(?=\s|$)")
 _BLANKS: Final = re.compile(r" +")
 
 
-def markdown_of(explanation: Explanation, group_id: str, names: MemberNames) -> str:
-    """The sentences that `explain` prints, under headings; what stands in a name is text and nothing else."""
+def markdown_of(
+    explanation: Explanation, group_id: str, names: MemberNames, log_end_ms: int | None = None
+) -> str:
+    """The sentences that `explain` prints, under headings; what stands in a name is text and nothing else.
+
+    `log_end_ms`: when the log ends (epoch ms), if that is known.
+    """
 
     def written(sentence: str) -> str:
         return literal(names.in_sentence(group_id, sentence))
@@ -31,6 +37,8 @@ def markdown_of(explanation: Explanation, group_id: str, names: MemberNames) -> 
         # The answer stands right below the heading, as on a terminal.
         lines += ["", f"### {literal(section.title)}"] if place else []
         lines += ["", *(f"- {written(sentence)}" for sentence in section.sentences)]
+    if log_end_ms is not None:
+        lines += ["", f"Log ends at {words.utc(log_end_ms)}."]
     return "\n".join(lines) + "\n"
 
 

@@ -99,6 +99,13 @@ def best_estimate(lasted: Bounds | None) -> str:
     return duration(lasted.estimate)
 
 
+def estimate_and_bounds(lasted: Bounds | None) -> tuple[str, str]:
+    """`43.2 s` and `1 ms – 1 min`: the best estimate, and between what it lies where it is not exact, else no text."""
+    text, between = best_estimate(lasted), bounds(lasted)
+    is_exact = lasted is None or lasted.least == lasted.most
+    return text, "" if is_exact or text in {between, "unknown"} else between
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     """`1 group`, `2 groups`, `4,012,345 records`; `many` where adding an s is wrong."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,6 +1,8 @@
 """The gold tables of an audit or of a lake, by name."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.tables.rows import Rows
@@ -13,6 +15,17 @@ class GoldRows(ABC):
     @abstractmethod
     def table(self, name: str) -> Rows:
         """The rows of a table by its full name, as `gold.epochs`. Raises BadRequest for a table that there is not."""
+
+    @abstractmethod
+    def rows_of_group(self, group_id: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """Gold table (`epochs`) -> the rows of one group, as reports take them: times are epoch milliseconds.
+
+        Raises UnknownGroup, and LakeNotReadable for a lake of several clusters of which none was chosen.
+        """
+
+    @abstractmethod
+    def log_end_ms(self) -> int | None:
+        """When the log ends, in epoch milliseconds; None where that is not known. Raises LakeNotReadable as above."""
 
     @property
     def epochs(self) -> Rows:

@@ -1,7 +1,7 @@
 """Views over the gold tables as data: `schemas/views/*.sql`, one query per file, for dashboards.
 
-A query runs on Spark and on DuckDB as it is. Tables are named by layer and name, as `gold.epochs`; whoever makes a view
-puts in what they are called where the view is made.
+A query is Spark SQL; DuckDB runs it with one function renamed. Tables are named by layer and name, as `gold.epochs`;
+whoever makes a view puts in what they are called where the view is made.
 """
 
 import re
@@ -34,6 +34,11 @@ class View:
     def tables(self) -> frozenset[str]:
         """Full names of the tables that it reads."""
         return frozenset(_TABLE.findall(self.sql))
+
+    @property
+    def duckdb_sql(self) -> str:
+        """The query for DuckDB, which has another name for the milliseconds of a timestamp."""
+        return self.sql.replace("unix_millis(", "epoch_ms(")
 
     def sql_over(self, name_of: Callable[[str], str]) -> str:
         """The query over tables of other names: `name_of` takes a full name and gives the name in SQL."""

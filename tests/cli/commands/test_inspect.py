@@ -208,7 +208,7 @@ def test_a_classic_rebalance_is_given_by_its_bounds() -> None:
     """The log does not show when a classic group began to rebalance: no figure claims that it does."""
     text = call("inspect", segments("classic-static")).out
     assert re.search(r"not stable for \d+ ms – [\d.]+", text)
-    assert re.search(r"fleet +1 +30 ms – 1\.0 s +[●◐○] [a-z ]+: pod-0", text)
+    assert re.search(r"fleet +1 +1\.0 s \(30 ms – 1\.0 s\) +[●◐○] [a-z ]+: pod-0", text)
 
 
 @pytest.mark.usefixtures("shared_audits")
@@ -272,7 +272,7 @@ def test_an_output_that_knows_ascii_only_gets_ascii() -> None:
     done = call("inspect", segments("classic-static"), encoding="ascii")
     assert done.code == 0, done.err
     assert done.out.isascii()
-    assert "! proven  ~ probable  ? possible  - between: no record" in done.out
+    assert "! proven  ~ probable  ? possible  - bounds: no record" in done.out
 
 
 # --- damaged logs --------------------------------------------------------------------------------

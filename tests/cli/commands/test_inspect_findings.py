@@ -10,7 +10,7 @@ def test_the_overview_names_findings_by_severity() -> None:
     text = call("inspect", segments("classic-static")).out
     assert "Findings: 1 critical" in text
     assert "critical  static subscription ignored  fleet  09:07:04.461 to 09:07:12.476" in text
-    assert "Static member pod-1 came back subscribed to payments as well" in text
+    assert "Static member pod-1 returned with a subscription to payments as well" in text
     assert text.count("What to do") == 1
 
 
@@ -19,8 +19,8 @@ def test_a_group_in_detail_has_advice_and_the_records_that_show_it() -> None:
     text = call("inspect", segments("consumer-protocol"), "--group", "slow").out
     assert "warning  slow revoker" in text
     assert "Member slow-0 was slow to revoke partitions once, for 10.0 s." in text
-    assert "What to do: Make its revocation callback" in text
-    assert "slow-0 took long to give up its partitions, 10.0 s" in text
+    assert "What to do: Shorten its revocation callback" in text
+    assert "slow-0 took long to revoke its partitions, 10.0 s" in text
 
 
 def test_a_log_without_findings_has_no_such_section() -> None:

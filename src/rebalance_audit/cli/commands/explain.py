@@ -130,7 +130,8 @@ def explain(
     if as_json:
         sys.stdout.buffer.write(_json(explanation, cluster_name, files))
     elif as_markdown:
-        echo(markdown_of(explanation, group_id, MemberNames(own["members"])).rstrip("\n"))
+        text = markdown_of(explanation, group_id, MemberNames(own["members"]), end_ms)
+        echo(text.rstrip("\n"))
     else:
         with paged_console() as console:
             _print(ConsoleReport(console, own), explanation, group_id, end_ms, now_for_people())

@@ -96,7 +96,7 @@ def report(
     if None not in (wanted["from_ms"], wanted["to_ms"]) and wanted["from_ms"] >= wanted["to_ms"]:
         raise click.UsageError("The window is empty: its end is not after its start.")
     source = _source(invocation, segments, lake, cluster, broker_logs, broker_log_zone)
-    require_within_log("--from", wanted["from_ms"], source.log_end_ms())
+    require_within_log("--from", wanted["from_ms"], source.gold.log_end_ms())
     if drawn is not None:
         _draw(source, drawn, wanted["from_ms"], wanted["to_ms"], out)
         hand_out({"group": drawn, "out": str(out)}, str(out))

@@ -87,7 +87,13 @@ def state(
         _print(words.iso(moment_ms), found.groups)
         return
     with paged_console() as console:
-        print_state(console, found.groups, moment_ms, with_members=bool(group_ids))
+        print_state(
+            console,
+            found.groups,
+            moment_ms,
+            is_log_end=at_ms is None,
+            with_members=bool(group_ids),
+        )
 
 
 def _print(at: str | None, groups: list[dict[str, Any]]) -> None:

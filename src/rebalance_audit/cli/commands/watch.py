@@ -25,7 +25,7 @@ from rebalance_audit.cli.watch_screen import WatchScreen
 from rebalance_audit.cli.watched_groups import Sample, WatchedGroups
 from rebalance_audit.local.live.live_audit import GroupNews, LiveAudit
 from rebalance_audit.report import words
-from rebalance_audit.report.live_text import rebalance_sentence
+from rebalance_audit.report.live_text import opening_sentence, rebalance_sentence
 from rebalance_audit.report.terminal.console import stdout_console
 from rebalance_audit.steps import Tell
 from rebalance_audit.tables.json_values import JSON_VERSION, json_bytes
@@ -157,6 +157,10 @@ def watch(
             watched = Watch(source, audit, tell)
             for news in watched.news(asked):
                 groups.take(news)
+                if watched.is_at_end and not teller.has_opened:
+                    teller.open(
+                        opening_sentence(groups.tables(since_ms), since_ms, audit.log_end_ms)
+                    )
                 fresh = news if told is None else told.not_told(news)
                 teller.tell(fresh)
                 if told is not None:
@@ -164,6 +168,7 @@ def watch(
                 if screen is not None and live is not None:
                     if watched.reads and watched.is_at_end:
                         screen.note("")
+                    screen.log_end_ms = audit.log_end_ms
                     screen.refresh(live)
                 if metrics is not None:
                     metrics.is_ready = watched.reads and watched.is_at_end
@@ -212,6 +217,14 @@ class Teller:
         """Takes each line."""
         self._told = 0
         self._going_on: set[str] = set()
+        self.has_opened = as_json
+        """Whether the verdict has been printed; the lines for programs are rebalances alone."""
+
+    def open(self, sentence: str) -> None:
+        """The first line: the verdict on what the log held at the start."""
+        self.has_opened = True
+        self._print(sentence)
+        sys.stdout.flush()
 
     def tell(self, news: list[GroupNews]) -> None:
         """The rebalances of one round, in order of their end."""

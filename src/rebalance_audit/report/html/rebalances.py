@@ -149,10 +149,9 @@ def figure(is_open: bool, lasted: Any, name: str) -> Mapping[str, Any]:
     """`<name>`: the estimate, `<name>_bounds`: between what it lies, `<name>_ms`: what it is sorted by."""
     if is_open:
         return {name: "still going on", f"{name}_bounds": "", f"{name}_ms": 1 << 60}
-    text, between = words.best_estimate(lasted), words.bounds(lasted)
-    is_exact = lasted is None or lasted.least == lasted.most
+    text, between = words.estimate_and_bounds(lasted)
     return {
         name: text,
-        f"{name}_bounds": "" if is_exact or text in {between, "unknown"} else between,
+        f"{name}_bounds": between,
         f"{name}_ms": 0 if lasted is None else lasted.estimate,
     }

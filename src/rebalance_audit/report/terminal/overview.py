@@ -203,7 +203,7 @@ def print_rebalances(
             start,
             *group_cell,
             epochs_of(row),
-            _took(row),
+            _on_one_line(*_took(row)),
             _cause(layout, row, triggers),
             cell(held_up or words.NOTHING),
             words.number(row["partitions_moved"]),
@@ -212,13 +212,13 @@ def print_rebalances(
         narrow.add_row(
             start,
             *group_cell,
-            _took(row),
+            two_lines(*_took(row)),
             two_lines(_cause(layout, row, triggers), _aside(row, held_up)),
         )
     layout.print_first_fitting(wide, narrow)
     legend = causes.certainty_legend()
     if any(map(is_classic, shown)):
-        legend += "  – between: no record says when a classic group began to rebalance"
+        legend += "  – bounds: no record says when a classic group began to rebalance"
     layout.line(Text(legend, "dim"))
 
 
@@ -297,10 +297,18 @@ def _held_up_by(layout: ConsoleReport, rebalance: TableRow) -> str:
     )
 
 
-def _took(row: TableRow) -> Text:
+def _took(row: TableRow) -> tuple[Text, Text]:
+    """The best estimate, and between what it lies."""
     if row["outcome"] == "open":
-        return cell("still going on", "yellow")
-    return cell(words.bounds(duration_of(row)))
+        return cell("still going on", "yellow"), Text()
+    estimate, between = words.estimate_and_bounds(duration_of(row))
+    return cell(estimate), cell(between)
+
+
+def _on_one_line(estimate: Text, between: Text) -> Text:
+    if not between.plain:
+        return estimate
+    return Text.assemble(estimate, (f" ({between.plain})", "dim"))
 
 
 def _aside(row: TableRow, held_up: str) -> str:

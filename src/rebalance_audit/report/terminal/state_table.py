@@ -21,11 +21,18 @@ Described = Mapping[str, Any]
 
 
 def print_state(
-    console: Console, groups: Sequence[Described], at_ms: int | None, *, with_members: bool
+    console: Console,
+    groups: Sequence[Described],
+    at_ms: int | None,
+    *,
+    is_log_end: bool,
+    with_members: bool,
 ) -> None:
     """The groups, and their members if these were asked for; `at_ms`: the moment (epoch ms)."""
     layout = ConsoleReport(console, {"epochs": (), "rebalances": (), "members": ()})
-    layout.line(cell(f"{words.counted(len(groups), 'group')} at {words.utc(at_ms)}", "bold"))
+    where = ", where the log ends" if is_log_end else ""
+    heading = f"{words.counted(len(groups), 'group')} at {words.utc(at_ms)}{where}"
+    layout.line(cell(heading, "bold"))
     shown = groups[:GROUPS_SHOWN]
     numbers = ("Epoch", "Members", "Partitions")
     table = layout.table("Group", "Type", "State", *numbers, "Assignor", right=numbers)

@@ -1,0 +1,98 @@
+"""What `explain` says of a group, for Python programs, notebooks and agents."""
+
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
+
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.report import words
+from rebalance_audit.report.asked_epoch import epoch_of_moment, epoch_of_number
+from rebalance_audit.report.explanation import Explanation, explain_epoch, explain_group
+from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.summary import Tables
+from rebalance_audit.visible import visible
+
+
+class ExplainedSection(NamedTuple):
+    """One question and the sentences that answer it."""
+
+    title: str
+    sentences: list[str]
+
+
+@dataclass(frozen=True, repr=False)
+class Explained:
+    """Sentences about a group or about one of its epochs; members have the names under which operators know them."""
+
+    heading: str
+    sections: list[ExplainedSection]
+    """The first one is the answer; the others have the details."""
+
+    def __str__(self) -> str:
+        lines = [self.heading]
+        for place, section in enumerate(self.sections):
+            lines += ["", section.title] if place else []
+            lines += (f"  {sentence}" for sentence in section.sentences)
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks."""
+        parts = [f"<p><strong>{escape(self.heading)}</strong></p>"]
+        for place, section in enumerate(self.sections):
+            parts += [f"<h4>{escape(section.title)}</h4>"] if place else []
+            entries = (f"<li>{escape(sentence)}</li>" for sentence in section.sentences)
+            parts.append(f"<ul>{''.join(entries)}</ul>")
+        return "".join(parts)
+
+
+def explained(
+    own: Tables,
+    group_id: str,
+    epoch: int | None,
+    at_ms: int | None,
+    log_end_ms: int | None,
+    *,
+    has_broker_log: bool = False,
+) -> Explained:
+    """About the group whose rows `own` holds: as a whole, one epoch by its number, or the epoch of a time (epoch ms).
+
+    `log_end_ms`: when the log ends (epoch ms), if that is known. `has_broker_log`: brokers' logs were read.
+
+    Raises BadRequest for an epoch that the group does not have, for a time before its first one or after the end of
+    the log, and where both are given.
+    """
+    if epoch is not None and at_ms is not None:
+        raise BadRequest("Give epoch or at, not both.")
+    if at_ms is not None and log_end_ms is not None and at_ms > log_end_ms:
+        raise BadRequest(
+            f"The log ends at {words.utc(log_end_ms)}, before {words.utc(at_ms)}: what happened then is not in it."
+        )
+    if not own["epochs"]:
+        raise BadRequest(f"The log has no epoch of {group_id!r}, so there is nothing to explain.")
+    found = _explanation(own, epoch, at_ms, has_broker_log=has_broker_log)
+    names = MemberNames(own["members"])
+
+    def shown(sentence: str) -> str:
+        return visible(names.in_sentence(group_id, sentence))
+
+    heading = shown(found.heading)
+    if log_end_ms is not None:
+        heading += f" Log ends at {words.utc(log_end_ms)}."
+    sections = [
+        ExplainedSection(section.title, [shown(sentence) for sentence in section.sentences])
+        for section in found.sections
+    ]
+    return Explained(heading, sections)
+
+
+def _explanation(
+    own: Tables, epoch: int | None, at_ms: int | None, *, has_broker_log: bool
+) -> Explanation:
+    if at_ms is not None:
+        found = epoch_of_moment(own, at_ms)
+        return explain_epoch(own, found, at_ms, has_broker_log=has_broker_log)
+    if epoch is not None:
+        return explain_epoch(own, epoch_of_number(own, epoch), has_broker_log=has_broker_log)
+    return explain_group(own, has_broker_log=has_broker_log)
