@@ -29,6 +29,8 @@ START = "start"
 """What happens before a command tells its first step."""
 ROUND_BEGINS: Final = "creating tables"
 """The first step of a run: a command may make several."""
+WRITER: Final = "lake.writer"
+"""The setting that is none of Spark's."""
 SETTINGS: Final = {
     "spark.eventLog.enabled": "true",
     "spark.eventLog.compress": "false",
@@ -105,8 +107,9 @@ def cost_of(
         )
         events.mkdir()
         wanted = {**SETTINGS, "spark.eventLog.dir": events.as_uri(), **settings}
+        lake = f'[lake]\nwriter = "{wanted.pop(WRITER, "auto")}"'
         lines = [f'"{name}" = "{value}"' for name, value in wanted.items()]
-        config.write_text("\n".join(["[spark.settings]", *lines]))
+        config.write_text("\n".join([lake, "[spark.settings]", *lines]))
         command = [str(COMMAND), *arguments, "--config", str(config), "--summary", str(summary)]
         began = time.time()
         process = subprocess.Popen(

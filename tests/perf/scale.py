@@ -92,7 +92,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memory", default="2g", help="of the JVM, driver and executor in one")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of Spark"
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of Spark, or lake.writer",
     )
     parser.add_argument("--queries", type=int, default=0, help="show so many dearest queries")
     commands = parser.add_subparsers(dest="what", required=True)
