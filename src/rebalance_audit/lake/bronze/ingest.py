@@ -31,7 +31,7 @@ INGEST_TABLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What came out of a source."""
+    """What an ingest did."""
 
     records: int = 0
     """Rows that are new in bronze."""

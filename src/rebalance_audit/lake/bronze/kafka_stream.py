@@ -94,7 +94,7 @@ class KafkaStream:
         if self._source.settings.start_ms is not None and self._names("commits"):
             tell("looking again at what was read before")
             self._look_again(reached)
-        # The loss is in quarantine already; without this the connector would refuse to go on.
+        # The loss is in quarantine already; without this the connector would refuse to continue.
         is_gone = any(
             reached.get(number, ends.begin) < ends.begin
             for number, ends in self._view.partitions.items()

@@ -70,7 +70,7 @@ class Ledger:
     """The rows of one cluster, kept up to date with what this process appends."""
 
     def __init__(self, lake: Lake, cluster: str) -> None:
-        """Read the rows, and add what has come into bronze since they were written. Raises LakeNotReadable."""
+        """Read the rows, and add what bronze got since they were written. Raises LakeNotReadable."""
         self.lake = lake
         self.cluster = cluster
         self.partitions: dict[int, PartitionInBronze] = {}
@@ -205,7 +205,7 @@ class Ledger:
             self.cluster_id, self.topic_id = row["kafka_cluster_id"], row["topic_id"]
 
     def _added(self, now: TableMark) -> DataFrame:
-        """What came into bronze after `bronze_version`.
+        """The rows that bronze got after `bronze_version`.
 
         Raises LakeNotReadable if the change feed no longer reaches so far back, or if others may have removed rows.
         """

@@ -161,7 +161,7 @@ class Bronze:
     def _append_between(
         self, rows: DataFrame, spec: str, begins: Mapping[int, int], ends: Mapping[int, int]
     ) -> Appended:
-        """Add what is missing before the ends, and put what differs into quarantine."""
+        """Add what is missing before the ends; what differs goes to quarantine."""
         compared = self._compared(rows, begins, ends)
         done = _judged(compared, spec)
         if done.differing:

@@ -132,7 +132,7 @@ def broken_rows(
 
 
 def text_as_html(frame: Frame) -> Frame:
-    """The frame with its texts, which may be anybody's, as a page may contain them."""
+    """The frame with its texts, which are not trusted, escaped for HTML."""
     texts = [field.name for field in frame.schema.fields if field.dataType == StringType()]
     return frame.withColumns({name: _escaped(F.col(name)) for name in texts})
 

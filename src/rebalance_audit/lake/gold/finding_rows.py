@@ -19,7 +19,7 @@ def finding_rows(
 ) -> DataFrame:
     """Rows of the table (without the cluster) of one kind, one for each row of `found`.
 
-    `identity` are the columns that tell findings apart. `columns` are those columns of the table that differ from row
+    `identity` are the columns that identify a finding. `columns` are those columns of the table that differ from row
     to row: table column -> column of `found`, or an expression. A finding without them is about no group, no member
     and no topic, and has not ended.
     """

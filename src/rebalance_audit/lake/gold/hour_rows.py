@@ -1,4 +1,4 @@
-"""Rows of gold.group_hours on their way out of the reducer: a group has one for each hour.
+"""Rows of gold.group_hours as the reducer emits them: one for each group and hour.
 
 The rows of a group id are held until the next one comes. Kafka keeps a group in one partition of the log, but after
 partitions were added to it, offset commits of the group may be in several; its records are in one, or the run is
@@ -32,7 +32,7 @@ class HourRows:
         self._held[row["hour"]] = mark, row, of_records
 
     def release(self) -> None:
-        """No more rows of the group id will come."""
+        """Emit the rows of the group id: there are no others."""
         for mark, row, _ in self._held.values():
             self._rows.add(GROUP_HOURS, mark, row | {"group_id": self._group_id})
         self._held.clear()

@@ -45,7 +45,7 @@ def merge_stint_frames(stints: DataFrame) -> DataFrame:
 def continue_stints(stints: DataFrame, known: DataFrame) -> DataFrame:
     """Rows of gold.members from the stints of resumed groups and from the rows that the table has.
 
-    As `audit.members.merge_stints`: a stint that a row already includes counts once, and its latest one may go on.
+    As `audit.members.merge_stints`: a stint that a row already includes counts once, and its latest stint may continue.
     """
     names = table_schemas()[TableName.MEMBERS].column_names
     order = F.struct("log_partition", "first_offset")

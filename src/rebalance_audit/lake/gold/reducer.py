@@ -2,7 +2,7 @@
 
 Records arrive sorted by group and offset. Decoded records go through `audit.GroupAudit`, others to quarantine; the rows
 of all tables leave in one frame (`output_rows`). The records of a group that an earlier run has replayed follow a row
-with the group's state, and the replay goes on from there.
+with the group's state, from which the replay resumes.
 """
 
 from bisect import bisect_right
@@ -208,7 +208,7 @@ class _Group:
         return records
 
     def _hold(self, pack: "_Given") -> None:
-        """Keep offset commits until the record comes that follows them, and count them by hour."""
+        """Hold offset commits until the record that follows them, and count them by hour."""
         assert pack.key is not None
         assert pack.value is not None
         _, _, _, leader_epoch, _, flag = pack.position
@@ -288,7 +288,7 @@ class _Group:
     def _due_ms(self) -> int | None:
         end_ms, due_ms = self._options.log_end_ms, self.audit.due_ms
         if self._is_unsettled and end_ms is not None:
-            # While the rebalance goes on, each hour of gold.group_hours has its share of it.
+            # An ongoing rebalance adds to each hour of gold.group_hours.
             return end_ms + 1 if due_ms is None else min(due_ms, end_ms + 1)
         return due_ms
 
@@ -353,7 +353,7 @@ class _Reducer:
                         held_bytes = 0
                     elif self._rows.full():
                         yield from self._rows.take_full()
-            # Rows that ended a group, or stand in quarantine, may have filled a batch as well.
+            # Rows of a group's end or of quarantine may have filled a batch as well.
             if self._rows.full():
                 yield from self._rows.take_full()
 

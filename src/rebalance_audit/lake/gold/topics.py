@@ -1,6 +1,6 @@
 """Names of topics, found by Spark in offset commits and in records about topics.
 
-Only one row per topic comes back to the driver.
+The driver collects one row per topic.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -12,7 +12,7 @@ from rebalance_audit.audit.holes import RANGES_MAX, Holes, holes_of
 def holes_in(offsets: DataFrame, partitions: Collection[int]) -> dict[int, Holes]:
     """Partition -> the ranges without a record between its rows, which have the columns partition and offset.
 
-    Of each partition about RANGES_MAX rows come back to the driver: the longest stretches without a missing offset.
+    The driver collects about RANGES_MAX rows of each partition: the longest stretches without a missing offset.
     """
     if not partitions:
         return {}
@@ -39,7 +39,7 @@ def holes_in(offsets: DataFrame, partitions: Collection[int]) -> dict[int, Holes
     found = dict.fromkeys(partitions, Holes())
     for number, rows in kept.items():
         rows.sort(key=lambda row: row["end"])
-        # Each row ends one range, and tells where the next one begins.
+        # Each row ends one range and has the start of the next one.
         firsts = [rows[0]["lowest"], *(row["next"] for row in rows[:-1])]
         found[number] = holes_of(zip(firsts, (row["end"] for row in rows), strict=True))
     return found

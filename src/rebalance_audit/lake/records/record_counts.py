@@ -88,9 +88,9 @@ _FIELDS: Final = tuple(PartitionCounts.__dataclass_fields__)
 
 
 def count_records(records: DataFrame) -> RecordCounts:
-    """Count the records of a log; only one row per partition comes back to the driver.
+    """Count the records of a log; the driver collects one row per partition.
 
-    Rows that stand for commits which the source left out count as that many; damage does not count.
+    Rows that stand for commits left out by the source count as that many; damage does not count.
     """
     left_out = F.lit(0)
     if PASSED_OVER in records.columns:

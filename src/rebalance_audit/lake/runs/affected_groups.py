@@ -69,7 +69,7 @@ class AffectedGroups:
         self._snapshots = snapshots.withColumnRenamed("log_partition", "partition")
         self._news = news
         self.groups = stage.keep(self._planned(rebuild))
-        """Columns of GROUP, `mode`, and `after`: the first offset of which the audit may not know a commit."""
+        """Columns of GROUP, `mode`, and `after`: the first offset from which the audit may lack commits."""
         few = F.slice(F.collect_list("group_id"), 1, LISTED_GROUPS + 1).alias("groups")
         counted = self.groups.groupBy("mode", "partition").agg(
             F.count(F.lit(1)).alias("rows"), few, F.min("after").alias("after")
@@ -89,7 +89,7 @@ class AffectedGroups:
         self._few = listed[RESUMED] if 0 < self.resumed <= LISTED_GROUPS else None
         """The resumed groups, if they are few enough to be listed one by one."""
         self._lowest: dict[int, int] = {}
-        """Log partition -> the first offset of which an audit of it may not know a commit."""
+        """Log partition -> the first offset from which an audit may lack commits."""
         for row in found:
             partition = row["partition"]
             self._lowest[partition] = min(row["after"], self._lowest.get(partition, row["after"]))

@@ -1,6 +1,6 @@
 """Errors that a source or a disk has caused, in one sentence.
 
-Spark reports a full disk in the stack trace of whichever of some hundred queries met it.
+Spark reports a full disk in the stack trace of the query that met it.
 """
 
 import re
@@ -41,7 +41,7 @@ UNREADABLE_FILE: Final = re.compile(
 PARQUET_FILE: Final = re.compile(r"((?:file://)?/[^\s'\"]+\.parquet)")
 """A data file in an error of Arrow or of delta-rs."""
 CONFLICT: Final = re.compile(r"DELTA_CONCURRENT_\w+|DELTA_(?:METADATA|PROTOCOL)_CHANGED")
-"""Delta's words where another commit came first, and what this one would write may no longer be right."""
+"""Delta's words where another commit came first."""
 SCRATCH: Final = "spark.local.dir"
 
 
@@ -55,7 +55,7 @@ class ErrorTranslation:
         self._scratch = spark.conf.get(SCRATCH, None) or tempfile.gettempdir()
 
     def explain(self, error: Exception) -> LakeError | SourceNotReadable | SparkEnded | None:
-        """A sentence about what the user can repair; None for any other error, and for one that is a sentence."""
+        """A sentence about what the user can repair; None for other errors, and for those that have one already."""
         if isinstance(error, LakeError | SourceNotReadable | SparkEnded):
             return None
         trace = str(error)
@@ -110,7 +110,7 @@ def _how_to_mend(table: str, file: str) -> str:
 
 
 def _free(location: str) -> str:
-    """How much room there is, if that is known."""
+    """The free space, if it is known."""
     path = None if is_catalog(location) else local_path(location)
     if path is None or not path.is_dir():
         return ""

@@ -39,12 +39,12 @@ FEW_COMMITS: Final = 1_000_000
 
 
 class ChangesGone(Exception):  # noqa: N818 - it says what is the matter
-    """Bronze can no longer tell what is new in it since the last run."""
+    """Bronze no longer has the changes since the last run."""
 
 
 @contextmanager
 def increment_plan(context: RunContext, since: Progress, bronze_version: int) -> Iterator[Plan]:
-    """A plan to replay what came into bronze between two versions.
+    """A plan to replay the records that bronze got between two versions.
 
     Writes silver.offset_commits and meta.broker_log. What the plan holds in memory is freed at the end of the block.
     Raises ChangesGone before anything is written.

@@ -1,6 +1,6 @@
 """The plan of a run: which records of which groups it replays, and which rows it replaces.
 
-A rebuild and an increment each make one (`rebuild`, `increment`); replaying it (`replayed`) and writing what comes out
+A rebuild and an increment each make one (`rebuild`, `increment`); replaying it (`replayed`) and writing the results
 (`writer`) is the same for both.
 """
 
@@ -34,7 +34,7 @@ class ReplayedGroups:
     records: DataFrame | None
     """What the reducer gets, with the columns INPUT; None if no group is replayed."""
     resumed: int
-    """Groups that go on from a snapshot."""
+    """Groups that are resumed from a snapshot."""
     rebuilt: int
     """Groups that are replayed from their first record."""
     groups: DataFrame | None = None
@@ -69,9 +69,9 @@ class Plan:
     log_end_ms: int | None
     """Largest record time of the whole log, epoch milliseconds."""
     since: Progress | None
-    """Where an increment goes on from; None for a rebuild."""
+    """Where an increment resumes; None for a rebuild."""
     reached: Progress | None
-    """Where the next run can go on from; None if this one does not cover all groups and all times."""
+    """Where the next run can resume; None if this one does not cover all groups and all times."""
     is_small: bool
     """Queries are over before compiled code has paid for itself, see `small_queries`."""
     revise: "Revise"
@@ -99,4 +99,4 @@ Revise: TypeAlias = Callable[[StagedTables], Plan | None]
 
 
 def is_final(staged: StagedTables) -> None:
-    """The plan needs no revision, whatever comes out."""
+    """The plan needs no revision."""

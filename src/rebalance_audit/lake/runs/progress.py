@@ -1,4 +1,4 @@
-"""How far earlier runs came with a cluster, and whether the last of them finished.
+"""How far earlier runs of a cluster got, and whether the last one finished.
 
 A run's row in meta.runs is its first commit, meta.progress its last but one. So if the run log has a later run than
 meta.progress, that run left its work half done, or did only part of it on purpose (`--groups`, `--from`): gold may be
@@ -68,7 +68,7 @@ class PartitionProgress:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the next run can go on from."""
+    """What the next run can resume from."""
 
     bronze_version: int
     """Version of bronze.records that the tables include."""

@@ -1,6 +1,6 @@
 """The plan of a run over everything: all of bronze, or of the source where only gold is wanted.
 
-What it writes may be limited to groups and to a window of time; then it leaves no progress, and no snapshots to go on
+What it writes may be limited to groups and to a window of time; then it leaves no progress, and no snapshots to resume
 from.
 """
 

@@ -26,7 +26,7 @@ class Replayed(NamedTuple):
 
 
 def replay(context: RunContext, plan: Plan) -> Replayed:
-    """Replay a plan; if what comes out shows that a better one is needed, replay that."""
+    """Replay a plan, and a better one if the results show that it is needed."""
     while True:
         with small_queries(context.spark, when=plan.is_small):
             staged = _reduce(context, plan)
@@ -37,7 +37,7 @@ def replay(context: RunContext, plan: Plan) -> Replayed:
 
 
 def account(context: RunContext, replayed: Replayed) -> None:
-    """Say in the report where each record went, and make sure that none is missing.
+    """Account in the report for each record.
 
     Raises RuntimeError if one is: that is a bug in this program.
     """

@@ -132,7 +132,7 @@ def _work(context: RunContext) -> None:
 
 
 def _left_by_last_run(context: RunContext) -> tuple[Progress | None, Collection[str]]:
-    """What an earlier run left to go on from, None for nothing; and the tables that others have changed since."""
+    """The progress to resume from, None if there is none; and the tables that others have changed since."""
     request = context.request
     if not request.covers_everything:
         return None, ()
@@ -179,7 +179,7 @@ def _ingest(context: RunContext, *, read_again: bool) -> int:
 
 
 def _replay(context: RunContext, reached: Progress | None) -> None:
-    """Make everything else from bronze: from what is new in it, if an earlier run left enough to go on from."""
+    """Make everything else from bronze: from what is new in it, if an earlier run left progress."""
     version = context.lake.version(TableName.RECORDS)
     assert version is not None  # created with the run
     if reached is not None and version >= reached.bronze_version:
@@ -196,7 +196,7 @@ def _replay(context: RunContext, reached: Progress | None) -> None:
 
 
 def _carry_out(context: RunContext, plan: Plan) -> None:
-    """Replay a plan, account for its records, and write what came out."""
+    """Replay a plan, account for its records, and write the results."""
     context.report.newest_record_ms = plan.log_end_ms
     with context.step("replaying groups"):
         replayed = replay(context, plan)

@@ -21,7 +21,7 @@ class Counts:
 
     @property
     def read(self) -> int:
-        """Records that the run went through."""
+        """Records that the run read."""
         return self.decoded + self.quarantined + self.controls + self.passed_over
 
 

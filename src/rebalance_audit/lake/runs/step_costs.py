@@ -48,7 +48,7 @@ class Timeline:
             self._spans.append(StepPart(step, began_ms, time.time() * 1000))
 
     def costs(self, lake: Lake, run_id: str) -> list[StepCost]:
-        """Of each step that has ended, in their order, and of what came between them. Raises LakeNotReadable."""
+        """The costs of the steps that have ended, in order, and of the time between them. Raises LakeNotReadable."""
         names = (name for name in table_schemas() if lake.version(name) is not None)
         commits = [commit for name in names for commit in lake.commits_of_run(name, run_id)]
         return step_costs(self._spans, commits)

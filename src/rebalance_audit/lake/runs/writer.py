@@ -1,4 +1,4 @@
-"""Writes what came out of a plan: silver and gold, then snapshots, topics and progress; one commit for each table."""
+"""Writes the results of a plan: silver and gold, then snapshots, topics and progress; one commit for each table."""
 
 from dataclasses import replace
 
@@ -131,7 +131,7 @@ class Writer:
         is_rebuild = self._since is None and self._request.with_silver
         if is_rebuild and self._request.groups_regex is None:
             if given or not self._sink.is_empty(TableName.QUARANTINE):
-                # Damaged stretches came with the source; bronze, from which the others come, does not have them.
+                # Damaged stretches are from the source; a replay of bronze cannot make them again.
                 single = F.col("source_file").isNull()
                 self._context.replace(TableName.QUARANTINE, rows, single)
         elif given:

@@ -1,6 +1,6 @@
-"""silver.offset_commits: made from all of bronze, or extended by what is new there.
+"""silver.offset_commits: made from all of bronze, or extended by new records.
 
-The next marker of its producer decides a commit in a transaction, and may come several runs later. So new markers also
+The next marker of its producer decides a commit in a transaction, perhaps several runs later. So new markers also
 decide commits that were left open; and if records come late, between known ones, the transactions of their partitions
 are decided again.
 """

@@ -1,7 +1,7 @@
-"""The order in which records of segments are stored: offset commits as they come, the few others together after them.
+"""The order in which records of segments are stored: offset commits first, then the few others together.
 
-Parquet keeps the least and the greatest value of each page of a column. Where 99 of 100 records are offset commits,
-every page would have others among them; so laid out, a reader of group records passes over nearly all pages
+Parquet keeps the smallest and largest value of each page of a column. With 99 of 100 records offset commits, every page
+would have others among them; in this order a reader of group records skips nearly all pages
 (`records.routing.is_other`).
 """
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from rebalance_audit.lake.records.commit_packs import are_commits
 
 HELD_BYTES: Final = 8 << 20
-"""Others leave after so many bytes at most: a log may have nothing else."""
+"""At most so many bytes of others are held: a log may have no commits."""
 
 
 def commits_first(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

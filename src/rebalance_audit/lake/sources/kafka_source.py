@@ -92,7 +92,7 @@ class KafkaSource(Source):
     def stream(
         self, spark: SparkSession, begins: Mapping[int, int], *, fail_on_loss: bool
     ) -> DataFrame:
-        """The log from `begins` on; a query with a checkpoint goes on from that instead."""
+        """The log from `begins` on; a query with a checkpoint resumes from that instead."""
         reader = spark.readStream.format("kafka").options(**self.connector_options(begins))
         if self.settings.max_offsets_per_trigger:
             reader = reader.option("maxOffsetsPerTrigger", self.settings.max_offsets_per_trigger)
@@ -118,7 +118,7 @@ class KafkaSource(Source):
         )
 
     def unseen(self, reached: Mapping[int, int]) -> SourceNotReadable:
-        """The error for a read that missed records; `reached` is how far it came by partition."""
+        """The error for a read that missed records; `reached` has the offset that it reached by partition."""
         number, ends = next(
             (number, ends)
             for number, ends in self.view().partitions.items()

@@ -60,7 +60,7 @@ class Source(ABC):
         return TopicNames()
 
     def first_offsets(self) -> dict[int, int] | None:
-        """Partition -> an offset before which it has no record; None if only the records tell."""
+        """Partition -> an offset before which it has no record; None if only the records show it."""
         return None
 
     def explain(self, error: Exception) -> SourceNotReadable | None:

@@ -21,13 +21,13 @@ CONFLICTS: Final = (
     exceptions.MetadataChangedException,
     exceptions.ProtocolChangedException,
 )
-"""Delta's exceptions in Spark where another commit came first; in Python none of them is a kind of another."""
+"""Delta's exceptions in Spark where another commit came first; in Python none is a subclass of another."""
 
 
 def with_retries(commit: Callable[[], None]) -> None:
     """Make a commit that reads and writes only rows of its own; try again if another program committed first.
 
-    Raises Outrun if others come first again and again.
+    Raises Outrun if others come first every time.
     """
     for attempt in range(1, ATTEMPTS):
         try:

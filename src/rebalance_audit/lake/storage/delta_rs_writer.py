@@ -44,7 +44,7 @@ COUNTS: Final = (
 )
 FILES: Final = WriterProperties(compression="ZSTD")
 ROWS_IN_MEMORY: Final = 1_000_000
-"""Up to so many changed rows are held, so that their keys show which files of the table cannot have them."""
+"""Up to this many changed rows are held in memory, so that MERGE skips files by the range of their keys."""
 
 
 class DeltaRsWriter:

@@ -24,7 +24,7 @@ NAME_MAX: Final = 150
 
 @contextmanager
 def sole_run(lake: str, cluster: str, run_id: str) -> Iterator[None]:
-    """Hold the cluster's lock for the block. Raises LakeBusy, with what is known of the other run."""
+    """Hold the cluster's lock for the block. Raises LakeBusy with the id of the other run."""
     path = _lock_file(lake, f".running-{_in_file_name(cluster)}")
     if path is None:
         yield

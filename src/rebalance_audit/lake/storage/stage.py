@@ -140,7 +140,7 @@ class Staged:
 
     def _stored_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         if not self.files.exists(self.place):
-            return  # no row of the table came
+            return  # there are no rows
         stored = schema_of_columns(self._stored)
         found = ds.dataset(self.place, stored, "parquet", filesystem=self.files)
         chosen = ds.field(MARK).isin([*self.marks]) if self.marks else None

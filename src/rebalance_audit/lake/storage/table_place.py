@@ -95,7 +95,7 @@ class Catalog:
         writer.saveAsTable(self.sql_name(schema))
 
     def prepare(self, layers: Iterable[str]) -> None:
-        """A schema for each layer; one that is there keeps its location."""
+        """A schema for each layer; an existing one keeps its location."""
         for layer in sorted(set(layers)):
             self._spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._schema(layer)}")
 
@@ -104,7 +104,7 @@ class Catalog:
 
 
 def place_of(spark: SparkSession, lake: str) -> Folder | Catalog:
-    """The place that a lake's name or path stands for. Raises BadRequest."""
+    """The place of a lake, by its name or path. Raises BadRequest."""
     if not is_catalog(lake):
         return Folder(lake)
     catalog, prefix = parse_catalog(lake)
