@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.errors import BadRequest, LakeBusy
 from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
+from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.key_range import KeyRange
 from rebalance_audit.lake.storage.lake_options import LakeOptions
 from rebalance_audit.lake.storage.run_ids import commit_metadata
@@ -302,12 +303,14 @@ def test_files_are_made_fewer_and_unused_ones_removed(spark: SparkSession, lake:
         sink.append(TOPICS, topics_of(spark, {f"t{number}": "one"}))
     known, rows = lake.mark(TOPICS), named(lake, "blue")
     schema = table_schemas()[TOPICS]
-    with commit_metadata(spark, "maintenance"):
+    settings = {
+        "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    }
+    with commit_metadata(spark, "maintenance"), temporary_settings(spark, settings):
         added, removed = lake.writer.compact(schema)
-        spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
         assert lake.writer.vacuum(schema, 0, dry_run=True) >= 5
         lake.writer.vacuum(schema, 0, dry_run=False)
-        spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
     assert (added, removed) == (1, 5)
     assert named(lake, "blue") == rows
     assert len([*Path(lake.table_path(TOPICS)).glob("*.parquet")]) == 1
