@@ -55,17 +55,18 @@ def source_findings(
         {f"our_{end}": F.filter("kept", _is_at(end))[0] for end in ("first", "last")}
     )
     facts = F.array_distinct(F.concat(*[_facts(end) for end in ("first", "last")]))
+    is_one = F.col("records") == 1
     columns: dict[str, Column | str] = {
         "log_partition": "partition",
         "from_at": "our_first.at",
         "to_at": F.greatest("our_first.at", "our_last.at"),
         "from_offset": "first.offset",
         "detail": F.format_string(
-            "%d %s of partition %d, from offset %d on, differ between %s and %s.",
-            "records",
-            F.when(F.col("records") == 1, "record").otherwise("records"),
+            "%s of partition %d, from offset %d on, %s between %s and %s.",
+            F.when(is_one, "1 record").otherwise(F.format_string("%d records", "records")),
             "partition",
             "first.offset",
+            F.when(is_one, "differs").otherwise("differ"),
             "other_source",
             "our_first.source",
         ),
