@@ -168,8 +168,7 @@ def draw_moments(axes: Axes, moments: Iterable[int], span: Span) -> None:
     if len(days) > LINES_MAX:
         return
     across = axes.get_xaxis_transform()
-    lines = {"colors": "#6b7480", "linewidths": 0.6, "linestyles": ":"}
-    axes.vlines(days, 0, 1, transform=across, zorder=0, **lines)
+    axes.vlines(days, 0, 1, "#6b7480", linestyles=":", linewidths=0.6, transform=across, zorder=0)
 
 
 def name_lanes(axes: Axes, lanes: Sequence[str]) -> None:
