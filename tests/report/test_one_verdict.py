@@ -1,12 +1,18 @@
 """Text, page, views, metrics and programs give the same figures and name the same member for the same rebalance."""
 
+import asyncio
+import json
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
+from mcp.server.mcpserver import MCPServer
+from mcp.types import TextContent
 
+from rebalance_audit.agents.server import server_over
 from rebalance_audit.audit.group.bounds import Bounds
 from rebalance_audit.cli.report_facts import of_audit, report_facts
 from rebalance_audit.local.audit import Audit
@@ -14,9 +20,15 @@ from rebalance_audit.readers.gold_sql import gold_sql
 from rebalance_audit.readers.metric_queries import PREFIX
 from rebalance_audit.readers.metrics import metrics_shape
 from rebalance_audit.report.brief import brief
-from rebalance_audit.report.colours import COST_NUMBERS, REBALANCING
+from rebalance_audit.report.colours import COST_NUMBERS, COSTS, REBALANCING
 from rebalance_audit.report.explanation import explain_group
 from rebalance_audit.report.gravity import gravest_first
+from rebalance_audit.report.group_picture import (
+    LANES_MAX,
+    REBALANCES,
+    WITHOUT_OWNER,
+    group_picture,
+)
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.html.facts import PageFacts
 from rebalance_audit.report.html.groups import group_sections
@@ -199,6 +211,62 @@ def test_bars_and_rows_are_those_of_the_table(capture: Path) -> None:
                 assert holder.member_id is None or bar.cost == cell["cost"]
                 whole = names.of(row["group_id"], holder.member_id) if holder.member_id else ""
                 assert shown(whole) in cell["held_up"]
+
+
+@pytest.mark.parametrize("capture", LOGS, ids=lambda folder: folder.name)
+def test_the_picture_has_the_bars_and_sentences_of_the_others(capture: Path) -> None:
+    """Of each rebalance its duration, what cost the time and whom it waited for; above, the answer of `explain`."""
+    audit = audited_once(capture / "segments")
+    names = MemberNames(audit.tables["members"])
+    for group_id in sorted({row["group_id"] for row in audit.tables["epochs"]}):
+        own = audit.rows_of_group(group_id)
+        drawn = group_picture(own, group_id, (None, None), audit.log_end_ms())
+        said = audit.explain(group_id).sections[0].sentences
+        assert drawn.verdict[0] == (said[0] if own["rebalances"] else "No rebalance in this time.")
+        bars = [bar for bar in drawn.group if bar.lane == REBALANCES]
+        for row, bar in zip(own["rebalances"], bars, strict=True):
+            took, holders = duration_of(row), held_up_of(row)
+            if took is not None:
+                assert bar.to_ms - bar.from_ms == took.estimate
+            first = next(iter(holders), None)
+            assert bar.colour == COSTS[first and first.why].shades.light
+            if first is not None and first.member_id is not None:
+                assert bar.name == names.of(group_id, first.member_id)
+                assert bar.name in drawn.member_lanes or len(drawn.member_lanes) == LANES_MAX
+        without = [bar for bar in drawn.partitions if bar.colour == WITHOUT_OWNER]
+        expected = gaps(own["ownership"], own["rebalances"], drawn.span[1])
+        assert [bar[1:3] for bar in without] == [gap[:2] for gap in expected]
+
+
+@pytest.mark.parametrize("capture", LOGS, ids=lambda folder: folder.name)
+def test_agents_get_the_figures_and_the_order_of_the_text(capture: Path) -> None:
+    """list_groups, findings and explain, asked of the tools themselves."""
+    audit = audited_once(capture / "segments")
+    server = server_over(audit)
+    grouped = {group.group_id: group for group in summaries(audit.tables)}
+    for row in asked(server, "list_groups", limit=1000)["groups"]:
+        group = grouped[row["group_id"]]
+        assert row["rebalances"] == group.rebalances
+        assert row["not_stable_estimate_ms"] == group.not_stable.estimate
+    found = asked(server, "findings", limit=1000)["findings"]
+    assert [row["finding_id"] for row in found] == [
+        row["finding_id"] for row in gravest_first(audit.tables)
+    ]
+    for group_id in sorted({row["group_id"] for row in audit.tables["epochs"]})[:2]:
+        answer = asked(server, "explain", group=group_id)
+        assert answer["sections"][0]["sentences"] == audit.explain(group_id).sections[0].sentences
+
+
+def asked(server: MCPServer, tool: str, **arguments: object) -> Any:
+    """The answer of a tool."""
+
+    async def ask() -> Any:
+        async with Client(server) as client:
+            (content,) = (await client.call_tool(tool, arguments)).content
+            assert isinstance(content, TextContent)
+            return json.loads(content.text)
+
+    return asyncio.run(ask())
 
 
 @pytest.mark.parametrize("capture", LOGS, ids=lambda folder: folder.name)

@@ -12,6 +12,7 @@ from rebalance_audit.agents.answer_text import answer_text
 from rebalance_audit.agents.read_only_sql import SECONDS, BoundedSql, QueryResult
 from rebalance_audit.errors import BadRequest, LakeError, UnknownGroup
 from rebalance_audit.local.audit import Audit
+from rebalance_audit.readers.finding_costs import BEGAN_MS, COSTS, GRAVEST_FIRST, RANK
 from rebalance_audit.readers.gold_sql import views_over
 from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.report.words import iso
@@ -42,14 +43,18 @@ _GROUPS: Final = """
 select * from views.groups_now
 order by critical_findings desc, warning_findings desc, not_stable_estimate_ms desc, cluster, group_id
 """
-_FINDINGS: Final = """
+_FINDINGS: Final = f"""
+with findings as (
+    select *, {RANK} as rank from gold.findings
+    where ($group is null or group_id = $group) and ($kind is null or kind = $kind)
+        and ($severity is null or severity = $severity) and (not $open_only or to_at is null)
+), rebalances as (
+    select cluster, group_id, ended_at, {BEGAN_MS} as began_ms from gold.rebalances
+), costs as ({COSTS})
 select cluster, group_id, kind, severity, from_at, to_at, detail, advice, member_ids, topics, finding_id
-from gold.findings
-where ($group is null or group_id = $group) and ($kind is null or kind = $kind)
-    and ($severity is null or severity = $severity) and (not $open_only or to_at is null)
-order by case severity when 'critical' then 1 when 'warning' then 2 else 3 end,
-    to_at is not null, from_at desc nulls last, finding_id
-"""
+from findings left join costs using (cluster, finding_id)
+order by {GRAVEST_FIRST}
+"""  # noqa: S608 - our own expressions
 
 Params = ParamSpec("Params")
 Answer = Mapping[str, Any]
@@ -109,7 +114,7 @@ class _Tools:
         open_only: bool = False,
         limit: int = 50,
     ) -> Answer:
-        """Findings (storms, stuck groups, slow members, …) with advice, the gravest first.
+        """Findings (storms, stuck groups, slow members, …) with advice; critical first, then by time lost.
 
         `severity` is critical, warning or info; `open_only` leaves out what has ended.
         """

@@ -12,15 +12,20 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from rebalance_audit.audit.findings.lost_time import STANDSTILLS
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, Row
+from rebalance_audit.readers.finding_costs import (
+    BEGAN_MS,
+    COSTS,
+    GRAVEST_FIRST,
+    LAST_MS,
+    RANK,
+)
 from rebalance_audit.readers.gold_sql import OFFLINE
 from rebalance_audit.readers.group_questions import COSTLIEST, OF_GROUPS
 from rebalance_audit.readers.tables import lacking_columns
 
-FIRST_MS: Final = -(1 << 62)
-LAST_MS: Final = 1 << 62
-"""Before and after any moment that a timestamp holds: the ends of a window without ends."""
+FIRST_MS: Final = -LAST_MS
+"""Before any moment that a timestamp holds."""
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
@@ -41,18 +46,15 @@ _VIEWS: Final = {
 _ENDS: Final = {"group_states": "to_at", "findings": "to_at"}
 """Table -> end of the rows that belong to a window they overlap; null where they have none yet."""
 
-_RANK: Final = "case severity when 'critical' then 0 when 'warning' then 1 else 2 end"
-
 _BOUNDS: Final = {
-    "rebalances": """
+    "rebalances": f"""
     struct_pack(
         least := coalesce(duration_min_ms, duration_ms),
         most := case when duration_min_ms is not null then duration_max_ms when protocol <> 'classic' then duration_ms
             else epoch_ms(ended_at) - epoch_ms(started_at_earliest) end,
         estimate := coalesce(duration_estimate_ms, duration_ms)
     ) as took,
-    coalesce(epoch_ms(ended_at) - coalesce(duration_estimate_ms, duration_ms), epoch_ms(started_at),
-        epoch_ms(ended_at)) as began_ms,
+    {BEGAN_MS} as began_ms,
     held_up_why[1] as cost,
     rebalance_seq = 0 and completeness = 'complete' and first_epoch = last_epoch and coalesce(members_left, 0) = 0
         as is_creation""",
@@ -225,42 +227,21 @@ select bucket_ms, cost,
 from pieces group by all order by bucket_ms, cost
 """
 
-_COSTS: Final = f"""
-create view costs as
-select findings.finding_id, case when findings.kind in ({", ".join(f"'{kind}'" for kind in sorted(STANDSTILLS))})
-    then coalesce(epoch_ms(any_value(findings.to_at)), {LAST_MS}) - epoch_ms(any_value(findings.from_at))
-    else coalesce(sum(greatest(0, least(
-        coalesce(epoch_ms(findings.to_at), {LAST_MS}),
-        coalesce(epoch_ms(rebalances.ended_at), epoch_ms(findings.to_at), 0)
-    ) - greatest(epoch_ms(findings.from_at), rebalances.began_ms))) filter (where rebalances.began_ms is not null), 0)
-    end::bigint as lost_ms
-from findings left join rebalances on rebalances.group_id = findings.group_id
-    and coalesce(rebalances.ended_at, findings.from_at) >= findings.from_at
-    and rebalances.began_ms <= coalesce(epoch_ms(findings.to_at), {LAST_MS})
-group by findings.finding_id, findings.kind
-"""  # noqa: S608 - our own names
-"""What a finding cost: as `report.gravity`."""
-
-_GRAVEST_FIRST: Final = """rank, coalesce(lost_ms, 0) desc, findings.to_at is not null,
-    epoch_ms(findings.from_at) - coalesce(epoch_ms(findings.to_at), 0),
-    coalesce(findings.to_at, findings.from_at) desc, coalesce(group_id, ''), kind, finding_id"""
-"""As `report.gravity`."""
-
 _FINDINGS: Final = f"""
 select finding_id, kind, severity, group_id, incarnation, log_partition, epoch_ms(from_at) as from_at,
     epoch_ms(to_at) as to_at, detail, advice, facts, coalesce(lost_ms, 0) as lost_ms
-from findings left join costs using (finding_id)
+from findings left join costs using (cluster, finding_id)
 where $group_ids is null or list_contains($group_ids, group_id)
 qualify row_number() over (
     partition by case when $group_ids is null then severity || ' ' || kind else group_id end
-    order by {_GRAVEST_FIRST}
+    order by {GRAVEST_FIRST}
 ) <= $limit
-order by {_GRAVEST_FIRST}
+order by {GRAVEST_FIRST}
 """  # noqa: S608 - our own expressions
 
 _FINDING_COUNTS: Final = """
 select kind, severity, count(*) as findings, count(distinct group_id) as groups
-from findings left join costs using (finding_id) group by all
+from findings left join costs using (cluster, finding_id) group by all
 order by min(rank), max(coalesce(lost_ms, 0)) desc, findings desc, kind
 """
 
@@ -313,7 +294,7 @@ class ReportRows:
         self._sql.execute(_LONGEST)
         self._sql.execute(_HOLD_UPS)
         self._sql.execute(_KEPT_UNUSED)
-        self._sql.execute(_COSTS)
+        self._sql.execute(f"create view costs as {COSTS}")
         # How a group stands now is the same whatever window is asked for.
         self._view("all_states", "group_states", cluster, FIRST_MS, LAST_MS)
 
@@ -375,7 +356,7 @@ class ReportRows:
         elif name in _VIEWS:
             inside = f"(at_ms is null or at_ms >= {from_ms} and at_ms < {to_ms})"
         quoted = cluster.replace("'", "''")
-        rank = f", {_RANK} as rank" if name == "findings" else ""
+        rank = f", {RANK} as rank" if name == "findings" else ""
         bounds = f", {_BOUNDS[name]}" if name in _BOUNDS else ""
         missing = "".join(
             f", null::{type_of} as {column}" for column, type_of in self._lacking[name].items()

@@ -31,6 +31,8 @@ NAME_MAX: Final = 48
 TEXT_CHARACTERS: Final = 150
 """In a line of the text above a picture."""
 TEXT_LINES: Final = 8
+LINES_MAX: Final = 200
+"""Dotted lines."""
 LEGEND_COLUMNS: Final = 3
 HATCH_COLOUR: Final = (1.0, 1.0, 1.0, 0.55)
 """White through which a name can be read."""
@@ -111,10 +113,13 @@ def _name_bar(axes: Axes, bar: Bar, middle_ms: float, lane: int) -> None:
 
 def draw_marks(axes: Axes, marks: Iterable[Mark], lanes: Sequence[str], span: Span) -> None:
     """A triangle at each of these moments."""
+    alike: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for mark in marks:
         if span[0] <= mark.at_ms <= span[1]:
-            day, lane = _day(mark.at_ms), lanes.index(mark.lane)
-            axes.plot(day, lane, marker="^", markersize=6, color=mark.colour, clip_on=False)
+            alike[mark.colour].append((_day(mark.at_ms), lanes.index(mark.lane)))
+    for colour, found in alike.items():
+        days, places = zip(*found, strict=True)
+        axes.plot(days, places, "^", markersize=6, color=colour, clip_on=False)
 
 
 def write_above(figure: Figure, title: str, sentences: Iterable[str]) -> None:
@@ -158,10 +163,12 @@ def explain_colours(figure: Figure, meanings: Iterable[Meaning]) -> None:
 
 
 def draw_moments(axes: Axes, moments: Iterable[int], span: Span) -> None:
-    """Dotted lines across all lanes."""
-    for moment in moments:
-        if span[0] <= moment <= span[1]:
-            axes.axvline(_day(moment), color="#6b7480", linewidth=0.6, linestyle=":", zorder=0)
+    """Dotted lines across all lanes; none where there are so many that they would hide the bars."""
+    days = [_day(moment) for moment in moments if span[0] <= moment <= span[1]]
+    if len(days) > LINES_MAX:
+        return
+    across = axes.get_xaxis_transform()
+    axes.vlines(days, 0, 1, "#6b7480", linestyles=":", linewidths=0.6, transform=across, zorder=0)
 
 
 def name_lanes(axes: Axes, lanes: Sequence[str]) -> None:
