@@ -110,9 +110,7 @@ def test_a_long_history_is_played_in_parts() -> None:
     parts = parts_of(long, 6, None)
     assert len(parts) == 3
     assert 0 < parts[0].share < 0.2
-    assert all(
-        before.to_ms <= after.from_ms for before, after in itertools.pairwise(parts)
-    )
+    assert all(before.to_ms <= after.from_ms for before, after in itertools.pairwise(parts))
     assert [part.share for part in parts_of(long, 6, 5)] == [1.0] * 5
     part = parts[0]._replace(from_ms=T0, to_ms=T0 + 1_000_000, share=0.005)
     stretch = script(busy, *map(instance, "abc"), seconds=1_000)
