@@ -16,12 +16,12 @@ from rebalance_audit.sim.options import (
     draw_options,
 )
 from rebalance_audit.sim.scenario import Simulation
-from rebalance_audit.whatif.answer import answer
-from rebalance_audit.whatif.change import Change
+from rebalance_audit.whatif.answer import evaluate
 from rebalance_audit.whatif.extraction import script_of
 from rebalance_audit.whatif.group_rows import GroupRows, group_rows
 from rebalance_audit.whatif.outcome import Outcomes
 from rebalance_audit.whatif.refusal import refusal_of
+from rebalance_audit.whatif.variant import Variant
 from rebalance_audit.wire.topic_names import topic_id_text
 from tests.accuracy.tally import Tally
 from tests.whatif.paired import CHANGES, PACKED, Seen, paired
@@ -59,7 +59,7 @@ def tally_of_pair(name: str) -> Tally:
     for source in CHANGES:
         script = capture.script(source)
         targets = [each for each in CHANGES if each != source]
-        found = answer(script, [CHANGES[each] for each in targets], seeds=RUNS)
+        found = evaluate(script, [CHANGES[each] for each in targets], seeds=RUNS)
         tally.count("what-if refused", PREDICTED, times=found.refused is not None)
         was, control = _seen(capture.seen[source]), _losses(found.control)
         _judge(tally, CONTROL, control, was)
@@ -78,7 +78,7 @@ def tally_of_simulated(seed: int) -> Tally:
     tally = Tally()
     for seen, rows in _simulated(seed):
         script = script_of(rows, seen.from_ms, seen.to_ms)
-        found = answer(script, [Change()], seeds=RUNS)
+        found = evaluate(script, [Variant()], seeds=RUNS)
         _judge(tally, SIMULATED, _losses(found.control), _seen(seen))
         tally.count("what-if refused", SIMULATED, times=found.refused is not None)
     return tally

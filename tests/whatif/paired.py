@@ -9,21 +9,23 @@ from pathlib import Path
 from typing import Any, Final
 
 from rebalance_audit.local.audit import Audit, audit_segments
-from rebalance_audit.whatif.change import Change
 from rebalance_audit.whatif.extraction import script_of
 from rebalance_audit.whatif.group_rows import group_rows
 from rebalance_audit.whatif.script import Script
+from rebalance_audit.whatif.variant import Variant
 from tests.support.archives import unpack
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "golden" / "paired"
 PACKED: Final = {path.name.partition(".")[0]: path for path in sorted(FOLDER.rglob("*.tar.xz"))}
 """Name of each capture -> its archive."""
 CHANGES: Final = {
-    "same-eager": Change("classic", "range", is_static=False, session_timeout_ms=6_000),
-    "same-coop": Change("classic", "cooperative-sticky", is_static=False, session_timeout_ms=6_000),
-    "same-static": Change("classic", "range", is_static=True, session_timeout_ms=30_000),
-    "same-848": Change("consumer", "uniform", is_static=False, session_timeout_ms=6_000),
-    "same-848-static": Change("consumer", "uniform", is_static=True, session_timeout_ms=30_000),
+    "same-eager": Variant("classic", "range", is_static=False, session_timeout_ms=6_000),
+    "same-coop": Variant(
+        "classic", "cooperative-sticky", is_static=False, session_timeout_ms=6_000
+    ),
+    "same-static": Variant("classic", "range", is_static=True, session_timeout_ms=30_000),
+    "same-848": Variant("consumer", "uniform", is_static=False, session_timeout_ms=6_000),
+    "same-848-static": Variant("consumer", "uniform", is_static=True, session_timeout_ms=30_000),
 }
 """Each group -> the settings that its clients had, as changes to any of its siblings."""
 

@@ -1,12 +1,12 @@
 """Scripts in a few lines: instances that start, end and come back at known seconds."""
 
 from rebalance_audit.whatif.script import (
-    End,
+    AppInstance,
     Event,
     Habits,
-    Instance,
-    Life,
     Logged,
+    ProcessEnd,
+    ProcessLife,
     Script,
     Settings,
 )
@@ -24,19 +24,19 @@ def at(seconds: float) -> Spread:
     return exactly(T0 + round(seconds * 1_000))
 
 
-def instance(name: str, *ends: tuple[float, End, float | None]) -> Instance:
+def instance(name: str, *ends: tuple[float, ProcessEnd, float | None]) -> AppInstance:
     """An instance that runs from before the window on; `ends`: (end, how, next start or None), in seconds."""
     start, lives = at(-3_600), []
     for end, how, again in ends:
-        lives.append(Life(start, at(end), {how: 1.0}))
+        lives.append(ProcessLife(start, at(end), {how: 1.0}))
         if again is None:
-            return Instance(name, ("orders",), lives)
+            return AppInstance(name, ("orders",), lives)
         start = at(again)
-    return Instance(name, ("orders",), [*lives, Life(start)])
+    return AppInstance(name, ("orders",), [*lives, ProcessLife(start)])
 
 
 def script(
-    *instances: Instance,
+    *instances: AppInstance,
     seconds: float = 600,
     events: tuple[Event, ...] = (),
     settings: Settings = CLASSIC,

@@ -5,20 +5,20 @@ import itertools
 import pytest
 
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.whatif.answer import answer
+from rebalance_audit.whatif.answer import evaluate
 from rebalance_audit.whatif.answer_json import answer_object
 from rebalance_audit.whatif.answer_text import markdown
-from rebalance_audit.whatif.change import Change, Deploy, describe, difference
 from rebalance_audit.whatif.parts import parts_of
-from rebalance_audit.whatif.script import End, Instance, Life, Logged
+from rebalance_audit.whatif.script import AppInstance, Logged, ProcessEnd, ProcessLife
 from rebalance_audit.whatif.script_changes import changed, deploys_of
 from rebalance_audit.whatif.spread import exactly
 from rebalance_audit.whatif.stage import Stage
+from rebalance_audit.whatif.variant import Deploy, Variant, describe_settings, difference
 from rebalance_audit.whatif.variants import variants_of
 from tests.whatif.scripts import CLASSIC, CONSUMER, STATIC, T0, at, instance, script
 
 DEPLOY = script(
-    *(instance(f"pod-{n}", (100 + 60 * n, End.CLOSED, 108 + 60 * n)) for n in range(4)),
+    *(instance(f"pod-{n}", (100 + 60 * n, ProcessEnd.CLOSED, 108 + 60 * n)) for n in range(4)),
     logged=Logged(8, 48, 0, 100_000),
 )
 """Four instances, restarted one after the other."""
@@ -26,7 +26,7 @@ DEPLOY = script(
 
 def test_a_change_is_compared_with_the_control() -> None:
     """Static members: no rebalance, no moves, and each partition waits for its restart."""
-    found = answer(DEPLOY, [Change(is_static=True)], seeds=4)
+    found = evaluate(DEPLOY, [Variant(is_static=True)], seeds=4)
     [prediction] = found.predictions
     assert found.refused is None
     assert found.control.rebalances == (8, 8, 8)
@@ -45,7 +45,7 @@ def test_a_change_is_compared_with_the_control() -> None:
 def test_a_control_that_misses_the_log_gives_no_advice(logged: Logged, words: str) -> None:
     """One sentence says what it misses, and there is no prediction."""
     missed = script(*DEPLOY.instances, logged=logged)
-    found = answer(missed, variants_of(missed), seeds=3, ranked=True)
+    found = evaluate(missed, variants_of(missed), seeds=3, ranked=True)
     assert found.refused is not None
     assert words in found.refused
     assert found.predictions == []
@@ -58,7 +58,7 @@ def test_a_control_that_misses_the_log_gives_no_advice(logged: Logged, words: st
 def test_variants_are_ranked_by_what_is_lost() -> None:
     """The least time without owner first; none is the group's own settings."""
     changes = variants_of(DEPLOY)
-    found = answer(DEPLOY, changes, seeds=3, ranked=True)
+    found = evaluate(DEPLOY, changes, seeds=3, ranked=True)
     lost = [each.outcomes.unowned_ms.median for each in found.predictions]
     assert len(found.predictions) == len(changes) >= 5
     assert lost == sorted(lost)
@@ -67,7 +67,7 @@ def test_variants_are_ranked_by_what_is_lost() -> None:
 
 def test_the_object_has_the_shape_that_programs_read() -> None:
     """Ranges of median, low and high; settings of each prediction; the same seeds give the same object."""
-    found = answer_object(answer(DEPLOY, [Change(protocol="consumer")], seeds=3))
+    found = answer_object(evaluate(DEPLOY, [Variant(protocol="consumer")], seeds=3))
     assert found["group_id"] == "checkout"
     assert found["as_logged"] == {
         "rebalances": 8,
@@ -81,18 +81,18 @@ def test_the_object_has_the_shape_that_programs_read() -> None:
     assert predicted["settings"]["protocol"] == "consumer"
     assert predicted["because"]
     assert predicted["costs"]
-    assert answer_object(answer(DEPLOY, [Change(protocol="consumer")], seeds=3)) == found
+    assert answer_object(evaluate(DEPLOY, [Variant(protocol="consumer")], seeds=3)) == found
 
 
 def test_the_words_name_what_it_costs() -> None:
     """A longer session, waiting partitions, the refusal of killed processes; names are text in Markdown."""
     renamed = script(
-        Instance("*pod*", ("orders",), DEPLOY.instances[0].lives),
+        AppInstance("*pod*", ("orders",), DEPLOY.instances[0].lives),
         *DEPLOY.instances[1:],
         logged=DEPLOY.logged,
     )
-    change = Change(protocol="consumer", is_static=True, session_timeout_ms=94_000)
-    text = markdown(answer(renamed, [change], seeds=3))
+    change = Variant(protocol="consumer", is_static=True, session_timeout_ms=94_000)
+    text = markdown(evaluate(renamed, [change], seeds=3))
     assert "A crash is noticed 1 min 24 s later" in text
     assert "While an instance is down, nobody reads its partitions" in text
     assert "UNRELEASED" in text
@@ -103,9 +103,9 @@ def test_a_long_history_is_played_in_parts() -> None:
     """Each run plays another stretch, and the losses are scaled to the whole."""
     lives, start = [], at(-3_600)
     for number in range(2_000):
-        lives.append(Life(start, at(100 * number + 50), {End.CLOSED: 1.0}))
+        lives.append(ProcessLife(start, at(100 * number + 50), {ProcessEnd.CLOSED: 1.0}))
         start = at(100 * number + 55)
-    busy = Instance("pod-0", ("orders",), [*lives, Life(start)])
+    busy = AppInstance("pod-0", ("orders",), [*lives, ProcessLife(start)])
     long = script(busy, *map(instance, "abcdefghijklmnopqrst"), seconds=200_000)
     parts = parts_of(long, 6, None)
     assert len(parts) == 3
@@ -121,20 +121,20 @@ def test_deploys_can_be_done_another_way() -> None:
     """All at once there are fewer rebalances than one after the other; each instance is down for as long as it was."""
     [wave] = deploys_of(DEPLOY)
     assert [each.name for each, _ in wave] == ["pod-0", "pod-1", "pod-2", "pod-3"]
-    at_once = changed(DEPLOY, Change(deploy=Deploy(None)))
+    at_once = changed(DEPLOY, Variant(deploy=Deploy(None)))
     assert [each.lives[0].end for each in at_once.instances] == [at(100)] * 4
     assert [each.lives[1].start for each in at_once.instances] == [at(108)] * 4
     assert Stage(at_once, CLASSIC, 0).run().rebalances < Stage(DEPLOY, CLASSIC, 0).run().rebalances
-    rolling = changed(DEPLOY, Change(deploy=Deploy(20_000)))
+    rolling = changed(DEPLOY, Variant(deploy=Deploy(20_000)))
     assert [each.lives[0].end for each in rolling.instances] == [at(100 + 20 * n) for n in range(4)]
 
 
 def test_a_group_can_have_more_or_fewer_members() -> None:
     """Copies do what their models do, a little later; of fewer those stay that ran longest."""
-    more = changed(DEPLOY, Change(members=6))
+    more = changed(DEPLOY, Variant(members=6))
     assert [each.name for each in more.instances[4:]] == ["pod-0 +1", "pod-1 +1"]
     assert more.instances[4].lives[0].end == exactly(at(100).low + 3_000)
-    fewer = changed(DEPLOY, Change(members=2))
+    fewer = changed(DEPLOY, Variant(members=2))
     assert len(fewer.instances) == 2
     assert Stage(more, CLASSIC, 0).run().rebalances > Stage(fewer, CLASSIC, 0).run().rebalances
 
@@ -143,32 +143,32 @@ def test_a_group_can_have_more_or_fewer_members() -> None:
     ("change", "message"),
     [
         (
-            Change(protocol="consumer", assignor="sticky"),
+            Variant(protocol="consumer", assignor="sticky"),
             "no assignor 'sticky', only uniform, range",
         ),
-        (Change(assignor="uniform"), "The classic protocol has no assignor 'uniform'"),
-        (Change(heartbeat_interval_ms=10_000), "does not keep a session of 10.0 s alive"),
+        (Variant(assignor="uniform"), "The classic protocol has no assignor 'uniform'"),
+        (Variant(heartbeat_interval_ms=10_000), "does not keep a session of 10.0 s alive"),
     ],
 )
-def test_a_change_that_kafka_refuses_is_refused(change: Change, message: str) -> None:
+def test_a_change_that_kafka_refuses_is_refused(change: Variant, message: str) -> None:
     """Before anything is simulated."""
     with pytest.raises(BadRequest, match=r"assignor|session") as error:
-        answer(DEPLOY, [change], seeds=1)
+        evaluate(DEPLOY, [change], seeds=1)
     assert message in str(error.value)
 
 
 def test_changes_in_a_few_words() -> None:
     """What differs, and nothing else; a shorter session brings a shorter heartbeat interval if it must."""
-    assert difference(CLASSIC, Change(is_static=True, session_timeout_ms=60_000)) == (
+    assert difference(CLASSIC, Variant(is_static=True, session_timeout_ms=60_000)) == (
         "static members, session 1 min"
     )
-    assert difference(CLASSIC, Change("consumer")) == "consumer protocol, uniform"
-    assert difference(CONSUMER, Change("classic")) == "classic protocol, range"
-    assert difference(STATIC, Change(is_static=False)) == "dynamic members"
+    assert difference(CLASSIC, Variant("consumer")) == "consumer protocol, uniform"
+    assert difference(CONSUMER, Variant("classic")) == "classic protocol, range"
+    assert difference(STATIC, Variant(is_static=False)) == "dynamic members"
     assert (
-        difference(CLASSIC, Change(session_timeout_ms=1_500)) == "session 1.5 s, heartbeat 500 ms"
+        difference(CLASSIC, Variant(session_timeout_ms=1_500)) == "session 1.5 s, heartbeat 500 ms"
     )
-    assert difference(CLASSIC, Change(members=9, deploy=Deploy(30_000))) == (
+    assert difference(CLASSIC, Variant(members=9, deploy=Deploy(30_000))) == (
         "9 instances, deploys rolling, 30.0 s apart"
     )
-    assert describe(CLASSIC) == "classic, range, dynamic, session 10.0 s"
+    assert describe_settings(CLASSIC) == "classic, range, dynamic, session 10.0 s"

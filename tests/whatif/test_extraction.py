@@ -6,7 +6,13 @@ from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.whatif.extraction import script_of
 from rebalance_audit.whatif.group_rows import group_rows
 from rebalance_audit.whatif.refusal import refusal_of
-from rebalance_audit.whatif.script import End, Life, Script, SlowRevocation, TopicGrowth
+from rebalance_audit.whatif.script import (
+    ProcessEnd,
+    ProcessLife,
+    Script,
+    SlowRevocation,
+    TopicExpansion,
+)
 from tests.cli.call import segments
 from tests.whatif.paired import Paired, paired
 
@@ -20,7 +26,7 @@ def churn() -> Paired:
     return paired("paired-churn-a")
 
 
-def lives(script: Script, number: int) -> list[Life]:
+def lives(script: Script, number: int) -> list[ProcessLife]:
     """The processes of member `number`."""
     suffix = f"-{number}"
     return next(each.lives for each in script.instances if each.name.endswith(suffix))
@@ -56,7 +62,7 @@ def test_a_clean_restart_is_found_to_the_second(churn: Paired, group: str) -> No
     assert first.end is not None
     assert abs(first.end.middle - T0_MS - 48_700) < 1_000
     assert abs(second.start.middle - T0_MS - 52_600) < 1_500
-    assert max(first.ends, key=lambda end: first.ends[end]) is End.CLOSED
+    assert max(first.ends, key=lambda end: first.ends[end]) is ProcessEnd.CLOSED
 
 
 def test_a_death_lies_one_session_before_it_was_noticed(churn: Paired) -> None:
@@ -65,13 +71,13 @@ def test_a_death_lies_one_session_before_it_was_noticed(churn: Paired) -> None:
         killed = lives(churn.script(group), 0)[2]
         assert killed.end is not None
         assert killed.end.low - 1_000 <= T0_MS + 116_300 <= killed.end.high + 1_000
-        assert killed.ends.get(End.KILLED, 0.0) > 0.9
+        assert killed.ends.get(ProcessEnd.KILLED, 0.0) > 0.9
 
 
 def test_a_freeze_is_told_from_a_death_where_the_member_id_came_back(churn: Paired) -> None:
     """Member 3 of the consumer group stood still from 58.6 s on for longer than its session."""
     frozen = lives(churn.script("same-848"), 3)[0]
-    assert frozen.ends == {End.FROZEN: 1.0}
+    assert frozen.ends == {ProcessEnd.FROZEN: 1.0}
 
 
 def test_one_instance_has_all_processes_of_its_client(churn: Paired) -> None:
@@ -85,7 +91,7 @@ def test_one_instance_has_all_processes_of_its_client(churn: Paired) -> None:
 def test_what_else_happened_is_in_the_script(churn: Paired) -> None:
     """Topic `events` grew 161.5 s in; member 2 took seconds to revoke at first."""
     script = churn.script("same-848")
-    [growth] = [each for each in script.events if isinstance(each, TopicGrowth)]
+    [growth] = [each for each in script.events if isinstance(each, TopicExpansion)]
     assert (growth.topic, growth.partitions) == ("events", 12)
     assert script.topics == {"events": 9, "orders": 12}
     slow = [each for each in script.events if isinstance(each, SlowRevocation)]

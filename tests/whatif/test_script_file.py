@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.whatif.script import (
     CoordinatorMove,
-    End,
+    ProcessEnd,
     SlowRevocation,
     SubscriptionChange,
     TopicDeletion,
-    TopicGrowth,
+    TopicExpansion,
 )
 from rebalance_audit.whatif.script_file import script_from, script_text
 from rebalance_audit.whatif.spread import Spread
 from tests.whatif.scripts import T0, at, instance, script
 
 WHOLE = script(
-    instance("pod-ü\n0", (100, End.KILLED, 130.5)),
-    instance("pod-1", (50, End.CLOSED, None)),
+    instance("pod-ü\n0", (100, ProcessEnd.KILLED, 130.5)),
+    instance("pod-1", (50, ProcessEnd.CLOSED, None)),
     events=(
-        TopicGrowth(Spread(T0, T0 + 5, T0 + 1), "orders", 16),
+        TopicExpansion(Spread(T0, T0 + 5, T0 + 1), "orders", 16),
         TopicDeletion(at(70), "orders"),
         CoordinatorMove(at(80), Spread(50, 10_000, 1_000)),
         SlowRevocation(at(90), at(95), None, Spread(2_000, 3_000)),
@@ -47,7 +47,7 @@ def test_people_can_read_and_edit_it() -> None:
     assert any("killed" in line and "22:15:00.000Z" in line for line in lines)
     edited = script_text(WHOLE).replace('"killed":1.0', '"closed":0.25,"killed":0.75')
     ends = script_from(edited.encode(), "file").instances[0].lives[0].ends
-    assert ends == {End.CLOSED: 0.25, End.KILLED: 0.75}
+    assert ends == {ProcessEnd.CLOSED: 0.25, ProcessEnd.KILLED: 0.75}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_people_can_read_and_edit_it() -> None:
         ("{", "[{", "f.json is not JSON"),
         ('"format": "reb', '"format": "other', "format is 'otheralance-audit"),
         ('  "to":', '  "until":', "f.json: a field 'to' is missing"),
-        ('"killed":1.0', '"vanished":1.0', "f.json: 'vanished' is not a valid End"),
+        ('"killed":1.0', '"vanished":1.0', "f.json: 'vanished' is not a valid ProcessEnd"),
         ('"killed":1.0', '"killed":-1.0', "probabilities of how a process ended"),
         ("2023-11-14T22:15:00.000Z", "noon", "'noon' is not a time"),
         ("2023-11-14T22:15:00.000Z", "-5m", "f.json: bounds must be in order"),

@@ -2,16 +2,16 @@
 
 import pytest
 
-from rebalance_audit.whatif.outcome import Outcome
+from rebalance_audit.whatif.outcome import RunOutcome
 from rebalance_audit.whatif.script import (
     CoordinatorMove,
-    End,
+    ProcessEnd,
     Script,
     Settings,
     SlowRevocation,
     SubscriptionChange,
     TopicDeletion,
-    TopicGrowth,
+    TopicExpansion,
 )
 from rebalance_audit.whatif.spread import exactly
 from rebalance_audit.whatif.stage import Stage
@@ -21,14 +21,18 @@ COOPERATIVE = CLASSIC.changed(assignors=("cooperative-sticky",))
 STATIC_CONSUMER = CONSUMER.changed(is_static=True)
 
 
-def play(of: Script, settings: Settings = CLASSIC, seed: int = 0) -> Outcome:
+def play(of: Script, settings: Settings = CLASSIC, seed: int = 0) -> RunOutcome:
     """One run."""
     return Stage(of, settings, seed).run()
 
 
-RESTART = script(instance("pod-0", (100, End.CLOSED, 105)), instance("pod-1"), instance("pod-2"))
+RESTART = script(
+    instance("pod-0", (100, ProcessEnd.CLOSED, 105)), instance("pod-1"), instance("pod-2")
+)
 """A clean restart that takes five seconds."""
-DEATH = script(instance("pod-0", (100, End.KILLED, 130)), instance("pod-1"), instance("pod-2"))
+DEATH = script(
+    instance("pod-0", (100, ProcessEnd.KILLED, 130)), instance("pod-1"), instance("pod-2")
+)
 """A process that dies and is back after its session has ended."""
 
 
@@ -53,7 +57,7 @@ def test_partitions_of_a_static_member_wait_for_it_and_do_not_move(settings: Set
 
 def test_an_eager_rebalance_stops_all_partitions_and_an_incremental_one_those_that_move() -> None:
     """Twice twelve partitions wait for the slowest heartbeat; in the others only what moves does."""
-    restart = script(instance("pod-0", (100, End.CLOSED, 105)), *map(instance, "abcdefg"))
+    restart = script(instance("pod-0", (100, ProcessEnd.CLOSED, 105)), *map(instance, "abcdefg"))
     eager, cooperative, consumer = (
         play(restart, settings).unowned_ms for settings in (CLASSIC, COOPERATIVE, CONSUMER)
     )
@@ -71,7 +75,7 @@ def test_a_death_is_noticed_after_the_session() -> None:
 
 def test_a_killed_static_member_of_a_consumer_group_is_refused_until_its_session_ends() -> None:
     """UNRELEASED_INSTANCE_ID ends the Java client; a classic static member takes over at once."""
-    killed = script(instance("pod-0", (100, End.KILLED, 103)), instance("pod-1"))
+    killed = script(instance("pod-0", (100, ProcessEnd.KILLED, 103)), instance("pod-1"))
     consumer, classic = play(killed, STATIC_CONSUMER), play(killed, STATIC)
     assert consumer.refused_returns > 0
     assert consumer.rebalances == 2
@@ -80,8 +84,8 @@ def test_a_killed_static_member_of_a_consumer_group_is_refused_until_its_session
 
 def test_a_frozen_process_goes_on_with_what_it_had() -> None:
     """Shorter than the session nobody notices; longer, the group goes on without it, and it joins again."""
-    short = script(instance("pod-0", (100, End.FROZEN, 105)), instance("pod-1"))
-    long = script(instance("pod-0", (100, End.FROZEN, 120)), instance("pod-1"))
+    short = script(instance("pod-0", (100, ProcessEnd.FROZEN, 105)), instance("pod-1"))
+    long = script(instance("pod-0", (100, ProcessEnd.FROZEN, 120)), instance("pod-1"))
     assert (play(short).rebalances, play(short).unowned_ms) == (0, 0)
     assert play(long).rebalances == 2
 
@@ -89,14 +93,14 @@ def test_a_frozen_process_goes_on_with_what_it_had() -> None:
 def test_moved_is_what_another_instance_gets() -> None:
     """A leave and a return with range: partitions go to others and come back; with nobody else they stay."""
     assert play(RESTART).partitions_moved > 0
-    alone = script(instance("pod-0", (100, End.CLOSED, 105)))
+    alone = script(instance("pod-0", (100, ProcessEnd.CLOSED, 105)))
     assert play(alone).partitions_moved == 0
 
 
 def test_an_empty_group_loses_time_while_it_is_skipped() -> None:
     """All instances are down for an hour: twelve partitions without owner for all of it."""
     hour = 3_600
-    down = script(instance("pod-0", (100, End.CLOSED, 100 + hour)), seconds=2 * hour)
+    down = script(instance("pod-0", (100, ProcessEnd.CLOSED, 100 + hour)), seconds=2 * hour)
     lost_ms = play(down).unowned_ms
     assert 12 * hour * 1_000 <= lost_ms <= 12 * (hour + 10) * 1_000
 
@@ -106,7 +110,9 @@ def test_calm_stretches_cost_no_events() -> None:
     year = 365 * 24 * 3_600
     short, long = (
         Stage(
-            script(instance("pod-0", (100, End.CLOSED, 105)), instance("pod-1"), seconds=seconds),
+            script(
+                instance("pod-0", (100, ProcessEnd.CLOSED, 105)), instance("pod-1"), seconds=seconds
+            ),
             CLASSIC,
             0,
         )
@@ -125,7 +131,7 @@ def test_the_same_seed_gives_the_same_outcome_and_another_seed_another() -> None
 def test_a_slow_revocation_holds_up_an_eager_group_and_one_member_of_a_consumer_group() -> None:
     """All partitions wait for the slow one, or only what it gives up."""
     slow = SlowRevocation(at(95), at(140), "pod-1", exactly(8_000))
-    leave = (instance("pod-0", (100, End.CLOSED, 130)), instance("pod-1"), instance("pod-2"))
+    leave = (instance("pod-0", (100, ProcessEnd.CLOSED, 130)), instance("pod-1"), instance("pod-2"))
     calm, held = (script(*leave, events=events) for events in ((), (slow,)))
     assert play(held).unowned_ms > play(calm).unowned_ms + 4 * 7_000
     assert play(held, CONSUMER).unowned_ms < play(held).unowned_ms
@@ -133,12 +139,13 @@ def test_a_slow_revocation_holds_up_an_eager_group_and_one_member_of_a_consumer_
 
 def test_topics_that_grow_come_and_go() -> None:
     """New partitions wait for a rebalance; those of a deleted topic no longer count."""
-    grown = script(instance("pod-0"), events=(TopicGrowth(at(100), "orders", 16),))
+    grown = script(instance("pod-0"), events=(TopicExpansion(at(100), "orders", 16),))
     found = play(grown)
     assert found.rebalances == 1
     assert found.unowned_by_reason["new_partition"] > 0
     gone = script(
-        instance("pod-0", (150, End.CLOSED, None)), events=(TopicDeletion(at(100), "orders"),)
+        instance("pod-0", (150, ProcessEnd.CLOSED, None)),
+        events=(TopicDeletion(at(100), "orders"),),
     )
     assert play(gone).unowned_ms == 0
 
@@ -166,5 +173,5 @@ def test_a_short_move_of_the_coordinator_changes_nothing() -> None:
 
 def test_what_lies_before_the_window_only_prepares_the_group() -> None:
     """A restart before it does not count, and the group is whole when it begins."""
-    earlier = script(instance("pod-0", (-400, End.CLOSED, -390)), instance("pod-1"))
-    assert play(earlier) == Outcome()
+    earlier = script(instance("pod-0", (-400, ProcessEnd.CLOSED, -390)), instance("pod-1"))
+    assert play(earlier) == RunOutcome()

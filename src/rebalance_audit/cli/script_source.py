@@ -31,7 +31,7 @@ class Refused(NamedTuple):
     sentence: str
 
 
-class Source(NamedTuple):
+class ScriptSource(NamedTuple):
     """What the command line names."""
 
     segments: Path | None
@@ -47,7 +47,7 @@ class Source(NamedTuple):
     was_heartbeat_ms: int | None
 
 
-def script_at(invocation: Invocation, source: Source) -> Script | Refused:
+def script_at(invocation: Invocation, source: ScriptSource) -> Script | Refused:
     """The script, or why there is none. Raises click.UsageError and what reading raises."""
     if source.script is not None:
         return _of_file(source, source.script)
@@ -77,7 +77,7 @@ def script_at(invocation: Invocation, source: Source) -> Script | Refused:
         raise click.UsageError(str(error)) from error
 
 
-def _of_file(source: Source, file: Path) -> Script:
+def _of_file(source: ScriptSource, file: Path) -> Script:
     given: Mapping[str, Any] = {
         "--from": source.from_ms,
         "--to": source.to_ms,
@@ -98,7 +98,7 @@ def _of_file(source: Source, file: Path) -> Script:
 
 
 def _of_segments(
-    invocation: Invocation, source: Source, group_id: str, segments: Path
+    invocation: Invocation, source: ScriptSource, group_id: str, segments: Path
 ) -> GroupRows:
     from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
 
@@ -111,7 +111,7 @@ def _of_segments(
     return group_rows(audit.tables, group_id, audit.facts.last_ms)
 
 
-def _of_lake(invocation: Invocation, source: Source, group_id: str) -> GroupRows:
+def _of_lake(invocation: Invocation, source: ScriptSource, group_id: str) -> GroupRows:
     if source.broker_logs:
         raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
     flags = {"lake.path": source.lake, "cluster": source.cluster}

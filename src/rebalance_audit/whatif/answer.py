@@ -6,12 +6,12 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.report.words import counted
 from rebalance_audit.steps import Tell, untold
-from rebalance_audit.whatif.change import Change, difference
-from rebalance_audit.whatif.outcome import Outcome, Outcomes
+from rebalance_audit.whatif.outcome import Outcomes, RunOutcome
 from rebalance_audit.whatif.parts import Part, parts_of
 from rebalance_audit.whatif.script import Script, Settings
 from rebalance_audit.whatif.script_changes import changed
 from rebalance_audit.whatif.stage import Stage
+from rebalance_audit.whatif.variant import Variant, difference
 
 TOLERANCE: Final = 0.25
 """How far the control may miss the rebalances and the moves of the log, as a share."""
@@ -22,7 +22,7 @@ SLACK_REBALANCES: Final = 2
 class Prediction(NamedTuple):
     """What one change would have led to."""
 
-    change: Change
+    change: Variant
     label: str
     settings: Settings
     script: Script
@@ -44,9 +44,9 @@ class Answer:
     is_ranked: bool = False
 
 
-def answer(
+def evaluate(
     script: Script,
-    changes: Sequence[Change],
+    changes: Sequence[Variant],
     *,
     seeds: int | None = None,
     ranked: bool = False,
@@ -61,7 +61,7 @@ def answer(
     labels = [difference(script.settings, change) for change in changes]
     parts = parts_of(script, len(changes) + 1, seeds)
     control = _play(script, script.settings, parts, "the settings as they were", tell)
-    found = Answer(script, parts, control, [], refusal(script, control), ranked)
+    found = Answer(script, parts, control, [], control_refusal(script, control), ranked)
     if found.refused is not None:
         return found
     for change, label in zip(changes, labels, strict=True):
@@ -85,7 +85,7 @@ def _lost(prediction: Prediction) -> tuple[int, int, int]:
 def _play(
     script: Script, settings: Settings, parts: Sequence[Part], label: str, tell: Tell
 ) -> Outcomes:
-    runs: list[Outcome] = []
+    runs: list[RunOutcome] = []
     for number, part in enumerate(parts, 1):
         tell(f"simulating {label}, run {number} of {len(parts)}")
         stretch = replace(script, from_ms=part.from_ms, to_ms=part.to_ms)
@@ -93,7 +93,7 @@ def _play(
     return Outcomes(tuple(runs))
 
 
-def refusal(script: Script, control: Outcomes) -> str | None:
+def control_refusal(script: Script, control: Outcomes) -> str | None:
     """Why the simulation is no ground for advice about this group; None where it agrees with the log."""
     logged = script.logged
     partitions = sum(script.topics.values())

@@ -5,7 +5,7 @@ from typing import Any
 from rebalance_audit.report.words import iso
 from rebalance_audit.whatif import explanation
 from rebalance_audit.whatif.answer import TOLERANCE, Answer, Prediction
-from rebalance_audit.whatif.outcome import Outcomes, Range
+from rebalance_audit.whatif.outcome import MedianRange, Outcomes
 from rebalance_audit.whatif.script import Logged, Script, Settings
 from rebalance_audit.whatif.tracker import REASONS
 
@@ -80,10 +80,10 @@ def _delayed(outcomes: Outcomes, script: Script) -> dict[str, int] | None:
     if per_hour is None:
         return None
     unowned = outcomes.unowned_ms
-    return _range(Range(*(round(per_hour * each / 3_600_000) for each in unowned)))
+    return _range(MedianRange(*(round(per_hour * each / 3_600_000) for each in unowned)))
 
 
-def _range(found: Range) -> dict[str, int]:
+def _range(found: MedianRange) -> dict[str, int]:
     return {"median": found.median, "low": found.low, "high": found.high}
 
 

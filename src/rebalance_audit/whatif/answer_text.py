@@ -8,8 +8,8 @@ from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 from rebalance_audit.report.words import counted, duration, moment
 from rebalance_audit.whatif import explanation
 from rebalance_audit.whatif.answer import Answer
-from rebalance_audit.whatif.change import describe
-from rebalance_audit.whatif.outcome import Outcomes, Range
+from rebalance_audit.whatif.outcome import MedianRange, Outcomes
+from rebalance_audit.whatif.variant import describe_settings
 
 _NUMBERS: Final = ("Rebalances", "Moved", "Unowned", "Longest stop")
 LOGGED: Final = "as logged"
@@ -23,13 +23,14 @@ def heading(answer: Answer) -> str:
     script = answer.script
     runs = counted(len(answer.parts), "run")
     return (
-        f"{script.group_id}: {moment(script.from_ms)} to {moment(script.to_ms)} UTC, {describe(script.settings)};"
+        f"{script.group_id}: {moment(script.from_ms)} to {moment(script.to_ms)} UTC,"
+        f" {describe_settings(script.settings)};"
         f" {counted(len(script.instances), 'instance')},"
         f" {counted(sum(script.topics.values()), 'partition')}, {runs} each"
     )
 
 
-def rows(answer: Answer) -> Iterator[tuple[str, ...]]:
+def answer_rows(answer: Answer) -> Iterator[tuple[str, ...]]:
     """The table: label, rebalances, moved partitions, time without owner, longest stop."""
     logged = answer.script.logged
     low_ms, high_ms = logged.unowned_low_ms, logged.unowned_high_ms
@@ -52,13 +53,13 @@ def _cells(outcomes: Outcomes) -> tuple[str, ...]:
     )
 
 
-def _count(found: Range) -> str:
+def _count(found: MedianRange) -> str:
     if found.low == found.high:
         return f"{found.median:,}"
     return f"{found.median:,} ({found.low:,} – {found.high:,})"
 
 
-def _time(found: Range) -> str:
+def _time(found: MedianRange) -> str:
     if found.low == found.high:
         return duration(found.median)
     return f"{duration(found.median)} ({duration(found.low)} – {duration(found.high)})"
@@ -69,7 +70,7 @@ def print_answer(report: ConsoleReport, answer: Answer) -> None:
     report.line(heading(answer))
     report.line()
     table = report.table("", *_NUMBERS, right=_NUMBERS)
-    for row in rows(answer):
+    for row in answer_rows(answer):
         table.add_row(*map(cell, row))
     report.print_table(table)
     for title, sentences in sections(answer):
@@ -82,7 +83,7 @@ def markdown(answer: Answer) -> str:
     """The answer in Markdown."""
     lines = [f"**{literal(heading(answer))}**", ""]
     lines += [f"| | {' | '.join(_NUMBERS)} |", "|---|--:|--:|--:|--:|"]
-    lines += [f"| {' | '.join(map(literal, row))} |" for row in rows(answer)]
+    lines += [f"| {' | '.join(map(literal, row))} |" for row in answer_rows(answer)]
     for title, sentences in sections(answer):
         lines += ["", f"### {literal(title)}", "", *(f"- {literal(each)}" for each in sentences)]
     return "\n".join(lines) + "\n"

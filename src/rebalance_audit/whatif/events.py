@@ -9,20 +9,20 @@ from rebalance_audit.whatif.group_rows import GroupRows, Row
 from rebalance_audit.whatif.habits import Measured
 from rebalance_audit.whatif.join_phases import (
     EpochKey,
-    JoinPhase,
+    PhaseTimes,
     follow_up_delays,
     heard_after_ms,
 )
+from rebalance_audit.whatif.memberships import Slot
 from rebalance_audit.whatif.script import (
     CoordinatorMove,
     Event,
     SlowRevocation,
     SubscriptionChange,
     TopicDeletion,
-    TopicGrowth,
+    TopicExpansion,
 )
 from rebalance_audit.whatif.spread import Spread, exactly
-from rebalance_audit.whatif.stints import Slot
 
 _SUBSCRIBED: Final = RebalanceCause.SUBSCRIPTION_CHANGED.value
 _SILENT: Final = (
@@ -36,7 +36,7 @@ _MOVE_MS: Final = Spread(50, 10_000, 1_000)
 def events_of(
     rows: GroupRows,
     slots: Sequence[Slot],
-    phases: Mapping[EpochKey, JoinPhase],
+    phases: Mapping[EpochKey, PhaseTimes],
     measured: Measured,
     heartbeat_ms: int,
 ) -> list[Event]:
@@ -83,7 +83,7 @@ def _slow_in_consumer_group(
 
 
 def _slow_in_join_phases(
-    slots: Sequence[Slot], phases: Mapping[EpochKey, JoinPhase], heartbeat_ms: int
+    slots: Sequence[Slot], phases: Mapping[EpochKey, PhaseTimes], heartbeat_ms: int
 ) -> list[Event]:
     """All whose partitions moved had given them up long before the end of the phase: another one was slow."""
     gone: dict[EpochKey, list[str]] = {}
@@ -113,7 +113,7 @@ def _slow_in_join_phases(
 
 
 def _slow_before_follow_ups(
-    names: Mapping[str, str], phases: Mapping[EpochKey, JoinPhase], heartbeat_ms: int
+    names: Mapping[str, str], phases: Mapping[EpochKey, PhaseTimes], heartbeat_ms: int
 ) -> list[Event]:
     """A cooperative member revokes after a generation, and only then asks for the next one."""
     events: list[Event] = []
@@ -148,7 +148,7 @@ def _topic_changes(rows: GroupRows) -> list[Event]:
         is_later = topic["made_at"] is not None and topic["made_at"] > begin_ms
         for place, (at_ms, partitions) in enumerate(shapes):
             if at_ms is not None and at_ms > begin_ms and (place or is_later):
-                events.append(TopicGrowth(exactly(at_ms), name, partitions))
+                events.append(TopicExpansion(exactly(at_ms), name, partitions))
         if topic["deleted_at"] is not None and topic["deleted_at"] > begin_ms:
             events.append(TopicDeletion(exactly(topic["deleted_at"]), name))
     sizes: dict[str, int] = {}
@@ -158,7 +158,7 @@ def _topic_changes(rows: GroupRows) -> list[Event]:
             continue
         partitions = row["topic_partition"] + 1
         if name in sizes and partitions > sizes[name] and row["from_at"] > begin_ms:
-            events.append(TopicGrowth(exactly(row["from_at"]), name, partitions))
+            events.append(TopicExpansion(exactly(row["from_at"]), name, partitions))
         sizes[name] = max(sizes.get(name, 0), partitions)
     return events
 

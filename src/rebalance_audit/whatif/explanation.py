@@ -4,11 +4,11 @@ from typing import Final
 
 from rebalance_audit.report.words import counted, duration
 from rebalance_audit.whatif.answer import Answer, Prediction
-from rebalance_audit.whatif.change import CLASSIC, CONSUMER
 from rebalance_audit.whatif.outcome import Outcomes
-from rebalance_audit.whatif.script import End, Script, Settings
+from rebalance_audit.whatif.script import ProcessEnd, Script, Settings
 from rebalance_audit.whatif.script_changes import deploys_of
 from rebalance_audit.whatif.tracker import CLOSED, KILLED, NEW_PARTITION, REASONS, REVOKED
+from rebalance_audit.whatif.variant import CLASSIC, CONSUMER
 
 _NOTABLE: Final = 0.1
 """A part of the time without owner is named if it changes by this share of the whole."""
@@ -161,7 +161,7 @@ def assumptions(answer: Answer) -> list[str]:
             f"The log leaves open how {open_ends:,} of {counted(len(ends), 'process', 'processes')} ended:"
             " each run draws it by the odds in the script."
         )
-    if any(End.CLOSED not in life.ends for life in ends):
+    if any(ProcessEnd.CLOSED not in life.ends for life in ends):
         sentences.append(
             "A process that died did so one session before its membership ended, give or take a heartbeat."
         )

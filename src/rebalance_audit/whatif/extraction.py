@@ -7,17 +7,17 @@ from typing import Final
 from rebalance_audit.audit.rows import GAP
 from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGNORS
 from rebalance_audit.whatif import habits as habit
-from rebalance_audit.whatif.change import CLASSIC, CONSUMER, SERVER_ASSIGNORS
 from rebalance_audit.whatif.events import event_ms, events_of, topics_at_begin
 from rebalance_audit.whatif.group_rows import GroupRows
 from rebalance_audit.whatif.history import logged
-from rebalance_audit.whatif.join_phases import EpochKey, JoinPhase, join_phases
+from rebalance_audit.whatif.join_phases import EpochKey, PhaseTimes, join_phases
 from rebalance_audit.whatif.lives import Clues, story_of
+from rebalance_audit.whatif.memberships import member_slots
 from rebalance_audit.whatif.protocol_times import times_of
 from rebalance_audit.whatif.script import Event, Habits, Script, Settings
 from rebalance_audit.whatif.spread import Spread, spread_of
 from rebalance_audit.whatif.static_ends import static_ends, went_on
-from rebalance_audit.whatif.stints import slots_of
+from rebalance_audit.whatif.variant import CLASSIC, CONSUMER, SERVER_ASSIGNORS
 
 _MESSAGES: Final = 4
 """Steps that a revocation consists of: two messages, and the application's thread before and after its callback."""
@@ -40,8 +40,8 @@ def script_of(
     `session_timeout_ms`, `heartbeat_interval_ms`: what the group had, where that is known better than the log shows.
     """
     phases = join_phases(rows)
-    slots = slots_of(rows)
-    measured = habit.measure(rows, slots, phases)
+    slots = member_slots(rows)
+    measured = habit.measure_habits(rows, slots, phases)
     assumptions: list[str] = []
     settings = _settings(rows, measured, assumptions, session_timeout_ms, heartbeat_interval_ms)
     begin_ms = _begin(rows)
@@ -163,7 +163,7 @@ _BY_PART: Final = {"cooperative": "cooperative-sticky", "sticky": "sticky", "rob
 """Part of an assignor's name -> the assignor of Kafka's that it is most like."""
 
 
-def _initial_delay(phases: Mapping[EpochKey, JoinPhase]) -> int:
+def _initial_delay(phases: Mapping[EpochKey, PhaseTimes]) -> int:
     """The shortest time in which an empty group gathered members, else the default."""
     firsts = [
         phase.complete_ms - phase.earliest_ms

@@ -10,12 +10,12 @@ from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.whatif.group_rows import GroupRows, Row
 from rebalance_audit.whatif.join_phases import (
     EpochKey,
-    JoinPhase,
+    PhaseTimes,
     follow_up_delays,
     heard_after_ms,
 )
+from rebalance_audit.whatif.memberships import MemberStint, Slot
 from rebalance_audit.whatif.spread import Spread, spread_of
-from rebalance_audit.whatif.stints import Slot, Stint
 
 USUAL_INTERVALS_MS: Final = (500, 1_000, 2_000, 3_000, 5_000, 10_000, 15_000, 20_000, 30_000)
 """What people configure."""
@@ -62,8 +62,8 @@ class Measured:
     restarts_ms: list[int] = field(default_factory=list)
 
 
-def measure(
-    rows: GroupRows, slots: Sequence[Slot], phases: Mapping[EpochKey, JoinPhase]
+def measure_habits(
+    rows: GroupRows, slots: Sequence[Slot], phases: Mapping[EpochKey, PhaseTimes]
 ) -> Measured:
     """The habits of a group."""
     found = Measured()
@@ -107,7 +107,7 @@ def last_commits(ownership: Iterable[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def last_commit_of(stint: Stint, stretches: Mapping[str, Sequence[Row]]) -> int | None:
+def last_commit_of(stint: MemberStint, stretches: Mapping[str, Sequence[Row]]) -> int | None:
     """The last commit of a member in a stint; epoch milliseconds."""
     commits = [
         row["last_committed_at"]
@@ -162,7 +162,7 @@ def _consumer_heartbeat(convergence: Iterable[Row]) -> int | None:
     return max(_usual(seen[round(0.9 * (len(seen) - 1))], USUAL_INTERVALS_MS), _LEAST_HEARTBEAT_MS)
 
 
-def _classic_heartbeat(slots: Sequence[Slot], phases: Mapping[EpochKey, JoinPhase]) -> int | None:
+def _classic_heartbeat(slots: Sequence[Slot], phases: Mapping[EpochKey, PhaseTimes]) -> int | None:
     gone: dict[EpochKey, set[str]] = {}
     for slot in slots:
         for stint in slot.stints:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from rebalance_audit.whatif.group_rows import GroupRows, Row
+from rebalance_audit.whatif.memberships import REPLACED, Slot
 from rebalance_audit.whatif.script import Logged
-from rebalance_audit.whatif.stints import REPLACED, Slot
 
 
 def logged(rows: GroupRows, slots: Sequence[Slot], from_ms: int, to_ms: int) -> Logged:

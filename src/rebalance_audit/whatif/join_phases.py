@@ -15,7 +15,7 @@ _FOLLOW_UP: Final = RebalanceCause.COOPERATIVE_FOLLOW_UP.value
 
 
 @dataclass(slots=True)
-class JoinPhase:
+class PhaseTimes:
     """One generation; moments are epoch milliseconds."""
 
     key: EpochKey
@@ -39,13 +39,13 @@ class JoinPhase:
         return self.complete_ms - self.begin_ms
 
 
-def join_phases(rows: GroupRows) -> dict[EpochKey, JoinPhase]:
+def join_phases(rows: GroupRows) -> dict[EpochKey, PhaseTimes]:
     """The join phases of all classic generations in the log."""
     gave_up = _gave_up(rows.ownership)
     follow_ups = {
         (row["incarnation"], row["epoch"]) for row in rows.causes if row["cause"] == _FOLLOW_UP
     }
-    found: dict[EpochKey, JoinPhase] = {}
+    found: dict[EpochKey, PhaseTimes] = {}
     for row in rows.epochs:
         phase = _phase(row, gave_up)
         if phase is not None:
@@ -54,7 +54,7 @@ def join_phases(rows: GroupRows) -> dict[EpochKey, JoinPhase]:
     return found
 
 
-def _phase(row: Row, gave_up: Mapping[EpochKey, dict[str, int]]) -> JoinPhase | None:
+def _phase(row: Row, gave_up: Mapping[EpochKey, dict[str, int]]) -> PhaseTimes | None:
     complete_ms = row["started_at"]
     if row["protocol"] != "classic" or complete_ms is None:
         return None
@@ -70,7 +70,9 @@ def _phase(row: Row, gave_up: Mapping[EpochKey, dict[str, int]]) -> JoinPhase | 
     }
     begin_ms = min(max(begin_ms, earliest_ms), complete_ms)
     is_first = bool(row["members"]) and row["members"] == row["members_joined"]
-    return JoinPhase(key, earliest_ms, begin_ms, complete_ms, stable_ms, commits, is_first=is_first)
+    return PhaseTimes(
+        key, earliest_ms, begin_ms, complete_ms, stable_ms, commits, is_first=is_first
+    )
 
 
 def _gave_up(ownership: Sequence[Row]) -> dict[EpochKey, dict[str, int]]:
@@ -84,7 +86,7 @@ def _gave_up(ownership: Sequence[Row]) -> dict[EpochKey, dict[str, int]]:
     return found
 
 
-def heard_after_ms(phase: JoinPhase, gone: Collection[str]) -> list[int]:
+def heard_after_ms(phase: PhaseTimes, gone: Collection[str]) -> list[int]:
     """How long before the end of the join phase each member that stayed gave up partitions for it.
 
     `gone`: members that did not stay; their last commits show when they closed or died. A member that commits only on
@@ -99,8 +101,8 @@ def heard_after_ms(phase: JoinPhase, gone: Collection[str]) -> list[int]:
 
 
 def follow_up_delays(
-    phases: Mapping[EpochKey, JoinPhase],
-) -> list[tuple[JoinPhase, JoinPhase, int]]:
+    phases: Mapping[EpochKey, PhaseTimes],
+) -> list[tuple[PhaseTimes, PhaseTimes, int]]:
     """Each generation with its cooperative follow-up, and the milliseconds from its assignment to the other's begin."""
     ordered = sorted(phases.values(), key=lambda phase: phase.key)
     return [

@@ -6,28 +6,28 @@ from typing import Final, NamedTuple
 from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.whatif.group_rows import Row
 from rebalance_audit.whatif.habits import RESTART_MS, last_commit_of
-from rebalance_audit.whatif.join_phases import EpochKey, JoinPhase
-from rebalance_audit.whatif.script import End, Ends, Instance, Life, SlowRevocation
+from rebalance_audit.whatif.join_phases import EpochKey, PhaseTimes
+from rebalance_audit.whatif.memberships import REPLACED, MemberStint, Slot
+from rebalance_audit.whatif.script import AppInstance, Ends, ProcessEnd, ProcessLife, SlowRevocation
 from rebalance_audit.whatif.spread import Spread, exactly
-from rebalance_audit.whatif.stints import REPLACED, Slot, Stint
 
 _EXPIRED: Final = RebalanceCause.MEMBER_SESSION_EXPIRED.value
 _TIMED_OUT: Final = RebalanceCause.MEMBER_REBALANCE_TIMEOUT.value
 _STATIC_EXPIRED: Final = RebalanceCause.STATIC_MEMBER_EXPIRED.value
 _LEAST_WEIGHT: Final = 0.1
 """Ends that are less likely are left out."""
-_NO_COMMITS: Ends = {End.CLOSED: 0.8, End.KILLED: 0.2}
-_CLOSED: Ends = {End.CLOSED: 1.0}
-_SILENT: Ends = {End.KILLED: 0.5, End.FROZEN: 0.5}
+_NO_COMMITS: Ends = {ProcessEnd.CLOSED: 0.8, ProcessEnd.KILLED: 0.2}
+_CLOSED: Ends = {ProcessEnd.CLOSED: 1.0}
+_SILENT: Ends = {ProcessEnd.KILLED: 0.5, ProcessEnd.FROZEN: 0.5}
 """A member that fell silent and whose client came back after its session had ended, under another member id."""
-_LATE: Ends = {End.KILLED: 0.25, End.FROZEN: 0.75}
+_LATE: Ends = {ProcessEnd.KILLED: 0.25, ProcessEnd.FROZEN: 0.75}
 """The same, where restarts in the group take less than half of a session: a restart would have come sooner."""
 
 
 class Clues(NamedTuple):
     """What the timing of members follows from; durations in milliseconds."""
 
-    phases: Mapping[EpochKey, JoinPhase]
+    phases: Mapping[EpochKey, PhaseTimes]
     stretches: Mapping[str, Sequence[Row]]
     """Member id -> stretches of ownership with a commit."""
     session_ms: int
@@ -45,14 +45,14 @@ class Clues(NamedTuple):
 class Story(NamedTuple):
     """An instance, and what else its memberships show."""
 
-    instance: Instance
+    instance: AppInstance
     slow: list[SlowRevocation]
 
 
 def story_of(slot: Slot, clues: Clues) -> Story:
     """The processes of one instance."""
     first = slot.stints[0].member
-    lives: list[Life] = []
+    lives: list[ProcessLife] = []
     slow: list[SlowRevocation] = []
     pending: SlowRevocation | None = None
     goes_on = False
@@ -70,7 +70,7 @@ def story_of(slot: Slot, clues: Clues) -> Story:
             pending = None
             life = lives.pop()
         else:
-            life = Life(start)
+            life = ProcessLife(start)
         goes_on = (stint.member["member_id"], stint.from_ms) in clues.went_on
         if stint.to_ms is not None and not goes_on:
             if after is not None and _was_slow(stint, clues):
@@ -83,10 +83,10 @@ def story_of(slot: Slot, clues: Clues) -> Story:
         lives.append(life)
     _order(lives)
     topics = tuple(first["subscribed_topics"] or ())
-    return Story(Instance(slot.name, topics, lives, first["subscribed_regex"]), slow)
+    return Story(AppInstance(slot.name, topics, lives, first["subscribed_regex"]), slow)
 
 
-def _phase_of(stint: Stint, clues: Clues, at_ms: int) -> JoinPhase | None:
+def _phase_of(stint: MemberStint, clues: Clues, at_ms: int) -> PhaseTimes | None:
     """The join phase of a classic generation that a member appeared or was missing in."""
     if stint.member["protocol"] != "classic":
         return None
@@ -100,7 +100,7 @@ def _phase_of(stint: Stint, clues: Clues, at_ms: int) -> JoinPhase | None:
     )
 
 
-def _start(stint: Stint, before: Stint | None, clues: Clues) -> Spread:
+def _start(stint: MemberStint, before: MemberStint | None, clues: Clues) -> Spread:
     at_ms = stint.from_ms
     phase = _phase_of(stint, clues, at_ms)
     if phase is None:
@@ -121,7 +121,7 @@ def _start(stint: Stint, before: Stint | None, clues: Clues) -> Spread:
     return Spread(min(low_ms, heard_ms), heard_ms, min(max(phase.begin_ms, low_ms), heard_ms))
 
 
-def _had_to_wait(before: Stint, stint: Stint, clues: Clues) -> bool:
+def _had_to_wait(before: MemberStint, stint: MemberStint, clues: Clues) -> bool:
     return (
         clues.is_static
         and stint.member["protocol"] == "consumer"
@@ -131,7 +131,7 @@ def _had_to_wait(before: Stint, stint: Stint, clues: Clues) -> bool:
     )
 
 
-def _was_slow(stint: Stint, clues: Clues) -> bool:
+def _was_slow(stint: MemberStint, clues: Clues) -> bool:
     """Whether it was removed because it did not give up partitions, or did not rejoin, in time."""
     if stint.how == _TIMED_OUT:
         return True
@@ -146,7 +146,7 @@ def _was_slow(stint: Stint, clues: Clues) -> bool:
     return last_ms is None or gone_first_ms is None or last_ms > gone_first_ms
 
 
-def _slow_since(stint: Stint, clues: Clues) -> int:
+def _slow_since(stint: MemberStint, clues: Clues) -> int:
     assert stint.to_ms is not None
     phase = _phase_of(stint, clues, stint.to_ms)
     if phase is not None:
@@ -154,7 +154,7 @@ def _slow_since(stint: Stint, clues: Clues) -> int:
     return int(stint.to_ms - (stint.member["rebalance_timeout_ms"] or 0)) - 1
 
 
-def _end(stint: Stint, after: Stint | None, clues: Clues) -> tuple[Spread, Ends]:
+def _end(stint: MemberStint, after: MemberStint | None, clues: Clues) -> tuple[Spread, Ends]:
     assert stint.to_ms is not None
     last_ms = last_commit_of(stint, clues.stretches)
     is_consumer = stint.member["protocol"] == "consumer"
@@ -165,9 +165,9 @@ def _end(stint: Stint, after: Stint | None, clues: Clues) -> tuple[Spread, Ends]
         return _static_end(stint, last_ms, clues)
     key = (stint.member["member_id"], stint.from_ms)
     ends = clues.static_ends.get(key) or _ends(stint, after, clues)
-    if ends.get(End.CLOSED, 0.0) > 0.5 and key in clues.static_ends and last_ms is not None:
+    if ends.get(ProcessEnd.CLOSED, 0.0) > 0.5 and key in clues.static_ends and last_ms is not None:
         return exactly(last_ms), ends
-    if ends.get(End.CLOSED, 0.0) > 0.5:
+    if ends.get(ProcessEnd.CLOSED, 0.0) > 0.5:
         return _closed_at(stint, last_ms, clues), ends
     session_ms = stint.member["session_timeout_ms"] or clues.session_ms
     phase = _phase_of(stint, clues, stint.to_ms)
@@ -181,38 +181,38 @@ def _end(stint: Stint, after: Stint | None, clues: Clues) -> tuple[Spread, Ends]
     return died.within(stint.from_ms, stint.to_ms), ends
 
 
-def _ends(stint: Stint, after: Stint | None, clues: Clues) -> Ends:
+def _ends(stint: MemberStint, after: MemberStint | None, clues: Clues) -> Ends:
     weights = stint.weights or {stint.how or _EXPIRED: 1.0}
     silent = weights.get(_EXPIRED, 0.0) + weights.get(_TIMED_OUT, 0.0)
     closed = sum(weights.values()) - silent
     total = silent + closed
     if not total:
-        return {End.CLOSED: 0.5, End.KILLED: 0.5}
+        return {ProcessEnd.CLOSED: 0.5, ProcessEnd.KILLED: 0.5}
     closed, silent = closed / total, silent / total
     if silent < _LEAST_WEIGHT:
         return dict(_CLOSED)
     if closed < _LEAST_WEIGHT:
         closed, silent = 0.0, 1.0
     ends = {end: silent * weight for end, weight in _dead(stint, after, clues).items()}
-    return {End.CLOSED: closed, **ends} if closed else ends
+    return {ProcessEnd.CLOSED: closed, **ends} if closed else ends
 
 
-def _dead(stint: Stint, after: Stint | None, clues: Clues) -> Ends:
+def _dead(stint: MemberStint, after: MemberStint | None, clues: Clues) -> Ends:
     """How a member fell silent."""
     if after is None or stint.to_ms is None or after.from_ms <= stint.to_ms:
         # Whoever joins before the session of the process before has ended is another process.
-        return {End.KILLED: 1.0}
+        return {ProcessEnd.KILLED: 1.0}
     if after.member["member_id"] == stint.member["member_id"]:
-        return {End.FROZEN: 1.0}
+        return {ProcessEnd.FROZEN: 1.0}
     if stint.member["protocol"] == "consumer":
         # A process that goes on keeps its member id in the consumer protocol.
-        return {End.KILLED: 1.0}
+        return {ProcessEnd.KILLED: 1.0}
     session_ms = stint.member["session_timeout_ms"] or clues.session_ms
     restart_ms = clues.restart_ms
     return _LATE if restart_ms is not None and 2 * restart_ms < session_ms else _SILENT
 
 
-def _closed_at(stint: Stint, last_ms: int | None, clues: Clues) -> Spread:
+def _closed_at(stint: MemberStint, last_ms: int | None, clues: Clues) -> Spread:
     assert stint.to_ms is not None
     phase = _phase_of(stint, clues, stint.to_ms)
     if phase is None:
@@ -227,7 +227,7 @@ def _closed_at(stint: Stint, last_ms: int | None, clues: Clues) -> Spread:
     return Spread(max(low_ms, begin_ms - clues.heartbeat_ms), phase.complete_ms, begin_ms)
 
 
-def _static_end(stint: Stint, last_ms: int | None, clues: Clues) -> tuple[Spread, Ends]:
+def _static_end(stint: MemberStint, last_ms: int | None, clues: Clues) -> tuple[Spread, Ends]:
     """A static classic member ends without a record; its successor and its commits bound the moment."""
     assert stint.to_ms is not None
     # Away for longer it would not have been replaced: its session would have ended.
@@ -238,12 +238,12 @@ def _static_end(stint: Stint, last_ms: int | None, clues: Clues) -> tuple[Spread
         return Spread(earliest_ms, stint.to_ms, likely_ms), dict(_NO_COMMITS)
     last_ms = max(last_ms, earliest_ms)
     ends = clues.static_ends[stint.member["member_id"], stint.from_ms]
-    if ends.get(End.CLOSED, 0.0) > 0.5:
+    if ends.get(ProcessEnd.CLOSED, 0.0) > 0.5:
         return exactly(last_ms), ends
     return Spread(last_ms, min(stint.to_ms, last_ms + clues.commit_interval_ms)), ends
 
 
-def _order(lives: list[Life]) -> None:
+def _order(lives: list[ProcessLife]) -> None:
     """A process ends after it starts, and the next one starts after that."""
     for place, life in enumerate(lives):
         if life.end is None:

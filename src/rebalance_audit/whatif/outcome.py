@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 @dataclass(slots=True)
-class Outcome:
+class RunOutcome:
     """The losses of one run inside its window."""
 
     rebalances: int = 0
@@ -24,7 +24,7 @@ class Outcome:
     """How often a process ended because the coordinator refused its return."""
 
 
-class Range(NamedTuple):
+class MedianRange(NamedTuple):
     """A number over many runs: its median and its extremes."""
 
     median: int
@@ -32,43 +32,43 @@ class Range(NamedTuple):
     high: int
 
 
-def range_of(values: Iterable[int]) -> Range:
+def range_of(values: Iterable[int]) -> MedianRange:
     """The range of at least one value."""
     ordered = sorted(values)
-    return Range(round(median(ordered)), ordered[0], ordered[-1])
+    return MedianRange(round(median(ordered)), ordered[0], ordered[-1])
 
 
 class Outcomes(NamedTuple):
     """Runs of one script under one set of settings, one per seed."""
 
-    runs: tuple[Outcome, ...]
+    runs: tuple[RunOutcome, ...]
 
-    def range(self, measure: Callable[[Outcome], int]) -> Range:
+    def range(self, measure: Callable[[RunOutcome], int]) -> MedianRange:
         """One measure over all runs."""
         return range_of(measure(run) for run in self.runs)
 
     @property
-    def rebalances(self) -> Range:
+    def rebalances(self) -> MedianRange:
         """Over all runs."""
         return self.range(lambda run: run.rebalances)
 
     @property
-    def partitions_moved(self) -> Range:
+    def partitions_moved(self) -> MedianRange:
         """Over all runs."""
         return self.range(lambda run: run.partitions_moved)
 
     @property
-    def unowned_ms(self) -> Range:
+    def unowned_ms(self) -> MedianRange:
         """Over all runs."""
         return self.range(lambda run: run.unowned_ms)
 
     @property
-    def longest_stop_ms(self) -> Range:
+    def longest_stop_ms(self) -> MedianRange:
         """Over all runs."""
         return self.range(lambda run: run.longest_stop_ms)
 
     @property
-    def refused_returns(self) -> Range:
+    def refused_returns(self) -> MedianRange:
         """Over all runs."""
         return self.range(lambda run: run.refused_returns)
 

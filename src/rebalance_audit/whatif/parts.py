@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from rebalance_audit.sim.chance import Chance
-from rebalance_audit.whatif.outcome import Outcome
+from rebalance_audit.whatif.outcome import RunOutcome
 from rebalance_audit.whatif.script import Script
 
 SEEDS: Final = 20
@@ -25,11 +25,11 @@ class Part(NamedTuple):
     share: float
     """Of all actions in the script's window."""
 
-    def scaled(self, outcome: Outcome) -> Outcome:
+    def scaled(self, outcome: RunOutcome) -> RunOutcome:
         """The outcome as if the whole window had been like this stretch."""
         if self.share >= 1:
             return outcome
-        return Outcome(
+        return RunOutcome(
             self._whole(outcome.rebalances),
             self._whole(outcome.partitions_moved),
             self._whole(outcome.unowned_ms),

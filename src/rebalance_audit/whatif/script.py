@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from rebalance_audit.whatif.spread import Spread
 
 
-class End(StrEnum):
+class ProcessEnd(StrEnum):
     """How a process stopped being a member."""
 
     CLOSED = "closed"
@@ -18,33 +18,33 @@ class End(StrEnum):
     """It stood still until its next start, and went on then with what it had in memory."""
 
 
-Ends: TypeAlias = dict[End, float]
+Ends: TypeAlias = dict[ProcessEnd, float]
 """Probability of each; they add up to 1."""
 
 
 @dataclass(slots=True)
-class Life:
+class ProcessLife:
     """One process: from its start to its end. Moments are epoch milliseconds."""
 
     start: Spread
     end: Spread | None = None
     """None: it outlives the script."""
-    ends: Ends = field(default_factory=lambda: {End.CLOSED: 1.0})
+    ends: Ends = field(default_factory=lambda: {ProcessEnd.CLOSED: 1.0})
 
 
 @dataclass(slots=True)
-class Instance:
+class AppInstance:
     """One instance of the application; its processes follow each other."""
 
     name: str
     """Instance id or client id, what a restart keeps."""
     topics: tuple[str, ...]
-    lives: list[Life]
+    lives: list[ProcessLife]
     regex: str | None = None
 
 
 @dataclass(slots=True)
-class TopicGrowth:
+class TopicExpansion:
     """A topic got more partitions, or was created."""
 
     at: Spread
@@ -90,7 +90,7 @@ class SubscriptionChange:
 
 
 Event: TypeAlias = (
-    TopicGrowth | TopicDeletion | CoordinatorMove | SlowRevocation | SubscriptionChange
+    TopicExpansion | TopicDeletion | CoordinatorMove | SlowRevocation | SubscriptionChange
 )
 
 
@@ -156,7 +156,7 @@ class Script:
     habits: Habits
     topics: dict[str, int]
     """Name -> partitions at the begin."""
-    instances: list[Instance]
+    instances: list[AppInstance]
     events: list[Event]
     logged: Logged
     assumptions: list[str] = field(default_factory=list)

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from rebalance_audit.whatif.change import Change, Deploy
 from rebalance_audit.whatif.script import (
-    End,
-    Instance,
-    Life,
+    AppInstance,
+    ProcessEnd,
+    ProcessLife,
     Script,
     SlowRevocation,
     SubscriptionChange,
 )
 from rebalance_audit.whatif.spread import exactly
+from rebalance_audit.whatif.variant import Deploy, Variant
 
 WAVE_PAUSE_MS: Final = 300_000
 """Restarts that follow each other within this time belong to one deploy."""
@@ -22,7 +22,7 @@ WAVE_SHARE: Final = 0.5
 _COPIES_APART_MS: Final = 3_000
 
 
-def changed(script: Script, change: Change) -> Script:
+def changed(script: Script, change: Variant) -> Script:
     """The script as it would be under a change of members or deploys; the same object without one."""
     if change.members is not None:
         script = _with_members(script, change.members)
@@ -53,7 +53,7 @@ def _with_members(script: Script, members: int) -> Script:
     return replace(script, instances=kept, events=events)
 
 
-def _alive_ms(instance: Instance, script: Script) -> int:
+def _alive_ms(instance: AppInstance, script: Script) -> int:
     return sum(
         max(
             0,
@@ -64,33 +64,33 @@ def _alive_ms(instance: Instance, script: Script) -> int:
     )
 
 
-def _copy(model: Instance, name: str, shift_ms: int) -> Instance:
+def _copy(model: AppInstance, name: str, shift_ms: int) -> AppInstance:
     lives = [
-        Life(
+        ProcessLife(
             life.start.shifted(shift_ms),
             None if life.end is None else life.end.shifted(shift_ms),
             dict(life.ends),
         )
         for life in model.lives
     ]
-    return Instance(name, model.topics, lives, model.regex)
+    return AppInstance(name, model.topics, lives, model.regex)
 
 
 # --- deploys ---------------------------------------------------------------------------------------
 
 
-def deploys_of(script: Script) -> list[list[tuple[Instance, int]]]:
+def deploys_of(script: Script) -> list[list[tuple[AppInstance, int]]]:
     """The deploys of the log: of each the instances that it restarted, and which of their lives it ended."""
     restarts = sorted(
         (
             (life.end.middle, instance.name, instance, place)
             for instance in script.instances
             for place, life in enumerate(instance.lives[:-1])
-            if life.end is not None and life.ends.get(End.CLOSED, 0.0) > 0.5
+            if life.end is not None and life.ends.get(ProcessEnd.CLOSED, 0.0) > 0.5
         ),
         key=lambda each: each[:2],
     )
-    waves: list[list[tuple[Instance, int]]] = []
+    waves: list[list[tuple[AppInstance, int]]] = []
     last_ms = None
     for at_ms, name, instance, place in restarts:
         in_wave = {each.name for each, _ in waves[-1]} if waves else set()
@@ -101,7 +101,7 @@ def deploys_of(script: Script) -> list[list[tuple[Instance, int]]]:
     return [wave for wave in waves if _is_deploy(wave, script.instances)]
 
 
-def _is_deploy(wave: Sequence[tuple[Instance, int]], instances: Sequence[Instance]) -> bool:
+def _is_deploy(wave: Sequence[tuple[AppInstance, int]], instances: Sequence[AppInstance]) -> bool:
     instance, place = wave[0]
     end = instance.lives[place].end
     assert end is not None

@@ -10,19 +10,19 @@ from rebalance_audit.moment_text import parse_moment
 from rebalance_audit.report.words import iso
 from rebalance_audit.whatif.script import (
     SCRIPT_FORMAT,
+    AppInstance,
     CoordinatorMove,
-    End,
     Event,
     Habits,
-    Instance,
-    Life,
     Logged,
+    ProcessEnd,
+    ProcessLife,
     Script,
     Settings,
     SlowRevocation,
     SubscriptionChange,
     TopicDeletion,
-    TopicGrowth,
+    TopicExpansion,
 )
 from rebalance_audit.whatif.spread import Spread
 
@@ -86,13 +86,13 @@ def _listed(items: list[str]) -> str:
     return "[\n    " + ",\n    ".join(items) + "\n  ]" if items else "[]"
 
 
-def _instance(instance: Instance) -> str:
+def _instance(instance: AppInstance) -> str:
     head = {"name": instance.name, "topics": list(instance.topics), "regex": instance.regex}
     lives = ",\n      ".join(_json(_life(life)) for life in instance.lives)
     return f'{_json(head)[:-1]},"processes":[\n      {lives}\n    ]}}'
 
 
-def _life(life: Life) -> dict[str, Any]:
+def _life(life: ProcessLife) -> dict[str, Any]:
     found: dict[str, Any] = {"start": _moment(life.start)}
     if life.end is not None:
         found["end"] = _moment(life.end)
@@ -102,7 +102,7 @@ def _life(life: Life) -> dict[str, Any]:
 
 def _event(event: Event) -> dict[str, Any]:
     match event:
-        case TopicGrowth():
+        case TopicExpansion():
             return {
                 "event": _GROWTH,
                 "at": _moment(event.at),
@@ -222,26 +222,26 @@ def _one_of(value: object, known: tuple[str, ...], field: str) -> str:
     return str(value)
 
 
-def _read_instance(found: Mapping[str, Any]) -> Instance:
+def _read_instance(found: Mapping[str, Any]) -> AppInstance:
     lives = [_read_life(each) for each in found["processes"]]
-    return Instance(str(found["name"]), tuple(found["topics"]), lives, found.get("regex"))
+    return AppInstance(str(found["name"]), tuple(found["topics"]), lives, found.get("regex"))
 
 
-def _read_life(found: Mapping[str, Any]) -> Life:
+def _read_life(found: Mapping[str, Any]) -> ProcessLife:
     start = _read_moment(found["start"])
     if "end" not in found:
-        return Life(start)
-    ends = {End(name): float(weight) for name, weight in found["ended"].items()}
+        return ProcessLife(start)
+    ends = {ProcessEnd(name): float(weight) for name, weight in found["ended"].items()}
     if not ends or min(ends.values()) < 0 or not sum(ends.values()):
         raise BadRequest("the probabilities of how a process ended must be positive.")
-    return Life(start, _read_moment(found["end"]), ends)
+    return ProcessLife(start, _read_moment(found["end"]), ends)
 
 
 def _read_event(found: Mapping[str, Any]) -> Event:
     match found["event"]:
         case "topic_growth":
             at = _read_moment(found["at"])
-            return TopicGrowth(at, str(found["topic"]), int(found["partitions"]))
+            return TopicExpansion(at, str(found["topic"]), int(found["partitions"]))
         case "topic_deletion":
             return TopicDeletion(_read_moment(found["at"]), str(found["topic"]))
         case "coordinator_move":

@@ -13,10 +13,10 @@ from rebalance_audit.sim.clients.consumer import ConsumerClient
 from rebalance_audit.sim.cluster import Cluster, ClusterOptions
 from rebalance_audit.sim.network import NetworkOptions
 from rebalance_audit.sim.scheduler import Scheduler
-from rebalance_audit.whatif.outcome import Outcome
+from rebalance_audit.whatif.outcome import RunOutcome
 from rebalance_audit.whatif.protocol_times import times_of
-from rebalance_audit.whatif.script import Habits, Instance, Script, Settings
-from rebalance_audit.whatif.timeline import Action, Kind, draw_timeline
+from rebalance_audit.whatif.script import AppInstance, Habits, Script, Settings
+from rebalance_audit.whatif.timeline import ActionKind, TimedAction, draw_timeline
 from rebalance_audit.whatif.tracker import CLOSED, KILLED, REVOKED, EpochCounter, Tracker
 
 RELEASE: Final = Dialect.R4_3
@@ -32,7 +32,7 @@ _RETRY_MAX_MS: Final = 15_000
 class _Process:
     """One instance on the stage: its client, and whether it should be running."""
 
-    def __init__(self, instance: Instance, client: "ClassicProcess | ConsumerProcess") -> None:
+    def __init__(self, instance: AppInstance, client: "ClassicProcess | ConsumerProcess") -> None:
         self.instance = instance
         self.client = client
         self.wanted = False
@@ -118,7 +118,7 @@ class Stage:
 
     # --- the run -----------------------------------------------------------------------------------
 
-    def run(self) -> Outcome:
+    def run(self) -> RunOutcome:
         """Play the script to its end."""
         for action in self._actions:
             self._run_until(action.at_ms)
@@ -190,7 +190,7 @@ class Stage:
 
     # --- processes ---------------------------------------------------------------------------------
 
-    def _process(self, instance: Instance) -> _Process:
+    def _process(self, instance: AppInstance) -> _Process:
         settings = self._settings
         is_consumer = settings.protocol == "consumer"
         config = ClientConfig(
@@ -238,41 +238,41 @@ class Stage:
 
     # --- actions -----------------------------------------------------------------------------------
 
-    def _do(self, action: Action) -> None:
+    def _do(self, action: TimedAction) -> None:
         process = self._processes.get(action.instance)
         if process is not None:
             self._do_to(process, action)
-        elif action.kind is Kind.GROW:
+        elif action.kind is ActionKind.GROW:
             self._grow(action.topic, action.number)
-        elif action.kind is Kind.DELETE:
+        elif action.kind is ActionKind.DELETE:
             self._delete(action.topic)
-        elif action.kind is Kind.MOVE:
+        elif action.kind is ActionKind.MOVE:
             served = self._cluster.partition_of(self._script.group_id)
             self._cluster.fail_over(served, action.number, orderly=True)
 
-    def _do_to(self, process: _Process, action: Action) -> None:
+    def _do_to(self, process: _Process, action: TimedAction) -> None:
         client = process.client
         match action.kind:
-            case Kind.START:
+            case ActionKind.START:
                 process.wanted = True
                 if client.frozen:
                     client.thaw()
                 elif not client.running:
                     client.start()
-            case Kind.CLOSE | Kind.KILL:
+            case ActionKind.CLOSE | ActionKind.KILL:
                 process.wanted = False
-                self._tracker.reason = CLOSED if action.kind is Kind.CLOSE else KILLED
-                (client.stop if action.kind is Kind.CLOSE else client.crash)()
+                self._tracker.reason = CLOSED if action.kind is ActionKind.CLOSE else KILLED
+                (client.stop if action.kind is ActionKind.CLOSE else client.crash)()
                 self._tracker.reason = REVOKED
-            case Kind.FREEZE:
+            case ActionKind.FREEZE:
                 if client.running:
                     client.freeze()
-            case Kind.SUBSCRIBE:
+            case ActionKind.SUBSCRIBE:
                 client.subscribe(action.topics)
-            case Kind.BE_SLOW:
+            case ActionKind.BE_SLOW:
                 process.is_slow = True
                 client.config.revoke_ms = action.number
-            case Kind.BE_USUAL:
+            case ActionKind.BE_USUAL:
                 process.is_slow = False
 
     def _create(self, name: str, partition_count: int) -> None:

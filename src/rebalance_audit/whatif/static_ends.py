@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.whatif.group_rows import Row
 from rebalance_audit.whatif.habits import last_commit_of
-from rebalance_audit.whatif.join_phases import EpochKey, JoinPhase
-from rebalance_audit.whatif.script import End, Ends
-from rebalance_audit.whatif.stints import REPLACED, Slot, Stint
+from rebalance_audit.whatif.join_phases import EpochKey, PhaseTimes
+from rebalance_audit.whatif.memberships import REPLACED, MemberStint, Slot
+from rebalance_audit.whatif.script import Ends, ProcessEnd
 
 _EARLY: Final = 0.01
 _LATE: Final = 0.03
@@ -43,7 +43,7 @@ class _Sign(NamedTuple):
 def static_ends(
     slots: Sequence[Slot],
     stretches: Mapping[str, Sequence[Row]],
-    phases: Mapping[EpochKey, JoinPhase],
+    phases: Mapping[EpochKey, PhaseTimes],
     interval_ms: int,
 ) -> dict[tuple[str, int], Ends]:
     """Member id and begin of each stint of a static member -> how it ended."""
@@ -96,18 +96,20 @@ def went_on(
     return frozenset(found)
 
 
-def _is_at(stint: Stint, at_ms: int) -> bool:
+def _is_at(stint: MemberStint, at_ms: int) -> bool:
     return stint.from_ms < at_ms and (stint.to_ms is None or stint.to_ms >= at_ms)
 
 
-def _worked_on(stint: Stint, stretches: Mapping[str, Sequence[Row]], interval_ms: int) -> bool:
+def _worked_on(
+    stint: MemberStint, stretches: Mapping[str, Sequence[Row]], interval_ms: int
+) -> bool:
     """Whether the commits of a member went on until it was replaced, as far as it commits at all."""
     last_ms = last_commit_of(stint, stretches)
     assert stint.to_ms is not None
     return last_ms is None or stint.to_ms - last_ms <= (1 + _FIRST_LATE) * interval_ms
 
 
-def _is_silent(stint: Stint) -> bool:
+def _is_silent(stint: MemberStint) -> bool:
     """Whether a static member ended without a word, which a close and a death both are."""
     member = stint.member
     return (
@@ -127,18 +129,18 @@ def _dead(sign: _Sign, share: float) -> float:
 
 def _ends(dead: float) -> Ends:
     if dead < 0.1:
-        return {End.CLOSED: 1.0}
+        return {ProcessEnd.CLOSED: 1.0}
     return {
-        End.CLOSED: 1 - dead,
-        End.KILLED: dead * (1 - _FROZEN),
-        End.FROZEN: dead * _FROZEN,
+        ProcessEnd.CLOSED: 1 - dead,
+        ProcessEnd.KILLED: dead * (1 - _FROZEN),
+        ProcessEnd.FROZEN: dead * _FROZEN,
     }
 
 
 def _sign(
-    stint: Stint,
+    stint: MemberStint,
     stretches: Mapping[str, Sequence[Row]],
-    phases: Mapping[EpochKey, JoinPhase],
+    phases: Mapping[EpochKey, PhaseTimes],
     interval_ms: int,
 ) -> _Sign | None:
     """None where the stint has no commits."""

@@ -6,16 +6,16 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.whatif.script import (
+    AppInstance,
     CoordinatorMove,
-    End,
     Event,
-    Instance,
-    Life,
+    ProcessEnd,
+    ProcessLife,
     Script,
     SlowRevocation,
     SubscriptionChange,
     TopicDeletion,
-    TopicGrowth,
+    TopicExpansion,
 )
 
 LEAD_MS: Final = 120_000
@@ -25,7 +25,7 @@ _WINDOW_EDGE_MS: Final = 500
 """A slow revocation begins with what set off the rebalance, which may have come just before the estimate."""
 
 
-class Kind(IntEnum):
+class ActionKind(IntEnum):
     """What happens; of things at the same moment the lower ones come first."""
 
     GROW = 0
@@ -40,11 +40,11 @@ class Kind(IntEnum):
     DELETE = 9
 
 
-class Action(NamedTuple):
+class TimedAction(NamedTuple):
     """Something that happens from outside."""
 
     at_ms: int
-    kind: Kind
+    kind: ActionKind
     instance: str = ""
     topic: str = ""
     number: int = 0
@@ -52,21 +52,25 @@ class Action(NamedTuple):
     topics: tuple[str, ...] = ()
 
 
-_LASTING: Final = frozenset({Kind.GROW, Kind.DELETE, Kind.SUBSCRIBE})
+_LASTING: Final = frozenset({ActionKind.GROW, ActionKind.DELETE, ActionKind.SUBSCRIBE})
 """What still counts if it happened before the first process starts."""
-_BY_END: Final = {End.CLOSED: Kind.CLOSE, End.KILLED: Kind.KILL, End.FROZEN: Kind.FREEZE}
+_BY_END: Final = {
+    ProcessEnd.CLOSED: ActionKind.CLOSE,
+    ProcessEnd.KILLED: ActionKind.KILL,
+    ProcessEnd.FROZEN: ActionKind.FREEZE,
+}
 
 
-def draw_timeline(script: Script, seed: int) -> list[Action]:
+def draw_timeline(script: Script, seed: int) -> list[TimedAction]:
     """All actions in order of time. A seed draws the same whatever the settings of the run are."""
-    actions: list[Action] = []
+    actions: list[TimedAction] = []
     begin_ms = script.from_ms - LEAD_MS
     running: list[tuple[int, str]] = []
     for instance in script.instances:
         chance = Chance(seed, f"what-if/{instance.name}")
         actions += _of_instance(instance, chance, begin_ms, script.to_ms, running)
     for place, (_, name) in enumerate(sorted(running)):
-        actions.append(Action(begin_ms + place * _START_APART_MS, Kind.START, name))
+        actions.append(TimedAction(begin_ms + place * _START_APART_MS, ActionKind.START, name))
     for place, event in enumerate(script.events):
         chance = Chance(seed, f"what-if/event {place}")
         actions += [
@@ -78,13 +82,13 @@ def draw_timeline(script: Script, seed: int) -> list[Action]:
 
 
 def _of_instance(
-    instance: Instance,
+    instance: AppInstance,
     chance: Chance,
     begin_ms: int,
     to_ms: int,
     running: list[tuple[int, str]],
-) -> list[Action]:
-    actions: list[Action] = []
+) -> list[TimedAction]:
+    actions: list[TimedAction] = []
     earliest_ms = 0
     for place, life in enumerate(instance.lives):
         of_life = chance.stream(f"life {place}")
@@ -98,48 +102,52 @@ def _of_instance(
         if start_ms < begin_ms:
             running.append((start_ms, instance.name))
         else:
-            actions.append(Action(start_ms, Kind.START, instance.name))
+            actions.append(TimedAction(start_ms, ActionKind.START, instance.name))
         if end_ms is not None:
             kind = _BY_END[_how(life, of_life, is_last=place == len(instance.lives) - 1)]
-            actions.append(Action(end_ms, kind, instance.name))
+            actions.append(TimedAction(end_ms, kind, instance.name))
     return actions
 
 
-def _how(life: Life, chance: Chance, *, is_last: bool) -> End:
-    ends: Sequence[End] = list(life.ends)
+def _how(life: ProcessLife, chance: Chance, *, is_last: bool) -> ProcessEnd:
+    ends: Sequence[ProcessEnd] = list(life.ends)
     how = chance.weighted(ends, [life.ends[end] for end in ends])
     # Whoever never goes on is as good as dead.
-    return End.KILLED if how is End.FROZEN and is_last else how
+    return ProcessEnd.KILLED if how is ProcessEnd.FROZEN and is_last else how
 
 
 def _of_event(
     event: Event,
     chance: Chance,
-    instances: Sequence[Instance],
-) -> list[Action]:
+    instances: Sequence[AppInstance],
+) -> list[TimedAction]:
     match event:
-        case TopicGrowth():
+        case TopicExpansion():
             at_ms = event.at.draw(chance)
-            return [Action(at_ms, Kind.GROW, topic=event.topic, number=event.partitions)]
+            return [TimedAction(at_ms, ActionKind.GROW, topic=event.topic, number=event.partitions)]
         case TopicDeletion():
-            return [Action(event.at.draw(chance), Kind.DELETE, topic=event.topic)]
+            return [TimedAction(event.at.draw(chance), ActionKind.DELETE, topic=event.topic)]
         case CoordinatorMove():
-            return [Action(event.at.draw(chance), Kind.MOVE, number=event.pause_ms.draw(chance))]
+            return [
+                TimedAction(
+                    event.at.draw(chance), ActionKind.MOVE, number=event.pause_ms.draw(chance)
+                )
+            ]
         case SubscriptionChange():
             at_ms = event.at.draw(chance)
-            return [Action(at_ms, Kind.SUBSCRIBE, event.instance, topics=event.topics)]
+            return [TimedAction(at_ms, ActionKind.SUBSCRIBE, event.instance, topics=event.topics)]
         case SlowRevocation():
             start_ms, end_ms = event.start.draw(chance), event.end.draw(chance)
             alive = [each.name for each in instances if _is_alive(each, start_ms, end_ms)]
             name = event.instance or (chance.choice(alive) if alive else instances[0].name)
             revoke_ms = event.revoke_ms.draw(chance)
             return [
-                Action(start_ms - _WINDOW_EDGE_MS, Kind.BE_SLOW, name, number=revoke_ms),
-                Action(end_ms + _WINDOW_EDGE_MS, Kind.BE_USUAL, name),
+                TimedAction(start_ms - _WINDOW_EDGE_MS, ActionKind.BE_SLOW, name, number=revoke_ms),
+                TimedAction(end_ms + _WINDOW_EDGE_MS, ActionKind.BE_USUAL, name),
             ]
 
 
-def _is_alive(instance: Instance, start_ms: int, end_ms: int) -> bool:
+def _is_alive(instance: AppInstance, start_ms: int, end_ms: int) -> bool:
     """Whether a process of the instance surely ran all the time."""
     return any(
         life.start.high <= start_ms and (life.end is None or life.end.low >= end_ms)

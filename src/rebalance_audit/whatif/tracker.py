@@ -10,7 +10,7 @@ from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.holdings import HeldPartition, Holder, Holdings
-from rebalance_audit.whatif.outcome import Outcome
+from rebalance_audit.whatif.outcome import RunOutcome
 
 CLOSED: Final = "closed"
 KILLED: Final = "killed"
@@ -26,7 +26,7 @@ class Tracker(Holdings):
     def __init__(self, clock: Callable[[], int], from_ms: int, to_ms: int) -> None:
         """`clock`: the moment in the script; only what lies in the window counts."""
         super().__init__()
-        self.outcome = Outcome()
+        self.outcome = RunOutcome()
         self.reason = REVOKED
         """Why partitions are released now."""
         self._clock = clock
@@ -85,7 +85,7 @@ class Tracker(Holdings):
         super().release(holder, given_up, now_ms)
         self.uses.clear()
 
-    def finish(self) -> Outcome:
+    def finish(self) -> RunOutcome:
         """The outcome, with what is still without owner."""
         for begun_ms, reason in self._unowned.values():
             self._count(begun_ms, reason, self._clock())

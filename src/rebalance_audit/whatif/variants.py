@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from rebalance_audit.whatif.change import CLASSIC, CONSUMER, Change
 from rebalance_audit.whatif.habits import USUAL_SESSIONS_MS
 from rebalance_audit.whatif.script import Script
+from rebalance_audit.whatif.variant import CLASSIC, CONSUMER, Variant
 
 COOPERATIVE: Final = "cooperative-sticky"
 _SPARE: Final = 1.5
@@ -13,31 +13,31 @@ _DEFAULT_SESSION_MS: Final = 45_000
 _DEFAULT_HEARTBEAT_MS: Final = 3_000
 
 
-def variants_of(script: Script) -> list[Change]:
+def variants_of(script: Script) -> list[Variant]:
     """The sensible changes for a group; each differs from its settings."""
     before = script.settings
     session_ms = _session_for_restarts(script)
     longer_ms = session_ms if session_ms > before.session_timeout_ms else None
-    changes: list[Change] = []
+    changes: list[Variant] = []
     if before.protocol == CLASSIC:
-        changes.append(Change(assignor=COOPERATIVE))
-        changes.append(Change(is_static=True, session_timeout_ms=longer_ms))
-        changes.append(Change(assignor=COOPERATIVE, is_static=True, session_timeout_ms=longer_ms))
-        changes.append(Change(protocol=CONSUMER))
-        changes.append(Change(protocol=CONSUMER, is_static=True, session_timeout_ms=longer_ms))
+        changes.append(Variant(assignor=COOPERATIVE))
+        changes.append(Variant(is_static=True, session_timeout_ms=longer_ms))
+        changes.append(Variant(assignor=COOPERATIVE, is_static=True, session_timeout_ms=longer_ms))
+        changes.append(Variant(protocol=CONSUMER))
+        changes.append(Variant(protocol=CONSUMER, is_static=True, session_timeout_ms=longer_ms))
     else:
-        changes.append(Change(is_static=True, session_timeout_ms=longer_ms))
-        changes.append(Change(assignor="range"))
+        changes.append(Variant(is_static=True, session_timeout_ms=longer_ms))
+        changes.append(Variant(assignor="range"))
     if before.is_static:
-        changes.append(Change(is_static=False))
+        changes.append(Variant(is_static=False))
         if before.protocol == CLASSIC:
-            changes.append(Change(protocol=CONSUMER, is_static=False))
+            changes.append(Variant(protocol=CONSUMER, is_static=False))
     if before.session_timeout_ms < _DEFAULT_SESSION_MS:
-        changes.append(Change(session_timeout_ms=_DEFAULT_SESSION_MS))
+        changes.append(Variant(session_timeout_ms=_DEFAULT_SESSION_MS))
     if before.heartbeat_interval_ms > _DEFAULT_HEARTBEAT_MS:
-        changes.append(Change(heartbeat_interval_ms=_DEFAULT_HEARTBEAT_MS))
+        changes.append(Variant(heartbeat_interval_ms=_DEFAULT_HEARTBEAT_MS))
     seen = {before}
-    found: list[Change] = []
+    found: list[Variant] = []
     for change in changes:
         after = change.settings(before)
         if after not in seen:

@@ -13,16 +13,16 @@ from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress
-from rebalance_audit.cli.script_source import Refused, Source, script_at
+from rebalance_audit.cli.script_source import Refused, ScriptSource, script_at
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.new_file import replacing
 from rebalance_audit.report.terminal.layout import ConsoleReport
-from rebalance_audit.whatif.answer import answer
+from rebalance_audit.whatif.answer import evaluate
 from rebalance_audit.whatif.answer_json import answer_object, refused_object
 from rebalance_audit.whatif.answer_text import markdown, print_answer
-from rebalance_audit.whatif.change import Change, Deploy
 from rebalance_audit.whatif.script_file import script_text
+from rebalance_audit.whatif.variant import Deploy, Variant
 from rebalance_audit.whatif.variants import variants_of
 
 EXAMPLES: Final = """\b
@@ -83,7 +83,7 @@ def _length(*names: str, text: str) -> Callable[[Callable[..., Any]], Callable[.
 @click.option(
     "--script",
     "script_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="A script that --write-script wrote, in place of SEGMENTS.",
 )
@@ -161,7 +161,7 @@ def what_if(
         raise click.UsageError("Give --json or --markdown, not both.")
     if sum(source is not None for source in (segments, lake, script_file)) > 1:
         raise click.UsageError("Give one of SEGMENTS, --lake and --script.")
-    change = Change(
+    change = Variant(
         asked["protocol"],
         asked["assignor"],
         asked["is_static"],
@@ -173,7 +173,7 @@ def what_if(
     )
     script = script_at(
         invocation,
-        Source(
+        ScriptSource(
             segments,
             lake,
             script_file,
@@ -198,7 +198,7 @@ def what_if(
             new.write_text(script_text(script), encoding="utf-8")
     changes = variants_of(script) if change.is_nothing else [change]
     with collecting_less(), slow_progress() as tell:
-        found = answer(script, changes, seeds=seeds, ranked=change.is_nothing, tell=tell)
+        found = evaluate(script, changes, seeds=seeds, ranked=change.is_nothing, tell=tell)
     if as_json:
         _print_object(answer_object(found))
     elif as_markdown:

@@ -26,7 +26,7 @@ REPLACED: Final = RebalanceCause.STATIC_MEMBER_REPLACED.value
 
 
 @dataclass(slots=True)
-class Stint:
+class MemberStint:
     """One membership; moments are epoch milliseconds."""
 
     member: Row
@@ -49,10 +49,10 @@ class Slot:
     """All stints of one instance, in order of time."""
 
     name: str
-    stints: list[Stint] = field(default_factory=list)
+    stints: list[MemberStint] = field(default_factory=list)
 
 
-def slots_of(rows: GroupRows) -> list[Slot]:
+def member_slots(rows: GroupRows) -> list[Slot]:
     """The instances with their stints.
 
     A member takes the place of a former one with the same instance id; else the same client id on the same host; else
@@ -73,7 +73,7 @@ def slots_of(rows: GroupRows) -> list[Slot]:
     return slots
 
 
-def _free_slot(of_name: dict[tuple[str, ...], list[Slot]], stint: Stint) -> Slot | None:
+def _free_slot(of_name: dict[tuple[str, ...], list[Slot]], stint: MemberStint) -> Slot | None:
     for key in _keys(stint.member):
         for slot in of_name.get(key, ()):
             last = slot.stints[-1]
@@ -84,7 +84,7 @@ def _free_slot(of_name: dict[tuple[str, ...], list[Slot]], stint: Stint) -> Slot
     return None
 
 
-def _is_stale(last: Stint, stint: Stint) -> bool:
+def _is_stale(last: MemberStint, stint: MemberStint) -> bool:
     """Whether a membership lasted only until its session ended, while the next process had already joined."""
     return (
         last.how in _SILENT
@@ -116,7 +116,7 @@ def _name(member: Row, slots: list[Slot]) -> str:
     return f"{name} #{number}"
 
 
-def _stints(rows: GroupRows) -> list[Stint]:
+def _stints(rows: GroupRows) -> list[MemberStint]:
     arrivals: dict[tuple[int, str], list[Row]] = {}
     departures: dict[tuple[int, str], list[Row]] = {}
     for row in rows.causes:
@@ -125,7 +125,7 @@ def _stints(rows: GroupRows) -> list[Stint]:
             arrivals.setdefault(key, []).append(row)
         elif row["cause"] in DEPARTURES:
             departures.setdefault(key, []).append(row)
-    found: list[Stint] = []
+    found: list[MemberStint] = []
     for member in rows.members:
         if member["first_seen_at"] is None:
             continue
@@ -145,7 +145,7 @@ def _stints(rows: GroupRows) -> list[Stint]:
                 ),
                 None,
             )
-            stint = Stint(member, from_ms, incarnation=member["incarnation"])
+            stint = MemberStint(member, from_ms, incarnation=member["incarnation"])
             if end is not None:
                 stint.to_ms, stint.how, stint.epoch = end["at"], end["cause"], end["epoch"]
                 stint.weights = _weights(end)

@@ -28,7 +28,7 @@ class Deploy:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Variant:
     """What is asked; None: as it was."""
 
     protocol: str | None = None
@@ -43,7 +43,7 @@ class Change:
     @property
     def is_nothing(self) -> bool:
         """Whether nothing is asked."""
-        return self == Change()
+        return self == Variant()
 
     def settings(self, before: Settings) -> Settings:
         """The settings with this change. Raises BadRequest for an assignor that the protocol does not have."""
@@ -79,14 +79,14 @@ class Change:
         )
 
 
-def describe(settings: Settings) -> str:
+def describe_settings(settings: Settings) -> str:
     """Settings in a few words: `classic, range, static, session 30.0 s`."""
     membership = "static" if settings.is_static else "dynamic"
     session = duration(settings.session_timeout_ms)
     return f"{settings.protocol}, {settings.assignors[0]}, {membership}, session {session}"
 
 
-def difference(before: Settings, change: Change) -> str:
+def difference(before: Settings, change: Variant) -> str:
     """A change in a few words: `consumer protocol, static members, session 1 min`."""
     after = change.settings(before)
     words: list[str] = []
