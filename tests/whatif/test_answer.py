@@ -11,8 +11,8 @@ from rebalance_audit.whatif.answer_text import markdown
 from rebalance_audit.whatif.parts import parts_of
 from rebalance_audit.whatif.script import AppInstance, Logged, ProcessEnd, ProcessLife
 from rebalance_audit.whatif.script_changes import changed, deploys_of
+from rebalance_audit.whatif.script_run import ScriptRun
 from rebalance_audit.whatif.spread import exactly
-from rebalance_audit.whatif.stage import Stage
 from rebalance_audit.whatif.variant import Deploy, Variant, describe_settings, difference
 from rebalance_audit.whatif.variants import variants_of
 from tests.whatif.scripts import CLASSIC, CONSUMER, STATIC, T0, at, instance, script
@@ -114,7 +114,7 @@ def test_a_long_history_is_played_in_parts() -> None:
     assert [part.share for part in parts_of(long, 6, 5)] == [1.0] * 5
     part = parts[0]._replace(from_ms=T0, to_ms=T0 + 1_000_000, share=0.005)
     stretch = script(busy, *map(instance, "abc"), seconds=1_000)
-    assert part.scaled(Stage(stretch, CLASSIC, 0).run()).rebalances == 20 * 200
+    assert part.scaled(ScriptRun(stretch, CLASSIC, 0).run()).rebalances == 20 * 200
 
 
 def test_deploys_can_be_done_another_way() -> None:
@@ -124,7 +124,10 @@ def test_deploys_can_be_done_another_way() -> None:
     at_once = changed(DEPLOY, Variant(deploy=Deploy(None)))
     assert [each.lives[0].end for each in at_once.instances] == [at(100)] * 4
     assert [each.lives[1].start for each in at_once.instances] == [at(108)] * 4
-    assert Stage(at_once, CLASSIC, 0).run().rebalances < Stage(DEPLOY, CLASSIC, 0).run().rebalances
+    assert (
+        ScriptRun(at_once, CLASSIC, 0).run().rebalances
+        < ScriptRun(DEPLOY, CLASSIC, 0).run().rebalances
+    )
     rolling = changed(DEPLOY, Variant(deploy=Deploy(20_000)))
     assert [each.lives[0].end for each in rolling.instances] == [at(100 + 20 * n) for n in range(4)]
 
@@ -136,7 +139,9 @@ def test_a_group_can_have_more_or_fewer_members() -> None:
     assert more.instances[4].lives[0].end == exactly(at(100).low + 3_000)
     fewer = changed(DEPLOY, Variant(members=2))
     assert len(fewer.instances) == 2
-    assert Stage(more, CLASSIC, 0).run().rebalances > Stage(fewer, CLASSIC, 0).run().rebalances
+    assert (
+        ScriptRun(more, CLASSIC, 0).run().rebalances > ScriptRun(fewer, CLASSIC, 0).run().rebalances
+    )
 
 
 @pytest.mark.parametrize(

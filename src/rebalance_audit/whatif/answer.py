@@ -10,7 +10,7 @@ from rebalance_audit.whatif.outcome import Outcomes, RunOutcome
 from rebalance_audit.whatif.parts import Part, parts_of
 from rebalance_audit.whatif.script import Script, Settings
 from rebalance_audit.whatif.script_changes import changed
-from rebalance_audit.whatif.stage import Stage
+from rebalance_audit.whatif.script_run import ScriptRun
 from rebalance_audit.whatif.variant import Variant, difference
 
 TOLERANCE: Final = 0.25
@@ -89,7 +89,7 @@ def _play(
     for number, part in enumerate(parts, 1):
         tell(f"simulating {label}, run {number} of {len(parts)}")
         stretch = replace(script, from_ms=part.from_ms, to_ms=part.to_ms)
-        runs.append(part.scaled(Stage(stretch, settings, part.seed).run()))
+        runs.append(part.scaled(ScriptRun(stretch, settings, part.seed).run()))
     return Outcomes(tuple(runs))
 
 

@@ -13,8 +13,8 @@ from rebalance_audit.whatif.script import (
     TopicDeletion,
     TopicExpansion,
 )
+from rebalance_audit.whatif.script_run import ScriptRun
 from rebalance_audit.whatif.spread import exactly
-from rebalance_audit.whatif.stage import Stage
 from tests.whatif.scripts import CLASSIC, CONSUMER, STATIC, at, instance, script
 
 COOPERATIVE = CLASSIC.changed(assignors=("cooperative-sticky",))
@@ -23,7 +23,7 @@ STATIC_CONSUMER = CONSUMER.changed(is_static=True)
 
 def play(of: Script, settings: Settings = CLASSIC, seed: int = 0) -> RunOutcome:
     """One run."""
-    return Stage(of, settings, seed).run()
+    return ScriptRun(of, settings, seed).run()
 
 
 RESTART = script(
@@ -109,7 +109,7 @@ def test_calm_stretches_cost_no_events() -> None:
     """A year with one restart takes as few events as ten minutes with one."""
     year = 365 * 24 * 3_600
     short, long = (
-        Stage(
+        ScriptRun(
             script(
                 instance("pod-0", (100, ProcessEnd.CLOSED, 105)), instance("pod-1"), seconds=seconds
             ),

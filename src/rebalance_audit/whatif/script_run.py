@@ -66,7 +66,7 @@ class ConsumerProcess(ConsumerClient):
         self.failed()
 
 
-class Stage:
+class ScriptRun:
     """One run."""
 
     def __init__(self, script: Script, settings: Settings, seed: int) -> None:
