@@ -1,11 +1,11 @@
 """An answer for people: a table on a console, or Markdown for a ticket."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from rebalance_audit.report.markdown import literal
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell
-from rebalance_audit.report.words import counted, duration, moment
+from rebalance_audit.report.words import NOTHING, counted, duration, moment, number
 from rebalance_audit.whatif import explanation
 from rebalance_audit.whatif.answer import Answer
 from rebalance_audit.whatif.outcome import MedianRange, Outcomes
@@ -30,39 +30,35 @@ def heading(answer: Answer) -> str:
     )
 
 
-def answer_rows(answer: Answer) -> Iterator[tuple[str, ...]]:
-    """The table: label, rebalances, moved partitions, time without owner, longest stop."""
+def answer_rows(answer: Answer) -> Iterator[tuple[str, list[str], list[str]]]:
+    """The table: label; medians or known values; low and high, empty where nothing varies."""
     logged = answer.script.logged
     low_ms, high_ms = logged.unowned_low_ms, logged.unowned_high_ms
-    unowned = "–"
+    unowned, bounds = NOTHING, ""
     if high_ms is not None:
-        exact = low_ms == high_ms
-        unowned = duration(high_ms) if exact else f"{duration(low_ms or 0)} – {duration(high_ms)}"
-    yield LOGGED, f"{logged.rebalances:,}", f"{logged.partitions_moved:,}", unowned, "–"
+        is_known = low_ms == high_ms
+        unowned = duration(high_ms) if is_known else ""
+        bounds = "" if is_known else f"{duration(low_ms or 0)} – {duration(high_ms)}"
+    known = [number(logged.rebalances), number(logged.partitions_moved), unowned or bounds, NOTHING]
+    yield LOGGED, known, [""] * len(known)
     yield CONTROL, *_cells(answer.control)
     for prediction in answer.predictions:
         yield prediction.label, *_cells(prediction.outcomes)
 
 
-def _cells(outcomes: Outcomes) -> tuple[str, ...]:
-    return (
-        _count(outcomes.rebalances),
-        _count(outcomes.partitions_moved),
-        _time(outcomes.unowned_ms),
-        _time(outcomes.longest_stop_ms),
-    )
+def _cells(outcomes: Outcomes) -> tuple[list[str], list[str]]:
+    cells = [
+        _cell(outcomes.rebalances, number),
+        _cell(outcomes.partitions_moved, number),
+        _cell(outcomes.unowned_ms, duration),
+        (duration(outcomes.longest_stop_ms.median), ""),
+    ]
+    return [median for median, _ in cells], [bounds for _, bounds in cells]
 
 
-def _count(found: MedianRange) -> str:
-    if found.low == found.high:
-        return f"{found.median:,}"
-    return f"{found.median:,} ({found.low:,} – {found.high:,})"
-
-
-def _time(found: MedianRange) -> str:
-    if found.low == found.high:
-        return duration(found.median)
-    return f"{duration(found.median)} ({duration(found.low)} – {duration(found.high)})"
+def _cell(found: MedianRange, written: Callable[[int], str]) -> tuple[str, str]:
+    bounds = "" if found.low == found.high else f"{written(found.low)} – {written(found.high)}"
+    return written(found.median), bounds
 
 
 def print_answer(report: ConsoleReport, answer: Answer) -> None:
@@ -70,8 +66,10 @@ def print_answer(report: ConsoleReport, answer: Answer) -> None:
     report.line(heading(answer))
     report.line()
     table = report.table("", *_NUMBERS, right=_NUMBERS)
-    for row in answer_rows(answer):
-        table.add_row(*map(cell, row))
+    for label, values, bounds in answer_rows(answer):
+        table.add_row(*map(cell, (label, *values)))
+        if any(bounds):
+            table.add_row(*(cell(each, "dim") for each in ("", *bounds)))
     report.print_table(table)
     for title, sentences in sections(answer):
         report.title(title)
@@ -83,7 +81,12 @@ def markdown(answer: Answer) -> str:
     """The answer in Markdown."""
     lines = [f"**{literal(heading(answer))}**", ""]
     lines += [f"| | {' | '.join(_NUMBERS)} |", "|---|--:|--:|--:|--:|"]
-    lines += [f"| {' | '.join(map(literal, row))} |" for row in answer_rows(answer)]
+    for label, values, bounds in answer_rows(answer):
+        cells = [
+            f"{value} ({bound})" if bound else value
+            for value, bound in zip(values, bounds, strict=True)
+        ]
+        lines.append(f"| {' | '.join(map(literal, (label, *cells)))} |")
     for title, sentences in sections(answer):
         lines += ["", f"### {literal(title)}", "", *(f"- {literal(each)}" for each in sentences)]
     return "\n".join(lines) + "\n"

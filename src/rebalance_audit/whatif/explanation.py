@@ -110,11 +110,13 @@ def costs(answer: Answer, prediction: Prediction) -> list[str]:
 
 def _static_costs(script: Script, after: Settings, prediction: Prediction) -> list[str]:
     restart = script.habits.restart_ms
+    took = (
+        "No instance came back under its name in this log, and only such restarts gain."
+        if restart is None
+        else f"Restarts in this group mostly took {duration(restart.low)} to {duration(restart.high)}."
+    )
     sentences = [
-        (
-            "While an instance is down, nobody reads its partitions: restarts of this group mostly took"
-            f" {duration(restart.low)} to {duration(restart.high)}."
-        ),
+        f"While an instance is down, nobody reads its partitions. {took}",
         f"An instance that is removed for good keeps its partitions for {duration(after.session_timeout_ms)}.",
         "Every process needs a group.instance.id of its own that a restart keeps.",
     ]

@@ -186,7 +186,7 @@ def _habits(
         latency_ms,
         measured.revoke_ms or times.revoke_ms,
         times.assign_ms,
-        restarts or habit.RESTART_MS,
+        restarts,
         measured.commit_interval_ms or habit.COMMIT_INTERVAL_MS,
         measured.leader_ms,
         initial_delay_ms,

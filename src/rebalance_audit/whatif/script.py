@@ -122,8 +122,8 @@ class Habits:
     """From the order to give up partitions until they are given up."""
     assign_ms: Spread
     """From an assignment until its partitions are read."""
-    restart_ms: Spread
-    """From the end of a process to the next start of its instance."""
+    restart_ms: Spread | None
+    """From the end of a process to the next start of its instance; None: no instance came back."""
     commit_interval_ms: int
     leader_ms: int = 0
     """How long the leader of a classic group takes to assign."""

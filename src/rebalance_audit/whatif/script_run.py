@@ -13,6 +13,7 @@ from rebalance_audit.sim.clients.consumer import ConsumerClient
 from rebalance_audit.sim.cluster import Cluster, ClusterOptions
 from rebalance_audit.sim.network import NetworkOptions
 from rebalance_audit.sim.scheduler import Scheduler
+from rebalance_audit.whatif.habits import RESTART_MS
 from rebalance_audit.whatif.outcome import RunOutcome
 from rebalance_audit.whatif.protocol_times import times_of
 from rebalance_audit.whatif.script import AppInstance, Habits, Script, Settings
@@ -217,7 +218,7 @@ class ScriptRun:
     def _failed(self, process: _Process) -> None:
         """A process ended with an error: its supervisor starts it again."""
         self._tracker.outcome.refused_returns += 1
-        restart_ms = self._habits.restart_ms.draw(self._moments)
+        restart_ms = (self._habits.restart_ms or RESTART_MS).draw(self._moments)
         self._restarts += 1
 
         def again() -> None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rebalance_audit.whatif.habits import USUAL_SESSIONS_MS
+from rebalance_audit.whatif.habits import RESTART_MS, USUAL_SESSIONS_MS
 from rebalance_audit.whatif.script import Script
 from rebalance_audit.whatif.variant import CLASSIC, CONSUMER, Variant
 
@@ -48,5 +48,5 @@ def variants_of(script: Script) -> list[Variant]:
 
 def _session_for_restarts(script: Script) -> int:
     """A usual session timeout that outlasts most restarts."""
-    needed_ms = round(_SPARE * script.habits.restart_ms.high)
+    needed_ms = round(_SPARE * (script.habits.restart_ms or RESTART_MS).high)
     return next((each for each in USUAL_SESSIONS_MS if each >= needed_ms), USUAL_SESSIONS_MS[-1])
