@@ -104,7 +104,9 @@ def _losses(outcomes: Outcomes) -> Losses:
 
 def _judge(tally: Tally, what: str, found: Losses, truth: Losses) -> None:
     for measure, value, true in zip(MEASURES, found, truth, strict=True):
-        error = abs(value - true) / max(true, 1) if value != true else 0.0
+        # Below a second of partition time nothing is measured.
+        least = 1_000 if measure == MEASURES[-1] else 1
+        error = abs(value - true) / max(true, least)
         tally.count("what-if", what, measure, str(round(_EXACT * error)))
 
 

@@ -175,3 +175,13 @@ def test_what_lies_before_the_window_only_prepares_the_group() -> None:
     """A restart before it does not count, and the group is whole when it begins."""
     earlier = script(instance("pod-0", (-400, ProcessEnd.CLOSED, -390)), instance("pod-1"))
     assert play(earlier) == RunOutcome()
+
+
+def test_a_topic_that_nobody_subscribes_to_lacks_no_owner() -> None:
+    """Its partitions count from the subscription on."""
+    of = script(
+        instance("pod-0"), events=(SubscriptionChange(at(300), "pod-0", ("orders", "other")),)
+    )
+    of.topics["other"] = 2
+    found = play(of)
+    assert 0 < found.unowned_by_reason["new_partition"] < 2 * 10_000

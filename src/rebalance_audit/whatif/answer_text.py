@@ -65,12 +65,14 @@ def print_answer(report: ConsoleReport, answer: Answer) -> None:
     """The answer on a console."""
     report.line(heading(answer))
     report.line()
-    table = report.table("", *_NUMBERS, right=_NUMBERS)
+    tables = [report.table("", *_NUMBERS, right=_NUMBERS) for _ in range(2)]
     for label, values, bounds in answer_rows(answer):
-        table.add_row(*map(cell, (label, *values)))
+        for table in tables:
+            table.add_row(*map(cell, (label, *values)))
         if any(bounds):
-            table.add_row(*(cell(each, "dim") for each in ("", *bounds)))
-    report.print_table(table)
+            tables[0].add_row(*(cell(each, "dim") for each in ("", *bounds)))
+    # Where low and high do not fit, the medians alone; --json has them.
+    report.print_first_fitting(*tables)
     for title, sentences in sections(answer):
         report.title(title)
         for sentence in sentences:

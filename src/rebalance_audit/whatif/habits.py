@@ -181,7 +181,11 @@ def _classic_heartbeat(slots: Sequence[Slot], phases: Mapping[EpochKey, PhaseTim
         return None
     # The median: revocations that took long and sessions that had to end are among them.
     # Of several members, the last one hears after three quarters of an interval or so.
-    return max(_usual(median(seen), USUAL_INTERVALS_MS), _LEAST_HEARTBEAT_MS)
+    usual_ms = _usual(median(seen), USUAL_INTERVALS_MS)
+    if len(seen) < _MEAN_FROM:
+        # Few rebalances may all have waited for something else.
+        usual_ms = min(usual_ms, CLASSIC_HEARTBEAT_MS)
+    return max(usual_ms, _LEAST_HEARTBEAT_MS)
 
 
 def _consumer_session(slots: Sequence[Slot], ownership: Iterable[Row]) -> int | None:

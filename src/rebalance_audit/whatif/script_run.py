@@ -102,6 +102,8 @@ class ScriptRun:
         self._processes = {each.name: self._process(each) for each in script.instances}
         self._restarts = 0
         """Processes that a supervisor will start again."""
+        self._subscribed = {name for each in script.instances for name in each.topics}
+        self._subscribes_to_all = any(each.regex is not None for each in script.instances)
         for name, partition_count in script.topics.items():
             self._create(name, partition_count)
 
@@ -270,6 +272,9 @@ class ScriptRun:
                     client.freeze()
             case ActionKind.SUBSCRIBE:
                 client.subscribe(action.topics)
+                for name in set(action.topics) - self._subscribed:
+                    self._subscribed.add(name)
+                    self._await_owners(name, 0)
             case ActionKind.BE_SLOW:
                 process.is_slow = True
                 client.config.revoke_ms = action.number
@@ -277,8 +282,15 @@ class ScriptRun:
                 process.is_slow = False
 
     def _create(self, name: str, partition_count: int) -> None:
-        topic = self._cluster.topics.create(name, partition_count)
-        self._tracker.create((topic.topic_id, number) for number in range(partition_count))
+        self._cluster.topics.create(name, partition_count)
+        self._await_owners(name, 0)
+
+    def _await_owners(self, name: str, first: int) -> None:
+        """The partitions of a topic from `first` on should have owners now, if the group subscribes to it."""
+        topic = self._cluster.topics.image.topic(name)
+        if topic is not None and (self._subscribes_to_all or name in self._subscribed):
+            numbers = range(first, len(topic.partition_racks))
+            self._tracker.create((topic.topic_id, number) for number in numbers)
 
     def _delete(self, name: str) -> None:
         topic = self._cluster.topics.image.topic(name)
@@ -294,7 +306,7 @@ class ScriptRun:
         elif len(topic.partition_racks) < partition_count:
             first = len(topic.partition_racks)
             self._cluster.topics.grow(name, partition_count)
-            self._tracker.create((topic.topic_id, each) for each in range(first, partition_count))
+            self._await_owners(name, first)
 
 
 def _be_late(client: ClassicProcess | ConsumerProcess, interval_ms: int, late_ms: int) -> None:

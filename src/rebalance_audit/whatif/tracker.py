@@ -43,9 +43,10 @@ class Tracker(Holdings):
         return len(self._unowned)
 
     def create(self, partitions: Iterable[HeldPartition]) -> None:
-        """New partitions, which have no owner yet."""
+        """Partitions that should have an owner from now on, and had none before."""
         for partition in partitions:
-            self._unowned.setdefault(partition, (self._clock(), NEW_PARTITION))
+            if partition not in self._last:
+                self._unowned.setdefault(partition, (self._clock(), NEW_PARTITION))
 
     def remove(self, partitions: Iterable[HeldPartition]) -> None:
         """Partitions that are gone: from now on they lack no owner."""
