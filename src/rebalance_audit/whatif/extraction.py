@@ -21,6 +21,7 @@ from rebalance_audit.whatif.variant import CLASSIC, CONSUMER, SERVER_ASSIGNORS
 
 _MESSAGES: Final = 4
 """Steps that a revocation consists of: two messages, and the application's thread before and after its callback."""
+_EAGER_BY_ANOTHER_NAME: Final = "eager_under_cooperative_name"
 _INITIAL_DELAY_MS: Final = 3_000
 """Default of `group.initial.rebalance.delay.ms`."""
 _TIMEOUT_MS: Final = 300_000
@@ -140,7 +141,10 @@ def _settings(
     timeout_ms = max(timeouts, key=timeouts.count) if timeouts else _TIMEOUT_MS
     server = next((row["server_assignor"] for row in members if row["server_assignor"]), None)
     name = _assignor(server or assignor if is_consumer else assignor, protocol, assumptions)
-    return Settings(protocol, (name,), is_static, session_ms, timeout_ms, heartbeat_ms)
+    # Beside an eager assignor that some member still supports, cooperative-sticky is eager too.
+    is_eager = any(row["kind"] == _EAGER_BY_ANOTHER_NAME for row in rows.findings)
+    assignors = (name, "range") if is_eager and not is_consumer else (name,)
+    return Settings(protocol, assignors, is_static, session_ms, timeout_ms, heartbeat_ms)
 
 
 def _assignor(name: str | None, protocol: str, assumptions: list[str]) -> str:

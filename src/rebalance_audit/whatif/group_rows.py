@@ -18,6 +18,7 @@ class GroupRows(NamedTuple):
     convergence: list[Row]
     members: list[Row]
     ownership: list[Row]
+    findings: list[Row]
     topics: list[Row]
     end_ms: int | None
     """Where the log ends; None where the rows do not say."""
@@ -46,6 +47,7 @@ def group_rows(
         rows("convergence", "started_at"),
         members,
         ownership,
+        rows("findings"),
         rows("topics", "made_at"),
         end_ms if end_ms is not None else _last_ms(epochs, members, ownership),
     )

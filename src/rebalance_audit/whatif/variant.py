@@ -83,7 +83,7 @@ def describe_settings(settings: Settings) -> str:
     """Settings in a few words: `classic, range, static, session 30.0 s`."""
     membership = "static" if settings.is_static else "dynamic"
     session = duration(settings.session_timeout_ms)
-    return f"{settings.protocol}, {settings.assignors[0]}, {membership}, session {session}"
+    return f"{settings.protocol}, {' + '.join(settings.assignors)}, {membership}, session {session}"
 
 
 def difference(before: Settings, change: Variant) -> str:
