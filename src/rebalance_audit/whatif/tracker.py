@@ -72,7 +72,13 @@ class Tracker(Holdings):
                 self._count(*begun, moment)
         super().acquire(holder, wanted, now_ms)
 
-    def release(self, holder: Holder, partitions: Iterable[HeldPartition], now_ms: int) -> None:
+    def release(
+        self,
+        holder: Holder,
+        partitions: Iterable[HeldPartition],
+        now_ms: int,
+        next_offset: Callable[[HeldPartition, int], int],
+    ) -> None:
         """A client stops using partitions."""
         moment = self._clock()
         given_up = list(partitions)
@@ -83,7 +89,7 @@ class Tracker(Holdings):
             holders.discard(holder.name)
             if not holders and partition not in self._gone:
                 self._unowned[partition] = (moment, self.reason)
-        super().release(holder, given_up, now_ms)
+        super().release(holder, given_up, now_ms, next_offset)
         self.uses.clear()
 
     def finish(self) -> RunOutcome:
