@@ -115,7 +115,7 @@ def _of_lake(invocation: Invocation, source: ScriptSource, group_id: str) -> Gro
     if source.broker_logs:
         raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
     flags = {"lake.path": source.lake, "cluster": source.cluster}
-    config = invocation.config_of_reader(flags, "readers", without=NOTHING)
+    config = invocation.config_of_reader(flags, without=NOTHING)
     from rebalance_audit.readers import group as lake_group  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - as above
     from rebalance_audit.readers.tables import read_rows  # noqa: PLC0415 - as above
