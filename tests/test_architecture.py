@@ -47,7 +47,7 @@ ENTRY_POINTS = {
     "rebalance_audit",
     "rebalance_audit.cli.main",
     "rebalance_audit.agents.query_process",
-    *(COMMAND_MODULES + name for name in COMMANDS),
+    *(COMMAND_MODULES + name.replace("-", "_") for name in COMMANDS),
 }
 """What is started or imported from outside, beside the jobs, and the tools that write pages from tables of the code."""
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
-from tests.accuracy import findings, reliability
+from tests.accuracy import findings, predictions, reliability
 from tests.accuracy.captured import capture_names, tally_of_capture
 from tests.accuracy.churn import churn
 from tests.accuracy.ends import log_names
@@ -76,6 +76,12 @@ def main(arguments: list[str] | None = None) -> int:
         default=40,
         help="simulations of clusters whose clients commit as measured ones do, from seed 600000 on",
     )
+    parser.add_argument(
+        "--predictions",
+        type=int,
+        default=20,
+        help="simulated clusters whose groups are played again, beside the paired captures, from seed 500000 on",
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="print everything counted as JSON")
     parser.add_argument("--page", type=Path, help="write the figures to this file as well")
@@ -114,6 +120,10 @@ def main(arguments: list[str] | None = None) -> int:
     clients = range(CLIENT_SEEDS, CLIENT_SEEDS + asked.clients)
     work += [partial(reliability.tally_of_seed, seed) for seed in clients]
     work += [partial(reliability.tally_of_log, name) for name in log_names()]
+    if asked.predictions:
+        work += [partial(predictions.tally_of_pair, name) for name in predictions.names()]
+        played = range(predictions.CONTROL_SEEDS, predictions.CONTROL_SEEDS + asked.predictions)
+        work += [partial(predictions.tally_of_simulated, seed) for seed in played]
     total = Tally()
     for done, tally in enumerate(_tallies(work, asked.workers), 1):
         total.merge(tally)

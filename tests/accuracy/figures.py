@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from tests.accuracy import captured, end_tables, findings, reliability, simulated
+from tests.accuracy import captured, end_tables, findings, predictions, reliability, simulated
 from tests.accuracy.tally import Tally, measures, share
 
 SOURCES: Final = (
@@ -325,6 +325,11 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             f"Each claim ({simulated.WHOLE})",
             "How often a cause was claimed with each certainty, and how often it was not true.",
             claims_table(tally, simulated.WHOLE),
+        ),
+        (
+            "What would have been",
+            predictions.explanation(tally),
+            predictions.table(tally),
         ),
         *findings.sections(tally),
     )

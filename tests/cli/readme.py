@@ -30,7 +30,7 @@ from tools import generated_files
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = (
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("tour.md", "runbook.md", "migrate.md")),
+    *(ROOT / "docs" / name for name in ("tour.md", "runbook.md", "migrate.md", "what-if.md")),
 )
 LOGS: Final = {"went-there-and-back": segments("migration")}
 """Logs of real brokers that pages show beside that of the demo."""

@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "state": "Print groups, members, assignments and offsets at a moment, as JSON.",
     "decode": "Print every record of the log as a line of JSON.",
     "jars": "Fetch the jars that Spark needs.",
+    "what-if": "Simulate a group's own history under another protocol, assignor or timeout.",
     "simulate": "Write a log of simulated groups, with the truth about every rebalance.",
 }
 """Command -> what the overview says of it. A command is imported only when it is called for."""
@@ -85,7 +86,8 @@ class LazyCommands(click.Group):
         """The command, imported now; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f"rebalance_audit.cli.commands.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command = getattr(import_module(f"rebalance_audit.cli.commands.{name}"), name)
         assert isinstance(command, click.Command)
         return command
 

@@ -345,7 +345,7 @@ class ClassicClient(Client):
             delay_ms = self.config.revoke_ms
             self._when_polled(delay_ms, lambda: self._revoked_some(revoked, generation))
         else:
-            self._when_polled(1, lambda: self._use(generation))
+            self._when_polled(self.config.assign_ms, lambda: self._use(generation))
 
     def _revoked_some(self, revoked: frozenset[HeldPartition], generation: int) -> None:
         """A cooperative member gave up what it lost, and asks for the rebalance that reassigns it."""

@@ -56,6 +56,8 @@ class ClientConfig:
     traffic: Traffic = Traffic.STEADY
     revoke_ms: int = 5
     """How long the application takes to give partitions up."""
+    assign_ms: int = 1
+    """How long after an assignment the application reads its partitions."""
     assignors: tuple[str, ...] = ("range",)
     """Classic: supported assignors, most preferred first."""
     assigns_for_ms: int = 0

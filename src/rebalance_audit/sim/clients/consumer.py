@@ -351,7 +351,7 @@ class ConsumerClient(Client):
         revoked = self.owned - self._target
         if revoked:
             self._commit_before_giving_up(revoked)
-        delay_ms = self.config.revoke_ms if revoked else 1
+        delay_ms = self.config.revoke_ms if revoked else self.config.assign_ms
         self._when_polled(delay_ms, lambda: self._reconciled(revoked))
 
     def _reconciled(self, revoked: frozenset[HeldPartition]) -> None:

@@ -1,0 +1,214 @@
+"""`rebalance-audit what-if`: a group's own history under other settings."""
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from rebalance_audit.cli import options
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.output import echo
+from rebalance_audit.cli.paging import paged_console
+from rebalance_audit.cli.progress import slow_progress
+from rebalance_audit.cli.script_source import Refused, ScriptSource, script_at
+from rebalance_audit.cli.summaries import document
+from rebalance_audit.garbage import collecting_less
+from rebalance_audit.new_file import replacing
+from rebalance_audit.report.terminal.layout import ConsoleReport
+from rebalance_audit.whatif.answer import evaluate
+from rebalance_audit.whatif.answer_json import answer_object, refused_object
+from rebalance_audit.whatif.answer_text import markdown, print_answer
+from rebalance_audit.whatif.script_file import script_text
+from rebalance_audit.whatif.variant import Deploy, Variant
+from rebalance_audit.whatif.variants import variants_of
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit what-if copy-of-log --group checkout
+  rebalance-audit what-if copy-of-log --group checkout --static --session-timeout 90s
+  rebalance-audit what-if --lake /data/lake --group checkout --from -7d --protocol consumer
+  rebalance-audit what-if copy-of-log --group checkout --write-script checkout.json
+  rebalance-audit what-if --script checkout.json --protocol consumer --json
+"""
+_UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000}
+_LENGTH: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|min|m|h)")
+
+
+class _Length(click.ParamType[int]):
+    """A duration as an option's value: milliseconds."""
+
+    name = "duration"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """`value` in milliseconds; fails as a usage error."""
+        if isinstance(value, int):
+            return value
+        found = _LENGTH.fullmatch(str(value))
+        milliseconds = 0 if found is None else round(float(found[1]) * _UNITS[found[2]])
+        if not milliseconds:
+            self.fail(f"{value!r} is not a duration. Write 500ms, 90s, 5m or 1h.", param, ctx)
+        return milliseconds
+
+
+class _Deploy(click.ParamType[Deploy]):
+    """`rolling:30s` or `at-once`."""
+
+    name = "deploy"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Deploy:
+        """How deploys are done; fails as a usage error."""
+        text = str(value)
+        if text == "at-once":
+            return Deploy(None)
+        way, _, pause = text.partition(":")
+        if way != "rolling" or not pause:
+            self.fail(f"{text!r} is no way to deploy. Write rolling:30s or at-once.", param, ctx)
+        return Deploy(_Length().convert(pause, param, ctx))
+
+
+def _length(*names: str, text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(*names, type=_Length(), metavar="TIME", help=text)
+
+
+@click.command(name="what-if", epilog=EXAMPLES)
+@click.argument("segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path))
+@click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
+@click.option(
+    "--script",
+    "script_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="A script that --write-script wrote, in place of SEGMENTS.",
+)
+@click.option("--group", "group_id", metavar="GROUP", help="The group; a script names its own.")
+@options.cluster
+@options.broker_logs
+@options.broker_log_zone
+@options.time_option("--from", "from_ms", text="Only what happened at this time or later.")
+@options.time_option("--to", "to_ms", text="Only what happened before this time.")
+@click.option(
+    "--protocol", type=click.Choice(["classic", "consumer"]), help="Protocol of all members."
+)
+@click.option(
+    "--assignor",
+    metavar="NAME",
+    help="range, roundrobin, sticky or cooperative-sticky; consumer protocol: uniform or range.",
+)
+@click.option(
+    "--static/--dynamic",
+    "is_static",
+    default=None,
+    help="Whether members have a group.instance.id.",
+)
+@_length("--session-timeout", text="session.timeout.ms, as 90s.")
+@_length("--rebalance-timeout", text="max.poll.interval.ms, as 5m.")
+@_length("--heartbeat", text="heartbeat.interval.ms, as 3s.")
+@click.option("--members", type=click.IntRange(1, 10_000), metavar="N", help="Number of instances.")
+@click.option(
+    "--deploy",
+    type=_Deploy(),
+    metavar="HOW",
+    help="rolling:30s: one restart every 30 s; at-once: all instances together.",
+)
+@_length(
+    "--was-session-timeout", text="Session timeout that the group had, if the log does not say."
+)
+@_length("--was-heartbeat", text="Heartbeat interval that it had; else taken from its reactions.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1_000),
+    metavar="N",
+    help="Runs of each simulation. [default: 3 to 20, fewer for a long history]",
+)
+@click.option(
+    "--write-script",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write what happened to the group to this file, to be read, edited and played again.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="The answer for a ticket.")
+@configured
+def what_if(
+    invocation: Invocation,
+    /,
+    segments: Path | None,
+    lake: str | None,
+    script_file: Path | None,
+    group_id: str | None,
+    write_script: Path | None,
+    seeds: int | None,
+    as_json: bool,
+    as_markdown: bool,
+    **asked: Any,
+) -> None:
+    """Simulate what a group's own history would have been under other settings.
+
+    The group's members start, stop, die and stand still as the log shows it, under the settings as they
+    were, as the control, and under the changed ones. Without a change a table of sensible ones is tried.
+
+    Where the control misses the log, and for groups that the simulator does not know, there is a sentence
+    in place of advice.
+    """
+    if as_json and as_markdown:
+        raise click.UsageError("Give --json or --markdown, not both.")
+    if sum(source is not None for source in (segments, lake, script_file)) > 1:
+        raise click.UsageError("Give one of SEGMENTS, --lake and --script.")
+    change = Variant(
+        asked["protocol"],
+        asked["assignor"],
+        asked["is_static"],
+        asked["session_timeout"],
+        asked["rebalance_timeout"],
+        asked["heartbeat"],
+        asked["members"],
+        asked["deploy"],
+    )
+    script = script_at(
+        invocation,
+        ScriptSource(
+            segments,
+            lake,
+            script_file,
+            group_id,
+            asked["cluster"],
+            asked["broker_logs"],
+            asked["broker_log_zone"],
+            asked["from_ms"],
+            asked["to_ms"],
+            asked["was_session_timeout"],
+            asked["was_heartbeat"],
+        ),
+    )
+    if isinstance(script, Refused):
+        if as_json:
+            _print_object(refused_object(script.group_id, script.sentence))
+        else:
+            echo(f"{script.group_id}: {script.sentence}")
+        return
+    if write_script is not None:
+        with replacing(write_script) as new:
+            new.write_text(script_text(script), encoding="utf-8")
+    changes = variants_of(script) if change.is_nothing else [change]
+    with collecting_less(), slow_progress() as tell:
+        found = evaluate(script, changes, seeds=seeds, ranked=change.is_nothing, tell=tell)
+    if as_json:
+        _print_object(answer_object(found))
+    elif as_markdown:
+        echo(markdown(found).rstrip("\n"))
+    else:
+        with paged_console() as console:
+            print_answer(
+                ConsoleReport(console, {"members": [], "epochs": [], "rebalances": []}), found
+            )
+
+
+def _print_object(shape: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(document(shape))

@@ -1,0 +1,197 @@
+"""Makes the script of a group from its audit."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Final
+
+from rebalance_audit.audit.rows import GAP
+from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGNORS
+from rebalance_audit.whatif import habits as habit
+from rebalance_audit.whatif.events import event_ms, events_of, topics_at_begin
+from rebalance_audit.whatif.group_rows import GroupRows
+from rebalance_audit.whatif.history import logged
+from rebalance_audit.whatif.join_phases import EpochKey, PhaseTimes, join_phases
+from rebalance_audit.whatif.lives import Clues, story_of
+from rebalance_audit.whatif.memberships import member_slots
+from rebalance_audit.whatif.protocol_times import times_of
+from rebalance_audit.whatif.script import Event, Habits, Script, Settings
+from rebalance_audit.whatif.spread import Spread, spread_of
+from rebalance_audit.whatif.static_ends import static_ends, went_on
+from rebalance_audit.whatif.variant import CLASSIC, CONSUMER, SERVER_ASSIGNORS
+
+_MESSAGES: Final = 4
+"""Steps that a revocation consists of: two messages, and the application's thread before and after its callback."""
+_EAGER_BY_ANOTHER_NAME: Final = "eager_under_cooperative_name"
+_INITIAL_DELAY_MS: Final = 3_000
+"""Default of `group.initial.rebalance.delay.ms`."""
+_TIMEOUT_MS: Final = 300_000
+"""Default of `max.poll.interval.ms`."""
+
+
+def script_of(
+    rows: GroupRows,
+    from_ms: int | None = None,
+    to_ms: int | None = None,
+    *,
+    session_timeout_ms: int | None = None,
+    heartbeat_interval_ms: int | None = None,
+) -> Script:
+    """The script of a window of a group, by default of all that the log has.
+
+    `session_timeout_ms`, `heartbeat_interval_ms`: what the group had, where that is known better than the log shows.
+    """
+    phases = join_phases(rows)
+    slots = member_slots(rows)
+    measured = habit.measure_habits(rows, slots, phases)
+    assumptions: list[str] = []
+    settings = _settings(rows, measured, assumptions, session_timeout_ms, heartbeat_interval_ms)
+    begin_ms = _begin(rows)
+    from_ms = begin_ms if from_ms is None else max(from_ms, begin_ms)
+    to_ms = (rows.end_ms or begin_ms) + 1 if to_ms is None else to_ms
+    stretches = habit.last_commits(rows.ownership)
+    commit_ms = measured.commit_interval_ms or habit.COMMIT_INTERVAL_MS
+    clues = Clues(
+        phases,
+        stretches,
+        settings.session_timeout_ms,
+        settings.heartbeat_interval_ms,
+        commit_ms,
+        settings.is_static,
+        habit.restart_after_close(slots),
+        static_ends(slots, stretches, phases, commit_ms),
+        went_on(slots, stretches, commit_ms),
+    )
+    stories = [story_of(slot, clues) for slot in slots]
+    events: list[Event] = [each for story in stories for each in story.slow]
+    events += events_of(rows, slots, phases, measured, settings.heartbeat_interval_ms)
+    instances = [story.instance for story in stories]
+    restarts = [
+        after.start.middle - life.end.middle
+        for instance in instances
+        for life, after in pairwise(instance.lives)
+        if life.end is not None
+    ]
+    return Script(
+        rows.group_id,
+        from_ms,
+        to_ms,
+        settings,
+        _habits(measured, settings, spread_of(restarts), _initial_delay(phases)),
+        topics_at_begin(rows),
+        instances,
+        sorted(events, key=event_ms),
+        logged(rows, slots, from_ms, to_ms),
+        assumptions,
+    )
+
+
+def _begin(rows: GroupRows) -> int:
+    """Where the history begins: with the first epoch, or right after the place up to which the log was compacted."""
+    first = rows.epochs[0]
+    begin_ms: int = first["started_at"] or first["target_installed_at"] or 0
+    return begin_ms if first["completeness"] != GAP else begin_ms + 1
+
+
+# --- settings and habits ---------------------------------------------------------------------------
+
+
+def _settings(
+    rows: GroupRows,
+    measured: habit.Measured,
+    assumptions: list[str],
+    session_timeout_ms: int | None,
+    heartbeat_interval_ms: int | None,
+) -> Settings:
+    protocol = rows.epochs[-1]["protocol"]
+    latest = rows.epochs[-1]
+    assignor = next((row["assignor"] for row in reversed(rows.epochs) if row["assignor"]), None)
+    members = [row for row in rows.members if row["protocol"] == protocol] or rows.members
+    is_static = 2 * sum(row["instance_id"] is not None for row in members) > len(members)
+    is_consumer = latest["protocol"] == "consumer"
+    session_ms = session_timeout_ms
+    if session_ms is None and not is_consumer:
+        sessions = [row["session_timeout_ms"] for row in members if row["session_timeout_ms"]]
+        session_ms = max(sessions, key=sessions.count) if sessions else None
+    if session_ms is None:
+        session_ms = measured.consumer_session_ms
+        if session_ms is None:
+            session_ms = habit.CONSUMER_SESSION_MS
+            assumptions.append(
+                "The session timeout is Kafka's default of 45 s: the records of the consumer protocol do not have it,"
+                " and no session ended in the log."
+            )
+        else:
+            assumptions.append(
+                f"The session timeout is {session_ms / 1000:g} s: the records of the consumer protocol do not have it;"
+                " it follows from sessions that ended."
+            )
+    heartbeat_ms = heartbeat_interval_ms or measured.heartbeat_interval_ms
+    if heartbeat_ms is None:
+        default_ms = habit.CONSUMER_HEARTBEAT_MS if is_consumer else habit.CLASSIC_HEARTBEAT_MS
+        heartbeat_ms = min(default_ms, max(1, session_ms // 3))
+        assumptions.append(
+            f"The heartbeat interval is {heartbeat_ms / 1000:g} s: the log does not show it."
+        )
+    elif heartbeat_interval_ms is None:
+        heartbeat_ms = min(heartbeat_ms, max(1, session_ms // 3))
+        assumptions.append(
+            f"The heartbeat interval is {heartbeat_ms / 1000:g} s, as members' reactions to rebalances show."
+        )
+    timeouts = [row["rebalance_timeout_ms"] for row in members if row["rebalance_timeout_ms"]]
+    timeout_ms = max(timeouts, key=timeouts.count) if timeouts else _TIMEOUT_MS
+    server = next((row["server_assignor"] for row in members if row["server_assignor"]), None)
+    name = _assignor(server or assignor if is_consumer else assignor, protocol, assumptions)
+    # Beside an eager assignor that some member still supports, cooperative-sticky is eager too.
+    is_eager = any(row["kind"] == _EAGER_BY_ANOTHER_NAME for row in rows.findings)
+    assignors = (name, "range") if is_eager and not is_consumer else (name,)
+    return Settings(protocol, assignors, is_static, session_ms, timeout_ms, heartbeat_ms)
+
+
+def _assignor(name: str | None, protocol: str, assumptions: list[str]) -> str:
+    """The simulator's assignor for the group's."""
+    known = SERVER_ASSIGNORS if protocol == CONSUMER else tuple(CLIENT_ASSIGNORS)
+    if name in known:
+        return name
+    taken = known[0]
+    if name is not None and protocol == CLASSIC:
+        alike = (each for each in _BY_PART if each in name.lower().replace("_", "-"))
+        taken = _BY_PART.get(next(alike, ""), taken)
+    if name is not None:
+        assumptions.append(
+            f"The simulator does not know the assignor {name}: it assigns by {taken} instead."
+        )
+    return taken
+
+
+_BY_PART: Final = {"cooperative": "cooperative-sticky", "sticky": "sticky", "robin": "roundrobin"}
+"""Part of an assignor's name -> the assignor of Kafka's that it is most like."""
+
+
+def _initial_delay(phases: Mapping[EpochKey, PhaseTimes]) -> int:
+    """The shortest time in which an empty group gathered members, else the default."""
+    firsts = [
+        phase.complete_ms - phase.earliest_ms
+        for phase in phases.values()
+        if phase.is_first and phase.complete_ms > phase.earliest_ms
+    ]
+    return min(*firsts, _INITIAL_DELAY_MS) if firsts else _INITIAL_DELAY_MS
+
+
+def _habits(
+    measured: habit.Measured, settings: Settings, restarts: Spread | None, initial_delay_ms: int
+) -> Habits:
+    times = times_of(settings.protocol)
+    latency_ms = measured.latency_ms or times.latency_ms
+    if settings.protocol == "consumer" and measured.revoke_ms is not None:
+        # What revocations take beyond the usual is the machine's or the network's: it is in every message.
+        extra_ms = measured.revoke_ms.middle - times.revoke_ms.middle
+        latency_ms = min(max(times.latency_ms, extra_ms // _MESSAGES), habit.LATENCY_MAX_MS)
+    return Habits(
+        latency_ms,
+        measured.revoke_ms or times.revoke_ms,
+        times.assign_ms,
+        restarts,
+        measured.commit_interval_ms or habit.COMMIT_INTERVAL_MS,
+        measured.leader_ms,
+        initial_delay_ms,
+    )

@@ -1,0 +1,67 @@
+"""The gold rows of one group, as far as its script needs them; times are epoch milliseconds."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rebalance_audit.tables.row_shapes import shaper
+from rebalance_audit.tables.schemas import table_schemas
+
+Row = dict[str, Any]
+
+
+class GroupRows(NamedTuple):
+    """Rows of one group in order of time; `topics` are those of the cluster."""
+
+    group_id: str
+    epochs: list[Row]
+    causes: list[Row]
+    convergence: list[Row]
+    members: list[Row]
+    ownership: list[Row]
+    findings: list[Row]
+    topics: list[Row]
+    end_ms: int | None
+    """Where the log ends; None where the rows do not say."""
+
+
+def group_rows(
+    tables: Mapping[str, Sequence[Mapping[str, Any]]], group_id: str, end_ms: int | None = None
+) -> GroupRows:
+    """The rows of one group among gold tables, by their names without `gold.`.
+
+    `end_ms`: end of the log, else that of the last row.
+    """
+
+    def rows(name: str, *begins: str) -> list[Row]:
+        shape = shaper(table_schemas()[f"gold.{name}"], _same)
+        found = (row for row in tables[name] if row.get("group_id", group_id) == group_id)
+        return sorted((shape(row, "") for row in found), key=_first(begins))
+
+    epochs = rows("epochs", "started_at", "target_installed_at")
+    members = rows("members", "first_seen_at")
+    ownership = rows("ownership", "from_at")
+    return GroupRows(
+        group_id,
+        epochs,
+        rows("rebalance_causes", "at"),
+        rows("convergence", "started_at"),
+        members,
+        ownership,
+        rows("findings"),
+        rows("topics", "made_at"),
+        end_ms if end_ms is not None else _last_ms(epochs, members, ownership),
+    )
+
+
+def _same(moment: int | None) -> int | None:
+    return moment
+
+
+def _first(names: Sequence[str]) -> Callable[[Row], int]:
+    return lambda row: next((row[name] for name in names if row[name] is not None), 0)
+
+
+def _last_ms(*tables: Iterable[Mapping[str, Any]]) -> int | None:
+    names = ("started_at", "last_seen_at", "left_at", "from_at", "to_at", "last_committed_at")
+    moments = (row.get(name) for rows in tables for row in rows for name in names)
+    return max((moment for moment in moments if moment is not None), default=None)

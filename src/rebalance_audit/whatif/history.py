@@ -1,0 +1,74 @@
+"""What the log itself says of a window: rebalances, moves, time without owner."""
+
+from collections.abc import Mapping, Sequence
+
+from rebalance_audit.whatif.group_rows import GroupRows, Row
+from rebalance_audit.whatif.memberships import REPLACED, Slot
+from rebalance_audit.whatif.script import Logged
+
+
+def logged(rows: GroupRows, slots: Sequence[Slot], from_ms: int, to_ms: int) -> Logged:
+    """The window `[from_ms, to_ms)` of a group."""
+    epochs = [row for row in rows.epochs if from_ms <= _moment(row) < to_ms]
+    low_ms, high_ms = _unowned(epochs)
+    gap_low_ms, gap_high_ms = _replacements(rows.ownership, slots, from_ms, to_ms)
+    return Logged(
+        len(epochs),
+        _moved(rows.ownership, slots, from_ms, to_ms),
+        None if low_ms is None else low_ms + gap_low_ms,
+        None if high_ms is None else high_ms + gap_high_ms,
+        max((row["not_stable_max_ms"] or 0 for row in epochs), default=None),
+    )
+
+
+def _moment(row: Row) -> int:
+    return int(row["started_at"] or row["target_installed_at"] or 0)
+
+
+def _unowned(epochs: Sequence[Row]) -> tuple[int | None, int | None]:
+    """Bounds of partition-milliseconds without owner in the rebalances themselves; None if one is unknown."""
+    low = [row["unowned_partition_min_ms"] for row in epochs]
+    high = [row["unowned_partition_max_ms"] for row in epochs]
+    return (
+        None if None in low else sum(low),
+        None if None in high else sum(high),
+    )
+
+
+def _replacements(
+    ownership: Sequence[Row], slots: Sequence[Slot], from_ms: int, to_ms: int
+) -> tuple[int, int]:
+    """Bounds of the same between a static member and its successor, which no rebalance shows.
+
+    The partitions had no owner from somewhere after the last commit until the successor took them over.
+    """
+    replaced = {
+        (stint.member["member_id"], stint.to_ms)
+        for slot in slots
+        for stint in slot.stints
+        if stint.how == REPLACED and stint.to_ms is not None
+    }
+    high_ms = 0
+    for row in ownership:
+        ended = (row["member_id"], row["to_at"])
+        if ended in replaced and from_ms <= row["to_at"] < to_ms:
+            begun_ms = row["last_committed_at"] or row["from_at"] or row["to_at"]
+            high_ms += max(0, row["to_at"] - max(begun_ms, from_ms))
+    return 0, high_ms
+
+
+def _moved(ownership: Sequence[Row], slots: Sequence[Slot], from_ms: int, to_ms: int) -> int:
+    """Partitions given to another instance than the one that held them before."""
+    names: Mapping[str, str] = {
+        stint.member["member_id"]: slot.name for slot in slots for stint in slot.stints
+    }
+    held: dict[tuple[str | None, int], str] = {}
+    moved = 0
+    for row in sorted(ownership, key=lambda row: (row["from_at"] or 0, row["from_offset"])):
+        partition = (row["topic_id"] or row["topic"], row["topic_partition"])
+        name = names.get(row["member_id"], row["member_id"])
+        before = held.get(partition)
+        held[partition] = name
+        moment = row["from_at"] or 0
+        moved += before is not None and before != name and from_ms <= moment < to_ms
+    return moved

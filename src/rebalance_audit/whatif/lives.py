@@ -1,0 +1,256 @@
+"""When and how the processes of each instance started and ended, as far as the log shows it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.whatif.group_rows import Row
+from rebalance_audit.whatif.habits import RESTART_MS, last_commit_of
+from rebalance_audit.whatif.join_phases import EpochKey, PhaseTimes
+from rebalance_audit.whatif.memberships import REPLACED, MemberStint, Slot
+from rebalance_audit.whatif.script import AppInstance, Ends, ProcessEnd, ProcessLife, SlowRevocation
+from rebalance_audit.whatif.spread import Spread, exactly
+
+_EXPIRED: Final = RebalanceCause.MEMBER_SESSION_EXPIRED.value
+_TIMED_OUT: Final = RebalanceCause.MEMBER_REBALANCE_TIMEOUT.value
+_STATIC_EXPIRED: Final = RebalanceCause.STATIC_MEMBER_EXPIRED.value
+_LEAST_WEIGHT: Final = 0.1
+"""Ends that are less likely are left out."""
+_NO_COMMITS: Ends = {ProcessEnd.CLOSED: 0.8, ProcessEnd.KILLED: 0.2}
+_CLOSED: Ends = {ProcessEnd.CLOSED: 1.0}
+_SILENT: Ends = {ProcessEnd.KILLED: 0.5, ProcessEnd.FROZEN: 0.5}
+"""A member that fell silent and whose client came back after its session had ended, under another member id."""
+_LATE: Ends = {ProcessEnd.KILLED: 0.25, ProcessEnd.FROZEN: 0.75}
+"""The same, where restarts in the group take less than half of a session: a restart would have come sooner."""
+
+
+class Clues(NamedTuple):
+    """What the timing of members follows from; durations in milliseconds."""
+
+    phases: Mapping[EpochKey, PhaseTimes]
+    stretches: Mapping[str, Sequence[Row]]
+    """Member id -> stretches of ownership with a commit."""
+    session_ms: int
+    heartbeat_ms: int
+    commit_interval_ms: int
+    is_static: bool
+    restart_ms: int | None
+    """How long restarts after a close took in the log."""
+    static_ends: Mapping[tuple[str, int], Ends]
+    """Member id and begin of a stint -> how a static classic member ended."""
+    went_on: frozenset[tuple[str, int]] = frozenset()
+    """Those whose process went on under another member id."""
+
+
+class Story(NamedTuple):
+    """An instance, and what else its memberships show."""
+
+    instance: AppInstance
+    slow: list[SlowRevocation]
+
+
+def story_of(slot: Slot, clues: Clues) -> Story:
+    """The processes of one instance."""
+    first = slot.stints[0].member
+    lives: list[ProcessLife] = []
+    slow: list[SlowRevocation] = []
+    pending: SlowRevocation | None = None
+    goes_on = False
+    for place, stint in enumerate(slot.stints):
+        after = slot.stints[place + 1] if place + 1 < len(slot.stints) else None
+        start = _start(stint, slot.stints[place - 1] if place else None, clues)
+        if goes_on:
+            life = lives.pop()
+        elif pending is not None:
+            # It was removed for being slow and came back by itself: one process.
+            took_ms = max(1_000, start.middle - pending.start.middle)
+            pending.end = start.shifted(1_000)
+            pending.revoke_ms = exactly(took_ms)
+            slow.append(pending)
+            pending = None
+            life = lives.pop()
+        else:
+            life = ProcessLife(start)
+        goes_on = (stint.member["member_id"], stint.from_ms) in clues.went_on
+        if stint.to_ms is not None and not goes_on:
+            if after is not None and _was_slow(stint, clues):
+                begin_ms = _slow_since(stint, clues)
+                pending = SlowRevocation(
+                    exactly(begin_ms), exactly(stint.to_ms), slot.name, exactly(1)
+                )
+            else:
+                life.end, life.ends = _end(stint, after, clues)
+        lives.append(life)
+    _order(lives)
+    topics = tuple(first["subscribed_topics"] or ())
+    return Story(AppInstance(slot.name, topics, lives, first["subscribed_regex"]), slow)
+
+
+def _phase_of(stint: MemberStint, clues: Clues, at_ms: int) -> PhaseTimes | None:
+    """The join phase of a classic generation that a member appeared or was missing in."""
+    if stint.member["protocol"] != "classic":
+        return None
+    return next(
+        (
+            phase
+            for phase in clues.phases.values()
+            if phase.key[0] == stint.incarnation and phase.complete_ms <= at_ms <= phase.stable_ms
+        ),
+        None,
+    )
+
+
+def _start(stint: MemberStint, before: MemberStint | None, clues: Clues) -> Spread:
+    at_ms = stint.from_ms
+    phase = _phase_of(stint, clues, at_ms)
+    if phase is None:
+        start = exactly(at_ms)
+        if before is not None and _had_to_wait(before, stint, clues):
+            # Refused under the same instance id until the session of the process before had ended.
+            dead_ms = (before.to_ms or at_ms) - clues.session_ms
+            start = Spread(min(dead_ms + 2_000, at_ms), at_ms)
+        return start
+    heard_ms = min(
+        (each for member, each in phase.gave_up.items() if each >= phase.begin_ms),
+        default=phase.complete_ms,
+    )
+    if before is not None and before.to_ms == at_ms:
+        # Its predecessor was missed in the same generation: it joined somewhere in the phase.
+        return Spread(phase.begin_ms, max(phase.begin_ms, phase.complete_ms - 1))
+    low_ms = max(phase.earliest_ms, phase.begin_ms - clues.heartbeat_ms // 2)
+    return Spread(min(low_ms, heard_ms), heard_ms, min(max(phase.begin_ms, low_ms), heard_ms))
+
+
+def _had_to_wait(before: MemberStint, stint: MemberStint, clues: Clues) -> bool:
+    return (
+        clues.is_static
+        and stint.member["protocol"] == "consumer"
+        and before.how == _EXPIRED
+        and before.to_ms is not None
+        and stint.from_ms - before.to_ms < clues.session_ms
+    )
+
+
+def _was_slow(stint: MemberStint, clues: Clues) -> bool:
+    """Whether it was removed because it did not give up partitions, or did not rejoin, in time."""
+    if stint.how == _TIMED_OUT:
+        return True
+    weight = stint.weights.get(_TIMED_OUT, 0.0)
+    phase = None if stint.to_ms is None else _phase_of(stint, clues, stint.to_ms)
+    timeout_ms = stint.member["rebalance_timeout_ms"] or 0
+    if phase is None or weight < _LEAST_WEIGHT or phase.length_ms < 0.9 * timeout_ms:
+        return False
+    # Whoever left began the phase; whoever was slow held it up.
+    last_ms = last_commit_of(stint, clues.stretches)
+    gone_first_ms = min(phase.gave_up.values(), default=None)
+    return last_ms is None or gone_first_ms is None or last_ms > gone_first_ms
+
+
+def _slow_since(stint: MemberStint, clues: Clues) -> int:
+    assert stint.to_ms is not None
+    phase = _phase_of(stint, clues, stint.to_ms)
+    if phase is not None:
+        return phase.begin_ms
+    return int(stint.to_ms - (stint.member["rebalance_timeout_ms"] or 0)) - 1
+
+
+def _end(stint: MemberStint, after: MemberStint | None, clues: Clues) -> tuple[Spread, Ends]:
+    assert stint.to_ms is not None
+    last_ms = last_commit_of(stint, clues.stretches)
+    is_consumer = stint.member["protocol"] == "consumer"
+    if stint.how in {REPLACED, _STATIC_EXPIRED}:
+        if is_consumer:
+            # It announced that it leaves for a while, and the record of that is the last one that has it.
+            return exactly(stint.member["last_seen_at"] or stint.to_ms), _CLOSED
+        return _static_end(stint, last_ms, clues)
+    key = (stint.member["member_id"], stint.from_ms)
+    ends = clues.static_ends.get(key) or _ends(stint, after, clues)
+    if ends.get(ProcessEnd.CLOSED, 0.0) > 0.5 and key in clues.static_ends and last_ms is not None:
+        return exactly(last_ms), ends
+    if ends.get(ProcessEnd.CLOSED, 0.0) > 0.5:
+        return _closed_at(stint, last_ms, clues), ends
+    session_ms = stint.member["session_timeout_ms"] or clues.session_ms
+    phase = _phase_of(stint, clues, stint.to_ms)
+    expired_high_ms = stint.to_ms if phase is None else phase.complete_ms
+    expired_low_ms = expired_high_ms
+    if phase is not None and (after is None or after.from_ms != stint.to_ms):
+        expired_low_ms -= clues.heartbeat_ms
+    died = Spread(expired_low_ms - session_ms, expired_high_ms - session_ms + clues.heartbeat_ms)
+    if last_ms is not None:
+        died = died.within(last_ms, last_ms + round(1.1 * clues.commit_interval_ms))
+    return died.within(stint.from_ms, stint.to_ms), ends
+
+
+def _ends(stint: MemberStint, after: MemberStint | None, clues: Clues) -> Ends:
+    weights = stint.weights or {stint.how or _EXPIRED: 1.0}
+    silent = weights.get(_EXPIRED, 0.0) + weights.get(_TIMED_OUT, 0.0)
+    closed = sum(weights.values()) - silent
+    total = silent + closed
+    if not total:
+        return {ProcessEnd.CLOSED: 0.5, ProcessEnd.KILLED: 0.5}
+    closed, silent = closed / total, silent / total
+    if silent < _LEAST_WEIGHT:
+        return dict(_CLOSED)
+    if closed < _LEAST_WEIGHT:
+        closed, silent = 0.0, 1.0
+    ends = {end: silent * weight for end, weight in _dead(stint, after, clues).items()}
+    return {ProcessEnd.CLOSED: closed, **ends} if closed else ends
+
+
+def _dead(stint: MemberStint, after: MemberStint | None, clues: Clues) -> Ends:
+    """How a member fell silent."""
+    if after is None or stint.to_ms is None or after.from_ms <= stint.to_ms:
+        # Whoever joins before the session of the process before has ended is another process.
+        return {ProcessEnd.KILLED: 1.0}
+    if after.member["member_id"] == stint.member["member_id"]:
+        return {ProcessEnd.FROZEN: 1.0}
+    if stint.member["protocol"] == "consumer":
+        # A process that goes on keeps its member id in the consumer protocol.
+        return {ProcessEnd.KILLED: 1.0}
+    session_ms = stint.member["session_timeout_ms"] or clues.session_ms
+    restart_ms = clues.restart_ms
+    return _LATE if restart_ms is not None and 2 * restart_ms < session_ms else _SILENT
+
+
+def _closed_at(stint: MemberStint, last_ms: int | None, clues: Clues) -> Spread:
+    assert stint.to_ms is not None
+    phase = _phase_of(stint, clues, stint.to_ms)
+    if phase is None:
+        return exactly(stint.to_ms)
+    if last_ms is not None and phase.earliest_ms <= last_ms <= phase.complete_ms:
+        # Clients that commit as they close do so right before they leave.
+        is_near = last_ms >= phase.begin_ms - clues.heartbeat_ms
+        if is_near:
+            return exactly(last_ms)
+    low_ms = phase.earliest_ms if last_ms is None else max(phase.earliest_ms, last_ms)
+    begin_ms = min(max(phase.begin_ms, low_ms), phase.complete_ms)
+    return Spread(max(low_ms, begin_ms - clues.heartbeat_ms), phase.complete_ms, begin_ms)
+
+
+def _static_end(stint: MemberStint, last_ms: int | None, clues: Clues) -> tuple[Spread, Ends]:
+    """A static classic member ends without a record; its successor and its commits bound the moment."""
+    assert stint.to_ms is not None
+    # Away for longer it would not have been replaced: its session would have ended.
+    session_ms = stint.member["session_timeout_ms"] or clues.session_ms
+    earliest_ms = max(stint.from_ms, stint.to_ms - session_ms)
+    if last_ms is None:
+        likely_ms = max(earliest_ms, stint.to_ms - RESTART_MS.middle)
+        return Spread(earliest_ms, stint.to_ms, likely_ms), dict(_NO_COMMITS)
+    last_ms = max(last_ms, earliest_ms)
+    ends = clues.static_ends[stint.member["member_id"], stint.from_ms]
+    if ends.get(ProcessEnd.CLOSED, 0.0) > 0.5:
+        return exactly(last_ms), ends
+    return Spread(last_ms, min(stint.to_ms, last_ms + clues.commit_interval_ms)), ends
+
+
+def _order(lives: list[ProcessLife]) -> None:
+    """A process ends after it starts, and the next one starts after that."""
+    for place, life in enumerate(lives):
+        if life.end is None:
+            continue
+        life.end = life.end.within(life.start.low + 1, max(life.end.high, life.start.low + 1))
+        if place + 1 < len(lives):
+            following = lives[place + 1]
+            following.start = following.start.within(
+                life.end.low + 1, max(following.start.high, life.end.low + 1)
+            )

@@ -1,0 +1,166 @@
+"""What happened to a group from outside: the script that a run plays again under other settings."""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from rebalance_audit.whatif.spread import Spread
+
+
+class ProcessEnd(StrEnum):
+    """How a process stopped being a member."""
+
+    CLOSED = "closed"
+    """It closed its consumer: a dynamic member leaves the group."""
+    KILLED = "killed"
+    """It died without a word: the coordinator notices when its session expires."""
+    FROZEN = "frozen"
+    """It stood still until its next start, and went on then with what it had in memory."""
+
+
+Ends: TypeAlias = dict[ProcessEnd, float]
+"""Probability of each; they add up to 1."""
+
+
+@dataclass(slots=True)
+class ProcessLife:
+    """One process: from its start to its end. Moments are epoch milliseconds."""
+
+    start: Spread
+    end: Spread | None = None
+    """None: it outlives the script."""
+    ends: Ends = field(default_factory=lambda: {ProcessEnd.CLOSED: 1.0})
+
+
+@dataclass(slots=True)
+class AppInstance:
+    """One instance of the application; its processes follow each other."""
+
+    name: str
+    """Instance id or client id, what a restart keeps."""
+    topics: tuple[str, ...]
+    lives: list[ProcessLife]
+    regex: str | None = None
+
+
+@dataclass(slots=True)
+class TopicExpansion:
+    """A topic got more partitions, or was created."""
+
+    at: Spread
+    topic: str
+    partitions: int
+
+
+@dataclass(slots=True)
+class TopicDeletion:
+    """A topic was deleted."""
+
+    at: Spread
+    topic: str
+
+
+@dataclass(slots=True)
+class CoordinatorMove:
+    """Another broker took over the group."""
+
+    at: Spread
+    pause_ms: Spread
+    """How long no coordinator answered."""
+
+
+@dataclass(slots=True)
+class SlowRevocation:
+    """For a while an instance took long to give up partitions."""
+
+    start: Spread
+    end: Spread
+    instance: str | None
+    """None: the log does not say which one; each seed draws one."""
+    revoke_ms: Spread
+
+
+@dataclass(slots=True)
+class SubscriptionChange:
+    """A running process subscribed to other topics."""
+
+    at: Spread
+    instance: str
+    topics: tuple[str, ...]
+
+
+Event: TypeAlias = (
+    TopicExpansion | TopicDeletion | CoordinatorMove | SlowRevocation | SubscriptionChange
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of a group; durations in milliseconds."""
+
+    protocol: str
+    """`classic` or `consumer`."""
+    assignors: tuple[str, ...]
+    """Classic: supported assignors, the preferred one first. Consumer: the server-side assignor."""
+    is_static: bool
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    heartbeat_interval_ms: int
+
+    def changed(self, **changes: object) -> "Settings":
+        """The same with these fields changed."""
+        return replace(self, **changes)  # type: ignore[arg-type] # the fields' own types
+
+
+@dataclass(slots=True)
+class Habits:
+    """How long what clients do takes, as measured; durations in milliseconds."""
+
+    latency_ms: int
+    """Of one message between client and broker."""
+    revoke_ms: Spread
+    """From the order to give up partitions until they are given up."""
+    assign_ms: Spread
+    """From an assignment until its partitions are read."""
+    restart_ms: Spread | None
+    """From the end of a process to the next start of its instance; None: no instance came back."""
+    commit_interval_ms: int
+    leader_ms: int = 0
+    """How long the leader of a classic group takes to assign."""
+    initial_delay_ms: int = 3_000
+    """`group.initial.rebalance.delay.ms` of the broker."""
+    records_per_partition_hour: float | None = None
+    """Mean over all partitions; None where commits do not show it."""
+
+
+@dataclass(slots=True)
+class Logged:
+    """What the log says of the same window."""
+
+    rebalances: int
+    partitions_moved: int
+    unowned_low_ms: int | None
+    unowned_high_ms: int | None
+    longest_stop_ms: int | None = None
+
+
+@dataclass(slots=True)
+class Script:
+    """All of it."""
+
+    group_id: str
+    from_ms: int
+    """What happens earlier only prepares the group."""
+    to_ms: int
+    settings: Settings
+    habits: Habits
+    topics: dict[str, int]
+    """Name -> partitions at the begin."""
+    instances: list[AppInstance]
+    events: list[Event]
+    logged: Logged
+    assumptions: list[str] = field(default_factory=list)
+    """Sentences: what the log does not hold and the script takes for granted."""
+
+
+SCRIPT_FORMAT: Final = "rebalance-audit what-if script 1"

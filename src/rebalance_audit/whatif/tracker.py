@@ -1,0 +1,149 @@
+"""Measures a run: who held each partition when, and how many epochs the group went through."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from rebalance_audit.coordinator.handling import Response
+from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
+from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
+from rebalance_audit.sim.brokers.partition_log import LoggedBatch
+from rebalance_audit.sim.holdings import HeldPartition, Holder, Holdings
+from rebalance_audit.whatif.outcome import RunOutcome
+
+CLOSED: Final = "closed"
+KILLED: Final = "killed"
+REVOKED: Final = "revoked"
+NEW_PARTITION: Final = "new_partition"
+REASONS: Final = (CLOSED, KILLED, REVOKED, NEW_PARTITION)
+"""What can begin a time without owner: a process closed or died, a rebalance took the partition, it is new."""
+
+
+class Tracker(Holdings):
+    """The holdings of one group, counted in the time of the script."""
+
+    def __init__(self, clock: Callable[[], int], from_ms: int, to_ms: int) -> None:
+        """`clock`: the moment in the script; only what lies in the window counts."""
+        super().__init__()
+        self.outcome = RunOutcome()
+        self.reason = REVOKED
+        """Why partitions are released now."""
+        self._clock = clock
+        self._from_ms, self._to_ms = from_ms, to_ms
+        self._holders: dict[HeldPartition, set[str]] = {}
+        self._last: dict[HeldPartition, str] = {}
+        self._gone: set[HeldPartition] = set()
+        self._unowned: dict[HeldPartition, tuple[int, str]] = {}
+        """Partition -> since when it has no owner, and why."""
+
+    @property
+    def unowned_count(self) -> int:
+        """Partitions without owner."""
+        return len(self._unowned)
+
+    def create(self, partitions: Iterable[HeldPartition]) -> None:
+        """Partitions that should have an owner from now on, and had none before."""
+        for partition in partitions:
+            if partition not in self._last:
+                self._unowned.setdefault(partition, (self._clock(), NEW_PARTITION))
+
+    def remove(self, partitions: Iterable[HeldPartition]) -> None:
+        """Partitions that are gone: from now on they lack no owner."""
+        for partition in partitions:
+            self._gone.add(partition)
+            begun = self._unowned.pop(partition, None)
+            if begun is not None:
+                self._count(*begun, self._clock())
+
+    def acquire(self, holder: Holder, partitions: Iterable[HeldPartition], now_ms: int) -> None:
+        """A client starts to use partitions."""
+        moment = self._clock()
+        in_window = self._from_ms <= moment < self._to_ms
+        wanted = list(partitions)
+        for partition in wanted:
+            self._holders.setdefault(partition, set()).add(holder.name)
+            before = self._last.get(partition)
+            self._last[partition] = holder.name
+            if in_window and before is not None and before != holder.name:
+                self.outcome.partitions_moved += 1
+            begun = self._unowned.pop(partition, None)
+            if begun is not None:
+                self._count(*begun, moment)
+        super().acquire(holder, wanted, now_ms)
+
+    def release(
+        self,
+        holder: Holder,
+        partitions: Iterable[HeldPartition],
+        now_ms: int,
+        next_offset: Callable[[HeldPartition, int], int],
+    ) -> None:
+        """A client stops using partitions."""
+        moment = self._clock()
+        given_up = list(partitions)
+        for partition in given_up:
+            holders = self._holders.get(partition)
+            if holders is None or holder.name not in holders:
+                continue
+            holders.discard(holder.name)
+            if not holders and partition not in self._gone:
+                self._unowned[partition] = (moment, self.reason)
+        super().release(holder, given_up, now_ms, next_offset)
+        self.uses.clear()
+
+    def finish(self) -> RunOutcome:
+        """The outcome, with what is still without owner."""
+        for begun_ms, reason in self._unowned.values():
+            self._count(begun_ms, reason, self._clock())
+        self._unowned.clear()
+        return self.outcome
+
+    def _count(self, begun_ms: int, reason: str, ended_ms: int) -> None:
+        length_ms = min(ended_ms, self._to_ms) - max(begun_ms, self._from_ms)
+        if length_ms <= 0:
+            return
+        outcome = self.outcome
+        outcome.unowned_ms += length_ms
+        outcome.longest_stop_ms = max(outcome.longest_stop_ms, length_ms)
+        by_reason = outcome.unowned_by_reason
+        by_reason[reason] = by_reason.get(reason, 0) + length_ms
+
+
+class EpochCounter:
+    """Counts the generations or group epochs of the group: an observer of the coordinator."""
+
+    def __init__(self, count: Callable[[], None]) -> None:
+        """`count` is called once for each."""
+        self._count = count
+        self._number: int | None = None
+
+    def moved(self, shard: ServedPartition, happening: Happening, changed: Changed) -> None:  # noqa: ARG002 - Observer's
+        """Look at the number of the group where a write changed one."""
+        for slot, _ in changed:
+            group = slot.group
+            if isinstance(group, ClassicGroup):
+                number = group.generation
+            elif isinstance(group, ModernGroup):
+                number = group.group_epoch
+            else:
+                continue
+            before, self._number = self._number, number
+            if number in {before, 0}:
+                continue
+            # A group that was deleted begins anew.
+            is_next = before is not None and number > before and isinstance(group, ModernGroup)
+            for _ in range(number - before if is_next and before is not None else 1):
+                self._count()
+
+    def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
+        """Of no interest."""
+
+    def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
+        """Of no interest."""
+
+    def stopped(self, shard: ServedPartition) -> None:
+        """Of no interest."""
+
+    def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
+        """Of no interest."""
