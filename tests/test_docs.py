@@ -40,7 +40,7 @@ def test_every_command_line_is_understood(
     monkeypatch.chdir(tmp_path)
     for folder in ("logs", "broker-1", "broker-2"):
         (tmp_path / folder).mkdir()
-    for file in ("broker-1/server.log", "slack-url", "pagerduty-key", "key"):
+    for file in ("broker-1/server.log", "slack-url", "pagerduty-key", "key", "mcp-token"):
         (tmp_path / file).touch()
     for _, *words in command_lines(page.read_text(encoding="utf-8")):
         group = main.commands.make_context(main.PROGRAM, [*words], obj=Invocation())

@@ -58,6 +58,7 @@ def test_an_agent_gets_answers() -> None:
     async def conversation(client: Client, ask: Ask) -> None:
         tools = (await client.list_tools()).tools
         assert [tool.name for tool in tools] == [
+            "worst_rebalances", "why", "compare", "incident",
             "list_groups", "findings", "explain", "state_at", "describe_tables", "query",
         ]  # fmt: skip
         assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)

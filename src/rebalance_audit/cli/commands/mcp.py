@@ -6,7 +6,9 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.gold_source import reads_gold
-from rebalance_audit.cli.invocation import configured
+from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.output import echo
+from rebalance_audit.cli.secret import Secret
 
 if TYPE_CHECKING:
     from rebalance_audit.tables.gold_rows import GoldRows
@@ -15,6 +17,7 @@ EXAMPLES: Final = """\b
 Examples:
   rebalance-audit mcp copy-of-log
   rebalance-audit mcp --lake /data/lake --cluster blue
+  rebalance-audit mcp --lake /data/lake --http-port 8931 --http-token @mcp-token
 """
 
 
@@ -23,15 +26,81 @@ Examples:
     "--query-seconds",
     text="Refuse a query that takes longer. [default: 6]",
 )
+@click.option(
+    "--http-port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Serve over streamable HTTP at this port in place of stdin and stdout; 0 for any that is free.",
+)
+@click.option(
+    "--http-token",
+    type=Secret(),
+    metavar="TOKEN|@FILE",
+    help="The bearer token that each request over HTTP must have; @FILE reads it from a file.",
+)
+@click.option(
+    "--http-address",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Where to serve; 0.0.0.0 lets other hosts ask.",
+)
+@click.option(
+    "--http-host",
+    "http_hosts",
+    metavar="NAME",
+    multiple=True,
+    help="A name by which clients ask for this machine, if it is not its own; may be repeated.",
+)
+@click.option(
+    "--http-origin",
+    "http_origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="An origin whose pages may ask, such as https://tools.example; may be repeated.",
+)
 @reads_gold
 @configured
-def mcp(_invocation: object, /, gold: "GoldRows", query_seconds: float | None) -> None:
-    """Serve the answers to agents on stdin and stdout, by the Model Context Protocol, until stdin ends.
+def mcp(
+    invocation: Invocation,
+    /,
+    gold: "GoldRows",
+    query_seconds: float | None,
+    http_port: int | None,
+    http_token: str | None,
+    http_address: str,
+    http_hosts: tuple[str, ...],
+    http_origins: tuple[str, ...],
+) -> None:
+    """Serve the answers to agents by the Model Context Protocol, on stdin and stdout until stdin ends, or over HTTP.
 
     Read-only. SEGMENTS are audited once, when the server starts; a lake is read anew for each answer. docs/agents.md
     lists the tools.
     """
+    if (http_port is None) != (http_token is None):
+        raise click.UsageError("Give --http-port and --http-token together.")
     from rebalance_audit.agents.read_only_sql import SECONDS  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.agents.server import server_over  # noqa: PLC0415 - imports the SDK
 
-    server_over(gold, query_seconds or SECONDS).run("stdio")
+    seconds = query_seconds or SECONDS
+    if http_port is None or http_token is None:
+        server_over(gold, seconds).run("stdio")
+        return
+    from rebalance_audit.agents import http_server  # noqa: PLC0415 - imports uvicorn
+
+    def started(url: str) -> None:
+        if not invocation.quiet:
+            echo(f"Serving agents at {url}", err=True)
+
+    verifier = http_server.OneToken(http_server.require_token(http_token))
+    server = server_over(
+        gold, seconds, token_verifier=verifier, auth=http_server.auth_at(http_address)
+    )
+    http_server.serve_http(
+        server,
+        http_address,
+        http_port,
+        host_names=http_hosts,
+        origins=http_origins,
+        started=started,
+    )

@@ -1,13 +1,14 @@
 """`rebalance-audit notify`: new findings to a webhook."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from rebalance_audit.cli.gold_source import reads_gold
 from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.progress import slow_step
+from rebalance_audit.cli.secret import Secret
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report import words
 from rebalance_audit.report.notices.bodies import BODIES
@@ -28,22 +29,6 @@ Examples:
   rebalance-audit notify --lake /data/lake --routing-key @key --format pagerduty --sent sent.json
   rebalance-audit notify copy-of-log --url http://127.0.0.1:8080/ --sent sent.json --dry-run
 """
-
-
-class Secret(click.ParamType[str]):
-    """A text, or `@FILE` for the first line of a file: other users see the command line."""
-
-    name = "text"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text."""
-        text = str(value)
-        if not text.startswith("@"):
-            return text
-        try:
-            return Path(text[1:]).read_text(encoding="utf-8").strip().partition("\n")[0]
-        except OSError as error:
-            self.fail(f"{text[1:]} cannot be read: {error.strerror}.", param, ctx)
 
 
 @click.command(epilog=EXAMPLES)

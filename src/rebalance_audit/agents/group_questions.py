@@ -1,0 +1,178 @@
+"""Whole questions about one group: why it rebalanced at a moment, and what happened in an incident."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from rebalance_audit.agents.marked_names import marked_name, marked_sentence
+from rebalance_audit.agents.rebalance_facts import (
+    Facts,
+    began_ms,
+    broker_lines,
+    cause_facts,
+    counted_causes,
+    culprits,
+    finding_facts,
+    line_facts,
+    rebalance_facts,
+)
+from rebalance_audit.agents.small_answer import ITEMS_MAX, small_answer
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.report import words
+from rebalance_audit.report.gravity import gravest_first
+from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.row_sentences import advice_of
+from rebalance_audit.report.summary import TableRow, Tables, duration_of, estimate_of, total_of
+from rebalance_audit.report.unknowns import ADVICE, log_would_settle, unknowns_of_epoch
+from rebalance_audit.report.verdict import Verdicts
+
+LAST_MS: Final = 1 << 62
+CULPRITS_SHOWN: Final = 5
+MORE_SHOWN: Final = 3
+CAUSES_OF_WORST: Final = 3
+
+
+def why_at(own: Tables, at_ms: int) -> Facts:
+    """The rebalance of a moment, else the last one before it, with causes, evidence and what to do.
+
+    `own`: the group's rows; `at_ms`: epoch milliseconds. Raises BadRequest where the group had not rebalanced yet.
+    """
+    begun = [row for row in own["rebalances"] if (began_ms(row) or 0) <= at_ms]
+    if not begun:
+        first = min((began_ms(row) or 0 for row in own["rebalances"]), default=None)
+        when = "it has none" if first is None else f"its first began at {words.utc(first)}"
+        raise BadRequest(f"No rebalance of this group at {words.utc(at_ms)} or before: {when}.")
+    # The bounds of a rebalance may reach into the one before.
+    lasting = [row for row in begun if _ended_ms(row) >= at_ms]
+    rebalance = max(lasting or begun, key=lambda row: (began_ms(row) or 0, row["rebalance_seq"]))
+    window = _Window(own, [rebalance], began_ms(rebalance) or 0, _ended_ms(rebalance) + 1)
+    answer = {
+        "group": marked_name(rebalance["group_id"]),
+        "covers_the_moment": bool(lasting),
+        "epoch_at_moment": window.epoch_at(at_ms),
+        "rebalance": rebalance_facts(rebalance, Verdicts(own), window.names),
+        "causes": [cause_facts(row, window.names) for row in window.causes[:ITEMS_MAX]],
+        **window.answer(),
+        "more": [
+            {"tool": "explain", "arguments": {"epoch": row["epoch"]}}
+            for row in window.epochs[:MORE_SHOWN]
+        ],
+    }
+    shrinkable = ("broker_lines", "findings", "causes", "not_known", "next_steps")
+    return small_answer(answer, shrinkable, {**window.in_all(), "causes": len(window.causes)})
+
+
+def incident(own: Tables, start_ms: int, end_ms: int) -> Facts:
+    """Everything about a group between two moments (epoch ms): rebalances, culprits, findings, broker lines, advice."""
+    rebalances = [
+        row
+        for row in own["rebalances"]
+        if (began_ms(row) or 0) < end_ms and _ended_ms(row) >= start_ms
+    ]
+    by_cost = sorted(
+        rebalances, key=lambda row: (row["ended_at"] is not None, -estimate_of(row), _place(row))
+    )
+    window, verdicts = _Window(own, by_cost, start_ms, end_ms), Verdicts(own)
+    names = window.names
+    lost = total_of(took for row in rebalances if (took := duration_of(row)) is not None)
+    blamed = culprits(rebalances, names)
+    answer = {
+        "group": marked_name(window.group_id),
+        "from": words.iso(start_ms),
+        "to": words.iso(end_ms),
+        "rebalances_in_all": len(rebalances),
+        "not_stable_ms": lost._asdict(),
+        "causes": counted_causes(rebalances),
+        "culprits": blamed[:CULPRITS_SHOWN],
+        "rebalances": [rebalance_facts(row, verdicts, names) for row in by_cost[:ITEMS_MAX]],
+        "causes_of_worst": [
+            cause_facts(row, names)
+            for row in _Window(own, by_cost[:1], start_ms, end_ms).causes[:CAUSES_OF_WORST]
+        ],
+        **window.answer(),
+        "more": [
+            {"tool": "why", "arguments": {"moment": words.iso(began_ms(row))}}
+            for row in by_cost[:MORE_SHOWN]
+        ],
+    }
+    shrinkable = (
+        *("broker_lines", "rebalances", "findings", "causes_of_worst", "culprits"),
+        *("not_known", "next_steps"),
+    )
+    in_all = {"rebalances": len(by_cost), "culprits": len(blamed)}
+    return small_answer(answer, shrinkable, {**window.in_all(), **in_all})
+
+
+class _Window:
+    """What belongs to some rebalances of a group: epochs, causes, findings of their time, lines of brokers' logs."""
+
+    def __init__(
+        self, own: Tables, rebalances: Sequence[TableRow], start_ms: int, end_ms: int
+    ) -> None:
+        self.names = MemberNames(own["members"])
+        rows: Iterator[TableRow] = (row for name in ("group_states", "epochs") for row in own[name])
+        self.group_id: str = next((row["group_id"] for row in rows), "")
+        order = {_place(row): number for number, row in enumerate(rebalances)}
+        self.epochs = sorted(
+            (row for row in own["epochs"] if _place(row) in order),
+            key=lambda row: (order[_place(row)], row["epoch"]),
+        )
+        self._causes: dict[tuple[int, int], list[TableRow]] = defaultdict(list)
+        for row in sorted(own["rebalance_causes"], key=lambda row: row["cause_seq"]):
+            self._causes[_key(row)].append(row)
+        self.causes = [cause for epoch in self.epochs for cause in self._causes[_key(epoch)]]
+        self.findings = [
+            row
+            for row in gravest_first(own)
+            if (row["from_at"] or 0) < end_ms
+            and (LAST_MS if row["to_at"] is None else row["to_at"]) >= start_ms
+        ]
+        self._lines = broker_lines([*self.causes, *self.findings])
+
+    def epoch_at(self, at_ms: int) -> int | None:
+        """The last epoch of a rebalance whose deciding record had been written by then, else its first."""
+        begun = [row["epoch"] for row in self.epochs if (self._shown_at(row) or 0) <= at_ms]
+        return max(begun, default=self.epochs[0]["epoch"] if self.epochs else None)
+
+    def answer(self) -> dict[str, list[Any]]:
+        """The parts that all answers have."""
+        unknown = (
+            marked_sentence(self.group_id, sentence, self.names)
+            for epoch in self.epochs
+            for sentence in unknowns_of_epoch(epoch, self._causes[_key(epoch)])
+        )
+        return {
+            "findings": [finding_facts(row, self.names) for row in self.findings[:ITEMS_MAX]],
+            "broker_lines": [line_facts(*line, self.names) for line in self._lines[:ITEMS_MAX]],
+            "not_known": list(dict.fromkeys(unknown)),
+            "next_steps": list(dict.fromkeys(self._next_steps())),
+        }
+
+    def in_all(self) -> dict[str, int]:
+        """How many there are of what `answer` cuts."""
+        return {"findings": len(self.findings), "broker_lines": len(self._lines)}
+
+    def _next_steps(self) -> Iterator[str]:
+        """The advice of findings, and where the answer could become certain."""
+        for row in self.findings[:ITEMS_MAX]:
+            if advice := marked_sentence(self.group_id, advice_of(row), self.names):
+                yield advice
+        if any(log_would_settle(epoch, self._causes[_key(epoch)]) for epoch in self.epochs):
+            yield str(ADVICE)
+
+    def _shown_at(self, epoch: TableRow) -> int | None:
+        moments = (row["at"] for row in self._causes[_key(epoch)] if row["cause_seq"] == 0)
+        at_ms: int | None = next(moments, epoch["started_at"])
+        return at_ms
+
+
+def _ended_ms(row: TableRow) -> int:
+    return LAST_MS if row["ended_at"] is None else int(row["ended_at"])
+
+
+def _place(row: TableRow) -> tuple[int, int | None]:
+    return row["incarnation"], row["rebalance_seq"]
+
+
+def _key(row: TableRow) -> tuple[int, int]:
+    return row["incarnation"], row["epoch"]
