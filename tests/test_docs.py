@@ -38,9 +38,16 @@ def test_every_command_line_is_understood(
 ) -> None:
     """Commands and options exist, and values are of their kind; nothing is run."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("logs", "broker-1", "broker-2"):
+    for folder in ("logs", "broker-1", "broker-2", "copies"):
         (tmp_path / folder).mkdir()
-    for file in ("broker-1/server.log", "slack-url", "pagerduty-key", "key", "mcp-token"):
+    for file in (
+        "broker-1/server.log",
+        "slack-url",
+        "pagerduty-key",
+        "key",
+        "mcp-token",
+        "samples.jsonl",
+    ):
         (tmp_path / file).touch()
     for _, *words in command_lines(page.read_text(encoding="utf-8")):
         group = main.commands.make_context(main.PROGRAM, [*words], obj=Invocation())
