@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-ifndef SIDE_BY_SIDE
+ifndef IN_PARALLEL
 .NOTPARALLEL: # the checks for Java and Python come before anything is installed
 endif
 SHELL := bash
@@ -122,19 +122,19 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark, an
 # instead of four both cores were busy 95 instead of 99 % of the time. Those that take longest begin first, and each
 # prints all that it has to say when it has ended. All that one JVM can do is one suite: each starts with code that no
 # compiler has seen. What is left at
-# the end is to keep both cores busy: a cluster has several processes, a browser hardly more than one.
+# the end keep both cores busy: a cluster has several processes, a browser hardly more than one.
 SUITES := test-session test-fast test-spec test-dags test-no-session test-swarm test-if-possible test-cluster test-screens test-docs
 SUITES_AT_ONCE := 4
 # The longest is not to wait for the others.
-GIVING_WAY := $(if $(SIDE_BY_SIDE),nice -n 10)
+GIVING_WAY := $(if $(IN_PARALLEL),nice -n 10)
 # What is done each time that a suite is asked for. `make test` has done it before such a suite begins: one that has to wait
 # lets all the others go first.
-EACH_TIME = $(if $(SIDE_BY_SIDE),,$(1))
+EACH_TIME = $(if $(IN_PARALLEL),,$(1))
 PYTEST := $(GIVING_WAY) $(PY) -m pytest
 
 .PHONY: test
-test: java $(INSTALLED) node $(JARS) $(TEST_JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) package ## Run all tests, the suites side by side
-	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target SIDE_BY_SIDE=yes $(SUITES)
+test: java $(INSTALLED) node $(JARS) $(TEST_JARS) $(BROKER_JARS) $(BROKER_CLASSES) $(AIRFLOW_INSTALLED) $(DOCS_INSTALLED) $(QUINT) $(TLC) package ## Run all tests, the suites in parallel
+	@$(MAKE) --no-print-directory --jobs=$(SUITES_AT_ONCE) --output-sync=target IN_PARALLEL=yes $(SUITES)
 
 # Folders as well as marks: reading test files takes time in each process, so those that will not run are not read.
 NEEDS_JVM := tests/spark tests/quality tests/cluster tests/broker
@@ -142,9 +142,9 @@ NEEDS_MORE := $(NEEDS_JVM) tests/deploy tests/release tests/spec tests/alerts te
 PLAIN := $(NEEDS_MORE:%=--ignore=%)
 
 # Two processes; one beside other suites, which keep the other core busy: two would import and collect everything twice.
-IN_TWO := $(if $(SIDE_BY_SIDE),,-n 2)
+IN_TWO := $(if $(IN_PARALLEL),,-n 2)
 # Each has what the tests of a file share: their logs, audits, lakes.
-BY_FILE := $(if $(SIDE_BY_SIDE),,--dist loadfile)
+BY_FILE := $(if $(IN_PARALLEL),,--dist loadfile)
 # One session for all tests that need one, and the other process for those that need a broker alone.
 WITH_BROKER := -n 2 --dist loadgroup
 

@@ -1,10 +1,10 @@
 """# Every hour: why did groups rebalance?
 
 `ingest` copies what the source has into bronze (Kafka compacts its own copy, bronze is not compacted), `audit` replays
-what is new, `check` judges the rows of the hour by the checks of their tables, `publish` tells Airflow that the gold
-tables are fresh.
+what is new, `check` judges the rows of the hour by the checks of their tables, `publish` marks for Airflow that the
+gold tables are fresh.
 
-* If rows break an expectation of severity *fail*, `check` fails at once and names both; nothing is published.
+* If rows break an expectation of severity *fail*, `check` fails at once and names both; not published.
 * Every task can be killed and repeated, and an old hour can be cleared: the rows are the same.
 * The window of the run is its data interval; the params `from` and `to` override it.
 * The param `cluster` chooses one of the site's clusters, `groups` some of its groups: these are replayed from their

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def main(due: Callable[[], Mapping[Path, str]], arguments: Sequence[str] | None = None) -> int:
-    """Write the files that are not as they should be (`--write`), or tell which (`--check`: 1 if there is one).
+    """Write the stale files (`--write`), or list them (`--check`: exit code 1 if there is one).
 
     `due` gives path and text of each. `arguments` are those of the process unless given. Anything but one of the two
     flags ends the process with 2.
@@ -15,7 +15,7 @@ def main(due: Callable[[], Mapping[Path, str]], arguments: Sequence[str] | None 
     parser = argparse.ArgumentParser()
     task = parser.add_mutually_exclusive_group(required=True)
     task.add_argument("--write", action="store_true", help="write what is stale")
-    task.add_argument("--check", action="store_true", help="only tell what is stale")
+    task.add_argument("--check", action="store_true", help="only list what is stale")
     only_check = parser.parse_args(arguments).check
     stale = {path: text for path, text in due().items() if not _holds(path, text)}
     for path, text in stale.items():

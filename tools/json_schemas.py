@@ -115,9 +115,9 @@ def _watched() -> dict[str, Any]:
     rebalance = {
         "schema_version": VERSION,
         "event": {"const": "rebalance"},
-        "times_told": {
+        "times_reported": {
             **INTEGER,
-            "description": "How often the rebalance was told of with other values before this line",
+            "description": "How often the rebalance was reported with other values before this line",
         },
         "may_change": {
             "type": "boolean",

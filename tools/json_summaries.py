@@ -37,19 +37,19 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
     }
     counts = ("seed", "records", "partitions", "groups", "epochs", "simulated_seconds", "events")
     made["simulate"] = {"out": TEXT, **dict.fromkeys(counts, INTEGER)}
-    told: dict[str, tuple[str, dict[str, Any]]] = {
+    summaries: dict[str, tuple[str, dict[str, Any]]] = {
         name: (f"{name} --json", object_of({"schema_version": VERSION, **keys}))
         for name, keys in made.items()
     }
     picture = object_of({"schema_version": VERSION, "group": TEXT, "out": TEXT})
-    told["report"] = (
+    summaries["report"] = (
         "report --json; with --png the second form",
         {"oneOf": [object_of({"schema_version": VERSION, **_report()}), picture]},
     )
-    told["export"] = ("export --json; with --perfetto the second form", _export())
-    told["notify"] = ("notify --json; with --dry-run the second form", _notify())
-    told["decode"] = ("a line of decode", _decode())
-    return told
+    summaries["export"] = ("export --json; with --perfetto the second form", _export())
+    summaries["notify"] = ("notify --json; with --dry-run the second form", _notify())
+    summaries["decode"] = ("a line of decode", _decode())
+    return summaries
 
 
 def _export() -> dict[str, Any]:

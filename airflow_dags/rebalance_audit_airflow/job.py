@@ -104,7 +104,7 @@ class RebalanceAuditJob(SparkSubmitOperator):
         match _exit_code(error):
             case int(code) if code == CHECK_FAILED:
                 return AirflowFailException(
-                    "A quality check failed; which one stands above, and in the table meta.checks."
+                    "A quality check failed: see above and the table meta.checks."
                 )
             case int(code) if code == BAD_ARGUMENTS:
                 return AirflowFailException(
@@ -116,7 +116,7 @@ class RebalanceAuditJob(SparkSubmitOperator):
 def broken_text(summary: Mapping[str, Any]) -> str:
     """Which expectations rows broke, and where to look."""
     broken = [one for one in summary["broken"] if one["severity"] == "fail"]
-    lines = [f"{len(broken)} expectation(s) broken in {summary['lake']}; nothing is published."]
+    lines = [f"{len(broken)} expectation(s) broken in {summary['lake']}; not published."]
     for one in broken[:BROKEN_SHOWN]:
         lines.append(
             f"- {one['expectation']}: {one['unexpected_count']} of {one['rows_checked']} rows of {one['table']}"

@@ -117,7 +117,7 @@ def _site(value: Mapping[str, Any]) -> Site:
     names = {one.name for one in fields(Site)}
     if unknown := sorted(set(value) - names):
         raise AirflowFailException(
-            f"The Variable {VARIABLE} has {', '.join(unknown)}, which nobody reads;"
+            f"The Variable {VARIABLE} has {', '.join(unknown)}, which are not settings;"
             f" it may have {', '.join(sorted(names))}."
         )
     if missing := [name for name in REQUIRED if not value.get(name)]:

@@ -35,7 +35,7 @@ class Setting(NamedTuple):
 
 SETTINGS: Mapping[str, Setting] = {
     "cluster": Setting(
-        "Name of the Kafka cluster, one that the site's Variable has; empty: the site's.",
+        "Name of a Kafka cluster in the site's Variable; empty: the site's.",
         {"type": "string", "minLength": 1, "maxLength": 255, "pattern": _PRINTABLE},
     ),
     "groups": Setting(
@@ -43,7 +43,7 @@ SETTINGS: Mapping[str, Setting] = {
         {"type": "string", "minLength": 1, "maxLength": 1000, "pattern": _PRINTABLE},
     ),
     "source": Setting(
-        "Name of one of the site's `sources`, to be ingested first; empty: nothing is ingested.",
+        "Name of one of the site's `sources`, to ingest first; empty: no ingest.",
         {"type": "string", "minLength": 1, "maxLength": 255, "pattern": _PRINTABLE},
     ),
     "from": Setting(
@@ -51,7 +51,7 @@ SETTINGS: Mapping[str, Setting] = {
         {"type": "string", "pattern": _MOMENT},
     ),
     "to": Setting(
-        "Only what begins before this moment.",
+        "Only what begins before this time.",
         {"type": "string", "pattern": _MOMENT},
     ),
     "days": Setting(

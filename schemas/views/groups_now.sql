@@ -1,4 +1,4 @@
--- How does each group stand now?
+-- What is the state of each group now?
 -- One row is one group that exists at the end of the log, with its rebalances and findings so far.
 with settled as (
     select

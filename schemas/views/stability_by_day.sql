@@ -1,6 +1,6 @@
 -- What share of each day was the group stable?
 -- One row is one group on one day on which it had a row in gold.group_hours; on other days it was stable all the time.
--- Shares are of 24 hours, the first and the last day of the log included. A lower bound is null where nothing bounds the loss.
+-- Shares are of 24 hours, the first and the last day of the log included. A lower bound is null where the loss has none.
 select
     cluster,
     group_id,

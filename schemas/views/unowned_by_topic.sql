@@ -1,6 +1,6 @@
--- For how long did nobody own partitions of a topic?
+-- How long did a topic's partitions have no owner?
 -- One row is one topic of one group on one day: gaps that ended on it, with the next owner or, where there was none, with the rebalance; a gap that goes on is not in it.
--- Not for classic groups: of their generations the records give bounds, which gold.epochs has, and nothing by topic.
+-- Not for classic groups: records of their generations give only bounds, in gold.epochs, and not by topic.
 -- Not for share groups: members have partitions in common, and the records do not say when the last one gave a partition up.
 with
 owned as (

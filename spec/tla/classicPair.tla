@@ -623,7 +623,7 @@ leaderIsMember ==
   ELSE
     (group.leader) \in (DOMAIN (group.members))
 
-nobodyWaitsInVain ==
+noMemberWaitsInVain ==
   \A id_152 \in (DOMAIN (group.members)) : (/\ ((((group.members)[id_152]).joined) => ((group.phase) = "PREPARING")) /\ ((((group.members)[id_152]).syncing) => ((group.phase) = "COMPLETING")))
 
 emptyMeansEmpty ==
@@ -653,7 +653,7 @@ safe ==
   /\ (generationsGrow)
   /\ (recordedGenerationsGrow)
   /\ (leaderIsMember)
-  /\ (nobodyWaitsInVain)
+  /\ (noMemberWaitsInVain)
   /\ (emptyMeansEmpty)
   /\ (stableIsRecorded)
   /\ (nothingIsShared)

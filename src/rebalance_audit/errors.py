@@ -14,7 +14,7 @@ class LakeError(Exception):
     """The lake cannot be used."""
 
 
-class LakeNotReadable(LakeError):  # noqa: N818 - named for what the user is told
+class LakeNotReadable(LakeError):  # noqa: N818 - named for what the user reads
     """The lake, or a table in it, cannot be read."""
 
 
@@ -26,10 +26,10 @@ class LakeBusy(LakeError):  # noqa: N818 - as above
     """Another run is at work on the same cluster of the lake."""
 
 
-def gave_way(lake: str) -> LakeBusy:
+def superseded(lake: str) -> LakeBusy:
     """What ends a run or an ingest that was slower than another one where a lake has no locks."""
     return LakeBusy(
-        f"Another run or ingest wrote into the lake {lake} at the same time, and this one gave way. Nothing is lost or"
+        f"Another run or ingest wrote to the lake {lake} at the same time, so this one stopped. Nothing is lost or"
         " doubled; run it again when the other has ended."
     )
 
@@ -59,7 +59,7 @@ class UnknownTimeZone(BadRequest):
 
 
 class UnknownGroup(LookupError):  # noqa: N818 - as above
-    """A group was asked for that no record names; the message tells which was probably meant, or which there are."""
+    """A group was asked for that no record names; the message suggests the likely one, or lists them."""
 
     def __init__(self, group_id: str, known: Collection[str]) -> None:
         super().__init__(group_id, known)
@@ -121,7 +121,7 @@ def two_partition_counts(added: Collection[int]) -> str:
     listed = ", ".join(map(str, sorted(added)))
     return (
         f"Partitions were added to __consumer_offsets since the last ingest: {listed}. Kafka looks for a group in a"
-        " partition that follows from their number, so groups begin anew elsewhere."
+        " partition that follows from their number, so groups begin again elsewhere."
     )
 
 

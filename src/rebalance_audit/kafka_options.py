@@ -30,7 +30,7 @@ HIDDEN_LENGTH_MIN: Final = 4
 """Shorter texts are in every sentence; hiding them would hide the sentence."""
 
 
-class BadOption(ValueError):  # noqa: N818 - named for what the user is told
+class BadOption(ValueError):  # noqa: N818 - named for what the user reads
     """An option that cannot be used; the message is one sentence without any value."""
 
 

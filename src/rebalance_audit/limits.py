@@ -76,7 +76,7 @@ PORTION_BYTES: Final = Limit(
     "records that one worker hands over at once",
     32 << 20,
     "bytes",
-    "another portion: nothing is lost",
+    "another portion, without loss",
     "Memory depends on the largest batch, not on the file.",
 )
 KEPT_BYTES: Final = Limit(
@@ -142,7 +142,7 @@ HOURS: Final = Limit(
     9_000,
     "hours",
     "further hours have none",
-    "A stretch of more than a year is a wrong clock, or a group that nobody looks after.",
+    "A stretch of more than a year is a wrong clock, or an abandoned group.",
 )
 BLOCKERS: Final = Limit(
     "members in `blocked_by` of one rebalance",

@@ -35,7 +35,7 @@ def local_path(location: str) -> Path | None:
 
 
 def spelled(source: str, spellings: str) -> str:
-    """How to write what was meant by the name of a source without its kind; `spellings` where nothing tells."""
+    """How to write what was meant by the name of a source without its kind; `spellings` where it is ambiguous."""
     is_path = bool(source) and ":" not in source and Path(source).exists()
     return f"segments:{source}" if is_path else spellings
 

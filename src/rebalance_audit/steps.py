@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-Tell: TypeAlias = Callable[[str], None]
+OnProgress: TypeAlias = Callable[[str], None]
 """Takes the name of the step that begins now."""
 
 
-def untold(_: str) -> None:
-    """For nobody."""
+def no_progress(_: str) -> None:
+    """Ignores progress."""

@@ -37,7 +37,7 @@ _UNSEEN: Final = frozenset(
 
 
 def visible(text: str) -> str:
-    r"""`text` with what nobody sees or a terminal obeys as escapes, as in `\x1b`; it has no line breaks any more.
+    r"""`text` with invisible characters and terminal controls as escapes, as in `\x1b`; it has no line breaks any more.
 
     Escaped are controls (C0, DEL, C1), format characters (bidi controls, zero-width ones), separators other than the
     blank, surrogates, private and unassigned characters (`str.isprintable`), letters without a shape, and combining

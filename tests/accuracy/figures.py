@@ -87,7 +87,7 @@ def causes_table(tally: Tally, source: str) -> Table:
 
 
 def claims_table(tally: Tally, source: str) -> Table:
-    """Per claimed cause and certainty: how often it was claimed, and how often wrongly."""
+    """Per cause that was wrongly claimed: how often it was claimed, and how often wrongly."""
     rows: Table = [("protocol", "cause", *CERTAINTIES)]
     for protocol in tally.next_names("claim", source):
         for cause in tally.next_names("claim", source, protocol):
@@ -100,7 +100,8 @@ def claims_table(tally: Tally, source: str) -> Table:
                 }
                 also = ", ".join(f"{times} {kind}" for kind, times in said.items() if times)
                 cells.append(f"{made} ({also})" if also else str(made) if made else "")
-            rows.append((protocol, cause, *cells))
+            if any("(" in cell for cell in cells):
+                rows.append((protocol, cause, *cells))
     return rows
 
 
@@ -224,7 +225,7 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
                 "*Primary right*: the first cause is one of the true ones. *Undecided*: it is `member_departed`, which "
                 "by its definition leaves open whether the member left or expired, and one of the two is true. "
                 "*Beside*: it happened in the epoch or its join phase, but something else began that; a classic "
-                "group's records do not tell the two apart. *Named*: the cause that began it is the first, or among "
+                "group's records do not distinguish the two. *Named*: the cause that began it is the first, or among "
                 "the others or the alternatives."
             ),
             epochs_table(tally),
@@ -233,9 +234,10 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             "Times",
             (
                 "Against the truth by the coordinator's clock; *not found*: only one of the two has the time. With "
-                "LogAppendTime, records carry the time of the append, which is late by up to the linger."
+                "LogAppendTime, records carry the time of the append, which is late by up to the linger. Not listed: "
+                "times that are always equal."
             ),
-            times_table(tally),
+            _differing(times_table(tally)),
         ),
         (
             "Intervals",
@@ -385,6 +387,11 @@ def page(tally: Tally, command: str) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _differing(times: Table) -> Table:
+    """Without the times that are found and equal in each comparison."""
+    return [row for row in times if row[-3:] != ("100 %", "0", "0")]
 
 
 def as_json(tally: Tally) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class Clients(NamedTuple):
     habits: Mapping[tuple[str, str], Habit]
     """By group and client id."""
     committed: AbstractSet[tuple[str, str]]
-    """Group and member id of every member of which a commit was acknowledged."""
+    """Group and member id of every member with an acknowledged commit."""
 
 
 def judge_members(

@@ -94,7 +94,7 @@ def not_stable_by_group(tables: dict[str, list[Row]], prepared: Path) -> dict[st
 def test_the_time_not_stable_lies_between_its_bounds(
     folder: Path, logged: bool, demo_log: Path
 ) -> None:
-    """From the line that says that a rebalance is prepared to the record, for each rebalance and in sum."""
+    """From the line that says that a rebalance is prepared to the record, for each rebalance and in total."""
     tables = audited(folder, demo_log, logged=logged)
     sums = not_stable_by_group(tables, folder / "prepared.jsonl")
     for group_id, (least, truth, most) in sums.items():

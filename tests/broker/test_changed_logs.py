@@ -64,7 +64,7 @@ def test_what_becomes_of_a_log(spark: SparkSession, tmp_path: Path) -> None:
             take(spark, kafka(broker), lake)
         others = [(partition, b"\0\3\0\5other", None)] * next_offsets(spark, lake)[partition]
         broker.write_group_records(others)
-        with pytest.raises(SourceNotReadable, match="has another record at offset"):
+        with pytest.raises(SourceNotReadable, match="has a different record at offset"):
             take(spark, kafka(broker), lake)
 
         broker.stop()

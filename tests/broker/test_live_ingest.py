@@ -212,9 +212,9 @@ def test_an_internal_topic_that_spark_does_not_see(
     ("change", "kind", "sentence"),
     [
         ({"cluster_id": "another"}, BadRequest, "is cluster cmViYWxhbmNlLWF1ZGl0LQ, but blue in this lake is"),
-        ({"topic_id": "another"}, SourceNotReadable, "was deleted and made again since the last ingest"),
+        ({"topic_id": "another"}, SourceNotReadable, "was deleted and recreated since the last ingest"),
         ({"next_offset": 1_000_000}, SourceNotReadable, "ends at offset .* up to offset 999999: the log was cut off"),
-        ({"last_digest": "another"}, SourceNotReadable, "has another record at offset"),
+        ({"last_digest": "another"}, SourceNotReadable, "has a different record at offset"),
     ],
 )  # fmt: skip
 def test_another_log_is_not_mixed_in(

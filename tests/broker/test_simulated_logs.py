@@ -20,7 +20,7 @@ pytestmark = pytest.mark.broker
 
 LOG_PARTITIONS = 3
 SESSION_MS = 60_000
-"""Longer than the look at the broker takes: sessions begin anew when it loads."""
+"""Longer than the look at the broker takes: sessions begin again when it loads."""
 
 TWO = ("topic-0", "topic-1")
 GROUPS = (

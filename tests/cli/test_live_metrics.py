@@ -86,7 +86,7 @@ def groups() -> WatchedGroups:
     live, found = LiveAudit(options, names), WatchedGroups("blue")
     for log_partition, piece in source.log.read():
         live.take(log_partition, piece)
-    found.take(live.news())
+    found.take(live.updates())
     return found
 
 

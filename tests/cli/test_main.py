@@ -156,11 +156,11 @@ def test_a_lake_that_is_not_there_is_one_sentence_and_a_3(tmp_path: Path) -> Non
             "--from has to be before",
         ),
         (["explain", "LOG"], "segments is a folder: give the name of a GROUP after it;"),
-        (["explain", "slow"], "Nothing to read: give SEGMENTS before GROUP, or --lake DIR."),
+        (["explain", "slow"], "No source given: give SEGMENTS before GROUP, or --lake DIR."),
         (["watch", "LOG"], "names no log that can be watched: write segments:"),
         (["inspect", "LOG", "--limit", "3", "--all"], "Give --all or --limit, not both."),
         (["decode"], "Missing argument 'SEGMENTS'."),
-        (["inspect"], "Nothing to read: give SEGMENTS or --lake DIR."),
+        (["inspect"], "No source given: give SEGMENTS or --lake DIR."),
         (["inspect", "LOG", "--lake", "lake"], "Give SEGMENTS or --lake, not both."),
         (["inspect", "LOG", "--group", "bet"], "no group 'bet' in this log; did you mean 'beta'?"),
         (
@@ -278,7 +278,7 @@ def test_a_long_step_is_named_while_it_lasts(terminal: bool, patience_s: float, 
 def test_an_audit_tells_how_far_it_is() -> None:
     """What is read, and which partition is audited."""
     steps: list[str] = []
-    audit_segments(segments("failover"), tell=steps.append)
+    audit_segments(segments("failover"), on_progress=steps.append)
     assert any(re.fullmatch(r"reading the log: \d+ records", step) for step in steps)
     assert steps[-1].startswith("auditing partition ")
 
@@ -326,7 +326,7 @@ def test_print_config_needs_nothing_to_read(command: str) -> None:
     assert "Missing argument 'SEGMENTS'." in call("--print-config", "decode").err
 
 
-def test_an_unforeseen_error_is_a_1_and_debug_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_is_a_1_and_debug_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --debug one line and a hint, with it the traceback; before the command or after it.
 
     Spark's errors bring a trace of their own along.
@@ -337,13 +337,13 @@ def test_an_unforeseen_error_is_a_1_and_debug_shows_where(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("rebalance_audit.cli.commands.decode.open_log", fail)
     short = call("decode", "x")
-    assert short.code == exit_codes.UNFORESEEN
+    assert short.code == exit_codes.UNEXPECTED
     assert short.err == (
-        "Error: unforeseen RuntimeError: the sky fell : and broke. Run it again with --debug to see where.\n"
+        "Error: unexpected RuntimeError: the sky fell : and broke. Run it again with --debug to see where.\n"
     )
     for arguments in (["--debug", "decode", "x"], ["decode", "x", "--debug"]):
         long = call(*arguments)
-        assert long.code == exit_codes.UNFORESEEN
+        assert long.code == exit_codes.UNEXPECTED
         assert "Traceback" in long.err
 
 

@@ -41,7 +41,7 @@ def drawn(width: int, height: int) -> list[str]:
     for log_partition, found in source.log.read():
         assert isinstance(found, ColumnChunk)
         live.take(log_partition, first(found, int(len(found.log_offsets) * SHARE)))
-    news = list(live.news())
+    news = list(live.updates())
     groups.take(news)
     for group in news:
         for row, times in group.ended:

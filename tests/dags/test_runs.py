@@ -165,7 +165,7 @@ def test_maintenance_changes_no_row(site: Site, bag: DagBag) -> None:
 def test_a_broken_expectation_stops_publishing(
     site: Site, bag: DagBag, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The check fails once and for all, says which expectation and where to look; nothing is published."""
+    """The check fails once and for all, says which expectation and where to look; not published."""
     # Every topic twice: delta-rs can write into this table, not into clustered ones.
     topics = table(site.lake, "gold.topics").to_pyarrow_table()
     write_deltalake(str(site.lake / "gold" / "topics"), topics, mode="append")

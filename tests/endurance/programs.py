@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from rebalance_audit.cli.exit_codes import DONE, NOT_READABLE, UNFORESEEN
+from rebalance_audit.cli.exit_codes import DONE, NOT_READABLE, UNEXPECTED
 from tests.cli.call import PROGRAM
 from tests.support.processes import below, javas_below, kill
 
@@ -48,7 +48,7 @@ class Ended:
         if self.excused:
             codes.add(NOT_READABLE)
         if self.killed:
-            codes.add(UNFORESEEN)
+            codes.add(UNEXPECTED)
         return self.code not in codes or (self.code != DONE and not self.last_line.startswith(TOLD))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rebalance_audit.audit.broker_log.archives import BrokerLogNotReadable
 from rebalance_audit.audit.broker_log.read import LogReader
-from rebalance_audit.cli.broker_log_files import tell_files
+from rebalance_audit.cli.broker_log_files import print_file_notes
 from rebalance_audit.time_zones import zone_of
 from tests.hostile import broker_logs
 from tests.hostile.broker_logs import EXPIRED, MARK, STAMP
@@ -173,7 +173,7 @@ def test_sentences_show_controls(tmp_path: Path, capsys: pytest.CaptureFixture[s
     """The first line that was not understood is shown: what it holds must not reach the terminal as it is."""
     path = tmp_path / "server.log"
     path.write_text(f"{STAMP}{MARK}\x1b]0;title\x07\x9b31m \u202e odd\n", encoding="utf-8")
-    tell_files([report.outcome() for report in read(path).reports])
+    print_file_notes([report.outcome() for report in read(path).reports])
     told = capsys.readouterr().err
     assert "odd" in told
     assert told.removesuffix("\n").isprintable()

@@ -124,7 +124,7 @@ def live_texts(folder: Path) -> dict[str, str]:
     for log_partition, found in source.log.read():
         live.take(log_partition, found)
     source.log.close()
-    news = list(live.news())
+    news = list(live.updates())
     groups.take(news)
     lines = [
         visible(rebalance_sentence(row, group.tables, times))

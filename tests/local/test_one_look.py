@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_audit.local import one_look
+from rebalance_audit.local import single_pass_log
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.scan import available, segment_scan
 from tests.wire.golden import CAPTURE_NAMES, capture
@@ -19,7 +19,7 @@ def test_compiled_and_plain_reading_give_one_audit(
     monkeypatch.setattr(available, "FROM_BYTES", 0)
     monkeypatch.setattr(available, "UNCOMPILED_FROM_BYTES", 0)
     monkeypatch.setattr(segment_scan, "WINDOW_BYTES", 8_000)
-    monkeypatch.setattr(one_look, "KEPT_BYTES_MAX", kept_bytes_max)
+    monkeypatch.setattr(single_pass_log, "KEPT_BYTES_MAX", kept_bytes_max)
     compiled = audit_segments(path)
     assert compiled.tables == plain.tables
     assert compiled.facts == plain.facts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.local import byte_ranges, one_look, shares
+from rebalance_audit.local import byte_ranges, shares, single_pass_log
 from rebalance_audit.local.audit import Audit, audit_segments
 from rebalance_audit.local.forks import forked
 from rebalance_audit.local.group_ranges import GroupRange, group_ranges
@@ -51,7 +51,7 @@ def test_real_logs(
     """Also where most of the log is read again in each process."""
     path = capture(name).segments
     one, printed = audited_once(path), printed_once(path)
-    monkeypatch.setattr(one_look, "KEPT_BYTES_MAX", kept_bytes_max)
+    monkeypatch.setattr(single_pass_log, "KEPT_BYTES_MAX", kept_bytes_max)
     shared_out()
     assert_same(one, audit_segments(path))
     assert call("inspect", path, "--json").out == printed
@@ -69,7 +69,7 @@ def test_processes_that_read_again_start_no_others(
     """A log too large to keep, on a machine that has not compiled the walk yet."""
     path = capture("failover").segments
     one = audit_segments(path)
-    monkeypatch.setattr(one_look, "KEPT_BYTES_MAX", 1)
+    monkeypatch.setattr(single_pass_log, "KEPT_BYTES_MAX", 1)
     monkeypatch.setattr(byte_ranges, "PARALLEL_FROM_BYTES", 0)
     monkeypatch.setattr(byte_ranges, "cores", lambda: 2)
     shared_out()

@@ -133,7 +133,7 @@ def test_a_telephone_shows_cards(browser: Browser, pages: dict[str, Path]) -> No
 
 
 def test_addresses_open_a_group_at_a_time(page: Page, pages: dict[str, Path]) -> None:
-    """The address follows group and time; in a page made anew it shows the same."""
+    """The address follows group and time; in a page recreated it shows the same."""
     opened(page, pages["demo"])
     page.locator("#group-table a", has_text="group-4-static").click()
     section = page.locator("section.group", has=page.get_by_role("heading", name="group-4-static"))

@@ -36,6 +36,7 @@ from rebalance_audit.report.html.page import banner_of
 from rebalance_audit.report.html.rebalances import rebalance_anchor, rebalance_bar, shown
 from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import (
     TableRow,
     bounds_in,
@@ -117,8 +118,8 @@ def test_the_banner_is_the_first_sentence_of_inspect(capture: Path) -> None:
     assert banner["text"] == sentence
     on_screen = "".join(call("inspect", capture / "segments").out.split())
     assert "".join(sentence.split()) in on_screen
-    by_cost = [row["finding_id"] for row in gravest_first(audit.tables)]
-    told = [row["finding_id"] for row in gravest_first({"findings": facts.findings})]
+    by_cost = [row["finding_id"] for row in most_severe_first(audit.tables)]
+    told = [row["finding_id"] for row in most_severe_first({"findings": facts.findings})]
     assert told == [each for each in by_cost if each in set(told)]
 
 

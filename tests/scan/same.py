@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from rebalance_audit.audit.commits.collect import CommitsApart, set_apart
 from rebalance_audit.audit.commits.summary import CommitSummary, summary_from
-from rebalance_audit.local.one_look import stretch_survey
+from rebalance_audit.local.single_pass_log import stretch_survey
 from rebalance_audit.local.survey import NOTHING, Survey, survey_of
-from rebalance_audit.scan.room import Room, Walked
+from rebalance_audit.scan.scan_buffers import ScanBuffers, Walked
 from rebalance_audit.scan.segment_scan import scan
 from rebalance_audit.wire.key_bytes import group_bytes
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
@@ -23,9 +23,9 @@ PARTITION = 3
 
 
 @functools.cache
-def room() -> Room:
+def room() -> ScanBuffers:
     """One for all tests of a process."""
-    return Room()
+    return ScanBuffers()
 
 
 def assert_same(path: Path, end_offset: int | None = None) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rebalance_audit.scan.column_room import Blobs, ColumnRoom, WalkedColumns
+from rebalance_audit.scan.column_buffers import Blobs, ColumnBuffers, WalkedColumns
 from rebalance_audit.scan.segment_scan import scan
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
@@ -17,7 +17,7 @@ def assert_same_columns(path: Path, end_offset: int | None = None) -> None:
     """The same rows, damage and counts, with commits and without."""
     for without in (NONE, COMMITS):
         walked = scan(
-            ColumnRoom(without), path, end_offset=end_offset, without_record_types=without
+            ColumnBuffers(without), path, end_offset=end_offset, without_record_types=without
         )
         plain = read_columns(path, end_offset=end_offset, without_record_types=without)
         assert told(walked) == told(plain)

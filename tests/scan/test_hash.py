@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 
 from rebalance_audit.scan.numbers import hash_of
-from rebalance_audit.scan.room import secrets_from
+from rebalance_audit.scan.scan_buffers import secrets_from
 
 SLOTS = 1 << 17
 

@@ -41,7 +41,7 @@ def test_the_command(options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) 
     """However large the log has to be for the walk."""
     log = capture("offsets").segments
     plain = call("decode", log, *options).out
-    monkeypatch.setattr("rebalance_audit.local.decode.walk_pays", lambda *_: True)
+    monkeypatch.setattr("rebalance_audit.local.decode.should_use_compiled_scan", lambda *_: True)
     assert call("decode", log, *options).out == plain
 
 

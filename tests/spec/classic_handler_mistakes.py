@@ -36,7 +36,7 @@ def every_generation_may_sync(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(membership, "_sync_error", error)
 
 
-def nobody_waits_for_pending_members(patch: pytest.MonkeyPatch) -> None:
+def ignores_pending_members(patch: pytest.MonkeyPatch) -> None:
     """A join phase ends although an id was given out that has not joined."""
     patch.setattr(LiveGroup, "all_joined", lambda live: len(live.parked_joins) == len(live.members))
 
@@ -104,7 +104,7 @@ CLASSIC_HANDLER_MISTAKES: Final[Sequence[Patch]] = (
     no_sync_is_owed,
     the_leader_stays,
     every_generation_may_sync,
-    nobody_waits_for_pending_members,
+    ignores_pending_members,
     heartbeats_fail_in_the_sync_phase,
     any_member_may_use_an_instance,
     a_return_is_not_recorded,

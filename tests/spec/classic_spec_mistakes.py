@@ -66,7 +66,7 @@ CLASSIC_SEEN_BY_CAPTURES: Final = (
         'phase: "EMPTY", initial: false, generation: g.generation,',
     ),
     Mistake(
-        "a static member that returns says nothing new",
+        "a static member that returns has no change",
         "{ ...m, metadata: r.metadata, joined",
         "{ ...m, joined",
     ),

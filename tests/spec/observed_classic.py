@@ -319,7 +319,7 @@ def _complete_generation(
             run.joins(member_id)
     for member_id in leader_first:
         was = run.before.members.get(member_id)
-        # Who may be away: a static member that does not lead and says nothing new.
+        # Who may be away: a static member that does not lead and has no change.
         says_new = was is not None and was.subscription != members[member_id].subscription
         is_there = static_ones_join or says_new or member_id == run.after.leader
         if was and (is_there or not was.group_instance_id):
@@ -332,7 +332,7 @@ def _complete_generation(
 
 
 def _departure(run: _Run) -> None:
-    """Nobody is left."""
+    """No member is left."""
     for _ in range(run.unseen):
         _unseen_generation(run)
     if run.before.members:

@@ -31,7 +31,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     # for a run over what is new). The tests that go through spark-submit run with it.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # The same of plans that are made anew stage by stage.
+    # The same of plans that are recreated stage by stage.
     "spark.sql.adaptive.enabled": "false",
     # Each plan is also written down for the user interface, which nobody looks at.
     "spark.sql.ui.explainMode": "simple",

@@ -42,7 +42,7 @@ class Unit(NamedTuple):
 
     @property
     def key(self) -> UnitKey:
-        """What tells it from the message's other units."""
+        """What distinguishes it from the message's other units."""
         return self.version, self.layout.name
 
     def purpose(self, struct_name: str, part: str = "") -> Purpose:

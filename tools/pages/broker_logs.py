@@ -1,6 +1,7 @@
 """The tables of docs/broker-logs.md, from the tables of wordings and reasons themselves."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -13,7 +14,6 @@ from rebalance_audit.audit.broker_log.reasons import (
     REJOIN_REASONS,
     TRIGGERS,
 )
-from rebalance_audit.audit.broker_log.wording import Wording
 from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED
 from rebalance_audit.resources import checkout_root
 from tools import generated_files
@@ -31,7 +31,7 @@ def with_tables(text: str) -> str:
 
 
 def tables() -> str:
-    """Facts with their wordings, then reasons with their causes."""
+    """Facts with the number of their wordings, then reasons with their causes."""
     reasons = [
         *((f"{words} …", cause.value) for words, cause in FENCE_REASONS.items()),
         *((f"{words} …", "member_left") for words in OWN_LEAVE_REASONS),
@@ -44,19 +44,9 @@ def tables() -> str:
     return "\n".join(
         [
             "",
-            *_table(("fact", "what it says"), ((kind.value, MEANINGS[kind]) for kind in MEANINGS)),
+            *_table(("fact", "what it says", "wordings"), _facts()),
             "",
-            "Lines that name their group:",
-            "",
-            *_table(("releases", "level", "logger", "wording", "fact"), _rows(PLAIN)),
-            "",
-            "Lines after `[GroupId g]`, `[Group g]` or `[GroupId=g]`:",
-            "",
-            *_table(("releases", "level", "logger", "wording", "fact"), _rows(SCOPED)),
-            "",
-            "Lines that are known and tell nothing that the records do not hold:",
-            "",
-            *_table(("releases", "level", "logger", "wording"), _silent_rows()),
+            f"{_silent_count()} more wordings are recognised and add nothing to the records.",
             "",
             "What clients say when they join again (KIP-800), in whatever case, and the cause that it names:",
             "",
@@ -81,22 +71,17 @@ def tables() -> str:
     )
 
 
-def _rows(wordings: Sequence[Wording]) -> Iterable[tuple[str, ...]]:
-    for wording in wordings:
-        if wording.kind is not None:
-            yield (*_known(wording), wording.kind.value)
+def _facts() -> Iterable[tuple[str, ...]]:
+    times = Counter(wording.kind for wording in (*PLAIN, *SCOPED))
+    return ((kind.value, MEANINGS[kind], str(times[kind])) for kind in MEANINGS)
 
 
 def _triggers() -> Iterable[tuple[str, ...]]:
     return ((f"`{_shown(row.pattern)}`", row.role) for row in TRIGGERS)
 
 
-def _silent_rows() -> Iterable[tuple[str, ...]]:
-    return (_known(wording) for wording in (*PLAIN, *SCOPED) if wording.kind is None)
-
-
-def _known(wording: Wording) -> tuple[str, ...]:
-    return wording.releases, wording.level.value, wording.logger, f"`{_shown(wording.pattern)}`"
+def _silent_count() -> int:
+    return sum(wording.kind is None for wording in (*PLAIN, *SCOPED))
 
 
 def _shown(pattern: str) -> str:

@@ -30,7 +30,7 @@ joined and left again, a leader that rejoined, a subscription that changed back.
 *probable*, with everything that leaves no trace as alternatives. Only if the group was empty before can nothing but a
 join have begun it; that is *proven*. Its first member to join leads the generation.
 
-The column `role` tells apart what *began* an epoch and what else happened in it, *meanwhile*: joins after the first
+The column `role` separates what *began* an epoch from what else happened in it, *meanwhile*: joins after the first
 one of a group that was empty, what a broker's log shows to have happened in a join phase that something else began, a
 static member's return in the write of an epoch that the topics began. As causes these are never *proven*, unless what
 began the epoch is of the same kind.
@@ -59,7 +59,7 @@ _TAIL: Final = """\
 From 4.1 on the record of an epoch has one hash over all topics that the group subscribes to: their ids, names,
 partitions and racks. If the cluster's metadata log lies beside the segments (`__cluster_metadata-0`, with its
 snapshots), the hash is recomputed from it, for consumer and share groups. Equal hashes prove which topics the group
-subscribed to and what they were like, so two of them tell what differs:
+subscribed to and what they were like, so two of them show what differs:
 
 - a subscribed topic was created, deleted, got partitions or other racks: *topic metadata changed*, *proven*, with the
   topic's name. If the request also brought something that always bumps, it happened *meanwhile*;
@@ -70,7 +70,7 @@ subscribed to and what they were like, so two of them tell what differs:
 
 What every topic was like, and when, is in the column `shapes` of `gold.topics`.
 
-## Telling departures apart
+## How a member departed
 
 An explicit leave, an expired session, a rebalance timeout and a removal by an administrator run the same code in the
 coordinator and write the same records. So the end of a member is weighed: what Kafka's protocol rules out first, then
@@ -95,10 +95,10 @@ equally likely), `audit.rebalance_timeout_slack_ms` ({slack} ms) and `audit.answ
 - **Damaged, lost or undecodable records** make what follows them incomplete in the same way: in their group, or in the
   whole partition if it is unknown whose they were. A lost batch leaves no mark of its own. In a group whose coordinator
   assigns it is revealed by a skipped epoch number, an assignment that does not follow the member's last one, a member's
-  record that says nothing new, a step that Kafka's CurrentAssignmentBuilder does not take, a join without the
+  record that has no change, a step that Kafka's CurrentAssignmentBuilder does not take, a join without the
   assignment that each member gets when it comes, a partition that a member has although another never gave it up, or a
   resolved expression that no member has. From there on every epoch is marked `gap` and nothing is proven, until each
-  member has written its subscription again and reached a later epoch, or no member is left, or the group begins anew.
+  member has written its subscription again and reached a later epoch, or no member is left, or the group starts over.
   What compaction left at the start of a log is the group as it was, so two consecutive epochs are enough there.
 - **A lost record that nothing contradicts** can still have moved partitions. So where a partition of the log lacks a
   record anywhere, ownership is marked, and times without owner are null, wherever a member did not do in time what a
@@ -107,7 +107,7 @@ equally likely), `audit.rebalance_timeout_slack_ms` ({slack} ms) and `audit.answ
   converged before the next one began. A classic generation is marked if its record may be the repetition that a static
   member's return leaves: it shows the member under a new id, or comes long after the join phase. Not every lost record
   can be seen so: most that are left are one of several steps of a waiting member, soon after each other in one epoch.
-  Segments tell which offsets of a partition have no record, to `inspect` as to a lake that took them in. Where some
+  Segments show which offsets of a partition have no record, to `inspect` as to a lake. Where some
   lie between two writes of a group whose coordinator assigns, ownership across them is marked, and durations across
   them are null, whatever the records look like; a hole elsewhere in the partition marks nothing. A live cluster does
   not show the markers of transactions: of a partition with offsets that only it was asked for, `watch` and a lake

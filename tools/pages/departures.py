@@ -44,7 +44,7 @@ for a while (epoch -2) and did not return is `static_member_expired`; that is no
    `alternatives`, the likeliest first, and how likely each is in `alternative_weights`. It is never *proven*: brokers'
    logs alone can prove it ([broker-logs.md](broker-logs.md)).
 
-No guess of a client library decides anything, for the next client is one that nobody has tried. What a client does with
+No guess of a client library decides anything, since the next client may be an untested one. What a client does with
 commits counts as far as the log has shown it: each habit starts from a weak prior that stands for a few observations,
 so
 that no client can break it and a client that shows otherwise overrules it.

@@ -54,7 +54,8 @@ says "at least", `to_at` is null, and the row stays the same, whatever is writte
 a record of the group, one of its offset commits, or the threshold changes it. The kinds that behave so say so.
 
 Findings of one kind and group that follow each other within `repeat_pause_ms` (a day) are one finding with a count,
-from the first beginning to the last end; the sentence is that of the gravest, or of the latest while it lasts. Kinds
+from the first beginning to the last end; the sentence is that of the most severe, or of the latest while it
+lasts. Kinds
 about one client, instance id, topic or deployment count each of them by itself.
 
 How often these findings are right, against scripted simulations: [accuracy.md](accuracy.md).

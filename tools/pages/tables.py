@@ -1,11 +1,12 @@
 """docs/tables.md and the README's list of tables, from `schemas/tables`."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 from rebalance_audit.resources import checkout_root
 from rebalance_audit.tables.checks import TableSchemaError, words
-from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.tables.schemas import Column, table_schemas
 from tools import generated_files
 
 CATALOGUE = "docs/tables.md"
@@ -17,16 +18,26 @@ LAYERS = {
     "meta": "what runs, ingests and checks did, and what the next run goes on from",
 }
 """Layers in the order of the way of a record, and what each holds."""
+SHARED_BY = 3
+"""A column that so many tables have with the same meaning is described once."""
+HEAD = ("| column | type | null | meaning |", "|---|---|---|---|")
 BEGIN, END = "<!-- tables:begin -->", "<!-- tables:end -->"
 
 
 def catalogue() -> str:
     """Every table with its columns and checks, as Markdown."""
+    times = Counter(column for table in table_schemas().values() for column in table.columns)
+    shared = [column for column in times if times[column] >= SHARED_BY]
     lines = [
         "# Output tables",
         "",
         "Generated from `schemas/tables/` by `make codegen`. Times are UTC, durations carry their unit in the name.",
-        "A table lies at `<lake>/<layer>/<name>`.",
+        "A table is at `<lake>/<layer>/<name>`.",
+        "",
+        "## Columns of several tables",
+        "",
+        *HEAD,
+        *(_row(column) for column in shared),
     ]
     for table in table_schemas().values():
         lines += ["", f"## {table.full_name}", "", table.description, ""]
@@ -35,14 +46,18 @@ def catalogue() -> str:
             lines[-1] += (
                 f" `maintain` puts rows of the same {' and '.join(table.clustered_by)} together."
             )
-        lines += ["", "| column | type | null | meaning |", "|---|---|---|---|"]
-        lines += [
-            f"| {column.name} | `{column.type}` | {'yes' if column.nullable else ''} | {column.meaning} |"
-            for column in table.columns
-        ]
+        also = [f"`{column.name}`" for column in table.columns if column in shared]
+        if also:
+            lines[-1] += f" Shared columns: {', '.join(also)}."
+        lines += ["", *HEAD, *(_row(column) for column in table.columns if column not in shared)]
         lines += ["", "Checks:", ""]
         lines += [f"- {check.severity}: {words(check)}" for check in table.checks]
     return "\n".join(lines) + "\n"
+
+
+def _row(column: Column) -> str:
+    null = "yes" if column.nullable else ""
+    return f"| {column.name} | `{column.type}` | {null} | {column.meaning} |"
 
 
 def short_catalogue() -> str:

@@ -1,4 +1,4 @@
-"""Which modules of the specifications are translated, and how TLC is to look at them."""
+"""Which modules of the specifications are translated, and how TLC checks them."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ class Module(NamedTuple):
     file: str
     step: str
     view: tuple[str, ...]
-    """Variables that make two states different ones; the others tell of the last step."""
+    """Variables that make two states different ones; the others describe the last step."""
 
 
 _OF_CONSUMER: Final = ("release", "image", "group", "clients")
@@ -33,7 +33,7 @@ MODULES: Final = (
 )
 
 CONFIGURATION: Final = """\
-\\* What TLC is to do with the module of this name.
+\\* What TLC does with the module of this name.
 SPECIFICATION Spec
 VIEW View
 INVARIANT q_inv

@@ -63,7 +63,7 @@ class UntranslatableError(Exception):
 def translated(module: Node, name: str, view: Sequence[str]) -> str:
     """The TLA+ module of a flattened Quint module that has `q::init`, `q::step` and `q::inv`.
 
-    `view` names the variables that make two states different ones; the others tell of the step that led there, and
+    `view` names the variables that make two states different ones; the others describe the step that led there, and
     `Always` looks at them after each step. Raises UntranslatableError.
     """
     return _Translation(module, name, view).text()

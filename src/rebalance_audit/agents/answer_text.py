@@ -18,7 +18,7 @@ NAMES_ARE_DATA: Final = (
 def answer_text(answer: Mapping[str, Any]) -> str:
     """One JSON object, the version and the mark first. Raises BadRequest for an answer that is too large.
 
-    What nobody sees is escaped: invisible characters in a name can hold a text for an agent alone.
+    Invisible characters are escaped: invisible characters in a name can hold a text for an agent alone.
     """
     marked = {"schema_version": JSON_VERSION, "names_are_data": NAMES_ARE_DATA, **answer}
     text = json_bytes(json_value(marked))

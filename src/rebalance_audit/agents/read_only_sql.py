@@ -26,7 +26,7 @@ from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.schemas import GOLD_TABLES
 
 SECONDS: Final = 6.0
-"""Of a query, from its start to the last byte of its answer, unless the server is told otherwise."""
+"""Of a query, from its start to the last byte of its answer, unless the server is configured otherwise."""
 START_SECONDS: Final = 60.0
 """Within which a process must be ready: it imports DuckDB and Arrow, on a busy machine for seconds."""
 MEMORY_BYTES: Final = 800 << 20
@@ -56,7 +56,7 @@ class QueryResult(NamedTuple):
 
 
 class BoundedSql:
-    """Answers queries over the tables of an audit, written to files once, or of a lake, read anew by each query.
+    """Answers queries over the tables of an audit, written to files once, or of a lake, read again by each query.
 
     With a cluster, a process sees only that cluster's rows.
     """

@@ -1,4 +1,4 @@
-"""Which members are one deployment, as far as records tell: they have no more than names.
+"""Which members are one deployment, as far as records show: they have no more than names.
 
 Processes of one deployment have client ids (static members: instance ids) that are alike up to their own number or
 hash: `orders-app-7d9f8b6c5d-x2x4z`, `consumer-orders-3`.

@@ -64,7 +64,7 @@ def hole(next_offset: int, log_offset: int) -> Holes:
 def holes_among(log_offsets: Sequence[int]) -> Holes:
     """The offsets between records, at least one, which are given in the log's order.
 
-    A damaged log may go back: what it had passed over stays a hole.
+    A damaged log may go back: what it had skipped stays a hole.
     """
     if log_offsets == [*range(log_offsets[0], log_offsets[0] + len(log_offsets))]:
         return Holes()

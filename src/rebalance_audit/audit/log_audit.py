@@ -46,7 +46,7 @@ class LogAudit:
         self._audit_of(group_id_of(record.key), position.log_partition).feed(record, position)
 
     def committed(self, group_id: str, summaries: Summaries) -> None:
-        """The group's offset commits since its last record; of groups without any record they tell nothing."""
+        """The group's offset commits since its last record; of groups without any record they are no evidence."""
         audit = self._audits.get(group_id)
         if audit is not None:
             audit.committed(summaries)
@@ -76,7 +76,7 @@ class LogAudit:
     def open_rows(self, group_id: str, log_end_ms: int | None) -> dict[str, list[Row]]:
         """Table name -> the rows of a group that would follow if the log ended at `log_end_ms` (epoch ms).
 
-        The audit goes on as if nobody had asked.
+        The audit continues unchanged.
         """
         rows: dict[str, list[Row]] = {table: [] for table in GOLD_OF_GROUP}
         audit = self._audits.get(group_id)

@@ -37,12 +37,12 @@ def nothing_logged(_group_id: str, _log_partition: int) -> Sequence[BrokerFact]:
     return ()
 
 
-def nobody_counted(_log_partition: int) -> bool | None:
+def unknown_completeness(_log_partition: int) -> bool | None:
     """The default for `is_whole`: nothing is known about the rest of the partition."""
     return None
 
 
-def nobody_looked(_log_partition: int) -> Holes | None:
+def unknown_gaps(_log_partition: int) -> Holes | None:
     """The default for `holes`: where the partition lacks records is not known."""
     return None
 
@@ -71,10 +71,10 @@ class AuditOptions:
     """Latest record timestamp of the whole log (epoch ms): the end for what still goes on; None: the group's last."""
     broker_facts: Callable[[str, int], Sequence[BrokerFact]] = nothing_logged
     """(group id, log partition) -> what the brokers logged about the group and its partition."""
-    is_whole: Callable[[int], bool | None] = nobody_counted
-    """Whether a log partition has a record at each offset from 0 to its last one; None if nobody counted."""
-    holes: Callable[[int], Holes | None] = nobody_looked
-    """Where a log partition has no record; None if nobody looked. Whoever gives this gives `is_whole`, too."""
+    is_whole: Callable[[int], bool | None] = unknown_completeness
+    """Whether a log partition has a record at each offset from 0 to its last one; None if unknown."""
+    holes: Callable[[int], Holes | None] = unknown_gaps
+    """Where a log partition has no record; None if unknown. Whoever gives this gives `is_whole`, too."""
     end_offsets: EndOffsetsOf = no_end_offsets
     """(topic, partition) -> samples of its end offsets, without which the cost of a rebalance is an estimate."""
     note_cause: Callable[[str, Verdict], None] = unnoted

@@ -185,7 +185,7 @@ class WriteSplitter:
         self._take(record, position, mark)
         return begins
 
-    def removes_behind_bump(self, record: Record, position: Position) -> bool:
+    def is_tombstone_after_bump(self, record: Record, position: Position) -> bool:
         """Whether this tombstone comes right after a group epoch record, where it would begin a new write."""
         return record.value is None and self._after_epoch and adjoins(self._position, position)
 

@@ -33,7 +33,7 @@ def audit_settings(
 ) -> AuditSettings:
     """The settings in force; `cluster`, `broker_log_zone` and `end_offsets` are flags. Raises ConfigError.
 
-    Where nobody configured anything these are the defaults, without the 0.3 s that loading the configuration takes.
+    Without any configuration these are the defaults, without the 0.3 s that loading the configuration takes.
     """
     settings = _configured(invocation, cluster)
     return settings._replace(

@@ -12,7 +12,7 @@ _USELESS_SHOWN: Final = 10
 """Of files without a usable line, so many have a sentence: folders hold many other logs."""
 
 
-def tell_files(files: Sequence[BrokerLogFile]) -> None:
+def print_file_notes(files: Sequence[BrokerLogFile]) -> None:
     """One sentence a file on stderr; a warning where a file has no usable line of a coordinator."""
     left_out = 0
     useless = 0

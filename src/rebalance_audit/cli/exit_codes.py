@@ -7,7 +7,7 @@ a lake error is a 3.
 from typing import Final
 
 DONE: Final = 0
-UNFORESEEN: Final = 1
+UNEXPECTED: Final = 1
 BAD_ARGUMENTS: Final = 2
 NOT_READABLE: Final = 3
 """The source or the lake cannot be read or written."""
@@ -36,18 +36,18 @@ SENTENCES: Final = frozenset(
         "rebalance_audit.errors.SparkEnded",
     }
 )
-"""Unforeseen, but with a message for people: a traceback would add nothing."""
+"""Unexpected errors with a message for people; a traceback would not help."""
 
 
-def says_it_all(error: BaseException) -> bool:
-    """Whether the message of an unforeseen error tells all there is to tell."""
+def has_full_message(error: BaseException) -> bool:
+    """Whether the message of an unexpected error is complete without its traceback."""
     return f"{type(error).__module__}.{type(error).__qualname__}" in SENTENCES
 
 
 def code_of(error: BaseException) -> int:
-    """Exit code for an error that ended a command; UNFORESEEN for one that is not listed."""
+    """Exit code for an error that ended a command; UNEXPECTED for one that is not listed."""
     for ancestor in type(error).__mro__:
         code = CODE_BY_ERROR.get(f"{ancestor.__module__}.{ancestor.__qualname__}")
         if code is not None:
             return code
-    return UNFORESEEN
+    return UNEXPECTED

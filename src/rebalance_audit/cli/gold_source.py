@@ -10,14 +10,14 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.broker_log_files import tell_files
+from rebalance_audit.cli.broker_log_files import print_file_notes
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.progress import slow_progress
 
 if TYPE_CHECKING:
     from rebalance_audit.tables.gold_rows import GoldRows
 
-NOTHING: Final = "Nothing to read: give SEGMENTS or --lake DIR."
+NOTHING: Final = "No source given: give SEGMENTS or --lake DIR."
 
 
 def reads_gold(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,7 +30,7 @@ def reads_gold(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.argument(
         "segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path)
     )
-    @click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
+    @click.option("--lake", metavar="DIR", help="Read this lake instead of SEGMENTS.")
     @options.cluster
     @options.broker_logs
     @options.broker_log_zone
@@ -67,9 +67,11 @@ def _of_segments(
 ) -> "GoldRows":
     from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
 
-    with bad_arguments(), slow_progress() as tell:
-        audit = audit_segments(segments, (), broker_logs, **settings._asdict(), tell=tell)
-    tell_files(audit.facts.broker_logs)
+    with bad_arguments(), slow_progress() as on_progress:
+        audit = audit_segments(
+            segments, (), broker_logs, **settings._asdict(), on_progress=on_progress
+        )
+    print_file_notes(audit.facts.broker_logs)
     return audit
 
 

@@ -86,7 +86,7 @@ def debug_option(command: Command) -> Command:
         is_flag=True,
         expose_value=False,
         callback=_set,
-        help="Show the traceback of an unforeseen error.",
+        help="Show the traceback of an unexpected error.",
     )(command)
 
 

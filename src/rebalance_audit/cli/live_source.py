@@ -21,7 +21,7 @@ class LiveSource(NamedTuple):
 
     log: LiveLog
     names: TopicNames
-    """Names of topics known at the start; the records tell more."""
+    """Names of topics known at the start; the records add more."""
     more_names: Callable[[], TopicNames]
     """Asks the source for names again. Raises SourceNotReadable."""
     shows_markers: bool

@@ -9,13 +9,13 @@ from rebalance_audit.cli.live_source import LiveSource
 from rebalance_audit.cli.rounds import rounds
 from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.garbage import collecting_less
-from rebalance_audit.local.live.live_audit import GroupNews, LiveAudit
+from rebalance_audit.local.live.live_audit import GroupUpdate, LiveAudit
 from rebalance_audit.report import words
-from rebalance_audit.steps import Tell
+from rebalance_audit.steps import OnProgress
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 ROUND_S: Final = 0.25
-"""A rebalance is told of within two of these, and the time that reading takes."""
+"""A rebalance is reported within two of these, plus the time to read."""
 NAMES_S: Final = 1.0
 """Between two looks whether topics have come that have no name yet."""
 OPEN_S: Final = 5.0
@@ -25,14 +25,14 @@ OPEN_S: Final = 5.0
 class Watch:
     """A live log and its audit."""
 
-    def __init__(self, source: LiveSource, audit: LiveAudit, tell: Tell) -> None:
-        """`tell` hears of progress, and of a source that does not answer."""
+    def __init__(self, source: LiveSource, audit: LiveAudit, on_progress: OnProgress) -> None:
+        """`on_progress` hears of progress, and of a source that does not answer."""
         self._source = source
         self._audit = audit
-        self._tell = tell
+        self._on_progress = on_progress
         self._problem = ""
-        self._told: set[str] = set()
-        """Problems of the present outage that were told of: a client may waver between two."""
+        self._reported: set[str] = set()
+        """Problems of the present outage that were reported: a client may alternate between two."""
         self.unread_since_ms: int | None = None
         """Since when the log cannot be read (epoch ms); None while it can."""
         self._open_due = 0.0
@@ -42,12 +42,12 @@ class Watch:
         self.is_at_end = False
         """Whether everything that was in the log at the start has been read."""
 
-    def news(self, asked: threading.Event) -> Iterator[list[GroupNews]]:
+    def updates(self, asked: threading.Event) -> Iterator[list[GroupUpdate]]:
         """One item a round, until `asked` is set. Raises SourceNotReadable."""
         for _ in rounds(ROUND_S, None, asked):
             yield from self._round(asked)
 
-    def _round(self, asked: threading.Event) -> Iterator[list[GroupNews]]:
+    def _round(self, asked: threading.Event) -> Iterator[list[GroupUpdate]]:
         log, audit = self._source.log, self._audit
         with collecting_less():
             while True:
@@ -58,14 +58,14 @@ class Watch:
                     full = list(audit.full())
                     if full:
                         yield full
-                self._tell_of_problem()
+                self._report_problem()
                 self.is_at_end = self.is_at_end or log.is_at_end
                 if self.is_at_end or asked.is_set() or self._problem:
                     break
-                self._tell(f"Read {audit.records:,} records")
+                self._on_progress(f"Read {audit.records:,} records")
         if self.is_at_end:
             self._learn_names()
-        yield list(audit.news(with_open=self._is_open_due())) if self.is_at_end else []
+        yield list(audit.updates(with_open=self._is_open_due())) if self.is_at_end else []
 
     @property
     def reads(self) -> bool:
@@ -80,21 +80,23 @@ class Watch:
         self._open_due = now + OPEN_S
         return True
 
-    def _tell_of_problem(self) -> None:
+    def _report_problem(self) -> None:
         problem, before = self._source.log.problem, self._problem
         self._problem = problem
         now_ms = clock_ms()
         if problem and not before:
             self.unread_since_ms = now_ms
-            self._tell(self._lost(problem))
-        elif problem and problem not in self._told:
-            self._tell(f"Still waiting for the log: {problem}")
+            self._on_progress(self._lost(problem))
+        elif problem and problem not in self._reported:
+            self._on_progress(f"Still waiting for the log: {problem}")
         elif before and not problem:
             assert self.unread_since_ms is not None
             lasted = words.duration(now_ms - self.unread_since_ms)
-            self._tell(f"The log can be read again after {lasted}; reading goes on where it was")
+            self._on_progress(
+                f"The log can be read again after {lasted}; reading goes on where it was"
+            )
             self.unread_since_ms = None
-        self._told = self._told | {problem} if problem else set()
+        self._reported = self._reported | {problem} if problem else set()
 
     def _lost(self, problem: str) -> str:
         """The first sentence of an outage: what was read before, and what becomes of it."""
@@ -119,4 +121,4 @@ class Watch:
         try:
             self._audit.learn_names(self._source.more_names())
         except SourceNotReadable as error:
-            self._tell(f"Names of topics are not known for now: {error}")
+            self._on_progress(f"Names of topics are not known for now: {error}")

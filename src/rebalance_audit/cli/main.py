@@ -30,19 +30,19 @@ JAVA_TRACE: Final = "\n\tat "
 COMMANDS: Final = {
     "demo": "Audit a bundled log of a real cluster, and print what happened.",
     "inspect": "Audit a folder of segments in this process, and print what happened.",
-    "watch": "Tell of each rebalance of a live cluster or a growing log folder when it ends.",
+    "watch": "Print and explain each rebalance of a live cluster or a growing log folder as it ends.",
     "run": "Audit a log with Spark, and write the tables of a lake.",
     "ingest": "Append a log, or a live cluster's as it grows, to the bronze layer of a lake.",
     "maintain": "Rewrite small files of a lake, remove unused ones, delete rows past their retention.",
-    "report": "Write an HTML page about the groups of a lake.",
-    "export": "Write the tables and views of an audit for tools that read no Delta.",
+    "report": "Write an HTML page about the groups of a log or a lake.",
+    "export": "Write the tables and views for tools that cannot read Delta.",
     "metrics": "Print states, rebalances, lost time and findings of groups for Prometheus.",
     "notify": "Send each new finding to a webhook, once: JSON, Slack or PagerDuty.",
-    "mcp": "Answer agents over stdio: a server of the Model Context Protocol, read-only.",
-    "check": "Check the tables of a lake, and list the rows that break an expectation.",
-    "explain": "Explain in sentences why a group rebalanced, how long it took, and who held it up.",
-    "state": "Print groups, members, assignments and offsets at a moment, as JSON.",
-    "decode": "Print every record of the log as a line of JSON.",
+    "mcp": "Serve agents over the Model Context Protocol, read-only.",
+    "check": "Check the tables of a lake, and print the rows that fail an expectation.",
+    "explain": "Explain why a group rebalanced, how long it took, and who held it up.",
+    "state": "Print groups, members, assignments and offsets as of a point in time.",
+    "decode": "Print every record of the log as one line of JSON.",
     "jars": "Fetch the jars that Spark needs.",
     "what-if": "Simulate a group's own history under another protocol, assignor or timeout.",
     "simulate": "Write a log of simulated groups, with the truth about every rebalance.",
@@ -51,7 +51,7 @@ COMMANDS: Final = {
 
 EXAMPLES: Final = """\b
 Examples:
-  rebalance-audit inspect copy-of-log                   what happened, on this terminal
+  rebalance-audit inspect copy-of-log                   what happened, in the terminal
   rebalance-audit inspect copy-of-log --group checkout  one group in detail
   rebalance-audit explain copy-of-log checkout          the same in sentences
   rebalance-audit state copy-of-log --at 2026-11-21T03:12Z
@@ -61,13 +61,13 @@ Examples:
 \b
 SEGMENTS is a folder with __consumer_offsets-P/*.log, like a broker's log
 directory, and with __cluster_metadata-0 for names, partitions and racks of
-topics. It may be a copy or the live folder: nothing is written to it. An
+topics. It may be a copy or the live folder: it is only read. An
 archive of such folders (.tgz, .tar.zst, .zip, …) and compressed segments are
 read as well.
 
 \b
 Exit codes: 0 done, 2 bad arguments or configuration, 3 source or lake not
-readable, 4 a quality check failed, 1 anything unforeseen.
+readable, 4 a quality check failed, 1 anything unexpected.
 """
 
 
@@ -105,7 +105,7 @@ class LazyCommands(click.Group):
             raise click.UsageError(f"{error.message} Did you mean {meant}?", ctx) from error
 
     def invoke(self, ctx: click.Context) -> object:
-        """The command; raises PipeClosed when nobody reads its output any more."""
+        """The command; raises PipeClosed when its output is no longer read."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -150,7 +150,7 @@ def run(arguments: Sequence[str]) -> int:
         )
         sys.stdout.flush()
     except (BrokenPipeError, PipeClosed):
-        # Nobody reads any more. Python would complain again when it flushes stdout at exit.
+        # The reader is gone. Python would complain again when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exit_codes.PIPE_CLOSED
     except (KeyboardInterrupt, click.Abort):
@@ -159,7 +159,7 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the one place where every error ends
         code = _report(error, invocation)
         if "--json" in arguments:
-            _tell_program(error, code)
+            _print_error_object(error, code)
         return code
     return code if isinstance(code, int) else exit_codes.DONE
 
@@ -174,7 +174,9 @@ def _report(error: Exception, invocation: Invocation) -> int:
     if invocation.debug:
         echo("".join(traceback.format_exception(error)).rstrip("\n"), err=True)
     hint = ""
-    if code == exit_codes.UNFORESEEN and not (invocation.debug or exit_codes.says_it_all(error)):
+    if code == exit_codes.UNEXPECTED and not (
+        invocation.debug or exit_codes.has_full_message(error)
+    ):
         hint = " Run it again with --debug to see where."
     echo(f"Error: {visible(_sentence(error, code))}{hint}", err=True)
     return code
@@ -184,19 +186,19 @@ def _sentence(error: Exception, code: int) -> str:
     """What went wrong, for people."""
     if isinstance(error, click.ClickException):
         return error.format_message()
-    if code == exit_codes.UNFORESEEN and not exit_codes.says_it_all(error):
+    if code == exit_codes.UNEXPECTED and not exit_codes.has_full_message(error):
         # The text of an error of Spark's ends with a stack trace of Java's.
         said = str(error).partition(JAVA_TRACE)[0].replace("\n", " ").rstrip(".")
-        return f"unforeseen {type(error).__name__}: {said}."
+        return f"unexpected {type(error).__name__}: {said}."
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}."
     return str(error)
 
 
-def _tell_program(error: Exception, code: int) -> None:
+def _print_error_object(error: Exception, code: int) -> None:
     """What went wrong, on stdout, for the program that expects an object there."""
-    told = {"kind": type(error).__name__, "exit_code": code, "message": _sentence(error, code)}
-    click.echo(json_bytes({"schema_version": JSON_VERSION, "error": told}))
+    details = {"kind": type(error).__name__, "exit_code": code, "message": _sentence(error, code)}
+    click.echo(json_bytes({"schema_version": JSON_VERSION, "error": details}))
 
 
 def main() -> None:

@@ -45,7 +45,7 @@ groups: Final = click.option(
 )
 
 cluster: Final = click.option(
-    "--cluster", metavar="NAME", help="Name of the Kafka cluster, the first column of every table."
+    "--cluster", metavar="NAME", help="Name of the Kafka cluster: the first column of every table."
 )
 
 
@@ -53,7 +53,7 @@ errors_as_json: Final = click.option(
     "--json",
     is_flag=True,
     expose_value=False,
-    help="Errors as a JSON object on stdout, too; what it prints is JSON anyway.",
+    help="Also print errors as a JSON object on stdout; records are always JSON.",
 )
 """For commands that print nothing but JSON; `main` looks for the word."""
 
@@ -75,7 +75,7 @@ groups_max: Final = click.option(
     default=500,
     show_default=True,
     metavar="N",
-    help="Series of their own for the N groups of a cluster that need attention most.",
+    help="Per-group series for the N groups of a cluster that need attention most.",
 )
 """Of metrics."""
 
@@ -85,8 +85,8 @@ broker_logs: Final = click.option(
     type=click.Path(exists=True, path_type=Path),
     multiple=True,
     metavar="PATH",
-    help="A broker's server.log in any layout, packed or not, or a folder of such files; may be repeated."
-    " It settles causes that the records leave open.",
+    help="A broker's server.log in any layout, compressed or not, or a folder of them; may be repeated."
+    " Settles causes that the records leave open.",
 )
 
 end_offsets: Final = click.option(
@@ -103,5 +103,5 @@ broker_log_zone: Final = click.option(
     "--broker-log-time-zone",
     "broker_log_zone",
     metavar="ZONE",
-    help="Time zone of those logs, such as Europe/Berlin or +02:00. [default: audit.broker_log_time_zone, UTC]",
+    help="Time zone of the broker logs, such as Europe/Berlin or +02:00. [default: audit.broker_log_time_zone, UTC]",
 )

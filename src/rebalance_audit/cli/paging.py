@@ -12,14 +12,14 @@ from rich.console import Console
 from rebalance_audit.report.terminal.console import stdout_console
 
 LESS_OPTIONS: Final = "FRX"
-"""Ends where the text fits, keeps colours, leaves the text on the terminal; as git sets them where nobody did."""
+"""Ends where the text fits, keeps colours, leaves the text on the terminal; git's own defaults."""
 
 
 @contextmanager
 def paged_console() -> Iterator[Console]:
     """Standard output; on a terminal, what is printed inside goes to $PAGER in the end if it is longer than that.
 
-    Where nobody is at a keyboard there is no pager.
+    No pager without an interactive terminal.
     """
     console = stdout_console()
     if not (console.is_terminal and sys.stdin.isatty()):

@@ -14,21 +14,21 @@ from rich.text import Text
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.output import echo
 from rebalance_audit.report.terminal.console import stderr_console
-from rebalance_audit.steps import Tell, untold
+from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.visible import visible
 
 SLOW_S: Final = 2.0
-"""What is done sooner tells of no progress."""
+"""Faster steps show no progress."""
 PAUSE_S: Final = 0.1
 """Between two states of one line."""
 CLEARED: Final = "\r\x1b[K"
 
 
 @contextmanager
-def progress() -> Iterator[Tell]:
+def progress() -> Iterator[OnProgress]:
     """Reports steps while inside, unless --quiet was given; on a terminal the line is removed at the end."""
     if _is_quiet():
-        yield untold
+        yield no_progress
         return
     if not sys.stderr.isatty():
         begin = time.monotonic()
@@ -42,18 +42,18 @@ def progress() -> Iterator[Tell]:
 @contextmanager
 def slow_progress(
     console: Console | None = None, clock: Callable[[], float] = time.monotonic
-) -> Iterator[Tell]:
-    """The same for what is told again and again and mostly done at once: only on a terminal, and only after SLOW_S.
+) -> Iterator[OnProgress]:
+    """The same for frequent updates of mostly fast steps: only on a terminal, and only after SLOW_S.
 
     No thread draws the line: the audit forks.
     """
     console = console or stderr_console()
     if _is_quiet() or not console.is_terminal:
-        yield untold
+        yield no_progress
         return
     begin = due = clock()
 
-    def tell(step: str) -> None:
+    def on_progress(step: str) -> None:
         nonlocal due
         now = clock()
         if now - begin >= SLOW_S and now >= due:
@@ -62,9 +62,9 @@ def slow_progress(
             console.file.flush()
 
     try:
-        yield tell
+        yield on_progress
     finally:
-        # A copy of this process may have told, and this one not know of it.
+        # A forked copy of this process may have printed progress.
         if clock() - begin >= SLOW_S:
             console.file.write(CLEARED)
             console.file.flush()
@@ -74,7 +74,7 @@ def slow_progress(
 def slow_step(
     step: str, console: Console | None = None, patience_s: float = SLOW_S
 ) -> Iterator[None]:
-    """Names one long step that tells of none itself: only on a terminal, and only once it has taken so long.
+    """Names one long step that reports no progress itself: only on a terminal, and only once it has taken so long.
 
     A thread draws it, so nothing inside may fork.
     """

@@ -1,4 +1,4 @@
-"""What a command needs and the package alone does not bring; one sentence tells what is missing."""
+"""What a command needs beside the package; one sentence says what is missing."""
 
 import os
 import re

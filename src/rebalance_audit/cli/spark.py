@@ -28,7 +28,7 @@ from rebalance_audit.lake.storage.lake_options import LakeOptions
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from rebalance_audit.location import absolute, catalog_settings, local_path
-from rebalance_audit.steps import Tell
+from rebalance_audit.steps import OnProgress
 
 if TYPE_CHECKING:
     from rebalance_audit.quality.check import CheckReport
@@ -44,7 +44,7 @@ LAYERS: Final = {"all": ALL_LAYERS, "gold": GOLD_ONLY}
 def run_request_of(config: Config, *, layers: str = "all", **limits: Any) -> RunRequest:
     """The run that the configuration and the flags ask for; `limits` are fields of RunRequest.
 
-    Raises BadRequest, SourceNotReadable and LakeNotWritable: what is wrong is told before Spark starts.
+    Raises BadRequest, SourceNotReadable and LakeNotWritable: errors are reported before Spark starts.
     """
     request = RunRequest(
         source=source_of(config) if config.source.spec else None,
@@ -110,32 +110,32 @@ def source_of(config: Config, from_ms: int | None = None) -> Source:
     return parse_source(config.source.spec, config.source.split_target_bytes, settings)
 
 
-def audit_once(request: RunRequest, config: Config, tell: Tell) -> RunReport:
+def audit_once(request: RunRequest, config: Config, on_progress: OnProgress) -> RunReport:
     """One run in a session of its own.
 
     Raises click.ClickException without Java, LakeError without Delta, and what `run_audit` raises.
     """
     # One that rebuilds everything may read all of a large bronze table.
     is_short = not request.full and _is_short(request.source, request.lake)
-    with session(request.command, request.lake, config, tell, is_short=is_short) as spark:
-        return run_audit(spark, request, tell)
+    with session(request.command, request.lake, config, on_progress, is_short=is_short) as spark:
+        return run_audit(spark, request, on_progress)
 
 
 def audit_rounds(
-    requests: Iterator[RunRequest], config: Config, tell: Tell
+    requests: Iterator[RunRequest], config: Config, on_progress: OnProgress
 ) -> Iterator[tuple[RunRequest, RunReport]]:
     """One run after the other in one session, which the first of them opens; raises as `audit_once`."""
     for first in requests:
-        with session(first.command, first.lake, config, tell) as spark:
+        with session(first.command, first.lake, config, on_progress) as spark:
             for request in chain([first], requests):
-                yield request, run_audit(spark, request, tell)
+                yield request, run_audit(spark, request, on_progress)
 
 
-def ingest_once(request: IngestRequest, config: Config, tell: Tell) -> IngestReport:
+def ingest_once(request: IngestRequest, config: Config, on_progress: OnProgress) -> IngestReport:
     """One ingest in a session of its own; raises as `audit_once`."""
     is_short = _is_short(request.source, request.lake)
-    with session("ingest", request.lake, config, tell, is_short=is_short) as spark:
-        return run_ingest(spark, request, tell)
+    with session("ingest", request.lake, config, on_progress, is_short=is_short) as spark:
+        return run_ingest(spark, request, on_progress)
 
 
 def maintain_request_of(
@@ -162,18 +162,20 @@ def maintain_request_of(
     return request
 
 
-def maintain_once(config: Config, request: care.MaintainRequest, tell: Tell) -> care.MaintainReport:
+def maintain_once(
+    config: Config, request: care.MaintainRequest, on_progress: OnProgress
+) -> care.MaintainReport:
     """One maintenance in a session of its own; raises as `audit_once`."""
     lake = absolute(config.lake.path)
-    with session("maintain", lake, config, tell) as spark:
+    with session("maintain", lake, config, on_progress) as spark:
         return care.maintain(
-            Lake(spark, lake, lake_options(config)), request, datetime.now(UTC), tell
+            Lake(spark, lake, lake_options(config)), request, datetime.now(UTC), on_progress
         )
 
 
 def check_once(
     config: Config,
-    tell: Tell,
+    on_progress: OnProgress,
     *,
     cluster: str | None,
     tables: Collection[str],
@@ -183,7 +185,7 @@ def check_once(
 ) -> "CheckReport":
     """One check in a session of its own.
 
-    Raises as `audit_once`; what is wrong with the request is told before Spark starts.
+    Raises as `audit_once`; a bad request is reported before Spark starts.
     """
     from rebalance_audit.quality.check import (  # noqa: PLC0415 - Great Expectations takes six seconds
         CheckRequest,
@@ -196,8 +198,8 @@ def check_once(
     request = CheckRequest(scope, tables, docs, config.checks.sample_keys)
     check_tables(request)
     lake = absolute(config.lake.path)
-    with session("check", lake, config, tell, is_short=_is_small(lake)) as spark:
-        return run_check(Lake(spark, lake, lake_options(config)), request, tell)
+    with session("check", lake, config, on_progress, is_short=_is_small(lake)) as spark:
+        return run_check(Lake(spark, lake, lake_options(config)), request, on_progress)
 
 
 @contextmanager
@@ -205,7 +207,7 @@ def session(
     command: str,
     lake: str,
     config: Config,
-    tell: Tell,
+    on_progress: OnProgress,
     *,
     is_short: bool = False,
 ) -> Iterator[Any]:
@@ -215,7 +217,7 @@ def session(
     """
     if SUBMITTED not in os.environ:
         require_java()
-    tell("starting Spark")
+    on_progress("starting Spark")
     with reporting_a_failed_start():
         spark = build_session(
             f"rebalance-audit {command}",

@@ -15,7 +15,7 @@ from typing import Final
 
 from rebalance_audit.errors import JarsNotFetched
 from rebalance_audit.resources import checkout_root, read_text, resource
-from rebalance_audit.steps import Tell, untold
+from rebalance_audit.steps import OnProgress, no_progress
 
 IVY_FILE: Final = "conf/jars/ivy.xml"
 COMPLETE: Final = ".fetched"
@@ -42,7 +42,10 @@ def jars_folder(configured: Path) -> Path:
 
 
 def fetch_jars(
-    configuration: str, folder: Path, tell: Tell = untold, pauses_s: tuple[float, ...] = PAUSES_S
+    configuration: str,
+    folder: Path,
+    on_progress: OnProgress = no_progress,
+    pauses_s: tuple[float, ...] = PAUSES_S,
 ) -> None:
     """Fetch the jars of one configuration of conf/jars/ivy.xml with the Ivy inside PySpark, from Maven Central.
 
@@ -76,7 +79,7 @@ def fetch_jars(
                 new.rename(folder)
                 return
             if attempt < ATTEMPTS - 1:
-                tell(f"jars could not be fetched, retrying in {pauses_s[attempt]:.0f} s")
+                on_progress(f"jars could not be fetched, retrying in {pauses_s[attempt]:.0f} s")
                 time.sleep(pauses_s[attempt])
     shutil.rmtree(new, ignore_errors=True)
     raise JarsNotFetched(f"The jars of {IVY_FILE} could not be fetched. Ivy: {done.stdout.strip()}")

@@ -21,7 +21,7 @@ HandOut: TypeAlias = Callable[[Mapping[str, Any], str | Callable[[], None]], Non
 
 
 def summarised(
-    json_help: str = "The summary as one JSON object.",
+    json_help: str = "Print the summary as one JSON object.",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """--json and --summary; the command gets `hand_out`, a HandOut, in their place."""
 
@@ -32,12 +32,12 @@ def summarised(
             "summary_file",
             type=click.Path(dir_okay=False, path_type=Path),
             metavar="FILE",
-            help="Also write the JSON object of --json to this file, atomically.",
+            help="Also write the JSON object to this file, atomically.",
         )
         @wraps(command)
         def run(*args: Any, as_json: bool, summary_file: Path | None, **kwargs: Any) -> Any:
-            told = partial(hand_out, as_json=as_json, summary_file=summary_file)
-            return command(*args, hand_out=told, **kwargs)
+            printed = partial(hand_out, as_json=as_json, summary_file=summary_file)
+            return command(*args, hand_out=printed, **kwargs)
 
         return run
 
@@ -56,11 +56,11 @@ def hand_out(
     Writes the summary to `summary_file` first, where one is given.
     The file's folder is created. A reader of the file sees the old content or all of the new. Raises OSError.
     """
-    told = document(summary)
+    printed = document(summary)
     if summary_file is not None:
-        write_file(told, summary_file)
+        write_file(printed, summary_file)
     if as_json:
-        click.echo(told, nl=False)
+        click.echo(printed, nl=False)
     elif isinstance(text, str):
         echo(folded(text))
     else:

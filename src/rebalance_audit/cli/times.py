@@ -39,7 +39,7 @@ def clock_ms() -> int:
 
 
 def now_for_people() -> int | None:
-    """The time (epoch ms) for a person at a terminal, who is told how long ago things were; None elsewhere.
+    """The time (epoch ms) for a person at a terminal, who sees how long ago things were; None elsewhere.
 
     What a file or a program gets does not depend on when it was made.
     """

@@ -95,18 +95,18 @@ class WatchScreen:
 
 def _running(group: WatchedGroup, now_ms: int) -> list[Text]:
     """The rebalance that goes on: one line for it, one for each member that is not there yet."""
-    rebalance, news = group.open, group.news
+    rebalance, updates = group.open, group.updates
     assert rebalance is not None
-    assert news is not None
-    names = MemberNames(news.tables[MEMBERS])
-    verdicts = Verdicts(news.tables)
+    assert updates is not None
+    names = MemberNames(updates.tables[MEMBERS])
+    verdicts = Verdicts(updates.tables)
     verdict = Sentence.joined(" ", [*verdicts.ways(rebalance), verdicts.set_off(rebalance)])
     began = rebalance["started_at"]
     since = "" if began is None else f" for {words.duration(max(0, now_ms - began))}"
     head = cell(f"{shortened(group.group_id)} rebalances{since}. ", "bold yellow")
     head.append(visible(names.in_sentence(group.group_id, verdict)), "default")
     lines = [head]
-    rows = _present_rows(news.tables, rebalance)
+    rows = _present_rows(updates.tables, rebalance)
     awaited = {member_id for row in rows for member_id in row["waited_for"] or ()}
     late = sorted(
         (row for row in rows if row["outcome"] == "open"),
@@ -141,7 +141,7 @@ def _present_rows(tables: Mapping[str, list[Row]], rebalance: Mapping[str, Any])
 def _doing(row: Row, names: MemberNames, now_ms: int) -> str:
     """What a member that has not reached the epoch is about."""
     if row["revoke_started_at"] is not None and row["revoked_at"] is None:
-        return f"is to give up partitions since {_ago(row['revoke_started_at'], now_ms)}"
+        return f"was asked to give up partitions at {_ago(row['revoke_started_at'], now_ms)}"
     if row["waited_for"]:
         whom = ", ".join(names.of(row["group_id"], each) for each in row["waited_for"])
         return f"waits for {whom} since {_ago(row['started_at'], now_ms)}"

@@ -15,7 +15,7 @@ from rebalance_audit.audit.rows import (
     REBALANCES,
     Row,
 )
-from rebalance_audit.local.live.live_audit import GroupNews
+from rebalance_audit.local.live.live_audit import GroupUpdate
 from rebalance_audit.readers.duration_counts import DurationCounts
 from rebalance_audit.report.present import Present, present_of
 
@@ -58,8 +58,8 @@ class WatchedGroup:
     present: Present | None = None
     """None: it has no record of its own any more."""
     open: Row | None = None
-    news: GroupNews | None = None
-    """The last news: the rows of what goes on."""
+    updates: GroupUpdate | None = None
+    """The last updates: the rows of what goes on."""
     settled_causes: Counter[str] = field(default_factory=Counter)
     settled_lost: Lost = field(default_factory=Lost)
     settled_durations: DurationCounts = field(default_factory=DurationCounts)
@@ -95,7 +95,7 @@ class WatchedGroup:
 
     @property
     def place(self) -> int:
-        """0 for what is urgent, 1 for what is to be looked at, 2 for all else; as in `readers.metrics`."""
+        """0 for urgent, 1 for worth a look, 2 for all others; as in `readers.metrics`."""
         severities = {severity for _, severity in self.findings}
         if self.open is not None or "critical" in severities:
             return 0
@@ -103,19 +103,19 @@ class WatchedGroup:
 
 
 class WatchedGroups:
-    """All groups; give it every piece of news once."""
+    """All groups; give it every piece of updates once."""
 
     def __init__(self, cluster: str) -> None:
         self._cluster = cluster
         self._groups: dict[str, WatchedGroup] = {}
 
-    def take(self, news: Iterable[GroupNews]) -> None:
+    def take(self, updates: Iterable[GroupUpdate]) -> None:
         """What is new."""
-        for each in news:
+        for each in updates:
             group = self._groups.setdefault(each.group_id, WatchedGroup(each.group_id))
             tables = each.tables
             group.present = present_of(tables[GROUP_STATES], tables[MEMBERS])
-            group.open, group.news = each.open, each
+            group.open, group.updates = each.open, each
             for row in each.settled:
                 group.settled_causes[_cause(row)] += 1
                 group.settled_lost = group.settled_lost.plus(row)
@@ -136,17 +136,17 @@ class WatchedGroups:
         """Rows of what ended since then (epoch ms) and of what goes on: what a verdict on all groups is made of."""
         found: dict[str, list[Row]] = {name: [] for name in _VERDICT_TABLES}
         for group in self._groups.values():
-            if group.news is None:
+            if group.updates is None:
                 continue
-            rebalances = [row for row, _ in group.news.ended]
+            rebalances = [row for row, _ in group.updates.ended]
             found[REBALANCES] += rebalances if group.open is None else [*rebalances, group.open]
             found[FINDINGS] += [
                 row
-                for row in group.news.tables[FINDINGS]
+                for row in group.updates.tables[FINDINGS]
                 if row["to_at"] is None or row["to_at"] >= since_ms
             ]
             for name in (EPOCHS, MEMBERS, REBALANCE_CAUSES):
-                found[name] += group.news.tables[name]
+                found[name] += group.updates.tables[name]
         return found
 
     def samples(self, groups_max: int) -> Iterator[Sample]:

@@ -4,7 +4,7 @@
 |---|---|
 | `group_coordinator` | one partition: request or timer in, `Result` out (Kafka: `GroupCoordinatorShard`) |
 | `handling` | what handlers take and return: records to write, replies, timers to arm, releases (`Dialect`) |
-| `reasons` | why an epoch was bumped, told where it is decided: the simulator's truth, in no record |
+| `reasons` | why an epoch was bumped, recorded where it is decided: the simulator's truth, in no record |
 | `classic/` | JoinGroup, SyncGroup, Heartbeat, LeaveGroup |
 | `consumer/` | the consumer protocol (KIP-848), migration of groups between the protocols included |
 | `offset_commits`, `offset_reads`, `offset_removal` | offsets and transactions |

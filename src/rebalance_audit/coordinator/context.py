@@ -124,15 +124,15 @@ class ResultDraft:
         self.meanwhile: list[Meanwhile] = []
 
     def bump(self, bump: Bump) -> None:
-        """Tell why a group goes on to another epoch or generation."""
+        """Record why a group enters another epoch or generation."""
         self.bumps.append(bump)
 
     def happen(self, meanwhile: Meanwhile) -> None:
-        """Tell what happens in a join phase."""
+        """Record what happens in a join phase."""
         self.meanwhile.append(meanwhile)
 
     def depart(self, departure: Departure) -> None:
-        """Tell why a member is none any more."""
+        """Record why a member is gone."""
         self.departures.append(departure)
 
     def reply(self, token: int, response: tuple[object, ...]) -> None:

@@ -105,7 +105,7 @@ class GroupCoordinator:
         return self._consumer.metrics(now_ms)
 
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
-        """Tell the protocols what replay did with a record of the last result."""
+        """Notify the protocols of what replay did with a record of the last result."""
         for protocol in self._protocols:
             protocol.applied(slot, changes)
 

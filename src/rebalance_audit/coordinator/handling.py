@@ -64,7 +64,7 @@ class TimerKind(StrEnum):
     JOIN = "join"
     """Classic: end of the join phase (initial rebalance delay, then the group's rebalance timeout).
 
-    With a member id: a classic member of a consumer group was told to join again.
+    With a member id: a classic member of a consumer group was asked to rejoin.
     """
     SYNC = "sync"
     """Classic: members that joined must sync (pending sync). With a member id: as above, that member must sync."""
@@ -78,7 +78,7 @@ class TimerKind(StrEnum):
     REGEX = "regex"
     """Consumer: resolve the group's regular expressions, away from the heartbeat."""
     SHARE_STATE = "share_state"
-    """Share: the partitions that were to be initialised are."""
+    """Share: the requested partitions are initialised."""
     INITIAL_DELAY = "initial_delay"
     """Streams: a group without members waits for more before it assigns."""
     EXPIRY = "expiry"
@@ -167,7 +167,7 @@ class TopicDescription(NamedTuple):
 
 
 class TopicImage(Protocol):
-    """The cluster's topics at one moment, as the metadata log tells the coordinator."""
+    """The cluster's topics at one moment, as the coordinator reads them from the metadata log."""
 
     metadata_version: int
     """Grows with every change to any topic."""

@@ -158,7 +158,7 @@ class OffsetRemoval(StatelessHandlers):
                 yield place, offset
 
     def _expires_ms(self, group: CurrentGroup, offset: CommittedOffset) -> int | None:
-        """When the offset of a topic that nobody consumes expires; None as long as that is unknown."""
+        """When the offset of a topic without consumers expires; None as long as that is unknown."""
         base_ms = _retained_from_ms(group, offset)
         if base_ms is None:
             return None

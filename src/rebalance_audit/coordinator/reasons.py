@@ -1,4 +1,4 @@
-"""Why a coordinator counts a group's epoch or generation up, and why members go: told where it is decided.
+"""Why a coordinator raises a group's epoch or generation, and why members leave: recorded where it is decided.
 
 Nothing here is in a record, and neither replay nor the audit reads it. The simulator writes it down as the truth.
 """
@@ -18,7 +18,7 @@ class Trigger(StrEnum):
     GROUP_DOWNGRADED = "group_downgraded"
     """The last member of the consumer protocol is gone: the group is a classic one, and its members join again."""
     GROUP_EMPTIED = "group_emptied"
-    """Nobody is left."""
+    """No member is left."""
     GROUP_OVER_CAPACITY = "group_over_capacity"
     """A group was loaded that has more members than it may have."""
     MEMBER_JOINED = "member_joined"

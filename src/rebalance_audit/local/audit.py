@@ -1,6 +1,7 @@
 """The audit of a folder of segments without Spark.
 
-Kept are the state of the groups, the rows of the answer, and a bounded part of what waits to be replayed (`one_look`).
+Kept are the state of the groups, the rows of the answer, and a bounded part of what waits to be replayed
+(`single_pass_log`).
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -21,7 +22,6 @@ from rebalance_audit.local.audit_rows import AuditRows
 from rebalance_audit.local.broker_logs import read_broker_logs
 from rebalance_audit.local.clocks import aligned_with
 from rebalance_audit.local.end_offsets import read_end_offsets
-from rebalance_audit.local.one_look import OneLook
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.local.shares import (
     Finish,
@@ -31,11 +31,12 @@ from rebalance_audit.local.shares import (
     undecodable_of,
     unread_of,
 )
+from rebalance_audit.local.single_pass_log import SinglePassLog
 from rebalance_audit.local.state import group_ids_of, segment_state
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.replay.state import State
 from rebalance_audit.report.explained import Explained, explained
-from rebalance_audit.steps import Tell, untold
+from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.order import in_key_order, is_by_group
 from rebalance_audit.wire import key_bytes
@@ -131,7 +132,7 @@ def audit_segments(
     finding_rules: FindingRules | None = None,
     broker_log_time_zone: str = "UTC",
     end_offsets: Iterable[str | Path] = (),
-    tell: Tell = untold,
+    on_progress: OnProgress = no_progress,
 ) -> Audit:
     """Audit a folder of `__consumer_offsets-P` folders, one such folder, one segment file, or an archive of them.
 
@@ -144,7 +145,7 @@ def audit_segments(
     `cluster`: the first column of every table.
     `departure_rules`, `finding_rules`: times of the cluster that the log does not hold, and thresholds of findings; by
     default those of `conf/base.toml`.
-    `tell`: is told again and again how far it is.
+    `on_progress`: called with progress updates.
 
     Raises SourceNotReadable, OSError that names the file, UnknownGroup for a group that no record names, and
     UnknownTimeZone.
@@ -158,7 +159,7 @@ def audit_segments(
         finding_rules=finding_rules,
         broker_log_time_zone=broker_log_time_zone,
         end_offsets=end_offsets,
-        tell=tell,
+        on_progress=on_progress,
     )
     tables = {name: _joined(name, found.parts) for name in found.parts[0]}
     tables[TOPICS] = found.topics
@@ -175,7 +176,7 @@ def audit_in_parts(
     finding_rules: FindingRules | None = None,
     broker_log_time_zone: str = "UTC",
     end_offsets: Iterable[str | Path] = (),
-    tell: Tell = untold,
+    on_progress: OnProgress = no_progress,
 ) -> AuditParts[Finished]:
     """As `audit_segments`, but `finish` makes something picklable of the tables, perhaps in several processes.
 
@@ -184,7 +185,7 @@ def audit_in_parts(
     folder = open_log(path)
     paths = files_of(Path(each) for each in broker_logs)
     samples = read_end_offsets(Path(each) for each in end_offsets)
-    look = OneLook(folder, tell)
+    look = SinglePassLog(folder, on_progress)
     total, names = look.total, look.names
     log = read_broker_logs(paths, broker_log_time_zone, groups, total.last_ms)
     clocks = None if log is None else aligned_with(folder, log)
@@ -201,7 +202,7 @@ def audit_in_parts(
         broker_facts=nothing_logged if clocks is None else clocks.log.facts_of,
         end_offsets=samples.of if samples else no_end_offsets,
     )
-    shares = replay_shares(look, options, key_bytes.of_groups(groups), finish, tell)
+    shares = replay_shares(look, options, key_bytes.of_groups(groups), finish, on_progress)
     group_ids = frozenset(group_id for share in shares for group_id in share.met)
     if not group_ids.issuperset(groups):
         require_known(groups, group_ids_of(folder))

@@ -14,7 +14,7 @@ from rebalance_audit.errors import BadRequest, UnknownPartition
 from rebalance_audit.local.byte_ranges import Range, RangeItem, in_portions, ranges_of, workers_for
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.moment_text import MomentLike, moment_ms
-from rebalance_audit.scan.available import walk_pays
+from rebalance_audit.scan.available import should_use_compiled_scan
 from rebalance_audit.tables.json_values import json_bytes
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.generated.messages import RecordType
@@ -62,7 +62,7 @@ def decode_segments(
     """Every record of a folder of segments, partition by partition in offset order, as `rebalance-audit decode` has it.
 
     A record has `partition`, `offset`, `timestamp` (epoch milliseconds), `leaderEpoch`, `key` {type, data} and `value`
-    {version, data}, None for a tombstone, with data in the shape of Kafka's own JSON converters. A transaction marker
+    {version, data}, None for a tombstone, with data as Kafka's JSON converters print it. A transaction marker
     has `control` as well; its key and value are not there. What cannot be decoded has `error`, and its bytes in base64.
 
     `groups`, `partitions`: only these. `record_types`: only these, by number, by name as `OffsetCommit`, or `control`
@@ -118,7 +118,7 @@ def decoded_lines(
     """
     chosen = _chosen(folder, log_partitions)
     size_bytes = sum(part.size_bytes for number in chosen for part in folder.segments[number])
-    if walk_pays("tell", size_bytes):
+    if should_use_compiled_scan("render", size_bytes):
         yield from walked_lines(folder, wanted, chosen)
     else:
         yield from plain_lines(folder, wanted, chosen, workers_for(size_bytes))
@@ -136,8 +136,8 @@ def walked_lines(
     folder: LogFolder, wanted: RecordFilter, log_partitions: Collection[int]
 ) -> Iterator[bytes]:
     """The same lines by the compiled walk, which prints offset commits itself."""
-    from rebalance_audit.scan.line_room import Chosen, LineRoom  # noqa: PLC0415 - see walk_pays
-    from rebalance_audit.scan.segment_scan import scan  # noqa: PLC0415 - see walk_pays
+    from rebalance_audit.scan.line_buffers import Chosen, LineBuffers  # noqa: PLC0415 - see should_use_compiled_scan
+    from rebalance_audit.scan.segment_scan import scan  # noqa: PLC0415 - see should_use_compiled_scan
 
     types = key_bytes.OFFSET_COMMIT_TYPES
     chosen = Chosen(
@@ -148,7 +148,7 @@ def walked_lines(
     )
     for log_partition in log_partitions:
         records = _Records(log_partition, wanted)
-        room = LineRoom(log_partition, chosen)
+        room = LineBuffers(log_partition, chosen)
         for segment in folder.segments[log_partition]:
             for found in scan(room, segment.path, end_offset=segment.end_offset):
                 for part in found if isinstance(found, list) else [found]:

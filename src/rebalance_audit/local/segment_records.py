@@ -101,7 +101,7 @@ class SegmentRecords:
             if self._groups and not run.is_control:
                 of_run = (row for row in of_run if self._is_wanted(row[2]))
             yield run, of_run
-            deque(of_run, maxlen=0)  # the next run begins after those that nobody took
+            deque(of_run, maxlen=0)  # the next run begins after those that were not taken
 
     def _is_wanted(self, key: bytes | None) -> bool:
         return key is not None and key.startswith(self._groups, key_bytes.TYPE_BYTES)

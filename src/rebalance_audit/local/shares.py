@@ -8,12 +8,12 @@ from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.garbage import collecting_less
+from rebalance_audit.local.audit_feeder import AuditFeeder, Place
 from rebalance_audit.local.byte_ranges import cores
-from rebalance_audit.local.feed import Feed, Place
 from rebalance_audit.local.forks import can_fork, forked
 from rebalance_audit.local.group_ranges import EVERY_GROUP, GroupRange, group_ranges
-from rebalance_audit.local.one_look import OneLook
-from rebalance_audit.steps import Tell, untold
+from rebalance_audit.local.single_pass_log import SinglePassLog
+from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.order import in_key_order
 
 FORK_FROM_RECORDS: Final = 2_000
@@ -39,25 +39,25 @@ class Share(NamedTuple, Generic[Finished]):
 
 
 def replay_shares(
-    look: OneLook,
+    look: SinglePassLog,
     options: AuditOptions,
     groups: tuple[bytes, ...],
     finish: Finish[Finished],
-    tell: Tell = untold,
+    on_progress: OnProgress = no_progress,
 ) -> list[Share[Finished]]:
-    """All groups in ranges of their ids, in order. `groups`: see `Feed`. Raises OSError that names the file.
+    """All groups in ranges of their ids, in order. `groups`: see `AuditFeeder`. Raises OSError that names the file.
 
-    `tell`: one process tells what it is at; the others are at about the same.
+    `on_progress`: one process reports progress; the others are about as far.
     """
     ranges = [EVERY_GROUP]
     if look.group_records >= FORK_FROM_RECORDS and cores() > 1 and can_fork():
         ranges = group_ranges(look.weights(), cores())
 
     def work(ids: GroupRange) -> Share[Finished]:
-        feed = Feed(options, groups, ids=ids)
+        feed = AuditFeeder(options, groups, ids=ids)
         for log_partition, piece in look.pieces():
             if ids == ranges[0]:
-                tell(f"auditing partition {log_partition}")
+                on_progress(f"auditing partition {log_partition}")
             feed.take(log_partition, piece)
         tables = {name: in_key_order(name, rows) for name, rows in feed.audit.tables().items()}
         audit = feed.audit
@@ -93,7 +93,7 @@ def _in_log_order(
 def undecodable_of(parts: Iterable[Share[Finished]]) -> dict[str, int]:
     """Those of all parts, the reason first that the log has first."""
     counts: dict[str, int] = {}
-    told = chain.from_iterable(part.undecodable.items() for part in parts)
-    for reason, (_, count) in sorted(told, key=lambda each: each[1][0]):
+    reported = chain.from_iterable(part.undecodable.items() for part in parts)
+    for reason, (_, count) in sorted(reported, key=lambda each: each[1][0]):
         counts[reason] = counts.get(reason, 0) + count
     return counts

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from rebalance_audit.local.byte_ranges import ranges_of
 from rebalance_audit.local.segment_records import SegmentRecords
 from rebalance_audit.replay.state import State, state_at
-from rebalance_audit.scan.available import walk_pays
+from rebalance_audit.scan.available import should_use_compiled_scan
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.columns import ColumnChunk
@@ -49,8 +49,8 @@ class _SegmentLog:
         self, log_partition: int, group_ids: Collection[str], at_ms: int | None
     ) -> SegmentRecords:
         kind = SegmentRecords
-        if walk_pays("pick", self._folder.size_bytes):
-            from rebalance_audit.local.walked_records import WalkedRecords  # noqa: PLC0415 - see walk_pays
+        if should_use_compiled_scan("pick", self._folder.size_bytes):
+            from rebalance_audit.local.walked_records import WalkedRecords  # noqa: PLC0415 - see should_use_compiled_scan
 
             kind = WalkedRecords
         return kind(self._folder, log_partition, at_ms, key_bytes.of_groups(group_ids))

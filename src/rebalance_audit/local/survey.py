@@ -1,6 +1,6 @@
 """The first pass over a log: how much it holds, from when to when, and every topic name in it.
 
-Any record may tell a topic's name, and the first cause that mentions a topic needs it. So the audit begins after this
+Any record may have a topic's name, and the first cause that mentions a topic needs it. So the audit begins after this
 pass.
 """
 
@@ -197,7 +197,7 @@ class TopicLearner:
         return offset_commits
 
     def learn_from(self, rows: Iterable[tuple[int, int, bytes | None, bytes | None]]) -> None:
-        """Look at (offset, record timestamp in ms, key, value) of some records that may tell a name, in log order."""
+        """Look at (offset, record timestamp in ms, key, value) of some records that may have a name, in log order."""
         for _, timestamp_ms, key, value in rows:
             if key is not None and value is not None and key.startswith(_NAMING):
                 self._learn_from(key, value, timestamp_ms)

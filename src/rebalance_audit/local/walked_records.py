@@ -1,4 +1,4 @@
-"""The records of a log partition up to a moment by the compiled walk, which tells commits apart by columns."""
+"""The records of a log partition up to a moment by the compiled walk, which separates commits by columns."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,7 +11,7 @@ from rebalance_audit.local.segment_records import (
     SegmentRecords,
     note_commits,
 )
-from rebalance_audit.scan.column_room import ColumnRoom, Flags, Int64s, WalkedColumns
+from rebalance_audit.scan.column_buffers import ColumnBuffers, Flags, Int64s, WalkedColumns
 from rebalance_audit.scan.segment_scan import scan
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.bad_bytes import BadBytes
@@ -52,7 +52,7 @@ class WalkedRecords(SegmentRecords):
     def _in_time_chunks(self) -> Iterator[tuple[ColumnChunk | WalkedColumns, int]]:
         """Each stretch with the number of its records before the first that is too late."""
         self.damaged = 0
-        room = ColumnRoom()
+        room = ColumnBuffers()
         for segment in self._folder.segments[self._log_partition]:
             for found in scan(room, segment.path, end_offset=segment.end_offset):
                 if isinstance(found, BadBytes):

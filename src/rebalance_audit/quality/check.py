@@ -23,7 +23,7 @@ from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.expectations import expectation_of, name_of
 from rebalance_audit.quality.suites import Suites
-from rebalance_audit.steps import Tell, untold
+from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.tables.window import Window
 
@@ -71,7 +71,9 @@ class CheckReport:
         return Counter(result.outcome for result in self.results)
 
 
-def run_check(lake: Lake, request: CheckRequest, tell: Tell = untold) -> CheckReport:
+def run_check(
+    lake: Lake, request: CheckRequest, on_progress: OnProgress = no_progress
+) -> CheckReport:
     """Check the tables, and append the results to meta.checks.
 
     Raises BadRequest, LakeNotReadable and LakeNotWritable, each with one sentence.
@@ -85,16 +87,16 @@ def run_check(lake: Lake, request: CheckRequest, tell: Tell = untold) -> CheckRe
     tables = TableFrames(lake, request.scope)
     with small_queries(lake.spark, when=tables.size_bytes(names) <= FEW_TABLE_BYTES):
         for table in _ahead(tables, request.scope, names):
-            tell(f"checking {table.schema.full_name}")
+            on_progress(f"checking {table.schema.full_name}")
             try:
                 results += _results(table, suites, request.sample_keys)
             finally:
                 table.release()
     _require_rows(lake, request.scope, results)
     if request.docs is not None:
-        tell("writing Data Docs")
+        on_progress("writing Data Docs")
         suites.build_docs()
-    tell("writing meta.checks")
+    on_progress("writing meta.checks")
     write_results(lake, check_id, request.scope, results)
     return CheckReport(check_id, tuple(results))
 

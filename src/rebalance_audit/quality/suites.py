@@ -1,6 +1,6 @@
 """Great Expectations at work: a suite per table, run over a Spark frame, without a project folder and without network.
 
-A suite says only which expectations hold; it is told no conditions, each of which would cost it two jobs.
+A suite says only which expectations hold; it has no row conditions: each would cost two jobs.
 `lake.checks.check_frames.broken_rows` finds the rows that break the others, in one job for all.
 """
 
@@ -20,7 +20,7 @@ from rebalance_audit.quality.expectations import Expected
 
 DOCS_SITE: Final = "docs"
 TELEMETRY_OFF: Final = {"GX_ANALYTICS_ENABLED": "false", "SCARF_ANALYTICS": "false"}
-"""This release of the library sends nothing; a later one is told not to."""
+"""This release of the library sends no telemetry; in a later one it is switched off."""
 
 
 class Suites:

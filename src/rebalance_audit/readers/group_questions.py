@@ -3,7 +3,7 @@
 from typing import Final
 
 LONGEST_MAX: Final = 10
-"""Rebalances of a group that are told of since they took longest, whenever they were."""
+"""Rebalances of a group that are shown because they took longest, whenever they were."""
 
 REBALANCE: Final = """group_id, incarnation, rebalance_seq, protocol, protocol_type, began_ms,
     epoch_ms(started_at) as started_at, epoch_ms(ended_at) as ended_at,
@@ -14,7 +14,7 @@ REBALANCE: Final = """group_id, incarnation, rebalance_seq, protocol, protocol_t
     held_up_why, held_up_certainty,
     list_transform(held_up_from, lambda moment: epoch_ms(moment)) as held_up_from,
     list_transform(held_up_to, lambda moment: epoch_ms(moment)) as held_up_to"""
-"""What the text and the page tell of a rebalance is made from these columns."""
+"""The text and the page describe a rebalance by these columns."""
 
 COSTLIEST: Final = f"""
 select {REBALANCE}, (
@@ -135,4 +135,4 @@ qualify row_number() over (partition by group_id order by incarnation desc, last
 order by group_id, last_seen_at, member_id
 """,
 }
-"""What is told of a group -> at most `limit` rows for each of `group_ids`."""
+"""Rows of a group -> at most `limit` rows for each of `group_ids`."""

@@ -1,6 +1,6 @@
 """The metrics of `watch` at an HTTP endpoint, in the text format that the scraper asks for.
 
-The names and meanings are those of `metrics`; two more tell how the watching itself fares.
+The names and meanings are those of `metrics`; two more are about the watch itself.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from rebalance_audit.readers.metrics_server import metrics_server, with_probes
 
 _OF_WATCH: Final[Mapping[str, str]] = {
     "watch_log_end_timestamp_seconds": "Latest record time that was read.",
-    "watch_reads_the_log": "1 if the last attempt to read the log succeeded, else 0.",
+    "watch_reads_the_log": "1 if the last attempt to read the log succeeded, otherwise 0.",
 }
 
 

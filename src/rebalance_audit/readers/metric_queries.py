@@ -57,7 +57,7 @@ def _seconds_of(table: str, stem: str) -> str:
 
 METRICS: Final[Mapping[str, tuple[str, str]]] = {
     "newest_change_timestamp_seconds": (
-        "Time of the newest change of a group that the tables tell of.",
+        "Time of the newest change of a group in the tables.",
         """select cluster, epoch_ms(max(moment)) / 1000.0 as value from (
             select cluster, greatest(from_at, to_at) as moment from gold.group_states
             union all select cluster, greatest(started_at, converged_at) from gold.epochs
@@ -116,7 +116,7 @@ METRICS: Final[Mapping[str, tuple[str, str]]] = {
         _seconds_of("gold.rebalances", "duration"),
     ),
     "group_unowned_partition_seconds": (
-        "Sum over partitions of the time in which nobody owned them: bounds and the best estimate.",
+        "Sum over partitions of the time without owner: bounds and the best estimate.",
         _seconds_of("gold.epochs", "unowned_partition"),
     ),
     "group_last_commit_age_seconds": (
@@ -191,7 +191,7 @@ METRICS_OF_RUNS: Final[Mapping[str, tuple[str, str]]] = {
         "select cluster, retries as value from newest_ended",
     ),
     "gold_newest_record_timestamp_seconds": (
-        "Time of the newest record that gold tells of.",
+        "Time of the newest record in the gold tables.",
         """select cluster, epoch_ms(max(newest_record_at)) / 1000.0 as value
         from audits where outcome = 'done' group by cluster""",
     ),

@@ -85,7 +85,7 @@ class _Handler(WSGIRequestHandler):
 
 
 class _Server(ThreadingMixIn, WSGIServer):
-    """A thread for each connection, of which there are a few, and none for long."""
+    """A thread per connection; there are a few, and none for long."""
 
     daemon_threads = True
 

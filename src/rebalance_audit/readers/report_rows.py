@@ -66,7 +66,7 @@ _BOUNDS: Final = {
         estimate := coalesce(unowned_partition_estimate_ms, unowned_partition_ms, 0)
     ) end as unowned""",
 }
-"""Table -> durations of which records tell no more than bounds, or nothing; earlier releases had no columns."""
+"""Table -> durations that may be known only by bounds, or not at all; earlier releases had no columns."""
 
 
 def _sum_of(bounds: str, stem: str) -> str:
@@ -323,7 +323,7 @@ class ReportRows:
         return self._rows(COSTLIEST, limit=limit)
 
     def findings(self, limit: int, group_ids: Sequence[str] | None = None) -> list[Row]:
-        """The gravest first: at most `limit` of each kind over all groups, or of each of the groups named."""
+        """The most severe first: at most `limit` of each kind over all groups, or of each of the groups named."""
         return self._rows(
             _FINDINGS, group_ids=None if group_ids is None else list(group_ids), limit=limit
         )

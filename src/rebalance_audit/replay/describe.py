@@ -91,7 +91,7 @@ def _classic_group(group: ClassicGroup) -> dict[str, Any]:
 
 
 def _classic_assignment(kind: Kind, member: ClassicMember) -> dict[str, list[int]] | None:
-    """None where members own no partitions, or the bytes do not tell which."""
+    """None where members own no partitions, or the bytes do not show which."""
     is_unread = member.assignment is None and bool(member.assignment_bytes)
     if is_unread or not kind.owns_partitions:
         return None

@@ -107,7 +107,7 @@ def state_at(log: RecordLog, group_ids: Collection[str] = (), at_ms: int | None 
 
 
 def _replay(records: PartitionRecords, shard: Shard, names: TopicNames) -> int:
-    """Apply the records; `names` learns the topic names that they tell. Returns how many could not be decoded."""
+    """Apply the records; `names` learns their topic names. Returns how many could not be decoded."""
     undecodable = 0
     for position, is_control, key, value in records:
         if is_control:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from rebalance_audit.report import words
-from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.longest import Longest, longest_of
 from rebalance_audit.report.row_sentences import advice_of
 from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence
+from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import Tables, duration_of
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading, rebalance_name
 
@@ -16,9 +16,9 @@ def answer(own: Tables) -> Iterator[Sentence]:
     """Sentences about the group whose rows `own` holds: a rebalance that goes on, the longest one, what to do."""
     yield from worst_rebalances(own, longest_of(own["rebalances"]))
     yield from _how_often(own)
-    grave = gravest_first(own)
-    if grave and grave[0]["severity"] != "info":
-        yield Sentence(("What to do: ", advice_of(grave[0])))
+    severe = most_severe_first(own)
+    if severe and severe[0]["severity"] != "info":
+        yield Sentence(("What to do: ", advice_of(severe[0])))
 
 
 def worst_rebalances(own: Tables, longest: Longest | None) -> Iterator[Sentence]:

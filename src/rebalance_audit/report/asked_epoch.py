@@ -16,7 +16,7 @@ def epoch_of_moment(own: Tables, at_ms: int) -> TableRow:
 
 
 def epoch_of_number(own: Tables, number: int, incarnation: int | None = None) -> TableRow:
-    """The epoch or generation of that number, of the last incarnation that has one unless told which.
+    """The epoch or generation of that number, of the last incarnation that has one unless given.
 
     Raises BadRequest where there is none.
     """

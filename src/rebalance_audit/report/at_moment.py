@@ -72,7 +72,7 @@ def _state(own: Tables, state: TableRow, moment_ms: int) -> Sentence:
 
 
 def _members(own: Tables, incarnation: int, moment_ms: int, *, shared: bool) -> Iterator[Sentence]:
-    """Who was there, with what; members of a share group have partitions in common, which ownership does not tell."""
+    """Who was there, with what; members of a share group have partitions in common, which is not in ownership."""
     current, in_epoch = _epoch_with_members(own, incarnation, moment_ms)
     had: dict[str, list[TableRow]] = {
         row["member_id"]: []
@@ -80,7 +80,7 @@ def _members(own: Tables, incarnation: int, moment_ms: int, *, shared: bool) -> 
         if row["incarnation"] == incarnation
         and row["first_seen_at"] <= moment_ms
         and (row["left_at"] is None or row["left_at"] > moment_ms)
-        # An id that left and came back has one row, which does not tell when it was away.
+        # An id that left and came back has one row, which does not show when it was away.
         and (row["stints"] == 1 or row["member_id"] in in_epoch or row["first_epoch"] == current)
     }
     for row in own["ownership"]:

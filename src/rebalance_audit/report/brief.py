@@ -1,11 +1,11 @@
-"""What a log tells, in an object that fits into a program's first look: a row per group, and the gravest findings."""
+"""A summary of a log for a program: one row per group, and the most severe findings."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from rebalance_audit.audit.group.bounds import bounds_columns
-from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import GroupSummary, Tables, summaries
 from rebalance_audit.report.words import iso
 from rebalance_audit.tables.json_values import JSON_VERSION
@@ -18,7 +18,7 @@ def brief(tables: Tables, cluster: str) -> dict[str, Any]:
     """The object: groups that lost most time first; `…_in_all` counts what there is of each."""
     names = MemberNames(tables["members"])
     groups = sorted(summaries(tables), key=lambda each: (-each.not_stable.estimate, each.group_id))
-    findings = gravest_first(tables)
+    findings = most_severe_first(tables)
     return {
         "schema_version": JSON_VERSION,
         "cluster": cluster,

@@ -36,7 +36,7 @@ class StateLook(NamedTuple):
 
 
 REBALANCING: Final = "rebalancing"
-"""A classic group between two generations: no record tells which state it is in."""
+"""A classic group between two generations: no record shows which state it is in."""
 
 STATES: Final = {
     "Stable": StateLook(_QUIET, True),
@@ -106,9 +106,9 @@ CAUSE_KINDS: Final[Mapping[LegendEntry, tuple[RebalanceCause, ...]]] = {
     ),
     LegendEntry("unknown", Shades("#8a939f", "#6d7783")): (_CAUSE.UNKNOWN,),
 }
-"""Kinds of causes, each with its colour and the causes that it stands for. More colours could not be told apart.
+"""Kinds of causes, each with its colour and the causes that it stands for. More colours could not be distinguished.
 
-They differ in lightness as much as in hue, so that nobody's eyes take two of them for one.
+They differ in lightness as much as in hue, so that they stay distinct for colour-blind readers.
 """
 
 KIND_OF_CAUSE: Final[Mapping[str | None, int]] = {
@@ -127,7 +127,7 @@ COSTS: Final[Mapping[str | None, LegendEntry]] = {
     HeldUpWhy.COORDINATOR: LegendEntry("the coordinator moved", Shades("#161a6e", "#9eb2fc")),
     None: LegendEntry("no member known to have held it up", Shades("#849199", "#848688")),
 }
-"""Reason code of `gold.rebalances.held_up_why` -> what cost the time of a rebalance; None where nobody is known."""
+"""Reason code of `gold.rebalances.held_up_why` -> what cost the time of a rebalance; None where it is unknown."""
 COST_NUMBERS: Final = {why: number for number, why in enumerate(COSTS)}
 
 OWNERS: Final = (
@@ -139,4 +139,4 @@ OWNERS: Final = (
     Shades("#381a28", "#a0505c"),
     Shades("#4a4b4c", "#b6b8b9"),
 )
-"""Muted, so that no owner looks like a cause; owners after the seventh begin anew."""
+"""Muted, so that no owner looks like a cause; owners after the seventh begin again."""

@@ -127,10 +127,10 @@ def write_above(figure: Figure, title: str, sentences: Iterable[str]) -> None:
     lines = [
         line for sentence in sentences for line in textwrap.wrap(sentence, width=TEXT_CHARACTERS)
     ]
-    *told, last = lines or [""]
-    if len(told) >= TEXT_LINES:
-        told[TEXT_LINES - 1 :] = ["…"]
-    text = "\n".join((title, *told, last))
+    *shown, last = lines or [""]
+    if len(shown) >= TEXT_LINES:
+        shown[TEXT_LINES - 1 :] = ["…"]
+    text = "\n".join((title, *shown, last))
     figure.suptitle(
         text, x=0.01, ha="left", fontsize="small", linespacing=1.4, wrap=False, parse_math=False
     )

@@ -70,7 +70,7 @@ def explained(
             f"The log ends at {words.utc(log_end_ms)}, before {words.utc(at_ms)}: what happened then is not in it."
         )
     if not own["epochs"]:
-        raise BadRequest(f"The log has no epoch of {group_id!r}, so there is nothing to explain.")
+        raise BadRequest(f"The log has no epoch of {group_id!r}, so it cannot be explained.")
     found = _explanation(own, epoch, at_ms, has_broker_log=has_broker_log)
     names = MemberNames(own["members"])
 

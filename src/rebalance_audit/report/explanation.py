@@ -15,7 +15,6 @@ from rebalance_audit.report.at_moment import sentences_at
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.cost import cost_in_total, cost_of
 from rebalance_audit.report.evidence import evidence_of, rests_on_log
-from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.held_up import HeldUp, held_up_of
 from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.outcomes import outcome
@@ -28,6 +27,7 @@ from rebalance_audit.report.sentence import (
     Name,
     Sentence,
 )
+from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import (
     TableRow,
     Tables,
@@ -67,7 +67,7 @@ class Section(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What there is to say, and the rows that it is based on."""
+    """The sentences, and the rows that they are based on."""
 
     heading: Sentence
     sections: list[Section]
@@ -95,7 +95,7 @@ def explain_group(
         how_often = [Sentence((f"{went}, protocol type ", Name(summary.protocol_type), "."))]
     if summary.not_stable.most != 0:
         lasted = words.bounds_in_sentence(summary.not_stable)
-        how_often.append(Sentence.plain(f"It was not stable for {lasted} in sum."))
+        how_often.append(Sentence.plain(f"It was rebalancing for {lasted} in total."))
         how_often += without_owner("Its partitions were", summary.unowned)
     how_often += cost_in_total(rebalances)
     if summary.open_since_ms is not None:
@@ -300,9 +300,7 @@ def _how_long(epoch: TableRow, rebalance: TableRow | None) -> Iterator[Sentence]
             f"It was never reached by every member: epoch {following} took its place."
         )
     elif epoch["outcome"] == "emptied":
-        yield Sentence.plain(
-            "It left the group without members, so there was nothing to converge to."
-        )
+        yield Sentence.plain("It left the group without members, so there was no target to reach.")
     elif epoch["outcome"] == "open":
         yield Sentence.plain("Not every member had reached it when the log ended.")
     if rebalance is not None and rebalance["epochs"] and rebalance["epochs"] > 1:
@@ -321,7 +319,7 @@ def _how_long(epoch: TableRow, rebalance: TableRow | None) -> Iterator[Sentence]
 def _how_long_classic(epoch: TableRow) -> Iterator[Sentence]:
     if epoch["sync_ms"] is not None:
         yield Sentence.of(
-            "The leader's assignment came {later} after the end of the join phase, at {at}.",
+            "The leader's assignment arrived {later} after the end of the join phase, at {at}.",
             later=words.duration(epoch["sync_ms"]),
             at=MomentUtc(epoch["converged_at"]),
         )
@@ -388,7 +386,7 @@ def _findings(own: Tables) -> list[Section]:
             detail=detail_of(row),
             advice=advice_of(row),
         )
-        for row in gravest_first(own)
+        for row in most_severe_first(own)
     ]
     return [Section("Findings", sentences)] if sentences else []
 

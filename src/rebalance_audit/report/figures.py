@@ -41,7 +41,7 @@ def plot_group(
     of a classic group leave open is hatched. Dotted lines are epochs. `gold` is an audit or an open lake; times are
     UTC, by the coordinator's clock.
 
-    Raises UnknownGroup, BadRequest for an unreadable time, LakeNotReadable for a lake of several clusters of which none
+    Raises UnknownGroup, BadRequest for an unreadable time, LakeNotReadable for a lake of several clusters if none
     was chosen, and MissingExtra without the extra `notebook`.
     """
     require_extra("notebook")
@@ -83,7 +83,7 @@ def plot_lost_time(gold: GoldRows) -> "Figure":
     """How long each group was not stable: a `matplotlib` figure with a bar per group, the longest first.
 
     A bar has the best estimate; a line from the lower to the upper bound where the records give no more than bounds,
-    with an arrow where nothing bounds the time. `gold` is an audit or an open lake.
+    with an arrow where the time has no upper bound. `gold` is an audit or an open lake.
 
     Raises MissingExtra without the extra `notebook`.
     """
@@ -111,7 +111,7 @@ def plot_lost_time(gold: GoldRows) -> "Figure":
 
 
 class _Lost(NamedTuple):
-    """Time of a group's rebalances; `most` is None where nothing bounds one of them."""
+    """Time of a group's rebalances; `most` is None where one of them has no upper bound."""
 
     least: timedelta
     estimate: timedelta

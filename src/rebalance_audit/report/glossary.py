@@ -30,7 +30,7 @@ GLOSSARY: Final = (
         "**group epoch**",
         (
             "Consumer protocol (also share and streams): raised by the coordinator for each change of "
-            "members, subscriptions or topics, in a record of its own."
+            "members, subscriptions or topics, in its own record."
         ),
     ),
     Entry(
@@ -61,7 +61,7 @@ GLOSSARY: Final = (
     ),
     Entry(
         "**superseded**",
-        "The next epoch came before this one had converged.",
+        "The next epoch began before this one had converged.",
     ),
     Entry(
         "**join phase, sync phase**",
@@ -81,10 +81,10 @@ GLOSSARY: Final = (
     Entry(
         "**unowned**",
         (
-            "A partition that is subscribed to but in nobody's current assignment; *unowned time* is how long. "
-            "In the consumer protocol a member that died keeps its partitions until it is removed, and a "
-            "static member that is away for a while keeps them too: such time is not counted, "
-            "and the sum of such a group is at least what is told."
+            "A partition that is subscribed to but in no current assignment; *unowned time* is how long. "
+            "In the consumer protocol a member that died keeps its partitions until it is removed, and "
+            "so does a static member that left temporarily: such time is not counted, so the sum of "
+            "such a group is a lower bound."
         ),
     ),
     Entry(
@@ -98,8 +98,8 @@ GLOSSARY: Final = (
     Entry(
         "**Unknown**",
         (
-            "State of a group since a record of it that cannot be decoded, until the next one that can: what that "
-            "record did is not known."
+            "State of a group since a record of it that cannot be decoded, until the next record "
+            "that can be decoded: the effect of that record is unknown."
         ),
     ),
     Entry(
@@ -171,7 +171,7 @@ GLOSSARY: Final = (
     ),
     Entry(
         "**departed**",
-        "A member is gone, and the records do not tell whether it left, expired or was removed.",
+        "A member is gone, and the records do not show whether it left, expired or was removed.",
     ),
     Entry(
         "**dynamic, static member**",
@@ -193,7 +193,7 @@ GLOSSARY: Final = (
     ),
     Entry(
         "**dialect**",
-        "The record layouts of the release that wrote the log, told by the bytes of each record.",
+        "The record layouts of the release that wrote the log, recognised by the bytes of each record.",
     ),
     Entry(
         "**snapshot**",

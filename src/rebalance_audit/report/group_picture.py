@@ -219,7 +219,7 @@ def _partition_lane(partition: tuple[str, int]) -> str:
 
 
 def _start_of(epoch: TableRow) -> int | None:
-    """Of a generation its end, the only moment of which there is a record."""
+    """Of a generation its end, the only moment with a record."""
     at_ms: int | None = epoch["started_at"]
     return epoch["converged_at"] if at_ms is None else at_ms
 

@@ -19,12 +19,14 @@ def opening_sentence(tables: Tables, since_ms: int, log_end_ms: int | None) -> s
     return f"{said} Covers rebalances since {words.utc(since_ms)}.{ends}"
 
 
-def rebalance_sentence(rebalance: Mapping[str, Any], tables: Tables, times_told: int = 0) -> str:
-    """One line on one rebalance; `times_told`: how often other things were said of it before."""
+def rebalance_sentence(
+    rebalance: Mapping[str, Any], tables: Tables, times_reported: int = 0
+) -> str:
+    """One line on one rebalance; `times_reported`: how often other things were said of it before."""
     sentence = Sentence.of(
         "{group}{again}: {heading}. {verdict}",
         group=Name(rebalance["group_id"]),
-        again=", by what is known now" if times_told else "",
+        again=", by what is known now" if times_reported else "",
         heading=rebalance_heading(dict(rebalance)),
         verdict=Verdicts(tables).short(dict(rebalance)),
     )

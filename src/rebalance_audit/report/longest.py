@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from rebalance_audit.report.summary import TableRow, duration_of, estimate_of
 
 ALIKE: Final = 1.25
-"""Estimates of which the larger one is at most this many times the other do not say which was longer."""
+"""If the larger estimate is at most this many times the other, either may be the longer one."""
 ALIKE_MS: Final = 500
 """Nor do estimates that differ by less: members hear of a rebalance with their next heartbeat."""
 
@@ -20,7 +20,7 @@ class Longest(NamedTuple):
     rival: TableRow | None
     """The one that may have been longer, by its upper bound; None where none can have been."""
     stands_out: bool
-    """Whether at most one other may have been as long, as far as estimates and bounds tell."""
+    """Whether at most one other may have been as long, as far as estimates and bounds show."""
 
 
 def longest_of(rebalances: Sequence[TableRow], of: int | None = None) -> Longest | None:

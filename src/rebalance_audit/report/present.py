@@ -44,7 +44,7 @@ def present_of(
 ) -> Present | None:
     """The present of one group from its rows of gold.group_states and gold.members; None where its record was removed.
 
-    The tables of earlier releases tell neither which state is the current one nor how many members there are now: the
+    The tables of earlier releases show neither which state is the current one nor how many members there are now: the
     current state is the one that no record ended, the members are those that no record shows leaving.
     """
     current = [row for row in states if row.get("to_offset") is None and row["to_at"] is None]

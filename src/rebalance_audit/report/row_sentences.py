@@ -20,7 +20,7 @@ def advice_of(row: TableRow) -> Sentence:
 
 
 def facts_of(row: TableRow) -> dict[str, list[CodedReason]]:
-    """The reasons behind the texts of a row by their column; empty where the row has none that can be read."""
+    """The reasons for the texts of a row by their column; empty where the row has none that can be read."""
     text = row.get("facts")
     return _parsed(text) if text else {}
 

@@ -85,7 +85,7 @@ class Sentence(str):
         return cls(found)
 
     def aged(self, now_ms: int | None) -> "Sentence":
-        """The sentence with the age of its first moment; as it is where nobody says what time it is."""
+        """The sentence with the age of its first moment; unchanged where the time is unknown."""
         for place, part in enumerate(self.parts):
             if isinstance(part, MomentUtc):
                 at_ms = part.timestamp_ms
@@ -97,7 +97,7 @@ class Sentence(str):
 
 
 class EvidenceSentence(Sentence):
-    """A sentence that names a record or a line of a broker's log; it stands behind what it shows."""
+    """A sentence that names a record or a line of a broker's log; it follows what it shows."""
 
     __slots__ = ()
 

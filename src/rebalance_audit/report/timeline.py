@@ -53,14 +53,14 @@ class Gap(NamedTuple):
     row: TableRow
     """Of gold.ownership: of the next owner, or of the last one where there was no other."""
     is_last: bool
-    """Whether nobody got the partition afterwards."""
+    """Whether the partition had no owner afterwards."""
 
 
 class UncertainStretch(NamedTuple):
     """A stretch before the end of a classic group's rebalance."""
 
     earliest_ms: int | None
-    """Since when the group may have been rebalancing; None where nothing bounds it."""
+    """Since when the group may have been rebalancing; None where it has no bound."""
     likely_ms: int
     """Since when it probably was."""
     certain_ms: int

@@ -1,4 +1,4 @@
-"""What the records do not tell about a group or an epoch, and what would: sentences for `explain`."""
+"""What the records do not show about a group or an epoch, and what would: sentences for `explain`."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -104,6 +104,6 @@ def unknowns_of_group(own: Tables, *, has_broker_log: bool = False) -> Iterator[
         )
     if any(map(_may_have_gone_otherwise, own["rebalance_causes"])):
         yield Sentence.plain(
-            "Whether members left, expired or were removed, where the times do not tell: all of them write the "
+            "Whether members left, expired or were removed, where the times do not show it: all of them write the "
             "same records."
         )

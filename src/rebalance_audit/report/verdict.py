@@ -53,11 +53,11 @@ class Verdicts:
         return Sentence.joined(" ", [*held_up, self.set_off(rebalance)])
 
     def held_up(self, rebalance: TableRow, what: str = "It") -> Sentence:
-        """How long `what` took, who held it up, and for how long; or that nobody is known to have. One sentence."""
+        """How long `what` took, who held it up, and for how long; or that it is unknown. One sentence."""
         found, took = held_up_of(rebalance), duration_of(rebalance)
         lasted = "goes on" if took is None else f"took {words.likely(took)}"
         if not found:
-            return Sentence((what, f" {lasted}: ", _nobody(rebalance), "."))
+            return Sentence((what, f" {lasted}: ", _unknown_holder(rebalance), "."))
         sure = _ADVERBS[rebalance["held_up_certainty"]]
         verb = "holds it up" if took is None else "held it up"
         first, *others = found[:HELD_UP_NAMED]
@@ -88,19 +88,21 @@ class Verdicts:
         if not epochs:
             return Sentence.plain("What set it off is not in the log.")
         first, *later = epochs
-        told = [Sentence(("Set off by: ", self.causes_of(first)))]
-        telling = [row for row in later if row["primary_cause"] not in _SAID_BY_ANOTHER]
-        told += [Sentence(("then ", self.causes_of(row))) for row in telling[: CAUSES_NAMED - 1]]
-        if len(telling) >= CAUSES_NAMED:
-            more = words.counted(len(telling) - CAUSES_NAMED + 1, "more change")
-            told.append(Sentence.plain(f"then {more}"))
-        return Sentence((Sentence.joined("; ", told), "."))
+        parts = [Sentence(("Set off by: ", self.causes_of(first)))]
+        informative = [row for row in later if row["primary_cause"] not in _SAID_BY_ANOTHER]
+        parts += [
+            Sentence(("then ", self.causes_of(row))) for row in informative[: CAUSES_NAMED - 1]
+        ]
+        if len(informative) >= CAUSES_NAMED:
+            more = words.counted(len(informative) - CAUSES_NAMED + 1, "more change")
+            parts.append(Sentence.plain(f"then {more}"))
+        return Sentence((Sentence.joined("; ", parts), "."))
 
     def causes_of(self, epoch: TableRow) -> Sentence:
         """`member joined, c80 at 10.0.0.1 (proven)`: what began the epoch, and what happened meanwhile."""
         rows = sorted(self._causes[epoch_key(epoch)], key=lambda row: row["cause_seq"])
         if not rows or rows[0]["cause"] == RebalanceCause.UNKNOWN:
-            return Sentence.plain("unknown, the records that would tell are not in the log")
+            return Sentence.plain("unknown, the records that would show it are not in the log")
         began = self._listed([row for row in rows if not causes.is_meanwhile(row)])
         meanwhile = self._listed([row for row in rows if causes.is_meanwhile(row)])
         if began and meanwhile:
@@ -110,15 +112,15 @@ class Verdicts:
     def _listed(self, rows: Sequence[TableRow]) -> Sentence:
         """Those alike together; the less likely only where there is nothing better."""
         sure = [row for row in rows if row["certainty"] != "possible"] or rows
-        telling = [row for row in sure if row["cause"] not in _SAID_BY_ANOTHER] or rows[:1]
+        informative = [row for row in sure if row["cause"] not in _SAID_BY_ANOTHER] or rows[:1]
         alike: dict[tuple[str, str], list[TableRow]] = {}
-        for row in telling:
+        for row in informative:
             alike.setdefault((row["cause"], _how_sure(row)), []).append(row)
-        told: list[str] = [self._alike(*key, its_rows) for key, its_rows in alike.items()]
-        more = len(told) - CAUSES_NAMED
+        parts: list[str] = [self._alike(*key, its_rows) for key, its_rows in alike.items()]
+        more = len(parts) - CAUSES_NAMED
         if more > 0:
-            told[CAUSES_NAMED:] = [words.counted(more, "more cause")]
-        return Sentence.joined("; ", told)
+            parts[CAUSES_NAMED:] = [words.counted(more, "more cause")]
+        return Sentence.joined("; ", parts)
 
     def _alike(self, cause: str, sure: str, rows: Sequence[TableRow]) -> Sentence:
         named = [
@@ -172,7 +174,7 @@ def _lasted(holder: HeldUp, took: Bounds | None) -> str:
     return " for all of it" if is_all else f" for {words.duration(holder.ms)}"
 
 
-def _nobody(rebalance: TableRow) -> str:
+def _unknown_holder(rebalance: TableRow) -> str:
     if is_classic(rebalance):
         return "the log does not hold whom it waited for"
     return "no member kept the others waiting"

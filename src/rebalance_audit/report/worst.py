@@ -5,10 +5,10 @@ from typing import Final, NamedTuple
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.report import words
 from rebalance_audit.report.causes import label
-from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.sentence import Name, Sentence
+from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import TableRow, Tables, estimate_of
 from rebalance_audit.report.verdict import Verdicts
 
@@ -28,7 +28,7 @@ class Worst(NamedTuple):
 
 def worst_of(tables: Tables) -> Worst:
     """A critical finding, else a rebalance that goes on, else the longest one; or that nothing stands out."""
-    found = gravest_first(tables)
+    found = most_severe_first(tables)
     if found and found[0]["severity"] == Severity.CRITICAL:
         return _finding(found[0])
     rebalance = _rebalance(tables)

@@ -8,8 +8,8 @@ UNCOMPILED_FROM_BYTES: Final = 256 << 20
 """The same on a machine that has not compiled the walk yet, or cannot keep what it compiles: some ten seconds."""
 
 
-def walk_pays(function: str, size_bytes: int) -> bool:
-    """Whether this process is to read so much of a log with a function of `kernel`, not with `wire.segments` alone."""
+def should_use_compiled_scan(function: str, size_bytes: int) -> bool:
+    """Whether this process should read so much of a log with a function of `kernel`, not with `wire.segments` alone."""
     if size_bytes < FROM_BYTES:
         return False
     try:

@@ -211,7 +211,7 @@ def names_new_topic(
     secrets: Any,
     tally: Any,
 ) -> Any:
-    """Whether a commit with a value of version 4 may tell the name of a topic id for the first time."""
+    """Whether a commit with a value of version 4 may be the first with the name of a topic id."""
     end = value + value_size
     at = value + _FIXED_OF_V4
     if at >= end:

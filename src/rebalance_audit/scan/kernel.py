@@ -1,11 +1,11 @@
 """The compiled walk: batches of magic 2 in a window of a segment, in one loop over its bytes.
 
 It is only as wide as it is certain. Every batch is judged whole before anything of it counts; where a batch is not
-exactly as a broker of today writes it, the walk stops before it and says so. `wire.segments` then says what is to
-become of that batch, so this module knows no kind of damage.
+exactly as a broker of today writes it, the walk stops before it and says so. `wire.segments` then decides about
+that batch, so this module knows no kind of damage.
 
-It reads no clock and keeps nothing: all it knows between two calls is in the arrays that it is given (`room.Room`,
-`column_room.ColumnRoom`, `line_room.LineRoom`).
+It reads no clock and keeps nothing: all it knows between two calls is in the arrays that it is given
+(`room.ScanBuffers`, `column_buffers.ColumnBuffers`, `line_buffers.LineBuffers`).
 """
 
 from pathlib import Path
@@ -93,7 +93,7 @@ def _compiled_once(function: Function) -> Function:
 
 
 def is_compiled(function: str) -> bool:
-    """Whether a process on this machine has compiled `walk`, `pick` or `tell` before, and kept it."""
+    """Whether a process on this machine has compiled `walk`, `pick` or `render` before, and kept it."""
     folder = cast("Any", walk).stats.cache_path
     return folder is not None and any(Path(folder).glob(f"kernel.{function}-*.nbc"))
 
@@ -329,7 +329,7 @@ def _copy(data: Any, at: Any, size: Any, into: Any, place: Any) -> Any:
 
 
 @_compiled_once
-def tell(
+def render(
     data: Any,
     at: Any,
     end: Any,
@@ -350,8 +350,8 @@ def tell(
 ) -> Any:
     """As `walk`, but prints offset commits as lines of JSON; `kept` are the other records and where they belong.
 
-    `begin`: what each line begins with. `wanted`: the bytes of which keys have one from their third byte on, and all
-    keys if there is none. `without`: bits of types to leave out. `times`: the first and the end of the times to print.
+    `begin`: what each line begins with. `wanted`: the bytes of the keys to print, from their third byte on; all keys
+    if there is none. `without`: bits of types to leave out. `times`: the first and the end of the times to print.
     """
     while at < end:
         status, stop = judge(data, at, loaded, end_offset, proven, batch, head)

@@ -75,7 +75,7 @@ class Cluster:
         self.topics.listeners.append(self._topics_changed)
         self.holdings = Holdings()
         self.committed: set[tuple[str, str]] = set()
-        """Group and member id of every member of which a commit was acknowledged."""
+        """Group and member id of every member with an acknowledged commit."""
         self.producers = count(_FIRST_PRODUCER_ID)
         """Producer ids of members that commit in transactions."""
         self.observers = list(observers)
@@ -139,12 +139,12 @@ class Cluster:
             nonlocal arrived
             arrived += 1
             if is_open() and (arrived == 1 or _can_be_repeated(request)):
-                served.receive(request, respond if arrived == sent else _nobody, intent)
+                served.receive(request, respond if arrived == sent else _ignore_response, intent)
 
         sent = network.carry(source, node, arrive)
 
     def prolong(self, served: ServedPartition, request: Response) -> Prolonged | None:
-        """Serve a heartbeat at once where it is quiet and the network is sound: no observer could tell the difference.
+        """Serve a heartbeat at once where it is quiet and the network is sound: the difference cannot be observed.
 
         None where it must be sent like any other request. The outcome is the same either way.
         """
@@ -160,7 +160,7 @@ class Cluster:
         topic = self.topics.image.by_name[chance.choice(names)]
         numbers = tuple(range(len(topic.partition_racks)))
         request = OffsetDeleteRequest(group_id, (OffsetDeleteRequestTopic(topic.name, numbers),))
-        self.ask("admin", self.partition_of(group_id), request, _nobody)
+        self.ask("admin", self.partition_of(group_id), request, _ignore_response)
 
     def create_internal(self, name: str, partition_count: int) -> None:
         """The brokers create an internal topic of a streams application, unless another heartbeat has had it done."""
@@ -209,7 +209,7 @@ class Cluster:
             served.topics_changed()
 
 
-def _nobody(_: Response) -> None:
+def _ignore_response(_: Response) -> None:
     """Receives an answer that is not awaited."""
 
 

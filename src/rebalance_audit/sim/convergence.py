@@ -74,7 +74,7 @@ def _group_pending(fleet: Fleet, served: ServedPartition) -> Iterator[str]:
             waiting = sorted(set(live.members) - set(live.parked_joins))
             yield f"{group_id} is {live.state.value}, waits for {waiting or sorted(live.pending_sync)}"
     for member_id in sorted(members - expected):
-        yield f"{group_id}: member {member_id} is nobody's"
+        yield f"{group_id}: member {member_id} has no client"
     for member_id in sorted(expected - members):
         yield f"{group_id}: {member_id!r} is no member"
 
@@ -137,7 +137,7 @@ def _partitions_pending(fleet: Fleet) -> Iterator[str]:
 def _missing(fleet: Fleet, used: AbstractSet[HeldPartition]) -> Iterator[str]:
     missing = fleet.expected_partitions() - used
     if missing:
-        yield f"{fleet.plan.group_id}: nobody uses {sorted(missing)[:5]}"
+        yield f"{fleet.plan.group_id}: no member uses {sorted(missing)[:5]}"
 
 
 def _assigned_tasks(fleet: Fleet) -> set[HeldPartition]:

@@ -77,7 +77,7 @@ class GroupPlan:
     repartitions: bool = False
     """Streams: whether the topology has a second part, which reads an internal topic."""
     answers_queries: bool = False
-    """Streams: whether members tell an endpoint."""
+    """Streams: whether members send an endpoint."""
 
 
 @dataclass(slots=True)
@@ -360,16 +360,16 @@ def _draw_group(
     return plan
 
 
-def told(options: object, name: str = "") -> Iterator[str]:
+def option_lines(options: object, name: str = "") -> Iterator[str]:
     """Every option on a line of its own, `name = value`, for people who repeat a run."""
     if is_dataclass(options) and not isinstance(options, type):
         for each in fields(options):
-            yield from told(
+            yield from option_lines(
                 getattr(options, each.name), f"{name}.{each.name}" if name else each.name
             )
     elif isinstance(options, list):
         for number, each_option in enumerate(options):
-            yield from told(each_option, f"{name}[{number}]")
+            yield from option_lines(each_option, f"{name}[{number}]")
     elif isinstance(options, Enum):
         yield f"{name} = {options.value}"
     elif isinstance(options, float):

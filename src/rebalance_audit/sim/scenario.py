@@ -26,7 +26,7 @@ from rebalance_audit.sim.options import (
     Protocol,
     SimulationOptions,
     draw_options,
-    told,
+    option_lines,
 )
 from rebalance_audit.sim.scheduler import Scheduler
 from rebalance_audit.sim.truth.recorder import TruthRecorder
@@ -308,7 +308,7 @@ class Simulation:
             self.broker_log.write(folder)
         holdings = self.cluster.holdings
         with (folder / TRUTH_FILE).open("wb") as file:
-            head = {"kind": "run", "seed": self.seed, "options": list(told(self.options))}
+            head = {"kind": "run", "seed": self.seed, "options": list(option_lines(self.options))}
             for row in (head, *self.truth.rows([*holdings.uses, *holdings.still_held()])):
                 file.write(orjson.dumps(row) + b"\n")
 

@@ -1,7 +1,7 @@
 """Checks of the output tables as data: what `checks` in `schemas/tables/*.json` may say.
 
 A check is about one table, or about a table and one other. The suites of `quality/`, the catalogue in `docs/tables.md`
-and the planted violations of the tests are made from these objects; nobody types a check twice.
+and the planted violations of the tests are made from these objects; each check is written once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,7 +51,7 @@ class Where:
 class Check:
     """What must hold (`fail`) or should hold (`warn`) for the rows of a table that meet all of `where`.
 
-    Nulls are passed over by every kind but `unique`, to which they are equal, and `not_null`. Of the kinds
+    Nulls are ignored by every kind but `unique`, to which they are equal, and `not_null`. Of the kinds
     `unique`: the columns together. `not_null`, `in_set`, `range` (both ends inclusive): each of the columns.
     `ordered`: each of the columns is at most every later one. `sum`: the first column is the sum of the others.
     `difference`: the first is the third less the second, in milliseconds.
@@ -80,9 +80,9 @@ class Check:
     there_where: tuple[Where, ...] = ()
     of: str | None = None
     if_any: bool = False
-    """Clusters of which `table` has no row at all are passed over: a run can be told to write gold alone."""
+    """Clusters without a row in `table` are skipped: a run may write gold alone."""
     if_known: bool = False
-    """Sums that lack a value are passed over: `of` is null in one of their rows."""
+    """Sums that lack a value are skipped: `of` is null in one of their rows."""
     limit: str | None = None
 
     @property

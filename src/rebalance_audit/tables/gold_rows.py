@@ -20,7 +20,7 @@ class GoldRows(ABC):
     def rows_of_group(self, group_id: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Gold table (`epochs`) -> the rows of one group, as reports take them: times are epoch milliseconds.
 
-        Raises UnknownGroup, and LakeNotReadable for a lake of several clusters of which none was chosen.
+        Raises UnknownGroup, and LakeNotReadable for a lake of several clusters if none was chosen.
         """
 
     @abstractmethod
@@ -74,7 +74,7 @@ class GoldRows(ABC):
 
     @property
     def topics(self) -> Rows:
-        """One row per topic id with its name, as far as the log or the metadata log tells it."""
+        """One row per topic id with its name, as far as the log or the metadata log has it."""
         return self.table(TableName.TOPICS)
 
 

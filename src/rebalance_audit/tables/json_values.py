@@ -11,7 +11,7 @@ from uuid import UUID
 import orjson
 
 JSON_VERSION: Final = 1
-"""`schema_version` of what programs are told. Keys and columns may be added without another one."""
+"""`schema_version` of JSON output. Keys and columns may be added without another one."""
 
 
 def json_value(value: Any) -> Any:

@@ -45,7 +45,7 @@ def _converter(column_type: str, time: Convert) -> Convert | None:
 
 
 def _in_list(time: Convert) -> Convert:
-    """For a list of times, some of which may be None."""
+    """For a list of times with possible None."""
 
     def convert(times: list[Any] | None) -> list[Any] | None:
         return None if times is None else [each if each is None else time(each) for each in times]

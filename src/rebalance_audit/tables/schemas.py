@@ -1,7 +1,7 @@
 """The output tables as data: `schemas/tables/*.json`, one file per table.
 
 Columns, comments, keys and quality checks of the Delta tables are read from here, and so is the catalogue for people:
-`make codegen` renders it into `docs/tables.md` and `README.md`, `make check-generated` tells
+`make codegen` renders it into `docs/tables.md` and `README.md`, `make check-generated` checks
 whether both are up to date.
 """
 
@@ -91,7 +91,7 @@ class TableSchema:
     begins_at: str | None
     """The column that says when a row begins: a window of time takes rows by it. None where rows have no time."""
     open_while_null: str | None
-    """The column that is null as long as a row may change. None where rows are rarely changed, or tell it otherwise."""
+    """The column that is null as long as a row may change. None where rows rarely change, or show it otherwise."""
     columns: tuple[Column, ...]
     checks: tuple[Check, ...]
 

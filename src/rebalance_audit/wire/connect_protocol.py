@@ -32,9 +32,9 @@ class WorkerAssignment(NamedTuple):
     leader_url: str | None
     config_offset: int
     assigned: ConnectorTasks
-    """All that the worker has in version 0; what it is to start in later ones."""
+    """All that the worker has in version 0; what it must start in later ones."""
     revoked: ConnectorTasks
-    """What it is to stop."""
+    """What it must stop."""
     scheduled_delay_ms: int
     """When the workers rejoin because tasks of a lost worker wait for its return; 0 = not at all."""
     unread: tuple[str, ...]
@@ -47,7 +47,7 @@ class WorkerState(NamedTuple):
     protocol_version: int
     url: str
     config_offset: int
-    """How far it has read the topic of connector configurations; -1 = nothing yet."""
+    """How far it has read the topic of connector configurations; -1 = not read yet."""
     allocation: WorkerAssignment | None
     """What it runs; None for nothing, and if it is unreadable."""
     unread: tuple[str, ...]

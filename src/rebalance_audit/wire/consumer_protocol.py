@@ -1,4 +1,4 @@
-"""What classic consumers tell each other through the coordinator: subscriptions and assignments.
+"""What classic consumers exchange through the coordinator: subscriptions and assignments.
 
 The coordinator stores both as bytes that it never reads. They are an int16 version and a message
 without compact lengths or tags. A later version only adds fields at the end, so a reader can take

@@ -172,9 +172,9 @@ def _with_value(tombstone: Record, data: bytes) -> Record | Undecodable:
         )
     # Report the newest layout that the bytes follow to their end, or else the one that they follow furthest.
     ended_early = (refusal for refusal in problems if isinstance(refusal, TruncatedError))
-    told = next(ended_early, None) or max(problems, key=lambda refusal: refusal.position)
-    reason = _reason(told, UndecodableReason.VALUE_TRUNCATED, UndecodableReason.VALUE_CORRUPT)
-    detail = _sentence("value", message, told)
+    chosen = next(ended_early, None) or max(problems, key=lambda refusal: refusal.position)
+    reason = _reason(chosen, UndecodableReason.VALUE_TRUNCATED, UndecodableReason.VALUE_CORRUPT)
+    detail = _sentence("value", message, chosen)
     return Undecodable(reason, detail, number, version, tombstone.key)
 
 

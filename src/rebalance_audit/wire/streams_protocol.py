@@ -1,7 +1,7 @@
 """What Kafka Streams' clients add to the subscriptions and assignments of the classic protocol, in their user data.
 
 An int32 version, then fields (`SubscriptionInfo` and `AssignmentInfo` in Kafka; the releases of the versions are in
-`schemas/records`). Since KIP-441 (version 7) an assignment says when its client is to rejoin.
+`schemas/records`). Since KIP-441 (version 7) an assignment says when its client must rejoin.
 """
 
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -54,7 +54,7 @@ class StreamsSubscription(NamedTuple):
     active: StreamsTasks
     """StreamsTasks that it has been processing."""
     restored: StreamsTasks
-    """Other tasks of which it has state."""
+    """Other tasks that it has state for."""
     unique_field: int
     """Differs in each join request since version 8; 0 before."""
     error_code: int
@@ -64,7 +64,7 @@ class StreamsSubscription(NamedTuple):
 
 
 class StreamsAssignment(NamedTuple):
-    """What the leader tells a Streams client."""
+    """What the leader sends a Streams client."""
 
     info_version: int
     active: StreamsTasks

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
+from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.audit.outside import Outside
 from rebalance_audit.replay.changes import GroupEpochBumped, GroupType
 from rebalance_audit.replay.modern.group import ModernGroup
 from rebalance_audit.replay.playback import apply
@@ -63,7 +63,7 @@ def told(
 def test_real_hashes_are_recomputed_bit_by_bit(segments: Path) -> None:
     """Every hash in the log of a real broker is that of the topics which its metadata log has."""
     names = read_topic_names(open_log_folder(segments))
-    outside = Outside(AuditOptions(topic_shapes=names.shapes_of))
+    outside = ExternalFacts(AuditOptions(topic_shapes=names.shapes_of))
     recorded: dict[str, RecordedTopics] = {}
     slots: dict[str, GroupSlot] = {}
     compared = 0
@@ -138,9 +138,9 @@ def test_a_topic_that_grew_while_a_member_joined() -> None:
 def test_another_answer_about_a_topic_is_news() -> None:
     """A shape of a time that was asked about makes an audit anew; a later one does not."""
     answers = {"foo": SHAPES["foo"][:1]}
-    outside = Outside(AuditOptions(topic_shapes=lambda name: answers[name]))
+    outside = ExternalFacts(AuditOptions(topic_shapes=lambda name: answers[name]))
     assert len(outside.topic_shapes("foo", 1_950)) == 1
     answers["foo"] = (*SHAPES["foo"][:1], TopicShape(7, 1_951, 9, 13))
-    assert outside.news() is None
+    assert outside.changes() is None
     answers["foo"] = SHAPES["foo"]
-    assert outside.news() == "more is known of what topic foo was like"
+    assert outside.changes() == "more is known of what topic foo was like"

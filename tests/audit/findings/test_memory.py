@@ -6,7 +6,8 @@ from tests.dsl import log
 from tests.support.memory import Kept
 
 WINDOWS = Kept(16_384, 150)
-"""Room for windows that fill up after the first of the two measurements; a row per restart would take far more."""
+"""Room for windows that fill up after the first of the two measurements; a row per restart would take far
+more."""
 
 
 def test_memory_does_not_grow_with_the_history() -> None:

@@ -29,7 +29,7 @@ SHAPES = {35: "12e10911faff"}
 KEPT_ELSEWHERE = {
     "GroupAudit": "_classic _findings _life _modern _options _splitter options outside recorded "
     "group_id log_partition",
-    "Outside": "_options",
+    "ExternalFacts": "_options",
     "ClassicAudit": "_life join_phases times",
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_group _outside _subscribed",

@@ -13,4 +13,4 @@ def test_without_a_lake_there_is_nothing_to_check() -> None:
 
 def test_help_says_what_the_exit_code_means() -> None:
     """The operator of a scheduler looks here first."""
-    assert "Exit code 4: rows break an expectation of severity fail." in call("check", "-h").out
+    assert "Exit code 4: an expectation of severity fail is not met." in call("check", "-h").out

@@ -35,10 +35,10 @@ def told(*arguments: str) -> str:
         ),
         (MIDDLE[2:], ["Only what began before 2026-11-21 09:25:20.000 UTC: 22 of 32 rebalances"]),
         (MIDDLE[:2], ["Only what began at 2026-11-21 09:25:10.000 UTC or later: 13 of 32"]),
-        (LATER, ["0 of 32 rebalances", "8 groups with none", "Nothing began in that time."]),
+        (LATER, ["0 of 32 rebalances", "8 groups with none", "No rebalance began in that window."]),
         (
             (*LATER, "--group", "slow"),
-            ["0 of 2 rebalances", "Last epoch 4;", "Nothing of it began in that time."],
+            ["0 of 2 rebalances", "Last epoch 4;", "It had no rebalance in that window."],
         ),
         (("--limit", "3"), ["the 3 most unsettled of 8", "the 3 longest of 32"]),
         (("--limit", "0"), ["Rebalances: the 0 longest of 32"]),

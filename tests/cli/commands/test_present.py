@@ -108,13 +108,13 @@ def everything_told(folder: Path, cells: Cells) -> dict[str, dict[str, Told]]:
 def require_alike(
     found: Mapping[str, Mapping[str, Told]],
     expected: Mapping[str, Told],
-    not_told: Collection[str] = (),
+    unreported: Collection[str] = (),
 ) -> None:
     """Every output says the expected about every group; a group without expectation is deleted."""
     wrong = [
         f"{group_id}: {where} says {said}, it is {expected.get(group_id)}"
         for group_id, places in found.items()
-        if group_id not in not_told
+        if group_id not in unreported
         for where, said in places.items()
         # Offsets committed since then keep the name as an Empty group; the tables of groups do not show that.
         if said != expected.get(group_id, GONE)
@@ -140,7 +140,7 @@ def test_every_place_says_of_a_group_what_kafkas_admin_client_saw(
         for group in described
         if not group.get("error") and group.get("state", "Dead") != "Dead"
     }
-    not_told = {group["group_id"] for group in described if group["group_id"] not in expected}
+    unreported = {group["group_id"] for group in described if group["group_id"] not in expected}
     monkeypatch.setenv("COLUMNS", "400")
     prefix = f"{capture}: "
     cells = {
@@ -148,7 +148,7 @@ def test_every_place_says_of_a_group_what_kafkas_admin_client_saw(
         for group_id, told_of_it in cells_of_captures.items()
         if group_id.startswith(prefix)
     }
-    require_alike(everything_told(segments(capture), cells), expected, not_told)
+    require_alike(everything_told(segments(capture), cells), expected, unreported)
 
 
 @pytest.mark.swarm

@@ -296,7 +296,7 @@ def test_the_summary_is_what_the_page_shows(lake: Path, tmp_path: Path) -> None:
             exit_codes.NOT_READABLE,
             "/nowhere does not exist: --lake is the folder",
         ),
-        ([], exit_codes.BAD_ARGUMENTS, "Nothing to read: give SEGMENTS or --lake DIR."),
+        ([], exit_codes.BAD_ARGUMENTS, "No source given: give SEGMENTS or --lake DIR."),
         (
             ["--lake", "LAKE", "--cluster", "b"],
             exit_codes.NOT_READABLE,

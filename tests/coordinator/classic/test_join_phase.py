@@ -146,7 +146,7 @@ def test_a_new_members_parked_join_times_out() -> None:
     )
 
 
-def test_nobody_gets_into_a_full_group() -> None:
+def test_a_full_group_refuses_members() -> None:
     """Members of the group may still come and go."""
     check(
         """

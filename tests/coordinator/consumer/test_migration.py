@@ -279,7 +279,7 @@ def test_a_custom_assignors_data_is_not_thrown_away() -> None:
 
 
 def test_an_upgrade_with_partitions_that_no_longer_exist_is_refused() -> None:
-    """A topic was made anew with fewer partitions: the uniform assignor finds no room for what classic members own."""
+    """A topic was recreated with fewer partitions: the uniform assignor finds no room for what classic members own."""
     mixed = _classic()
     mixed.run("topics foo=3")
     assert mixed.run("D joins") == ""

@@ -51,7 +51,7 @@ def assert_same_in_the_end(whole: Path, tmp_path: Path) -> None:
         log = log or GrowingSegments(tmp_path)
         for log_partition, found in log.read():
             live.take(log_partition, found)
-        for news in live.news():
+        for news in live.updates():
             told |= {key_of(row): without_cost(row) for row, _ in news.ended}
     rebalances = audit_segments(whole).tables["rebalances"]
     ended = [row for row in rebalances if row["outcome"] != "open"]

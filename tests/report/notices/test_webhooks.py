@@ -217,7 +217,7 @@ def test_the_command_reads_its_address_from_a_file(receiver: Receiver, tmp_path:
     (tmp_path / "url").write_text(f"{receiver.url}\n")
     words = ("notify", segments("consumer-protocol"), "--url", f"@{tmp_path}/url")
     sent = ("--sent", tmp_path / "sent.json", "--severity", "info")
-    assert call(*words, *sent).out == "Nothing to send.\n"
+    assert call(*words, *sent).out == "No new findings to send.\n"
     known = json.loads((tmp_path / "sent.json").read_text())["went_on"]
     assert set(known.values()) == {False}
     (tmp_path / "sent.json").write_text(json.dumps({"format": 1, "went_on": {}}))

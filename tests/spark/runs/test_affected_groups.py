@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
-from rebalance_audit.lake.runs.affected_groups import AffectedGroups, News
+from rebalance_audit.lake.runs.affected_groups import AffectedGroups, NewRecords
 from rebalance_audit.lake.storage.stage import Stage
 
 LOG_END_MS = 1_000_000
@@ -89,14 +89,16 @@ def test_groups_are_touched_for_a_reason(spark: SparkSession, stage: Stage) -> N
     ]
     known = [case[0] for case in CASES.values() if case[0]]
     snapshots = spark.createDataFrame([*known, *ELSEWHERE], SNAPSHOTS)
-    news = News(
+    news = NewRecords(
         spark.createDataFrame(records, RECORDS),
         {2: 5},
         {"renamed"},
         LOG_END_MS,
         RULES,
         is_clean=True,
-        broker_news=spark.createDataFrame(TOLD, "partition int, group_id string, is_late boolean"),
+        broker_updates=spark.createDataFrame(
+            TOLD, "partition int, group_id string, is_late boolean"
+        ),
         commits=spark.createDataFrame(COMMITTED, "partition int, group_id string, offset bigint"),
         last_run="last",
         ends={1: 45, 2: 45},

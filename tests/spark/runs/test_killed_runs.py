@@ -12,7 +12,7 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.cli.exit_codes import UNFORESEEN
+from rebalance_audit.cli.exit_codes import UNEXPECTED
 from rebalance_audit.errors import LakeBusy
 from rebalance_audit.lake.runs.run import run_audit
 from tests.cli.call import PROGRAM
@@ -53,7 +53,7 @@ def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
     """
     random = Random(SEED)
     lake, log = Path(shutil.copytree(earlier.lake, tmp_path / "lake")), tmp_path / "log"
-    # Thresholds of the runs before: with others everything would be made anew.
+    # Thresholds of the runs before: with others everything would be recreated.
     config = configuration(tmp_path, f"[findings]\ngrowth_records = {FINDINGS.growth_records}")
     for share, victim in KILLS:
         write_log(log, share=share)
@@ -83,7 +83,7 @@ def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
                 # Spark's Python workers may add a traceback of theirs, before or after.
                 assert JAVA_GONE in told
                 assert not re.search(r'File ".*rebalance_audit/', told), told
-                assert process.returncode == UNFORESEEN
+                assert process.returncode == UNEXPECTED
             else:
                 os.killpg(process.pid, signal.SIGKILL)
         assert turned_away

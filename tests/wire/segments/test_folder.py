@@ -202,7 +202,7 @@ LOOKED_FOR = "looked for __consumer_offsets-<partition>/<20-digit base offset>.l
         (make_gz_file, "{path} is compressed: unpack it first."),
         (make_gz_folder, "{path}/00000000000000000000.log.gz is compressed: unpack it first."),
         (make_gz_log, "/__consumer_offsets-3/00000000000000000000.log.gz is compressed: unpack it first."),
-        (make_loose_file, "{path} lies in no partition folder; a segment file is read where its folder"),
+        (make_loose_file, "{path} is in no partition folder; a segment file is read where its folder"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read(tmp_path: Path, make: Callable[[Path], Path], sentence: str) -> None:

@@ -47,7 +47,7 @@ class _Moment(NamedTuple):
 
 
 def moments_of(record: Record, at_ms: int) -> Iterator[tuple[FactKind, int, int]]:
-    """What a record of any type written at `at_ms` tells about an epoch: (kind of line to expect, epoch, epoch ms)."""
+    """What a record of any type written at `at_ms` says about an epoch: (kind of line to expect, epoch, epoch ms)."""
     value = record.value
     if isinstance(value, ConsumerGroupMetadataValue):
         yield FactKind.EPOCH_BUMPED, value.epoch, at_ms

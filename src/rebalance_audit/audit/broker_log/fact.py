@@ -53,7 +53,7 @@ MEANINGS = {
     FactKind.REBALANCE_PREPARED: "A join phase of a classic group begins; the text says why.",
     FactKind.GENERATION_STABILIZED: "The join phase of a generation is over; the leader's assignment is awaited.",
     FactKind.GROUP_EMPTIED: "A generation of a classic group ended without members.",
-    FactKind.ASSIGNMENT_RECEIVED: "The leader's assignment came: the generation is written.",
+    FactKind.ASSIGNMENT_RECEIVED: "The leader's assignment arrived, and the generation was written.",
     FactKind.MEMBER_ID_GIVEN: "A dynamic member was given its id and has to join again with it.",
     FactKind.MEMBER_JOINED: "A member joined.",
     FactKind.STATIC_MEMBER_REPLACED: "A new member id took over an instance id.",
@@ -73,11 +73,11 @@ MEANINGS = {
     FactKind.MEMBER_UPDATED: "A member of a streams group changed its metadata.",
     FactKind.TOPOLOGY_INITIALIZED: "A member of a streams group gave the group its topology.",
     FactKind.REGEXES_SCANNED: "The group's regular expressions were resolved.",
-    FactKind.ASSIGNMENT_CONFIGS_CHANGED: "A streams group is to be assigned by other configurations.",
+    FactKind.ASSIGNMENT_CONFIGS_CHANGED: "The assignment configuration of a streams group changed.",
     FactKind.EPOCH_BUMPED: "A new group epoch.",
     FactKind.TARGET_COMPUTED: "A target assignment was computed.",
     FactKind.ASSIGNMENT_FAILED: "The assignor failed: the epoch has no target assignment.",
-    FactKind.ASSIGNMENT_INCOMPLETE: "The leader's assignment left members out; they were given nothing.",
+    FactKind.ASSIGNMENT_INCOMPLETE: "The leader's assignment left out members; they got no partitions.",
     FactKind.STORE_FAILED: "A record of the group could not be written; the text says why.",
     FactKind.UPGRADE_REFUSED: "A classic group was not converted to a consumer group; the text says why.",
     FactKind.DOWNGRADE_REFUSED: "A consumer group was not converted to a classic group; the text says why.",
@@ -91,7 +91,7 @@ MEANINGS = {
     FactKind.PARTITION_UNLOADED: "A broker is no longer the coordinator of a partition.",
     FactKind.LOAD_FAILED: "A broker could not load a partition: its groups have no coordinator.",
     FactKind.WRITE_FAILED: "The coordinator of a partition could not write; the text says why.",
-    FactKind.COORDINATOR_RELOADED: "The coordinator of a partition lost track of its log and loads it anew.",
+    FactKind.COORDINATOR_RELOADED: "The coordinator of a partition lost track of its log and reloads it.",
 }
 
 

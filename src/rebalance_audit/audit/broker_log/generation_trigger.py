@@ -22,7 +22,7 @@ from rebalance_audit.replay.partitions import minus, partitions_of
 from rebalance_audit.report.reasons.reason import CodedReason, because
 
 _EAGER: Final = frozenset({"range", "roundrobin"})
-"""Assignors whose members tell the leader nothing of what they own. Others may, in what only they can read."""
+"""Assignors whose members do not report owned partitions to the leader. Others may, in what only they can read."""
 _GOING: Final = frozenset({reasons.LEAVE, reasons.EXPIRY, reasons.NOT_SYNCED})
 
 
@@ -227,7 +227,7 @@ class RebalanceTrigger:
         return COOPERATIVE_MARK in name or name not in _EAGER
 
     def _metadata_differs(self, member_id: str | None) -> bool:
-        """Whether the records show that it tells the leader other things, apart from what it owns."""
+        """Whether the records show that it sends the leader different metadata, apart from what it owns."""
         before, after = self._members(member_id)
         if before is None or after is None:
             return False

@@ -60,7 +60,7 @@ class Template:
         self.first_word = first_word(pattern)
 
     def split(self, text: str, low: str) -> dict[str, str] | None:
-        """The fields of a text, of which `low` has lower case; None if it does not match, or in two ways."""
+        """The fields of a text; `low` is its lower case; None if it does not match, or in two ways."""
         if not low.startswith(self._words[0]):
             return None
         found: list[dict[str, str]] = []

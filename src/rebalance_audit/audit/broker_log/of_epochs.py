@@ -32,7 +32,7 @@ def testify_to_epoch(
     bumped = witness.of_epoch(FactKind.EPOCH_BUMPED, bump.new_epoch, at_ms)
     confirmed = tuple(_confirm(witness, verdict, bumped, position) for verdict in verdicts)
     if bumped is not None and all(each.cause is RebalanceCause.UNKNOWN for each in confirmed):
-        confirmed = tuple(_told(witness, bumped, bump)) or confirmed
+        confirmed = tuple(_confirming(witness, bumped, bump)) or confirmed
     return Testimony(confirmed, contradictions=tuple(_denied(bumped, bump)))
 
 
@@ -64,7 +64,7 @@ def _confirm(
     return proven_by(verdict, said(fact, position, line_of(fact)))
 
 
-def _told(witness: Witness, bumped: BrokerFact, bump: GroupEpochBumped) -> Iterable[Verdict]:
+def _confirming(witness: Witness, bumped: BrokerFact, bump: GroupEpochBumped) -> Iterable[Verdict]:
     """Verdicts on an epoch whose own records are gone, from the lines logged with it."""
     position = bump.position
     from_ms, to_ms = _window(witness, bumped, position)
@@ -133,7 +133,7 @@ def _denied(bumped: BrokerFact | None, bump: GroupEpochBumped) -> Iterable[Evide
 def _window(witness: Witness, bumped: BrokerFact | None, position: Position) -> tuple[int, int]:
     """(from ms, to ms) of the request's lines: from the previous bump to this one, which is the request's last line.
 
-    Without the line of the bump, only nearness in time tells which lines belong to it.
+    Without the line of the bump, only nearness in time shows which lines belong to it.
     """
     at_ms = position.record_timestamp_ms
     if bumped is None or bumped.epoch is None:

@@ -110,7 +110,7 @@ def _join_phase(witness: Witness, scene: ClassicScene, ended: BrokerFact) -> _Jo
         fact.kind in TAKE_OVERS and fact.broker == ended.broker
         for fact in witness.between(old_ms - TOLERANCE_MS, prepared.at_ms)
     ):
-        # The coordinator moved since the previous record; its log does not tell whether before or after this line.
+        # The coordinator moved since the previous record; its log does not show whether before or after this line.
         return None
     return _JoinPhase(prepared, ended)
 
@@ -196,7 +196,10 @@ def _with_lost_generations(
 
 
 def _is_of_this_life(prepared: BrokerFact, ended: BrokerFact, new: Generation) -> bool:
-    """Whether the line is from this life of the group: numbers restart with each life; a member or nearness tells."""
+    """Whether the line is from this life of the group: numbers restart with each life.
+
+    Decided by a member or by nearness in time.
+    """
     trigger = trigger_of(prepared.text or "")
     if trigger is not None and any(each in new.members for each in trigger.members):
         return True

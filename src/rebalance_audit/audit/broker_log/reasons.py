@@ -111,8 +111,8 @@ REJOIN_REASONS: Final[Sequence[RejoinReason]] = (
 """What the main clients say when they join again (KIP-800), in lower case.
 
 Sources: `AbstractCoordinator`, `ConsumerCoordinator`, `ClassicKafkaConsumer`; `StreamThread`; kgo `consumer_group.go`;
-sarama `consumer_group_session.go`. librdkafka and kafka-python give none. A reason that is not here tells nothing and
-changes nothing: it is what somebody typed.
+sarama `consumer_group_session.go`. librdkafka and kafka-python give none. A reason that is not listed is no evidence
+and changes nothing: it is what somebody typed.
 """
 
 FENCE_REASONS: Final[Mapping[str, RebalanceCause]] = {
@@ -305,8 +305,8 @@ def _departure_of_trigger(
         return None
     if trigger.role == LEAVE:
         another = by_another or len(trigger.members) > 1 or "" in trigger.members
-        told = fact._replace(text=trigger.client_reason)
-        return LoggedDeparture(*_by_request(told, another, is_static), fact)
+        with_reason = fact._replace(text=trigger.client_reason)
+        return LoggedDeparture(*_by_request(with_reason, another, is_static), fact)
     cause = TRIGGERED_ENDS.get(trigger.role)
     return None if cause is None else LoggedDeparture(cause, (), fact)
 
@@ -317,8 +317,8 @@ def _by_request(
     """Who sent a LeaveGroup request: the member itself, or an administrator. Returns (cause, alternatives).
 
     A client removes only itself, and static members seldom leave on their own. A dynamic member's request without a
-    reason counts as its own: it cannot be told apart from that of a tool that removes one dynamic member by its id and
-    gives no reason. A reason that is not known may be a client's or an administrator's.
+    reason counts as its own: it cannot be with_reason apart from that of a tool that removes one dynamic member by
+    its id and gives no reason. A reason that is not known may be a client's or an administrator's.
     """
     left, removed = RebalanceCause.MEMBER_LEFT, RebalanceCause.MEMBER_REMOVED_BY_ADMIN
     reason = given_reason(fact.text)

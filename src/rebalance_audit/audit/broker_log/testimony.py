@@ -92,7 +92,7 @@ _HOW: Final[Mapping[RebalanceCause, str]] = {
 
 
 _OUTCOMES = frozenset({RebalanceCause.GROUP_CREATED, RebalanceCause.GROUP_EMPTIED})
-"""Causes that say what the epoch is to the group, whatever set it off."""
+"""Causes that name the kind of epoch, whatever set it off."""
 
 GUESSES = frozenset(
     {

@@ -302,7 +302,7 @@ def _of_epoch(fields: Mapping[str, Any]) -> LineTime:
 
 
 def _of_number(value: float) -> LineTime:
-    """Seconds, milliseconds, microseconds or nanoseconds: the size tells, as a log is from this century."""
+    """Seconds, milliseconds, microseconds or nanoseconds: decided by size, as a log is from this century."""
     for digits_over, per_ms in ((1e17, 1e6), (1e14, 1e3), (1e11, 1.0)):
         if value >= digits_over:
             whole = int(value) // int(per_ms) if isinstance(value, int) else int(value / per_ms)

@@ -8,7 +8,7 @@ _TURNED_BACK: Final = timedelta(minutes=20)
 
 
 class WallClock:
-    """Reads the times of one file in order, to tell apart the two passes of the hour that repeats in autumn."""
+    """Reads the times of one file in order, to separate the two passes of the hour that repeats in autumn."""
 
     def __init__(self, zone: tzinfo) -> None:
         """`zone` applies to times without a time zone."""

@@ -115,8 +115,8 @@ class Witness:
     ) -> BrokerFact | None:
         """The last line which says that another member id took over the instance id."""
         for fact in reversed(self._by_instance.get(instance_id, ())):
-            told = fact.kind is FactKind.STATIC_MEMBER_REPLACED and from_ms <= fact.at_ms <= to_ms
-            if told and (fact.member_id in {None, member_id} or fact.old_member_id == member_id):
+            known = fact.kind is FactKind.STATIC_MEMBER_REPLACED and from_ms <= fact.at_ms <= to_ms
+            if known and (fact.member_id in {None, member_id} or fact.old_member_id == member_id):
                 return fact
         return None
 
@@ -139,7 +139,7 @@ class Witness:
         """
         if near_ms is None:
             near_ms = to_ms
-        told = [
+        known = [
             *self._by_member.get(member_id, ()),
             *(
                 fact
@@ -149,7 +149,7 @@ class Witness:
         ]
         ends = [
             fact
-            for fact in told
+            for fact in known
             if from_ms <= fact.at_ms <= to_ms
             and _ends(fact)
             and (stay is None or self._lasted(fact, stay, from_ms, near_ms))
@@ -179,8 +179,8 @@ class Witness:
 
     def was_away_before(self, member_id: str, before_ms: int) -> bool:
         """Whether a static member has ever left temporarily; its return under the same id is not logged."""
-        told = self._by_member.get(member_id, ())
-        return any(fact.kind is FactKind.MEMBER_AWAY and fact.at_ms <= before_ms for fact in told)
+        known = self._by_member.get(member_id, ())
+        return any(fact.kind is FactKind.MEMBER_AWAY and fact.at_ms <= before_ms for fact in known)
 
     def left_by(self, prepared: BrokerFact) -> BrokerFact | None:
         """The line about the member whose LeaveGroup set off a rebalance, if the rebalance's line does not name it."""

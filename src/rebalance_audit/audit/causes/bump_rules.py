@@ -35,9 +35,7 @@ class Occasion(Enum):
     EXPRESSION_CLEARED = "a member gives up its expression"
     ASSIGNOR_CHANGED = "a member prefers another assignor"
     OTHER_METADATA = "a member's rack, client, host or timeouts differ"
-    MEMBER_METADATA = (
-        "any metadata of a dynamic streams member differs, those of one that joins too"
-    )
+    MEMBER_METADATA = "any metadata of a dynamic streams member differs, also on joining"
     STATIC_REPLACED = "a static member comes back under another member id"
     RESOLVED_OTHER = "expressions are resolved to other topics than before"
     RESOLVED_SAME = "expressions are resolved to the same topics, or for the first time to none"
@@ -47,7 +45,7 @@ class Occasion(Enum):
     )
     MEMBER_REMOVED = "members leave, expire or are removed"
     SHARE_INITIALISED = (
-        "initialised share partitions are in nobody's target: they are new, or, up to 4.2, "
+        "initialised share partitions are in no target: they are new, or, up to 4.2, "
         "those of a member that left"
     )
     TOPOLOGY_VALIDATED = "another topology was validated"
@@ -217,7 +215,7 @@ WRITE_ORDERS: Final[Sequence[WriteOrder]] = (
     WriteOrder("expressions resolved", "[16]* [4]? [3]?"),
     WriteOrder(
         "members removed",
-        "([8t] [7t] [5t])* [16t]* [4]? [3] [6]?; [6] from 4.4, where nobody is left",
+        "([8t] [7t] [5t])* [16t]* [4]? [3] [6]?; [6] from 4.4, where no member is left",
     ),
     WriteOrder("upgrade", "[2t] [5]* [3] [7]* [6] [8]*, then the heartbeat that asked for it"),
     WriteOrder("downgrade", "[8t]* [7t]* [6t] [5t]* [16t]* [4t] [3t] [2]"),

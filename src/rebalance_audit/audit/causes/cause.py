@@ -53,7 +53,7 @@ class Certainty(_Word):
     PROBABLE = "probable"
     """Timing and pattern favour this cause; the alternatives are listed."""
     POSSIBLE = "possible"
-    """One of several causes, none of which is favoured."""
+    """One of several causes of equal weight."""
 
 
 class CauseRole(_Word):
@@ -80,14 +80,14 @@ DEPARTURES = frozenset(
 DEFINITIONS: Mapping[RebalanceCause, str] = {
     RebalanceCause.GROUP_CREATED: "The first epoch of a new group: its first member joined.",
     RebalanceCause.MEMBER_JOINED: "A member id that the group did not have joined without an instance id.",
-    RebalanceCause.MEMBER_LEFT: "A member told the coordinator that it leaves.",
+    RebalanceCause.MEMBER_LEFT: "A member sent a LeaveGroup request or a leaving heartbeat.",
     RebalanceCause.MEMBER_SESSION_EXPIRED: "A member sent no heartbeat for its session timeout.",
     RebalanceCause.MEMBER_REBALANCE_TIMEOUT: (
         "A member did not give up its partitions, or did not rejoin, within its rebalance timeout."
     ),
     RebalanceCause.MEMBER_REMOVED_BY_ADMIN: "An administrator removed members from the group.",
     RebalanceCause.MEMBER_DEPARTED: (
-        "A member is gone and the log does not tell whether it left, expired or was removed."
+        "A member is gone, and the log does not show whether it left, expired or was removed."
     ),
     RebalanceCause.STATIC_MEMBER_JOINED: "A member with an instance id that the group did not have joined.",
     RebalanceCause.STATIC_MEMBER_REPLACED: (
@@ -97,8 +97,9 @@ DEFINITIONS: Mapping[RebalanceCause, str] = {
         "A static member that had left for a while did not come back in time."
     ),
     RebalanceCause.SUBSCRIPTION_CHANGED: (
-        "A member's subscription changed: its topics, its regular expression or, in the classic protocol, what else "
-        "it tells the leader (as the config offset of a Connect worker); or a join brought topics new to the group."
+        "A member's subscription changed: its topics, its regular expression or, in the classic protocol, "
+        "its other metadata for the leader (such as the config offset of a Connect worker); "
+        "or a join added topics to the group."
     ),
     RebalanceCause.REGEX_RESOLVED: (
         "The coordinator resolved a subscribed regular expression to other topics than before."
@@ -118,7 +119,7 @@ DEFINITIONS: Mapping[RebalanceCause, str] = {
     RebalanceCause.GROUP_EMPTIED: "The last member is gone.",
     RebalanceCause.GROUP_DELETED: "The group was deleted.",
     RebalanceCause.ASSIGNMENT_ONLY: "Members and subscriptions stayed the same; only the assignment is new.",
-    RebalanceCause.UNKNOWN: "The records that would tell are not in the log.",
+    RebalanceCause.UNKNOWN: "The records that would show it are not in the log.",
 }
 
 

@@ -44,7 +44,7 @@ class Generation(NamedTuple):
         return kind_of(self.protocol_type, self.protocol_name)
 
     def unread(self) -> list[ClassicMember]:
-        """The consumers whose assignment cannot be read: nobody knows what they have."""
+        """The consumers whose assignment cannot be read: their partitions are unknown."""
         if not self.kind.owns_partitions:
             return []
         return [
@@ -63,7 +63,7 @@ class Generation(NamedTuple):
     def owned_before(self) -> Partitions | None:
         """Every partition that a member listed as owned when it joined this generation (cooperative members).
 
-        None if a member's subscription does not tell.
+        None if a member's subscription does not show.
         """
         total: Partitions = {}
         for member in self.members.values():

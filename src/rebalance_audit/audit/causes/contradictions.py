@@ -47,7 +47,7 @@ def _nothing_new(
     """A member's record that repeats the known one: it is written only on a change, so a record is missing."""
     for change in evidence.updated:
         if not change.changed:
-            yield f"the record of member {change.member_id} says nothing new"
+            yield f"the record of member {change.member_id} has no change"
 
 
 def _broken_chain(
@@ -114,11 +114,11 @@ def _why_impossible(change: MemberAssigned, group: ModernGroup) -> str | None:
 def _without_beginning(
     evidence: WriteEvidence, _group: ModernGroup, believed: Believed
 ) -> Iterator[str]:
-    told = {change.member_id for change in evidence.joined}
-    told.update(new.member_id for _, new in evidence.replaced.values())
+    named = {change.member_id for change in evidence.joined}
+    named.update(new.member_id for _, new in evidence.replaced.values())
     for change in evidence.assigned:
-        if change.member_id not in believed.watches and change.member_id not in told:
-            yield f"nothing tells that member {change.member_id} joined"
+        if change.member_id not in believed.watches and change.member_id not in named:
+            yield f"no record shows that member {change.member_id} joined"
 
 
 def _never_joined(
@@ -144,7 +144,7 @@ def _never_joined(
             yield f"member {change.member_id} joined and got what no target gives it"
 
 
-def _nobodys_expression(
+def _unknown_expression(
     evidence: WriteEvidence, group: ModernGroup, _believed: Believed
 ) -> Iterator[str]:
     """A resolved expression that no member has: only expressions of members are resolved."""
@@ -177,7 +177,7 @@ _CHECKS: Sequence[Callable[[WriteEvidence, ModernGroup, Believed], Iterator[str]
     _impossible_step,
     _without_beginning,
     _never_joined,
-    _nobodys_expression,
+    _unknown_expression,
     _taken,
 )
 

@@ -176,7 +176,7 @@ class EvidenceKind(Enum):
 
     PRIOR = "how often members end so"
     TIMING = "the time since the last commit, beside the session, the rebalance timeout and how the member commits"
-    BEAT = "whether the last commit came when it was due"
+    BEAT = "whether the last commit was on time"
     MOVED = "whether the coordinator moved since the member was last seen"
     JOINED = "whether its client joined in the same join phase"
     ALONE = "whether others stayed"

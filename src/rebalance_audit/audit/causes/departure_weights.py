@@ -98,7 +98,7 @@ class DepartureWeights(NamedTuple):
     moved_and_joined: float = 20.0
     """The same where its client joined in the same phase, under another member id."""
     company: float = 0.45
-    """How much the ends of others that are gone with it tell where nobody is left: 1 = they all ended alike."""
+    """How much simultaneous departures reveal where no member is left: 1 = they all ended alike."""
     company_of_some: float = 0.1
     """The same where others stay: a join phase that waits for one that died collects leaves as well."""
     others_stay: float = 0.02

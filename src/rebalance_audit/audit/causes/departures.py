@@ -84,7 +84,7 @@ def verdict_of(
 def judged_again(
     verdicts: tuple[Verdict, ...], known: Mapping[str, DepartureFacts]
 ) -> tuple[Verdict, ...]:
-    """The verdicts, with those on members of which more is known by now. `known`: by member id."""
+    """The verdicts, with those on members that more is known about by now. `known`: by member id."""
     posteriors = dict(zip(known, posteriors_of(list(known.values())), strict=True))
     return tuple(
         _decided(verdict, known[verdict.member_id], posteriors[verdict.member_id])

@@ -8,7 +8,7 @@ from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.replay.changes import Position
 
 INSTALLS_MAX: Final = 64
-"""Number of targets remembered; a member further behind has been overdue for longer than the oldest of them."""
+"""Number of targets remembered; a member at an older one has been overdue for longer than the oldest of them."""
 COMPARED_MAX: Final = 500
 """Largest group in which successors are looked for; in larger groups members usually share their client ids."""
 

@@ -17,7 +17,7 @@ class MemberWatch:
     last_life: Position
     """Last record that only a living member can cause: its subscription or its current assignment."""
     unrevoked_since: Position | None = None
-    """Last record that told the member to revoke partitions, until it has; each such record restarts its timer."""
+    """Last record that asked the member to revoke partitions, until it has; each such record restarts its timer."""
     partitions: int = 0
     """Number of partitions assigned to it."""
     member_epoch: int = 0

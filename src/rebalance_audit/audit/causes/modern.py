@@ -355,7 +355,7 @@ def interrupted_by_upgrade(bump: GroupEpochBumped, joined: Sequence[str]) -> Ver
 
 
 def _unexplained(scene: ModernScene) -> Verdict:
-    # Share partitions that nobody has, and streams' assignment configurations, raise an epoch without another record.
+    # Unassigned share partitions, and streams' assignment configurations, raise an epoch without another record.
     consumer = scene.bump.group_type is GroupType.CONSUMER
     other = RebalanceCause.ASSIGNOR_CHANGED if consumer else RebalanceCause.ASSIGNMENT_ONLY
     return Verdict(

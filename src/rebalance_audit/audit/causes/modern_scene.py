@@ -50,7 +50,8 @@ class ModernScene:
     """Topics in the group's last metadata hash that lost their last subscriber when an expression was given up."""
 
     difference: Difference | None = None
-    """How the subscribed topics differ from those of the epoch before; None if the metadata log does not tell."""
+    """How the subscribed topics differ from those of the epoch before; None if the metadata log does not
+    on_progress."""
     contradicted: bool = False
     """The metadata log has the topics, and the recorded hash stands for others."""
     may_hide_members: bool = False

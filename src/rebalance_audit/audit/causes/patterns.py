@@ -53,7 +53,7 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.STATIC_MEMBER_REPLACED: CausePattern(
         Look(
-            "at most what happened meanwhile: a replacement bumps nothing",
+            "meanwhile only: a replacement does not bump the epoch",
             _PROBABLE,
         ),
         Look("an instance id under a new member id in a new generation", _PROBABLE),
@@ -75,7 +75,7 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.MEMBER_SESSION_EXPIRED: CausePattern(
         Look(
-            "the tombstones of a member that had not answered a new target, whose process had been started anew, "
+            "the tombstones of a member that had not answered a new target, whose process had been restarted, "
             "or that had stopped committing about a session before",
             _PROBABLE,
         ),
@@ -86,7 +86,7 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.MEMBER_REBALANCE_TIMEOUT: CausePattern(
         Look(
-            "the member's tombstones, its rebalance timeout after it was told to give up partitions",
+            "the member's tombstones, its rebalance timeout after it was asked to revoke partitions",
             _PROBABLE,
         ),
         Look(
@@ -100,7 +100,7 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
             _PROBABLE,
         ),
         Look(
-            "members that were at work, and whose clients are back within seconds",
+            "active members whose clients are back within seconds",
             _PROBABLE,
         ),
     ),
@@ -120,8 +120,8 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.SUBSCRIPTION_CHANGED: CausePattern(
         Look(
-            "a known member's record with other topics, or with an expression that is resolved already; possible "
-            "beside a join that brings topics nobody subscribed to",
+            "a known member's record with other topics, or with an expression that is already "
+            "resolved; possible beside a join that adds topics",
             _PROVEN,
         ),
         Look(
@@ -135,14 +135,14 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.TOPIC_METADATA_CHANGED: CausePattern(
         Look(
-            "the hash or the list of the subscribed topics differs and nothing that members did changes it",
+            "the hash or the list of the subscribed topics differs, and no change by a member explains it",
             _PROVEN,
         ),
         Look("the same members share another set of partitions", _PROBABLE),
     ),
     RebalanceCause.ASSIGNOR_CHANGED: CausePattern(
         Look(
-            "a known member's record prefers another assignor, and nothing else in the write can bump (from 4.4)",
+            "a known member's record prefers another assignor, and no other record of the write can bump (from 4.4)",
             _PROVEN,
         ),
         Look("the members agree on another protocol name", _POSSIBLE),
@@ -171,11 +171,14 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.PROTOCOL_DOWNGRADED: CausePattern(
         _NEVER,
-        Look("the first generation after the last member of the consumer protocol went", _PROBABLE),
+        Look(
+            "the first generation after the last member of the consumer protocol had gone",
+            _PROBABLE,
+        ),
     ),
     RebalanceCause.ASSIGNMENT_ONLY: CausePattern(_UNSEEN, _UNSEEN),
     RebalanceCause.UNKNOWN: CausePattern(
-        Look("nothing in the write tells", _POSSIBLE),
-        Look("the records that would tell are missing", _POSSIBLE),
+        Look("no record of the write shows it", _POSSIBLE),
+        Look("the records that would show it are missing", _POSSIBLE),
     ),
 }

@@ -1,13 +1,13 @@
 """The topics behind the metadata hash of a group epoch: recomputed from the cluster's metadata log, where it is given.
 
 A recorded hash that equals the recomputed one proves which topics the group subscribed to and what they were like. So
-two of them tell whether topics changed in between, or only what the members subscribe to.
+two of them show whether topics changed in between, or only what the members subscribe to.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.outside import Outside
+from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.tally import Tally
 from rebalance_audit.replay.changes import (
     Change,
@@ -57,7 +57,7 @@ class RecordedTopics:
     _topics: frozenset[str]
     """The topics subscribed to when it was recorded."""
 
-    def __init__(self, outside: Outside) -> None:
+    def __init__(self, outside: ExternalFacts) -> None:
         self._outside = outside
         self._last = None
         self._topics = frozenset()
@@ -118,7 +118,7 @@ class RecordedTopics:
         return self._last is not None
 
     def restart(self) -> None:
-        """The group begins anew."""
+        """The group begins again."""
         self._last, self._topics, self.contradicted = None, frozenset(), False
         self._group = self._subscribed = None
 

@@ -1,4 +1,4 @@
-"""Why a generation has the same members as the one before: what the assignments and the members' own bytes tell."""
+"""Why a generation has the same members as the one before: assignments and the members' own bytes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -103,7 +103,7 @@ def _of_consumers(scene: ClassicScene) -> Favoured:
 
 
 def _of_streams(scene: ClassicScene) -> Favoured:
-    """Streams' assignor says in its user data who is to rejoin, and when (StreamsPartitionAssignor)."""
+    """Streams' assignor says in its user data who must rejoin, and when (StreamsPartitionAssignor)."""
     return _called_for_by_streams(scene) or _of_consumers(scene)
 
 
@@ -171,7 +171,7 @@ def _called_for_by_connect(scene: ClassicScene) -> CodedReason | None:
 
 
 def _all_tasks(generation: Generation) -> frozenset[tuple[str, int]] | None:
-    """Every connector and task that runs; None if some worker's bytes do not tell."""
+    """Every connector and task that runs; None if some worker's bytes do not show."""
     found: set[tuple[str, int]] = set()
     for member in generation.members.values():
         tasks = connect_tasks(member)

@@ -40,7 +40,7 @@ def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
             verdict = _differing(scene, because("first_hash"))
             yield Weighed(probable(verdict, RebalanceCause.ASSIGNMENT_ONLY), Effect.BUMPS)
         elif scene.difference is not None:
-            yield from _told(scene, scene.difference)
+            yield from _known_changes(scene, scene.difference)
         elif scene.contradicted:
             others = (RebalanceCause.SUBSCRIPTION_CHANGED, RebalanceCause.UNKNOWN)
             verdict = _differing(scene, because("hash_of_other_topics"))
@@ -50,7 +50,7 @@ def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
         else:
             verdict = _differing(scene, because("hash_changed"))
             if not (bump.new_metadata_hash or evidence.targeted or evidence.assigned):
-                # All topics deleted, or all members gone and their tombstones lost: the records cannot tell.
+                # All topics deleted, or all members gone and their tombstones lost: the records cannot show.
                 verdict = probable(verdict, RebalanceCause.GROUP_EMPTIED)
             elif bump.group_type is GroupType.STREAMS and bump.old_metadata_hash == 0:
                 # In 4.1 a departure writes 0 for the hash, and a later heartbeat finds the same topics as before.
@@ -72,7 +72,7 @@ def _bumps_anyway(scene: ModernScene) -> bool:
     )
 
 
-def _told(scene: ModernScene, difference: Difference) -> Iterator[Weighed]:
+def _known_changes(scene: ModernScene, difference: Difference) -> Iterator[Weighed]:
     """What the cluster's metadata log proves: topics changed, or members subscribe to others, or both."""
     if difference.changed:
         yield Weighed(_changed(scene, difference), Effect.BUMPS)

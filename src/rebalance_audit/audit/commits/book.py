@@ -28,8 +28,8 @@ def _none_stopped(_partition: TopicPartition) -> bool:
 class CommitBook:
     """The commits of one group for the partitions that members own.
 
-    Commits while nobody owns the partition are evidence for nobody: those of administrators (`--reset-offsets` needs an
-    empty group) and of applications without group management.
+    Commits while the partition has no owner are evidence for no member: those of administrators (`--reset-offsets`
+    needs an empty group) and of applications without group management.
     """
 
     _of_partition: dict[TopicPartition, CommitSummary]
@@ -45,7 +45,7 @@ class CommitBook:
     habits: CommitHabits
 
     def __init__(self, log_partition: int, *, is_whole: bool | None = None) -> None:
-        """`is_whole`: whether the log partition lacks no record; None if nobody counted."""
+        """`is_whole`: whether the log partition lacks no record; None if unknown."""
         self._log_partition = log_partition
         self._is_whole = is_whole
         self._of_partition = {}
@@ -88,7 +88,7 @@ class CommitBook:
             known = of_partition.get(partition)
             joined = summary_from(numbers) if known is None else known.then(numbers)
             if known is not None and self._round_ms and partition not in of_round:
-                # Nobody commits while the group rebalances, so only the time since then counts.
+                # Members do not commit while the group rebalances, so only the time since then counts.
                 pause_ms = numbers[0] - max(self._round_ms, known.last_ms)
                 joined = joined.with_longest(max(known.longest_ms, pause_ms, numbers[5]))
             of_partition[partition] = joined

@@ -27,7 +27,7 @@ class CommitsApart(NamedTuple):
 
 
 def set_apart(chunk: ColumnChunk) -> CommitsApart:
-    """Split a stretch of the log. Tombstones and commits without a time are left out: they show nobody at work."""
+    """Split a stretch of the log. Tombstones and commits without a time are left out: they show no active member."""
     offsets: list[int] = []
     times: list[int] = []
     keys: list[bytes | None] = []

@@ -1,4 +1,4 @@
-"""What the commits of one owner tell of a partition that it no longer has."""
+"""What the commits of one owner show about a partition that it no longer has."""
 
 from typing import NamedTuple
 
@@ -7,14 +7,14 @@ from rebalance_audit.audit.rows import Row, duration_ms
 
 
 class EndedStretch(NamedTuple):
-    """What commits tell of a partition's time with one owner."""
+    """What commits show about a partition's time with one owner."""
 
     summary: CommitSummary | None
     """The owner's commits; None if there are none."""
     before_ms: int | None
     """Last commit of the owner before; None if it has none, or is not in the log."""
     is_whole: bool | None = None
-    """Whether the log partition lacks no record; None if nobody counted."""
+    """Whether the log partition lacks no record; None if unknown."""
 
     @property
     def first_ms(self) -> int | None:

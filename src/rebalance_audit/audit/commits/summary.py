@@ -92,7 +92,7 @@ class CommitSummary(NamedTuple):
 
     @property
     def is_steady(self) -> bool:
-        """Whether the commits came as a timer makes them; two commits tell nothing."""
+        """Whether the commits came on a timer; two commits are no evidence."""
         mean_ms = self.interval_ms
         return self.commits > 2 and mean_ms is not None and self.longest_ms <= _STEADY * mean_ms
 

@@ -1,4 +1,4 @@
-"""Base of the kinds that judge how members go on, which a log with a hole does not tell."""
+"""Base of the kinds that judge how members go on, which a log with a hole does not show."""
 
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.watcher import Scene, Watcher

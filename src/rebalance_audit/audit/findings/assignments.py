@@ -167,8 +167,8 @@ class LostPartition(Watcher):
     kind = "lost_partition"
     is_of_subject = True
     definition = (
-        "For at least {unowned_ms} a topic or a partition that a settled group subscribes to was in nobody's "
-        "assignment; a warning where only some of its partitions are missing."
+        "For at least {unowned_ms} a topic or a partition that a settled group subscribes to was "
+        "in no assignment; a warning where only some of its partitions are missing."
     )
     changes = (GenerationCompleted, GroupStateChanged)
     severity = Severity.CRITICAL

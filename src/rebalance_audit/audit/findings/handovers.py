@@ -101,12 +101,12 @@ class RecordsSkipped(_OfHandovers):
 
 
 class RecordsLost(_OfHandovers):
-    """Retention deleted what nobody had committed."""
+    """Retention deleted records before they were committed."""
 
     kind = "records_lost"
     definition = (
         "When a partition got its next owner, its log began after the committed offset: retention had deleted records "
-        "that nobody had committed. Needs samples of start offsets."
+        "that were not committed. Needs samples of start offsets."
     )
     severity = Severity.CRITICAL
     sentence = (
@@ -159,6 +159,6 @@ class CommitWithoutOwnership(_OfHandovers):
     def stood_still(
         self, partition: TopicPartition, stood: Standstill, samples: PartitionSamples | None
     ) -> None:
-        """Note commits that came while nobody owned the partition."""
+        """Note commits that came while the partition had no owner."""
         if stood.late_commits and self.scene.life.protocol is GroupType.CONSUMER:
             self.note(partition, stood, 0, "committed_unowned", times=stood.late_commits)

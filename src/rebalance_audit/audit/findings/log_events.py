@@ -186,7 +186,7 @@ class DeadGroup(Watcher):
             self._since = change.position
 
     def ended(self, end: Ending) -> None:
-        """Only the log's end tells how long the group has been empty."""
+        """Only the log's end shows how long the group has been empty."""
         since, self._since = self._since, None
         if since is None or not end.is_open:
             return

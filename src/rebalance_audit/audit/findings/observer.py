@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Finding
 from rebalance_audit.audit.findings.kinds import WATCHERS
@@ -12,7 +13,6 @@ from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstill import Standstill
 from rebalance_audit.audit.members import Stint
-from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import FINDINGS, Emit, Row
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.replay.changes import Position
@@ -31,7 +31,7 @@ class GroupFindings:
     _alive: bool
     _last_ms: int
 
-    def __init__(self, life: Life, outside: Outside, emit: Emit) -> None:
+    def __init__(self, life: Life, outside: ExternalFacts, emit: Emit) -> None:
         self._life = life
         self._emit = emit
         self._incarnation = life.incarnation
@@ -169,7 +169,7 @@ class GroupFindings:
             watcher.epoch_ended(span, end)
 
     def _end(self, position: Position) -> None:
-        """The incarnation is over; the life's rows tell what it still had."""
+        """The incarnation is over; the life's rows have what it still had."""
         end = Ending(position.record_timestamp_ms)
         if self._span is not None:
             self._close_span(self._span, end)

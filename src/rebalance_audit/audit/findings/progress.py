@@ -222,33 +222,33 @@ class _SlowMembers(AfterGap):
 
 
 class SlowRevoker(_SlowMembers):
-    """Measures the time from the record that tells a member to revoke partitions to the one that shows it did."""
+    """Measures the time from the record that asks a member to revoke partitions to the one that shows it did."""
 
     kind = "slow_revoker"
     definition = (
-        "A member of a consumer group took at least {slow_revoke_ms} to give up partitions that it was told to "
-        "give up, or was removed before it did. In proportion more for a rebalance timeout longer than Kafka's "
-        "default, and never more than that timeout."
+        "A member of a consumer group took at least {slow_revoke_ms} to revoke partitions, or was "
+        "removed before it had. The threshold grows with a rebalance timeout longer than Kafka's "
+        "default and never exceeds that timeout."
     )
     changes = (MemberAssigned,)
     severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
     what = "to_revoke"
 
-    _told: dict[str, tuple[Position, int]]
-    """Member id -> when it was told, and its threshold in ms."""
+    _asked: dict[str, tuple[Position, int]]
+    """Member id -> when it was asked, and its threshold in ms."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._told = {}
+        self._asked = {}
 
     def ended(self, end: Ending) -> None:
         """Members that still have not revoked count too."""
-        for member_id, (told, least_ms) in self._told.items():
-            if not self._is_doubtful and end.reached(told.record_timestamp_ms + least_ms):
+        for member_id, (asked, least_ms) in self._asked.items():
+            if not self._is_doubtful and end.reached(asked.record_timestamp_ms + least_ms):
                 fact = because("had_not_revoked", member=member_id)
-                self.note(member_id, told, end, least_ms, fact)
-        self._told.clear()
+                self.note(member_id, asked, end, least_ms, fact)
+        self._asked.clear()
         super().ended(end)
 
     def changed(self, change: MemberAssigned, group: Group) -> None:
@@ -258,15 +258,15 @@ class SlowRevoker(_SlowMembers):
             watch = self.scene.life.watches.get(member_id)
             timeout_ms = None if watch is None else watch.stint.identity.rebalance_timeout_ms
             least_ms = self.rules.of_timeout(self.rules.slow_revoke_ms, timeout_ms)
-            self._told.setdefault(member_id, (change.position, least_ms))
+            self._asked.setdefault(member_id, (change.position, least_ms))
             return
-        told, least_ms = self._told.pop(member_id, (None, 0))
-        if told is None or self._is_doubtful:
+        asked, least_ms = self._asked.pop(member_id, (None, 0))
+        if asked is None or self._is_doubtful:
             return
         end = Ending(change.position.record_timestamp_ms)
-        if end.reached(told.record_timestamp_ms + least_ms):
+        if end.reached(asked.record_timestamp_ms + least_ms):
             code = "removed_before_revoking" if change.released else "slow_to_revoke"
-            self.note(member_id, told, end, least_ms, because(code, member=member_id))
+            self.note(member_id, asked, end, least_ms, because(code, member=member_id))
             if change.released:
                 self._close(member_id)
 
@@ -308,11 +308,11 @@ class SlowMember(_SlowMembers):
         """Whether the limit passed before the member reached the epoch, or had to wait or to revoke partitions."""
         up_ms = max(target_ms, progress.started_at_ms or target_ms)
         up_ms += progress.waited_ms + self.rules.slow_member_ms
-        told_ms, revoked_ms = progress.revoke_started_at_ms, progress.revoked_at_ms
-        if told_ms is not None and revoked_ms is not None:
-            up_ms += revoked_ms - told_ms
-            told_ms = None
-        held_up = [moment for moment in (progress.waiting_since_ms, told_ms) if moment is not None]
+        asked_ms, revoked_ms = progress.revoke_started_at_ms, progress.revoked_at_ms
+        if asked_ms is not None and revoked_ms is not None:
+            up_ms += revoked_ms - asked_ms
+            asked_ms = None
+        held_up = [moment for moment in (progress.waiting_since_ms, asked_ms) if moment is not None]
         return min(held_up) >= up_ms if held_up else until.reached(up_ms)
 
 
@@ -387,39 +387,39 @@ class RevokerBlocked(Watcher):
     changes = (MemberAssigned,)
     severity = Severity.WARNING
 
-    _told: dict[str, tuple[Position, frozenset[Topic], int]]
+    _asked: dict[str, tuple[Position, frozenset[Topic], int]]
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._told = {}
+        self._asked = {}
 
     def changed(self, change: MemberAssigned, group: Group) -> None:
         """Follow which members are revoking which topics."""
-        told = self._told.pop(change.member_id, None)
+        asked = self._asked.pop(change.member_id, None)
         if change.released:
-            if told is not None:
-                self._judge(change, *told)
+            if asked is not None:
+                self._judge(change, *asked)
         elif change.new_state == UNREVOKED and isinstance(group, ModernGroup):
             member = group.members.get(change.member_id)
             timeout_ms = member.rebalance_timeout_ms if member is not None else -1
-            if member is None and told is not None:
-                timeout_ms = told[2]
+            if member is None and asked is not None:
+                timeout_ms = asked[2]
             topics = frozenset(change.new_pending)
-            self._told[change.member_id] = (change.position, topics, timeout_ms)
+            self._asked[change.member_id] = (change.position, topics, timeout_ms)
 
     def ended(self, end: Ending) -> None:
         """Forget all revocations that were going on."""
-        self._told.clear()
+        self._asked.clear()
 
     def _judge(
         self,
         change: MemberAssigned,
-        told: Position,
+        asked: Position,
         topics: frozenset[Topic],
         timeout_ms: int,
     ) -> None:
         gone_ms = change.position.record_timestamp_ms
-        held_ms = gone_ms - told.record_timestamp_ms
+        held_ms = gone_ms - asked.record_timestamp_ms
         slack_ms = self.scene.options.rules.rebalance_timeout_slack_ms
         if timeout_ms < 0 or not fired_then(held_ms, timeout_ms, slack_ms):
             return
@@ -434,11 +434,11 @@ class RevokerBlocked(Watcher):
         names = sorted(outside.topic_name(topic) or text_of(topic) for topic in deleted)
         member_id = change.member_id
         self.find(
-            told,
+            asked,
             gone_ms,
             because("blocked_by_topic", member=member_id, topics=names, timeout=timeout_ms),
             (
-                evidence_at(told, "asked_to_revoke_topics", member=member_id, topics=names),
+                evidence_at(asked, "asked_to_revoke_topics", member=member_id, topics=names),
                 evidence_at(change.position, "removed_later", member=member_id, later=held_ms),
             ),
             members=[member_id],

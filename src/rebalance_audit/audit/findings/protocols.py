@@ -22,7 +22,7 @@ class Downgrade(Watcher):
     """Checks the causes of classic generations."""
 
     kind = "protocol_downgraded"
-    definition = "A group went back from the consumer protocol to the classic one."
+    definition = "A group was downgraded from the consumer protocol to the classic protocol."
     severity = Severity.WARNING
 
     def epoch_began(self, span: EpochSpan) -> None:

@@ -56,10 +56,10 @@ class _Series:
 
 
 class Repeats:
-    """Holds back findings until none like it can follow. Findings are alike by kind and by what tells cases apart."""
+    """Holds back findings until none like it can follow. Findings are alike by kind and by what separates cases."""
 
     _series: dict[str, _Series]
-    """Kind and what tells cases apart -> series."""
+    """Kind and what separates cases -> series."""
 
     def __init__(self, report: Callable[[Finding], None], pause_ms: int) -> None:
         self._report = report

@@ -68,8 +68,8 @@ class FlappingMember(Watcher):
     kind = "flapping_member"
     is_of_subject = True
     definition = (
-        "One client (instance id, or client id and host) was gone and came back at least {flapping_returns} times "
-        "within {flapping_window_ms}; multiplied by the members that it has at once."
+        "One client (instance id, or client id and host) left and returned at least {flapping_returns} times "
+        "within {flapping_window_ms}; times the number of members that it has at once."
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS

@@ -129,8 +129,9 @@ class GroupNotServed(AfterMove):
     kind = "group_not_served"
     definition = (
         "The coordinator of a consumer group with two members or more changed (the log's leader epoch rose), and all "
-        "were removed without one record that a living member causes: the new broker serves the consumer protocol to "
-        "nobody (`group.version` is not set, or its release is too old), or clients and broker went down together."
+        "were removed without one record that a living member causes: the new broker does not "
+        "serve the consumer protocol (`group.version` is not set, or its release is too old), "
+        "or clients and broker went down together."
     )
     severity = Severity.WARNING
     changes = (MemberAssigned,)

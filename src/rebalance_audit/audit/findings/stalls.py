@@ -1,4 +1,4 @@
-"""Partitions whose lag grows while nobody commits, and partitions that are committed all the time."""
+"""Partitions whose lag grows without commits, and partitions that are committed all the time."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -20,7 +20,7 @@ _TOPICS_KEPT: Final = 20
 
 
 class Stall(NamedTuple):
-    """The partitions of one member that nobody committed although records waited, as of the last look."""
+    """The partitions of one member without commits although records waited, as of the last look."""
 
     began: Position
     """The oldest of their last commits."""
@@ -31,11 +31,11 @@ class Stall(NamedTuple):
 
 
 class StalledWithLag(Watcher):
-    """Looks for partitions in which records wait for longer than the threshold, and nobody commits."""
+    """Looks for partitions in which records wait for longer than the threshold without a commit."""
 
     kind = "stalled_with_lag"
     definition = (
-        "A partition has an owner, a record waited in it for at least {stalled_ms}, and nobody committed the partition "
+        "A partition has an owner, a record waited in it for at least {stalled_ms}, and no member committed the partition "
         "in that time. An idle partition does not count: nothing waits there. Needs samples of end offsets; a stall "
         "that begins and ends between two records of the group is not found."
     )

@@ -29,7 +29,7 @@ _LOOKS: Final = 10
 
 
 class Rhythm(NamedTuple):
-    """How a member committed what it owns, by the partitions that it committed often enough to tell."""
+    """How a member committed what it owns, by the partitions that it committed often enough to show."""
 
     last: LastCommit
     interval_ms: int
@@ -62,7 +62,7 @@ class _Silent(NamedTuple):
 
 
 class _Work:
-    """What the commits tell about a group at one moment."""
+    """What the commits show about a group at one moment."""
 
     def __init__(self, scene: Scene) -> None:
         life = scene.life
@@ -101,7 +101,7 @@ class _Work:
         )
 
     def goes_on(self, silent: Rhythm, member_id: str) -> str | None:
-        """Another member that went on while this one was silent; None if nobody did, as far as it can be told.
+        """Another member that went on while this one was silent; None if none is known to have.
 
         It has to have committed for half of that time without a long pause: after a hole in the log the first member
         that commits again is no sign that the others stopped. Where the silent one may have had nothing to consume,
@@ -142,7 +142,7 @@ class SilentMember(Watcher):
     _silent: dict[str, _Silent]
     """Member id -> what is known of its silence, while it lasts."""
     _look_from_ms: int
-    """Nobody's silence is long enough before."""
+    """No silence is long enough before."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
@@ -241,12 +241,12 @@ class SilentMember(Watcher):
 
 
 class CommitsStopped(Watcher):
-    """Looks for groups in which nobody commits any more."""
+    """Looks for groups without commits."""
 
     kind = "commits_stopped"
     definition = (
-        "Members own partitions that they used to commit ({silent_commits} times or more), on a timer, whether there "
-        "was anything to consume or not, and nobody in the group committed for at least {stopped_ms} and "
+        "Members own partitions that they used to commit ({silent_commits} times or more), on a "
+        "timer, and no member of the group committed for at least {stopped_ms} and "
         "{silent_pauses} times the longest pause. Groups whose clients have not been seen to commit on a timer without "
         "anything new do not count: without anything to consume they look the same."
     )
@@ -264,7 +264,7 @@ class CommitsStopped(Watcher):
         self._look_from_ms = 0
 
     def write_comes(self, position: Position) -> None:
-        """Note that nobody commits, or that somebody does again."""
+        """Note that commits stopped, or resumed."""
         now_ms = position.record_timestamp_ms
         self._end_broken()
         if self._stopped is not None:
@@ -295,7 +295,7 @@ class CommitsStopped(Watcher):
         return found
 
     def _note(self, end: Ending) -> None:
-        """Note the standstill if it has lasted long enough by then, and its silence tells anything."""
+        """Note the standstill if it has lasted long enough by then, and its silence is evidence."""
         latest, rules = self._latest(), self.rules
         if latest is None:
             self._look_from_ms = end.at_ms + rules.stopped_ms

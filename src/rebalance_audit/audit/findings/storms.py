@@ -148,8 +148,8 @@ class RebalanceLoop(Watcher):
     kind = "rebalance_loop"
     definition = (
         "At least {loop_epochs} epochs in a row, and {loop_epochs_per_member} for each member that set one off, each "
-        "within {loop_pause_ms} of the one before, in which no member came or went and which have one and the same "
-        "cause: the leader rejoins, subscriptions or topic metadata flap."
+        "within {loop_pause_ms} of the one before, without a member that joined or left and all "
+        "with the same cause: the leader rejoins, subscriptions or topic metadata flap."
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS

@@ -29,8 +29,8 @@ class StaticSubscriptionIgnored(Watcher):
     kind = "static_subscription_ignored"
     is_of_subject = True
     definition = (
-        "A static member of a classic group came back with topics that nobody in the group has assigned, and no "
-        "rebalance followed in the same record: the topics stay without owner until something else sets one off."
+        "A static member of a classic group returned with topics that no member has assigned, and "
+        "no rebalance followed in the same record: the topics have no owner until the next rebalance."
     )
     changes = (GenerationCompleted,)
     severity = Severity.CRITICAL
@@ -109,7 +109,9 @@ class RegexesAlike(Watcher):
 
     kind = "regexes_alike"
     is_of_subject = True
-    definition = "Members subscribe by regular expressions that differ in nothing but outer parentheses or anchors."
+    definition = (
+        "Members subscribe by regular expressions that differ only in outer parentheses or anchors."
+    )
     changes = (RegexResolved,)
     severity = Severity.INFO
 
@@ -193,7 +195,7 @@ class EagerCooperative(Watcher):
     _generation: int
     _run: list[Position]
     _trail: Trail
-    _told: bool
+    _is_reported: bool
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
@@ -201,7 +203,7 @@ class EagerCooperative(Watcher):
         self._generation = -1
         self._run = []
         self._trail = Trail()
-        self._told = False
+        self._is_reported = False
 
     def epoch_began(self, span: EpochSpan) -> None:
         """Start anew under another protocol."""
@@ -216,7 +218,7 @@ class EagerCooperative(Watcher):
     def ended(self, end: Ending) -> None:
         """Start anew in a new life."""
         self._forget()
-        self._had, self._generation, self._told = {}, -1, False
+        self._had, self._generation, self._is_reported = {}, -1, False
 
     def _forget(self) -> None:
         self._run.clear()
@@ -228,7 +230,7 @@ class EagerCooperative(Watcher):
         cooperative = COOPERATIVE_MARK in (group.protocol_name or "")
         if not cooperative:
             self._forget()
-        elif not self._told:
+        elif not self._is_reported:
             continuing = [
                 member for member_id, member in group.members.items() if self._had.get(member_id)
             ]
@@ -253,7 +255,7 @@ class EagerCooperative(Watcher):
     def _report(self, group: ClassicGroup) -> None:
         if len(self._run) < self.rules.eager_generations:
             return
-        self._told = True
+        self._is_reported = True
         members = sorted(group.members)
         self.find(
             self._run[0],

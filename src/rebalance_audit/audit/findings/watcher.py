@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause
+from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, Finding
 from rebalance_audit.audit.findings.finding_kind import FindingKind
@@ -15,7 +16,6 @@ from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstill import Standstill
 from rebalance_audit.audit.members import Stint
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.partitions import TopicPartition
@@ -34,7 +34,7 @@ class Scene:
     """What all kinds of findings share."""
 
     life: Life
-    outside: Outside
+    outside: ExternalFacts
     report: Callable[[Finding, str], None]
     """Called with a finding and with what it has in common with those that are one with it."""
 

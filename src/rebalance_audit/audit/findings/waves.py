@@ -75,7 +75,7 @@ class _Wave:
     """Number of restarts that took no longer than the session timeout."""
     perhaps_in_time: int = 0
     """The same, of departures that may have been kills."""
-    told: bool = True
+    timeouts_are_known: bool = True
     """Whether the log holds all of these session timeouts."""
     trail: Trail = field(default_factory=Trail)
     epochs: int = 0
@@ -117,7 +117,7 @@ class DeployWave(Watcher):
         " it none. Without such quiet it is one if every member left, one at a time, and had its successor "
         "before the next one left or right after. Members are one deployment if their"
         " client ids (instance ids of static members) are alike up to the first part with a digit; records "
-        "tell no more."
+        "show no more."
     )
     severity = Severity.INFO
 
@@ -168,8 +168,8 @@ class DeployWave(Watcher):
         elif not self._continues(wave, went, at_ms):
             pause_ms = at_ms - wave.last_ms
             if wave.is_round:
-                self._tell(name, wave)
-            # If nobody had gone before, the group was only growing.
+                self._report(name, wave)
+            # If no member had left before, the group was only growing.
             is_churn = bool(wave.went or wave.is_churn) and pause_ms <= self.rules.wave_pause_ms
             wave = _Wave(position, before, at_ms, pause_ms, is_churn)
         self._waves[name] = wave
@@ -188,7 +188,9 @@ class DeployWave(Watcher):
             self._came(wave, stint, at_ms)
         leaves = all(row["left_how"] == RebalanceCause.MEMBER_LEFT.text for row in went)
         wave.in_turn &= leaves and max(len(went), len(came), abs(wave.went - wave.came)) <= 1
-        if wave.is_churn and not wave.in_turn:  # no deploy any more: the next departure begins anew
+        if (
+            wave.is_churn and not wave.in_turn
+        ):  # no deploy any more: the next departure begins again
             wave.newcomers.clear()
             wave.gone.clear()
 
@@ -221,7 +223,7 @@ class DeployWave(Watcher):
         if paired:
             gone_ms, session_ms, is_leave = paired.popleft()
             wave.restarts += 1
-            wave.told &= session_ms is not None
+            wave.timeouts_are_known &= session_ms is not None
             timeout_ms = session_ms or self.rules.assumed_session_timeout_ms
             is_in_time = at_ms - gone_ms <= timeout_ms
             wave.in_time += is_in_time and is_leave
@@ -282,9 +284,9 @@ class DeployWave(Watcher):
         if len(self._changed_ms) > WAVES_MAX:
             del self._changed_ms[next(iter(self._changed_ms))]
         if wave.stands_out or wave.is_round:
-            self._tell(name, wave)
+            self._report(name, wave)
 
-    def _tell(self, name: str, wave: _Wave) -> None:
+    def _report(self, name: str, wave: _Wave) -> None:
         if wave.went != wave.came or wave.went < self.rules.wave_members:
             return
         if 100 * wave.went < self.rules.wave_share_percent * wave.members_before:
@@ -320,7 +322,7 @@ class DeployWave(Watcher):
             yield from _not_spared(wave)
             return
         timeout = because("known_timeouts")
-        if not wave.told:
+        if not wave.timeouts_are_known:
             timeout = because("assumed_timeout", ms=self.rules.assumed_session_timeout_ms)
         facts = {"saved": wave.in_time, "restarts": wave.restarts, "timeout": timeout}
         if wave.perhaps_in_time:

@@ -1,4 +1,4 @@
-"""Members that are gone, as long as their return tells something about the causes of the current epoch."""
+"""Members that are gone, while their return is evidence on the causes of the current epoch."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
@@ -38,7 +38,7 @@ class Away:
         return max((stint.left_at_ms or 0 for stint in self._stints), default=None)
 
     def wait(self, stint: Stint) -> None:
-        """A member of a classic group is gone, and nobody is left."""
+        """A member of a classic group is gone, and none is left."""
         self._stints.append(stint)
 
     def take_rows(self) -> list[Stint]:

@@ -11,7 +11,7 @@ class Bounds(NamedTuple):
 
     least: int
     most: int | None
-    """None if nothing bounds it above."""
+    """None if it has no upper bound."""
     estimate: int
 
     @staticmethod
@@ -39,7 +39,7 @@ class Bounds(NamedTuple):
         return Bounds(self.least + other.least, most, self.estimate + other.estimate)
 
     def minus(self, other: "Bounds") -> "Bounds":
-        """The difference of two numbers, the second of which is not greater than the first."""
+        """The difference of two numbers, the second not greater than the first."""
         least = 0 if other.most is None else self.least - other.most
         most = None if self.most is None else self.most - other.least
         return Bounds.between(least, most, self.estimate - other.estimate)

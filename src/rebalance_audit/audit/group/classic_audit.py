@@ -263,7 +263,7 @@ class ClassicAudit:
     def _join_bounds(
         self, old: Generation | None, new: Generation, skipped: int
     ) -> tuple[int | None, int]:
-        """Earliest and latest begin of the join phase (epoch ms); the earliest is None if nothing bounds it.
+        """Earliest and latest begin of the join phase (epoch ms); the earliest is None if it has no bound.
 
         The previous record shows the group stable or empty, so no join phase was going on when it was written. Its
         record timestamp alone is no bound: with LogAppendTime the next phase can begin between the write and the
@@ -442,7 +442,7 @@ class ClassicAudit:
 
 
 def _same_leader(old: Generation, new: Generation) -> bool:
-    """Whether the same coordinator certainly wrote both; sources without leader epochs cannot tell."""
+    """Whether the same coordinator certainly wrote both; sources without leader epochs cannot show."""
     leader_epoch = old.position.leader_epoch
     return leader_epoch is not None and leader_epoch == new.position.leader_epoch
 

@@ -51,7 +51,7 @@ class ClassicTimes:
         )
 
     def took_away(self, old: Generation | None, new: Generation) -> bool:
-        """Whether a cooperative generation took partitions from members that stay and assigned them to nobody."""
+        """Whether a cooperative generation took partitions from members that stay and left them unassigned."""
         if old is None or not is_cooperative(new):
             return False
         before = by_identity(old.members)

@@ -106,7 +106,7 @@ class Doubt:
         self.unseen = Unseen()
 
     def installed(self, at_ms: int) -> None:
-        """A target is installed, epoch milliseconds: members that nobody has seen will show themselves."""
+        """A target is installed, epoch milliseconds: members not seen before will show up."""
         if self.unseen is not None and self.unseen.called_at_ms is None:
             self.unseen.called_at_ms = at_ms
 
@@ -149,13 +149,13 @@ def follows_gap(span: EpochSpan | None) -> bool:
 def is_counted(span: EpochSpan | None, evidence: WriteEvidence, joined: int) -> bool:
     """Whether all members that seem to have joined since `span`, the epoch before a write, did so.
 
-    Records that compaction left behind the first epoch of a log may be of members that were there before it.
+    Records that compaction left after the first epoch of a log may be of members that were there before it.
     """
     return not follows_gap(span) or joined == len(evidence.joined)
 
 
 def hides_unowned(span: EpochSpan | None) -> bool:
-    """Whether this epoch, the one before a write, ends with partitions of which nobody knows whether they are owned.
+    """Whether this epoch, the one before a write, ends with partitions of unknown ownership.
 
     Once all members have reached an epoch, they have what there is, until records are missing again.
     """
@@ -170,5 +170,5 @@ def is_from_before(verdict: Verdict) -> bool:
 
 
 def skips_generations(bump: GroupEpochBumped, span: EpochSpan | None) -> bool:
-    """Whether an upgrade goes on from a generation without a record: nobody assigned it, or its record is missing."""
+    """Whether an upgrade goes on from a generation that was never assigned, or whose record is missing."""
     return bump.new_epoch > (0 if span is None else span.epoch)

@@ -16,7 +16,7 @@ class DowngradeKind(Enum):
     """What kind of downgrade, if any, made the group a classic one."""
 
     NONE = auto()
-    """No online downgrade: the group was classic already, or begins anew."""
+    """No online downgrade: the group was classic already, or begins again."""
     AT_REST = auto()
     """A static member replaced the last consumer-protocol member; all members keep their target assignment."""
     REBALANCES = auto()
@@ -36,13 +36,13 @@ def downgrade(
     if not group.members or span is None or group.generation != span.epoch:
         return DowngradeKind.NONE
     evidence = WriteEvidence.of(write)
-    told = {change.member_id for change in evidence.joined}
-    told.update(new.member_id for _, new in evidence.replaced.values())
-    if group.members.keys() - life.watches.keys() - told:
-        life.doubt()  # nothing tells that they joined
+    named = {change.member_id for change in evidence.joined}
+    named.update(new.member_id for _, new in evidence.replaced.values())
+    if group.members.keys() - life.watches.keys() - named:
+        life.doubt()  # no record shows that they joined
         life.gap = True
     bump = evidence.bump
-    # A bump in the downgrading request itself never becomes an epoch, and nobody gets its assignment.
+    # A bump in the downgrading request itself never becomes an epoch, and no member gets its assignment.
     rebalances = span.target_installed_at_ms is None or bump is not None
     instances = {member.instance_id for member in group.members.values()} - {None}
     for member_id in [known for known in life.watches if known not in group.members]:

@@ -170,7 +170,7 @@ class EpochSpan:
     follows_start: bool = False
     """Compaction left the epoch before as the first one of the log: its target may not be all there."""
     is_counted: bool = True
-    """Who joined and left is told apart from members that were there before."""
+    """Who joined and left is kept apart from members that were there before."""
     owns_partitions: bool = True
     """False for a classic group whose members are no consumers: what is said of partitions has no meaning there."""
     is_unread: bool = False
@@ -316,7 +316,7 @@ class EpochSpan:
         )
 
     def unowned_time(self) -> Bounds | None:
-        """Unowned time, summed over partitions; None if records that would tell may be missing.
+        """Unowned time, summed over partitions; None if records that would show it may be missing.
 
         What passed while the coordinator moved is not known, nor what did after a hole, nor anything in a share group.
         """

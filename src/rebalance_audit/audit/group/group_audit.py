@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
 from rebalance_audit.audit.commits.collect import Summaries
+from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.findings.observer import GroupFindings
 from rebalance_audit.audit.group.classic_audit import ClassicAudit
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.modern_audit import ModernAudit
 from rebalance_audit.audit.group.unread import unread_parts
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.audit.outside import Outside
 from rebalance_audit.audit.rows import Emit
 from rebalance_audit.audit.writes import ROLES, Role, Step, WriteSplitter, adjoins
 from rebalance_audit.replay.changes import (
@@ -82,7 +82,7 @@ class GroupAudit:
         given = options or AuditOptions()
         self.options = given
         """The options as the caller gave them."""
-        self.outside = Outside(given)
+        self.outside = ExternalFacts(given)
         self._options = replace(given, topic_name=self.outside.topic_name)
         self.recorded = RecordedTopics(self.outside)
         self._slot = GroupSlot(group_id)
@@ -157,7 +157,9 @@ class GroupAudit:
                 return
             downgraded = in_time and record.record_type is RecordType.GROUP_METADATA
             self._take_waiting(go_on=downgraded)
-        elif self._splitter.removes_behind_bump(record, position) and _is_all_classic(self._slot):
+        elif self._splitter.is_tombstone_after_bump(record, position) and _is_all_classic(
+            self._slot
+        ):
             self._waiting.append(_Waiting(encode_key(record.key), position))
             return
         self._apply(record, position, go_on=False)
@@ -177,7 +179,7 @@ class GroupAudit:
         self._life.overlaps.lose()
 
     def lost(self, position: Position, record_type: int | None) -> None:
-        """A record of this group could not be decoded: nobody knows what it did to the group."""
+        """A record of this group could not be decoded: its effect on the group is unknown."""
         self.gap()
         life = self._life
         protocol = group_type_of(record_type) or life.protocol
@@ -215,7 +217,7 @@ class GroupAudit:
     def _look_for_hole(self, position: Position) -> None:
         """Where offsets since the group's last record have none, some may have been its own.
 
-        A classic group's generations tell by their numbers whether one of them is missing.
+        The numbers of a classic group's generations show whether one is missing.
         """
         life = self._life
         if life.deleted or life.protocol in (None, GroupType.CLASSIC):

@@ -37,7 +37,7 @@ class GroupStates:
 
     @property
     def unknown_since_ms(self) -> int | None:
-        """Since when (epoch ms) nobody knows the state; None if it is known."""
+        """Since when (epoch ms) the state is unknown; None if it is known."""
         stay = self._stay
         if stay is None or stay.group_state != UNKNOWN:
             return None
@@ -76,7 +76,7 @@ class GroupStates:
         )
 
     def lose(self, position: Position, protocol: str, incarnation: int) -> None:
-        """A record of the group, at `position`, could not be decoded: nobody knows what it did."""
+        """A record of the group, at `position`, could not be decoded: its effect is unknown."""
         stay = self._stay
         if stay is not None:
             if stay.group_state == UNKNOWN:

@@ -68,7 +68,7 @@ class JoinPhase(NamedTuple):
     former: Sequence[Former]
     newcomers: int
     session_timeout_ms: int
-    """The shortest one, of the new members, or of the former ones if nobody is left."""
+    """The shortest one, of the new members, or of the former ones if none is left."""
     is_first: bool
     """Whether the record before created the group, and the first member's join wrote it."""
     usual_pause_ms: int | None

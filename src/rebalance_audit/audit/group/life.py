@@ -78,7 +78,7 @@ class Life:
         self.witness = Witness(facts) if facts else None
         """What the brokers logged about the group; it is no part of the state, nor is `is_whole`."""
         self.is_whole = options.is_whole(log_partition)
-        """Whether the partition lacks no record; None if nobody counted."""
+        """Whether the partition lacks no record; None if unknown."""
         self._emit = emit
         self.on_member: Callable[[Stint], None] | None = None
         """Called for every member id that appears."""

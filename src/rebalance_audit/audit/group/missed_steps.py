@@ -2,7 +2,7 @@
 
 A member that lives answers a new target with its next heartbeat, and takes what it waits for with the next one after it
 is free. It may also be dead, so all this proves nothing: durations are unknown then, and ownership is marked. In a
-partition that is whole, or that nobody counted, no step counts as missed.
+partition that is complete, or of unknown completeness, no step counts as missed.
 """
 
 from rebalance_audit.audit.causes.liveness import Liveness
@@ -69,7 +69,7 @@ def _owes_since(liveness: Liveness, watch: MemberWatch, at_ms: int) -> bool:
 def _lacks_revocation(change: MemberAssigned, group_type: GroupType) -> bool:
     """Whether a member lost what no record had asked it to give up, so that this record and others may be missing.
 
-    Nobody asks members of share groups, nor one that says of itself that it no longer has the partitions.
+    Members of share groups are never asked, nor is one that reports that it no longer has the partitions.
     """
     if change.released or group_type is GroupType.SHARE:
         return False

@@ -83,7 +83,7 @@ class Ownership:
 
     incarnation: int
     is_shared: bool
-    """Several members may have a partition at once, so that nobody knows when the last of them has given it up."""
+    """Several members may have a partition at once, so it is unknown when the last of them gave it up."""
     _held: dict[TopicPartition, _Holding]
     _unowned: dict[TopicPartition, _Unowned]
     _confirmed: int
@@ -135,7 +135,7 @@ class Ownership:
         return {owner.member_id for owner in owners if owner is not None} - {member_id}
 
     def free_since(self, at_ms: int) -> Iterator[TopicPartition]:
-        """Partitions that nobody owns, and that nobody has owned since this time (epoch ms) or longer."""
+        """Partitions without owner since this time (epoch ms) or longer."""
         for partition, unowned in self._unowned.items():
             if unowned.since_ms <= at_ms:
                 yield partition
@@ -179,7 +179,7 @@ class Ownership:
         """Advance time to a write. What begins and ends within one write was never observable and gets no row."""
         self._write_offset, at_ms = first.log_offset, first.record_timestamp_ms
         if self._written is not None and is_other_coordinator(self._written, first):
-            # Some of their time passed between two clocks: epochs have to know, though nobody can say how much.
+            # Some of their time passed between two clocks: epochs must note it, though its length is unknown.
             if self._unowned:
                 self._count_unowned(len(self._unowned), at_ms, at_ms)
             for unowned in self._unowned.values():
@@ -373,7 +373,7 @@ class Ownership:
         self.forget_unowned()
 
     def forget_unowned(self) -> None:
-        """Forget all unowned partitions: the group has no members, so nobody subscribes to anything."""
+        """Forget all unowned partitions: the group has no members and so no subscriptions."""
         self._unowned.clear()
         self._confirmed = 0
 

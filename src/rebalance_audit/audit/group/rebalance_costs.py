@@ -25,7 +25,7 @@ class RebalanceCosts:
     _cost: RebalanceCost
     """Of the rebalance that goes on, or of the waiting row."""
     _began_ms: int | None
-    """Earliest start of that rebalance (epoch ms); None if nothing bounds it."""
+    """Earliest start of that rebalance (epoch ms); None if it has no bound."""
     _ended_ms: int | None
     """None while it goes on."""
 

@@ -17,7 +17,7 @@ class Moves(NamedTuple):
     dropped: frozenset[TopicPartition]
 
 
-_NOBODY: Mapping[int, str] = {}
+_UNOWNED: Mapping[int, str] = {}
 
 
 class TargetMoves:
@@ -114,7 +114,7 @@ class TargetMoves:
         added, dropped = set(), set()
         owners: Mapping[Topic, Mapping[int, str]] = self.owners
         for partition, before in self._before.items():
-            now = owners.get(partition[0], _NOBODY).get(partition[1])
+            now = owners.get(partition[0], _UNOWNED).get(partition[1])
             if before is None:
                 if now is not None:
                     added.add(partition)

@@ -194,7 +194,7 @@ class GroupHours:
             sums.causes[row["primary_cause"]] += 1
         most = row["unowned_partition_max_ms"]
         if row["protocol"] == CLASSIC:
-            # Records of classic generations tell nothing of single partitions: their bounds count where the epoch does.
+            # Records of classic generations have nothing by partition: their bounds count where the epoch does.
             least = _first(row["unowned_partition_min_ms"], row["unowned_partition_ms"], 0)
             sums.add("unowned_partition_min_ms", least)
             sums.add(

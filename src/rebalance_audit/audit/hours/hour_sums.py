@@ -22,7 +22,7 @@ COUNTED: Final = (
 )
 """Columns that are sums."""
 FLAGS: Final = ("not_stable_unbounded", "unowned_unbounded", "has_gap")
-"""True of an hour if a row says so: nothing bounds a time, or records may be missing."""
+"""True of an hour if a row says so: a time has no upper bound, or records may be missing."""
 
 
 class HourSums:

@@ -122,7 +122,7 @@ class RebalanceCost:
             self.went_back = True
         most = waiting.most
         if most is not None and first is not None and first < stood.begins_at:
-            # It began before what it committed first, nobody knows where.
+            # It began before its first commit, at an unknown offset.
             start = samples.start_at(stood.resumed_ms or 0) if samples is not None else None
             most += min(stood.committed, stood.begins_at) - (start or 0)
         if stood.is_transactional:

@@ -29,7 +29,7 @@ class Standstill(NamedTuple):
     surely: int | None = None
     """Then, a committed offset from before."""
     late_commits: int = 0
-    """Commits since then by members, while nobody owned the partition."""
+    """Commits since then by members, while the partition had no owner."""
     is_kept: bool = False
     """The owner stayed the same: an eager generation made it stop."""
     resumed_ms: int | None = None
@@ -41,7 +41,7 @@ class Standstill(NamedTuple):
 
     @staticmethod
     def after(summary: CommitSummary, recent: CommitSummary | None) -> "Standstill | None":
-        """The standstill that begins after these commits, the recent ones of which show the rate best.
+        """The standstill that begins after these commits; the recent ones show the rate best.
 
         None if the offsets are not readable.
         """

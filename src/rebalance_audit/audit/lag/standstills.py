@@ -64,7 +64,7 @@ class Standstills:
         return partition in self._open
 
     def commit_late(self, partition: TopicPartition, numbers: Numbers, *, by_member: bool) -> None:
-        """The partition was committed while nobody owned it."""
+        """The partition was committed while it had no owner."""
         found = self._open[partition]
         self._open[partition] = found.committed_late(numbers, by_member=by_member)
 

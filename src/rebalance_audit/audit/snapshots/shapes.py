@@ -11,7 +11,7 @@ from rebalance_audit.audit.snapshots.codec import state_types
 
 
 def shapes_of(parts: Iterable[type]) -> list[str]:
-    """One line per class, in order of names: the parts, and all classes of which their state consists."""
+    """One line per class, in order of names: the parts, and all classes of their state."""
     lines: dict[type, str] = {}
     for part in parts:
         _describe(part, state_types(part), lines)

@@ -87,7 +87,7 @@ def resumed(
             f"the snapshot of group {group_id!r} does not hold what it should: {problem!r}"
         ) from problem
     audit.resumed()
-    news = audit.outside.news()
+    news = audit.outside.changes()
     if news is not None:
         raise SnapshotNotUsable(f"the snapshot of group {group_id!r} is out of date: {news}")
     return audit

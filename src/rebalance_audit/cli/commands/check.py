@@ -23,7 +23,7 @@ Examples:
   rebalance-audit check --lake lake --table gold.epochs --docs pages
 
 \b
-Exit code 4: rows break an expectation of severity fail.
+Exit code 4: an expectation of severity fail is not met.
 """
 KEYS_SHOWN: Final = 3
 """Sample keys that people are shown of each expectation; the table has more."""
@@ -41,7 +41,7 @@ KEYS_SHOWN: Final = 3
     "--docs",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write Data Docs to this folder: pages that load their style sheets from the network.",
+    help="Write Data Docs to this folder. Those pages load style sheets from the network.",
 )
 @summarised()
 @configured
@@ -54,14 +54,13 @@ def check(
 ) -> int:
     """Check the tables of a lake.
 
-    Runs the checks that the schema of each table declares, and appends every outcome to the table
-    meta.checks.
+    Runs the checks declared in the schema of each table, and appends the outcomes to meta.checks.
     """
     config = invocation.config_of_lake({"lake.path": lake}, "spark", "quality")
     from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
 
-    with progress() as tell:
-        report = spark.check_once(config, tell, **limits)
+    with progress() as on_progress:
+        report = spark.check_once(config, on_progress, **limits)
     hand_out(shape(config.lake.path, report), summary(config.lake.path, report))
     return exit_codes.CHECK_FAILED if report.failed else exit_codes.DONE
 
@@ -74,14 +73,14 @@ def summary(lake: str, report: "CheckReport") -> str:
         lines += _lines(result)
     counts = [words.counted(len(report.results), "expectation"), f"{outcomes['held']} held"]
     counts += [f"{outcomes['broken']} broken"] if outcomes["broken"] else []
-    counts += [f"{outcomes['passed_over']} passed over"] if outcomes["passed_over"] else []
+    counts += [f"{outcomes['passed_over']} skipped"] if outcomes["passed_over"] else []
     lines.append(f"{counts[0]}: {', '.join(counts[1:])}.")
     reasons = {
         f"{result.table}: {result.detail}"
         for result in report.results
         if result.outcome == "passed_over"
     }
-    lines += [f"  passed over: {reason}" for reason in sorted(reasons)]
+    lines += [f"  skipped: {reason}" for reason in sorted(reasons)]
     if report.broken:
         lines.append(f"All keys that were noted: meta.checks, check_id = '{report.check_id}'.")
     return "\n".join(map(visible, lines))

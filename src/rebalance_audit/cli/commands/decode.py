@@ -70,19 +70,19 @@ def decode(
     from_ms: int | None,
     to_ms: int | None,
 ) -> None:
-    """Print every record of SEGMENTS as a line of JSON, partition by partition in offset order.
+    """Print every record of SEGMENTS as one line of JSON, by partition and offset.
 
     A line has partition, offset, timestamp, leaderEpoch, key {type, data} and value {version, data},
-    or null for a tombstone, with data in the shape of Kafka's own JSON converters. A transaction
-    marker has control instead of key and value. A record that cannot be decoded has error
+    or null for a tombstone, with data as Kafka's JSON converters print it. A transaction marker
+    has control in place of key and value. A record that cannot be decoded has error
     and its raw bytes in base64.
     """
     folder = open_log(segments)
     wanted = record_filter(group_ids, record_types, from_ms, to_ms)
-    written, tells = 0, not sys.stdout.isatty()
-    with bad_arguments(), slow_progress() as tell:
+    written, shows_progress = 0, not sys.stdout.isatty()
+    with bad_arguments(), slow_progress() as on_progress:
         for lines in decoded_lines(folder, wanted, log_partitions):
             sys.stdout.buffer.write(lines)
-            if tells:
+            if shows_progress:
                 written += len(lines)
-                tell(f"decoded: {words.size(written)} of JSON")
+                on_progress(f"decoded: {words.size(written)} of JSON")

@@ -74,8 +74,8 @@ class DemoAudit(NamedTuple):
 def demo(invocation: Invocation, /, out: Path, hand_out: HandOut, *, with_spark: bool) -> None:
     """Audit a bundled log of a real cluster, and print what happened.
 
-    Two minutes of a Kafka broker with ten groups, whose clients were started, closed, killed and frozen
-    at random. Leaves the log, the printed report and a page for browsers in a folder.
+    Two minutes of a Kafka broker with ten groups, whose clients were started, closed, killed and
+    suspended at random. Leaves the log, the printed report and a page for browsers in a folder.
     """
     log = out / "log"
     audit = _with_spark if with_spark else _in_this_process
@@ -118,11 +118,11 @@ def _with_spark(invocation: Invocation, out: Path, log: Path) -> DemoAudit:
     from rebalance_audit.cli.report_facts import of_lake  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.readers.gold import gold_tables  # noqa: PLC0415 - imports Arrow
 
-    with progress() as tell:
-        tell("unpacking the log")
+    with progress() as on_progress:
+        on_progress("unpacking the log")
         extract_to(log)
         request = spark.run_request_of(config, command="demo")
-        report = spark.audit_once(request, config, tell)
+        report = spark.audit_once(request, config, on_progress)
     return DemoAudit(
         gold_tables(request.lake, request.cluster),
         report.counts.read,

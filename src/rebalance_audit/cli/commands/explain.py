@@ -12,7 +12,7 @@ from rebalance_audit.audit.broker_log.file_report import BrokerLogFile
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.broker_log_files import file_for_programs, tell_files
+from rebalance_audit.cli.broker_log_files import file_for_programs, print_file_notes
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.output import echo
@@ -44,7 +44,7 @@ Examples:
 """
 
 AGED: Final = ("In short", "The last rebalance")
-"""Sections whose moments a person is told the age of."""
+"""Sections with the age of their times, for people."""
 
 _TABLE_OF: Final = {
     "epoch": "epochs",
@@ -61,7 +61,7 @@ _TABLE_OF: Final = {
 @click.argument(
     "where", nargs=-1, required=True, metavar="[SEGMENTS] GROUP", cls=options.NeededArgument
 )
-@click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
+@click.option("--lake", metavar="DIR", help="Read this lake instead of SEGMENTS.")
 @options.cluster
 @options.broker_logs
 @options.broker_log_zone
@@ -71,16 +71,21 @@ _TABLE_OF: Final = {
     "--epochs",
     "every_epoch",
     is_flag=True,
-    help="Also a sentence on every epoch or generation, the newest first.",
+    help="Also one sentence per epoch or generation, newest first.",
 )
 @options.time_option(
-    "--at", "at_ms", text="The epoch of this moment, and how the group stood then."
+    "--at", "at_ms", text="The epoch at this time, and the state of the group then."
 )
 @click.option(
-    "--incarnation", type=int, metavar="N", help="This life of the group id; else the last."
+    "--incarnation",
+    type=int,
+    metavar="N",
+    help="This incarnation of the group id. [default: the last]",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: sentences and their rows.")
-@click.option("--markdown", "as_markdown", is_flag=True, help="The sentences for a ticket.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object: sentences and their rows."
+)
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, for a ticket.")
 @configured
 def explain(
     invocation: Invocation,
@@ -97,12 +102,12 @@ def explain(
     as_json: bool,
     as_markdown: bool,
 ) -> None:
-    """Tell in sentences why GROUP rebalanced, how long it took, who held it up, and what is not known.
+    """Explain why GROUP rebalanced, how long it took, who held it up, and what is unknown.
 
     From SEGMENTS in this process, or from the tables of a lake. Without --epoch and --at: the group as a
     whole, with its longest and its last rebalance.
 
-    docs/glossary.md explains the words.
+    Terms: docs/glossary.md.
     """
     if epoch_number is not None and at_ms is not None:
         raise click.UsageError("Give --epoch or --at, not both.")
@@ -118,9 +123,7 @@ def explain(
         )
     require_within_log("--at", at_ms, end_ms)
     if not own["epochs"]:
-        raise click.UsageError(
-            f"The log has no epoch of {group_id!r}, so there is nothing to explain."
-        )
+        raise click.UsageError(f"The log has no epoch of {group_id!r}, so it cannot be explained.")
     has_log = bool(broker_logs)
     explanation = (
         explain_group(own, every_epoch=True, has_broker_log=has_log)
@@ -152,11 +155,11 @@ def _rows_of(
             raise click.UsageError("Give SEGMENTS or --lake, not both.")
         segments, group_id = where
         settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets)
-        with slow_progress() as tell:
+        with slow_progress() as on_progress:
             audit = audit_segments(
-                segments, (group_id,), broker_logs, **settings._asdict(), tell=tell
+                segments, (group_id,), broker_logs, **settings._asdict(), on_progress=on_progress
             )
-        tell_files(audit.facts.broker_logs)
+        print_file_notes(audit.facts.broker_logs)
         facts = audit.facts
         return audit.tables, group_id, audit.cluster, facts.last_ms, facts.broker_logs
     if len(where) > 2:
@@ -169,7 +172,7 @@ def _rows_of(
         {"lake.path": lake, "cluster": cluster},
         without=f"{where[0]} is a folder: give the name of a GROUP after it; `inspect` lists the groups."
         if where and os.path.isdir(where[0])  # noqa: PTH112 - of an id that is too long for a path it is no error
-        else "Nothing to read: give SEGMENTS before GROUP, or --lake DIR.",
+        else "No source given: give SEGMENTS before GROUP, or --lake DIR.",
     )
     from rebalance_audit.readers import group as lake_group  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - as above

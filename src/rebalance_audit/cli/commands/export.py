@@ -35,7 +35,7 @@ def _target(kind: str, metavar: str, text: str) -> Callable[[options.Decorated],
 @_target("duckdb", "FILE", "A DuckDB database: tables in the schema gold, views in views.")
 @_target("sqlite", "FILE", "An SQLite database: a table for each table and each view.")
 @_target("parquet", "DIR", "A folder with a Parquet file for each table and each view.")
-@_target("csv", "DIR", "A folder with a CSV file for each.")
+@_target("csv", "DIR", "A folder with a CSV file for each table and each view.")
 @_target(
     "perfetto", "FILE", "A trace for ui.perfetto.dev: a track per group, member and partition."
 )
@@ -49,7 +49,7 @@ def _target(kind: str, metavar: str, text: str) -> Callable[[options.Decorated],
 @click.option(
     "--guard-formulas",
     is_flag=True,
-    help="With --csv: an apostrophe before text that a spreadsheet would run, as it begins with = + - @.",
+    help="With --csv: prefix an apostrophe to text that a spreadsheet would run as a formula (= + - @).",
 )
 @summarised()
 @reads_gold
@@ -66,8 +66,8 @@ def export(
 ) -> None:
     """Write the gold tables, and the views that dashboards are made of, as files; or the timeline as a trace.
 
-    From SEGMENTS, or from a lake: then with all clusters, unless --cluster names one. A file that exists is replaced
-    when the new one is complete. docs/bi.md shows what to do with it.
+    Reads SEGMENTS or a lake, all clusters unless --cluster names one. An existing file is
+    replaced once the new one is complete. What to do with the files: docs/bi.md.
     """
     chosen = {kind: target for kind, target in targets.items() if target is not None}
     if len(chosen) != 1:

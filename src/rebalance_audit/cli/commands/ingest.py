@@ -59,7 +59,7 @@ def ingest(
 ) -> None:
     """Append a log to the bronze layer of a lake.
 
-    Kafka compacts its log; bronze keeps what it was given. Each ingest continues where the previous one
+    Kafka compacts its log; bronze keeps every record. Each ingest continues where the previous one
     ended. It can be killed at any point and repeated: no record is lost, and none is stored twice. `run`
     without --source audits what bronze holds.
     """
@@ -76,9 +76,9 @@ def ingest(
         raise click.UsageError("No source: give --source kafka:HOST:PORT or --source segments:DIR.")
     from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
 
-    with asked_to_end(goes_on=follow) as stopped, progress() as tell:
+    with asked_to_end(goes_on=follow) as stopped, progress() as on_progress:
         request = spark.ingest_request_of(config, follow=follow, stopped=stopped.is_set, **flags)
-        report = spark.ingest_once(request, config, tell)
+        report = spark.ingest_once(request, config, on_progress)
     hand_out(_shape(request, report), _summary(request, report))
 
 

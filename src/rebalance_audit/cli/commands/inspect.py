@@ -11,7 +11,7 @@ from rebalance_audit.audit.rows import GOLD_OF_LOG, TOPICS
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.broker_log_files import tell_files
+from rebalance_audit.cli.broker_log_files import print_file_notes
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.paging import paged_console
@@ -26,7 +26,7 @@ from rebalance_audit.report.terminal.terminal import (
     print_lake_report,
     print_report,
 )
-from rebalance_audit.steps import Tell
+from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.window import Window
 
 EXAMPLES: Final = """\b
@@ -43,7 +43,7 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path))
-@click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
+@click.option("--lake", metavar="DIR", help="Read this lake instead of SEGMENTS.")
 @options.groups
 @options.cluster
 @options.broker_logs
@@ -56,36 +56,36 @@ Examples:
     help="With --group: every epoch, the newest first, with its causes and the records that show them.",
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Every row, also of long tables, and every epoch."
+    "--all", "everything", is_flag=True, help="Every row of every table, and every epoch."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: rows per gold table.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: rows by gold table.")
 @click.option(
     "--table",
     "names",
     metavar="TABLE",
     multiple=True,
-    help="With --json: only this; may be repeated.",
+    help="With --json: only this table; may be repeated.",
 )
-@options.time_option("--from", "from_ms", text="Only what began then or later.")
-@options.time_option("--to", "to_ms", text="Only what began before.")
+@options.time_option("--from", "from_ms", text="Only what began at this time or later.")
+@options.time_option("--to", "to_ms", text="Only what began before this time.")
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
     metavar="N",
     help="At most N rows of each table: with --json the first in order of its key,"
-    " else the longest, gravest or latest.",
+    " otherwise the longest, most severe or latest.",
 )
 @click.option(
     "--brief",
     "is_brief",
     is_flag=True,
-    help="With --json: a row per group and the gravest findings, in a few kilobytes.",
+    help="With --json: one row per group and the most severe findings, a few kilobytes.",
 )
 @click.option(
     "--versioned",
     "is_versioned",
     is_flag=True,
-    help="With --json: the key schema_version too, before the tables.",
+    help="With --json: also the key schema_version.",
 )
 @configured
 def inspect(
@@ -112,9 +112,9 @@ def inspect(
     With --lake: print the audit that `run` left in a lake.
 
     Without --group: all groups and their rebalances. With --group: who held the group up and why, its
-    rebalances, its members, and which partitions nobody owned.
+    rebalances, its members, and which partitions had no owner.
 
-    docs/glossary.md explains the words.
+    Terms: docs/glossary.md.
     """
     if every_epoch and not group_ids:
         raise click.UsageError("--epochs goes with --group.")
@@ -150,14 +150,16 @@ def inspect(
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
     settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets)
     if isinstance(wanted, Narrowed):
-        with bad_arguments(), slow_progress() as tell:
-            printed = _json(wanted, segments, group_ids, broker_logs, settings, tell)
+        with bad_arguments(), slow_progress() as on_progress:
+            printed = _json(wanted, segments, group_ids, broker_logs, settings, on_progress)
         sys.stdout.buffer.write(printed)
         return
-    with bad_arguments(), slow_progress() as tell:
-        audit = audit_segments(segments, group_ids, broker_logs, **settings._asdict(), tell=tell)
+    with bad_arguments(), slow_progress() as on_progress:
+        audit = audit_segments(
+            segments, group_ids, broker_logs, **settings._asdict(), on_progress=on_progress
+        )
     require_within_log("--from", from_ms, audit.facts.last_ms)
-    tell_files(audit.facts.broker_logs)
+    print_file_notes(audit.facts.broker_logs)
     if wanted is not None:
         sys.stdout.buffer.write(wanted.json(audit.tables, audit.cluster))
     else:
@@ -178,16 +180,18 @@ def _json(
     group_ids: tuple[str, ...],
     broker_logs: tuple[Path, ...],
     settings: AuditSettings,
-    tell: Tell,
+    on_progress: OnProgress,
 ) -> bytes:
     """The object, whose lines are made where the groups are replayed."""
     lines = partial(narrowed.lines, cluster=settings.cluster)
     kept = settings._asdict()
     del kept["cluster"]
-    found = audit_in_parts(segments, group_ids, broker_logs, finish=lines, **kept, tell=tell)
+    found = audit_in_parts(
+        segments, group_ids, broker_logs, finish=lines, **kept, on_progress=on_progress
+    )
     narrowed.require(GOLD_OF_LOG)
     require_within_log("--from", narrowed.window.from_ms, found.facts.last_ms)
-    tell_files(found.facts.broker_logs)
+    print_file_notes(found.facts.broker_logs)
     return narrowed.joined([*found.parts, lines({TOPICS: found.topics})], found.facts.broker_logs)
 
 
@@ -201,7 +205,7 @@ def _inspect_lake(
 ) -> None:
     config = invocation.config_of_reader(
         {"lake.path": lake, "cluster": cluster},
-        without="Nothing to read: give SEGMENTS or --lake DIR.",
+        without="No source given: give SEGMENTS or --lake DIR.",
     )
     from rebalance_audit.readers import gold, group  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - as above

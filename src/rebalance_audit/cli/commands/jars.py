@@ -40,8 +40,8 @@ def jars(
     require_packages_of("spark")
     require_java()
     folder = out or jars_folder(Path(config.spark.jars_folder))
-    with progress() as tell:
-        tell(f"fetching the jars of {folder}")
-        fetch_jars(configuration, folder, tell)
+    with progress() as on_progress:
+        on_progress(f"fetching the jars of {folder}")
+        fetch_jars(configuration, folder, on_progress)
     names = sorted(path.name for path in folder.glob("*.jar"))
     hand_out({"folder": str(folder), "jars": names}, f"{len(names)} jars are in {folder}.")

@@ -57,14 +57,14 @@ class Retention(click.ParamType[tuple[str, int]]):
     "--vacuum-hours",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Remove files that no version has used for N hours. [maintain.vacuum_hours]",
+    help="Remove files that no table version has used for N hours. [maintain.vacuum_hours]",
 )
 @click.option(
     "--recreate",
     is_flag=True,
     help="Only copy all tables of a local lake into new ones: not clustered, written with lake.writer.",
 )
-@click.option("--dry-run", is_flag=True, help="Only report what would be deleted and removed.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be deleted and removed.")
 @summarised()
 @configured
 def maintain(
@@ -81,8 +81,8 @@ def maintain(
     """Maintain the tables of a lake.
 
     Deletes rows past their retention, rewrites small files as large ones (OPTIMIZE) and removes unused files
-    (VACUUM); in a catalog it also makes the views of docs/bi.md. No run can write while it works. It can be
-    killed at any point and repeated, and no run mistakes its commits for new data.
+    (VACUUM); in a catalog it also makes the views of docs/bi.md. No run can write meanwhile. It
+    can be killed at any point and repeated; runs do not mistake its commits for new data.
 
     --recreate is for lakes of earlier releases (docs/running.md). Table ids change, and history and change
     feed start again: see what it would do with --dry-run.
@@ -94,8 +94,8 @@ def maintain(
     request = spark.maintain_request_of(
         config, tables=tables, retentions=dict(retentions), dry_run=dry_run, recreate=recreate
     )
-    with progress() as tell:
-        report = spark.maintain_once(config, request, tell)
+    with progress() as on_progress:
+        report = spark.maintain_once(config, request, on_progress)
     for note in report.notes:
         click.echo(note, err=True)
     hand_out(shape(config.lake.path, request, report), summary(config.lake.path, request, report))
@@ -108,12 +108,12 @@ def summary(lake: str, request: "MaintainRequest", report: "MaintainReport") -> 
     width = max(map(len, report.tables))
     quiet = 0
     for name, care in report.tables.items():
-        told = _told(care, would)
-        quiet += not told
-        if told:
-            lines.append(f"  {name:{width}}  {', '.join(told)}")
+        changes = _changes(care, would)
+        quiet += not changes
+        if changes:
+            lines.append(f"  {name:{width}}  {', '.join(changes)}")
     if quiet:
-        lines.append(f"{words.counted(quiet, 'table')} with nothing to do.")
+        lines.append(f"{words.counted(quiet, 'table')} unchanged.")
     if report.recreated:
         lines.append(f"{words.counted(len(report.recreated), 'table')} {would}recreated.")
     if report.views.names:
@@ -123,16 +123,18 @@ def summary(lake: str, request: "MaintainRequest", report: "MaintainReport") -> 
     return "\n".join(lines)
 
 
-def _told(care: "TableCare", would: str) -> list[str]:
-    told = []
+def _changes(care: "TableCare", would: str) -> list[str]:
+    changes = []
     if care.rows_deleted:
-        told.append(f"{words.counted(care.rows_deleted, 'row')} {would}deleted")
+        changes.append(f"{words.counted(care.rows_deleted, 'row')} {would}deleted")
     if care.files_removed:
         files = words.counted(care.files_removed, "file")
-        told.append(f"{files} {would}rewritten as {'about ' if would else ''}{care.files_added:,}")
+        changes.append(
+            f"{files} {would}rewritten as {'about ' if would else ''}{care.files_added:,}"
+        )
     if care.files_vacuumed:
-        told.append(f"{words.counted(care.files_vacuumed, 'unused file')} {would}removed")
-    return told
+        changes.append(f"{words.counted(care.files_vacuumed, 'unused file')} {would}removed")
+    return changes
 
 
 def shape(lake: str, request: "MaintainRequest", report: "MaintainReport") -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @options.seconds(
     "--query-seconds",
-    text="Refuse a query that takes longer. [default: 6]",
+    text="Stop a query after this time. [default: 6]",
 )
 @click.option(
     "--http-port",
@@ -74,8 +74,8 @@ def mcp(
 ) -> None:
     """Serve the answers to agents by the Model Context Protocol, on stdin and stdout until stdin ends, or over HTTP.
 
-    Read-only. SEGMENTS are audited once, when the server starts; a lake is read anew for each answer. docs/agents.md
-    lists the tools.
+    Read-only. SEGMENTS are audited once, when the server starts; a lake is read again for each
+    answer. Tools: docs/agents.md.
     """
     if (http_port is None) != (http_token is None):
         raise click.UsageError("Give --http-port and --http-token together.")

@@ -26,10 +26,10 @@ Examples:
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.prom",
-    help="Write to this file, atomically, in place of stdout.",
+    help="Write to this file, atomically, instead of stdout.",
 )
 @options.groups_max
-@click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 @reads_gold
 @configured
 def metrics(
@@ -37,7 +37,7 @@ def metrics(
 ) -> None:
     """Print metrics of groups in OpenMetrics format: states, rebalances by cause, lost time, findings.
 
-    For the textfile collector of a node exporter; conf/alerts has rules for them. docs/alerts.md explains both.
+    For the textfile collector of node exporter. Alert rules: conf/alerts and docs/alerts.md.
     """
     from rebalance_audit.readers.metrics import metrics_shape, metrics_text  # noqa: PLC0415 - imports DuckDB
 

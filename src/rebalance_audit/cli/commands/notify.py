@@ -36,7 +36,7 @@ Examples:
     "--url",
     type=Secret(),
     metavar="URL|@FILE",
-    help="The webhook, or a file that holds its address. [default with pagerduty: its Events API]",
+    help="URL of the webhook, or a file that contains it. [default with pagerduty: its Events API]",
 )
 @click.option(
     "--format",
@@ -44,10 +44,10 @@ Examples:
     type=click.Choice(sorted(BODIES)),
     default="json",
     show_default=True,
-    help="Who receives it.",
+    help="Payload format.",
 )
 @click.option(
-    "--routing-key", type=Secret(), metavar="KEY|@FILE", help="Integration key of PagerDuty."
+    "--routing-key", type=Secret(), metavar="KEY|@FILE", help="PagerDuty integration key."
 )
 @click.option(
     "--sent",
@@ -55,17 +55,19 @@ Examples:
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
     metavar="FILE",
-    help="Remembers what was sent; one file for each webhook.",
+    help="File of what was already sent; one per webhook.",
 )
 @click.option(
     "--severity",
     type=click.Choice(SEVERITIES),
     default="warning",
     show_default=True,
-    help="Only findings as grave as this, or graver.",
+    help="Minimum severity.",
 )
 @click.option(
-    "--dry-run", is_flag=True, help="Send nothing; print what would be, with --json the bodies."
+    "--dry-run",
+    is_flag=True,
+    help="Print what would be sent, with --json the payloads, and send nothing.",
 )
 @summarised()
 @reads_gold
@@ -82,11 +84,11 @@ def notify(
     dry_run: bool,
     hand_out: HandOut,
 ) -> None:
-    """Send each finding that is new to a webhook, once.
+    """Send each new finding to a webhook, once.
 
-    The first call sends what goes on at the end of the log; what has ended before is only noted in FILE.
-    PagerDuty is also told when a finding ends. A call that fails can be repeated; a finding that the receiver refuses
-    keeps no other from being sent. docs/alerts.md shows the bodies.
+    The first call sends only findings that still hold at the end of the log and records the
+    others in FILE as sent. PagerDuty alerts are resolved when their finding ends. A failed call can be repeated; a
+    finding that the receiver refuses does not hold up the others. Payloads: docs/alerts.md.
     """
     if kind == "pagerduty":
         url = url or PAGERDUTY
@@ -98,7 +100,7 @@ def notify(
     sent = SentFindings.read(sent_file)
     severities = SEVERITIES[: SEVERITIES.index(severity) + 1]
     if dry_run:
-        ahead = due(gold.findings, sent, severities, tells_ends=kind == "pagerduty")
+        ahead = due(gold.findings, sent, severities, reports_ends=kind == "pagerduty")
         bodies = [BODIES[kind](row, has_ended, "(not shown)") for row, has_ended in ahead]
         named = (
             visible(
@@ -107,7 +109,7 @@ def notify(
             for row, _ in ahead
         )
         text = "\n".join(named)
-        hand_out({"dry_run": True, "bodies": bodies}, text or "Nothing to send.")
+        hand_out({"dry_run": True, "bodies": bodies}, text or "No new findings to send.")
         return
     with slow_step("sending findings"):
         done = deliver(gold.findings, sent, webhook, severities)
@@ -119,7 +121,9 @@ def notify(
 
 def _text(done: Delivery) -> str:
     lines = [
-        f"{words.counted(len(done.sent), 'finding')} sent." if done.sent else "Nothing to send."
+        f"{words.counted(len(done.sent), 'finding')} sent."
+        if done.sent
+        else "No new findings to send."
     ]
     lines += [
         f"{name} was refused and is not sent again: {why}." for name, why in done.refused.items()

@@ -10,7 +10,7 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.broker_log_files import tell_files
+from rebalance_audit.cli.broker_log_files import print_file_notes
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.progress import slow_progress, slow_step
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PNG_DOTS_PER_INCH: Final = 144
 DETAILS: Final = 500
-"""Groups with a section of their own, unless told otherwise."""
+"""Groups with their own section by default."""
 
 EXAMPLES: Final = """\b
 Examples:
@@ -36,26 +36,26 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path))
-@click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
+@click.option("--lake", metavar="DIR", help="Read this lake instead of SEGMENTS.")
 @click.option(
     "--out",
     cls=options.NeededOption,
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
     metavar="FILE",
-    help="The page, or the picture of --png; its folder is made.",
+    help="The page, or the picture of --png; missing folders are created.",
 )
 @options.cluster
 @options.broker_logs
 @options.broker_log_zone
-@options.time_option("--from", "from_ms", text="Only what begins at this moment or later.")
-@options.time_option("--to", "to_ms", text="Only what begins before this moment.")
+@options.time_option("--from", "from_ms", text="Only what begins at this time or later.")
+@options.time_option("--to", "to_ms", text="Only what begins before this time.")
 @click.option(
     "--group",
     "group_ids",
     metavar="GROUP",
     multiple=True,
-    help="A section for this group, whatever its rank; may be repeated.",
+    help="Always include a section for this group; may be repeated.",
 )
 @click.option(
     "--details",
@@ -63,15 +63,15 @@ Examples:
     default=DETAILS,
     show_default=True,
     metavar="N",
-    help="Sections for the N groups that need attention most, as far as the page has room.",
+    help="Sections for the N groups that need attention most, as far as they fit.",
 )
 @click.option(
     "--png",
     "drawn",
     metavar="GROUP",
-    help="In place of the page, a picture of this group for a ticket: members, owners, partitions without owner.",
+    help="Write a picture of this group instead of the page: members, owners, partitions without owner.",
 )
-@summarised("What the page shows, as one JSON object.")
+@summarised("Print what the page shows as one JSON object.")
 @configured
 def report(
     invocation: Invocation,
@@ -86,12 +86,12 @@ def report(
     drawn: str | None,
     **wanted: Any,
 ) -> None:
-    """Write a page about groups: rebalances, their causes, findings with advice, each group in detail.
+    """Write an HTML page: rebalances, their causes, findings with advice, each group in detail.
 
     From SEGMENTS, audited in this process, or from the tables of a lake.
 
-    The page is complete: it can be mailed, archived and opened without a network. It is bounded: however many
-    groups there are, those that need attention most are told in detail, and the others can be searched for.
+    The page is one file that needs no network, so it can be mailed and archived. Its size is
+    bounded: the groups that need attention most have a section each, all others are in a searchable list.
     """
     if None not in (wanted["from_ms"], wanted["to_ms"]) and wanted["from_ms"] >= wanted["to_ms"]:
         raise click.UsageError("The window is empty: its end is not after its start.")
@@ -157,7 +157,7 @@ def _source(
             raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
         config = invocation.config_of_reader(
             {"lake.path": lake, "cluster": cluster},
-            without="Nothing to read: give SEGMENTS or --lake DIR.",
+            without="No source given: give SEGMENTS or --lake DIR.",
         )
         from rebalance_audit.cli.report_facts import of_lake  # noqa: PLC0415 - imports Arrow
 
@@ -168,9 +168,11 @@ def _source(
     from rebalance_audit.cli.report_facts import of_audit  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
 
-    with bad_arguments(), slow_progress() as tell:
-        audit = audit_segments(segments, (), broker_logs, **settings._asdict(), tell=tell)
-    tell_files(audit.facts.broker_logs)
+    with bad_arguments(), slow_progress() as on_progress:
+        audit = audit_segments(
+            segments, (), broker_logs, **settings._asdict(), on_progress=on_progress
+        )
+    print_file_notes(audit.facts.broker_logs)
     return of_audit(segments, audit)
 
 

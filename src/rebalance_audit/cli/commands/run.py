@@ -7,7 +7,7 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.broker_log_files import tell_files
+from rebalance_audit.cli.broker_log_files import print_file_notes
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.rounds import asked_to_end, rounds
@@ -43,7 +43,7 @@ Examples:
     "--groups",
     "groups_regex",
     metavar="REGEX",
-    help="Only groups whose id this Java regular expression matches somewhere.",
+    help="Only groups whose id contains a match of this Java regular expression.",
 )
 @options.time_option("--from", "from_ms", text="Only rows that begin at this time or later.")
 @options.time_option("--to", "to_ms", text="Only rows that begin before this time.")
@@ -60,7 +60,9 @@ Examples:
 @options.broker_logs
 @options.broker_log_zone
 @options.seconds(
-    "--every", "every_s", text="Keep one Spark session and start a run this often, until stopped."
+    "--every",
+    "every_s",
+    text="Keep one Spark session and start a run every SECONDS, until stopped.",
 )
 @options.seconds("--stop-after", "stop_after_s", text="With --every: start no run after this long.")
 @click.option(
@@ -69,7 +71,7 @@ Examples:
     is_flag=True,
     help="Print on stderr what wrote the tables, and how long each step took and how many commits it made.",
 )
-@summarised("The summary as one JSON object; with --every one for each run.")
+@summarised("Print the summary as one JSON object; with --every, one per run.")
 @configured
 def run(
     invocation: Invocation,
@@ -86,14 +88,14 @@ def run(
 ) -> None:
     """Audit a log and write the tables of a lake.
 
-    What is new in --source is ingested first. After the first run, only what is new since the last one is
-    replayed; the tables are those of a run over everything.
+    First ingests new records from --source. Later runs replay only what is new; the tables equal
+    those of a full run.
 
     A run can be repeated, or killed at any point and repeated: the rows come out the same. --from and --to
     limit which rows are written, never what is replayed.
 
-    With --every, later runs cost a fraction of the first: nothing has to start. On SIGTERM the current run
-    finishes first. An error ends the command with the exit code of a single run.
+    With --every, later runs cost a fraction of the first, because Spark keeps running. SIGTERM
+    stops it after the current run. An error ends the command with the exit code of a single run.
     """
     if stop_after_s is not None and every_s is None:
         raise click.UsageError("--stop-after needs --every.")
@@ -112,19 +114,19 @@ def run(
         with bad_arguments():
             log = read_broker_logs(broker_logs, zone)
         if log is not None:
-            tell_files([each.outcome() for each in log.files])
+            print_file_notes([each.outcome() for each in log.files])
         return spark.run_request_of(config, broker_log=log, **flags)
 
     if every_s is None:
         only = request()
-        with progress() as tell:
-            report = spark.audit_once(only, config, tell)
+        with progress() as on_progress:
+            report = spark.audit_once(only, config, on_progress)
         _explain(report)
         hand_out(shape(only, report), summary(only, report))
         return
-    with asked_to_end(goes_on=True) as asked, progress() as tell:
+    with asked_to_end(goes_on=True) as asked, progress() as on_progress:
         requests = (request() for _ in rounds(every_s, stop_after_s, asked))
-        for made, report in spark.audit_rounds(requests, config, tell):
+        for made, report in spark.audit_rounds(requests, config, on_progress):
             _explain(report)
             hand_out(shape(made, report), summary(made, report))
 
@@ -135,7 +137,7 @@ def summary(request: "RunRequest", report: "RunReport") -> str:
     went = (
         (counts.decoded, "decoded"),
         (counts.controls, "transaction markers"),
-        (counts.passed_over, "passed over"),
+        (counts.passed_over, "skipped"),
         (counts.quarantined, "in quarantine"),
     )
     where = ", ".join(f"{number:,} {what}" for number, what in went)

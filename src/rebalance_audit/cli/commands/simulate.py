@@ -15,7 +15,7 @@ from rebalance_audit.sim.options import (
     Overrides,
     Protocol,
     draw_options,
-    told,
+    option_lines,
 )
 from rebalance_audit.sim.scenario import Simulation
 
@@ -32,7 +32,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--seed", type=int, required=True, help="Decides everything that no option sets.")
+@click.option("--seed", type=int, required=True, help="Seed of everything that no option sets.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -46,7 +46,7 @@ Examples:
 @click.option(
     "--dialect",
     type=click.Choice([dialect.value for dialect in Dialect]),
-    help="The Kafka release whose coordinator writes.",
+    help="Kafka release of the simulated coordinator.",
 )
 @click.option(
     "--partitions", type=click.IntRange(1), metavar="P", help="Partitions of __consumer_offsets."
@@ -56,7 +56,7 @@ Examples:
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Additional offset commits as load, besides those of the groups.",
+    help="Additional offset commits per minute, as load.",
 )
 @click.option(
     "--commit-interval",
@@ -64,7 +64,7 @@ Examples:
     metavar="SECONDS",
     help="Time between commits of members and committers; 0: no commits.",
 )
-@click.option("--faults/--no-faults", default=True, help="Whether faults are injected.")
+@click.option("--faults/--no-faults", default=True, help="Inject faults.")
 @click.option(
     "--faults-per-day",
     type=click.FloatRange(0),
@@ -74,7 +74,7 @@ Examples:
 @click.option(
     "--protocol",
     type=click.Choice([protocol.value for protocol in Protocol]),
-    help="Protocol of the members of all groups.",
+    help="Protocol of all members.",
 )
 @click.option(
     "--topic-partitions", type=click.IntRange(1), metavar="P", help="Partitions of every topic."
@@ -82,7 +82,7 @@ Examples:
 @click.option(
     "--broker-log/--no-broker-log",
     default=True,
-    help="Whether the brokers write a log, OUT/server.log.",
+    help="Write the brokers' log, OUT/server.log.",
 )
 @summarised()
 @debug_option
@@ -103,7 +103,7 @@ def simulate(
     topic_partitions: int | None,
     broker_log: bool,
 ) -> None:
-    """Simulate brokers and clients, and write their log together with the truth about it.
+    """Simulate brokers and clients; write their log and the truth about it.
 
     The same seed and options give the same bytes. OUT gets __consumer_offsets-P/*.log,
     __cluster_metadata-0/*.log, server.log and truth.jsonl: every epoch with its real cause and
@@ -134,7 +134,7 @@ def simulate(
     if options.coordinator.dialect in BEFORE_SHARE_AND_STREAMS and protocol in SHARE_AND_STREAMS:
         release = options.coordinator.dialect.value
         raise click.BadParameter(f"{release} has no {protocol} groups.", param_hint="--protocol")
-    for line in told(options):
+    for line in option_lines(options):
         click.echo(line, err=True)
     simulation = Simulation(seed, options, with_broker_log=broker_log, folder=out)
     try:

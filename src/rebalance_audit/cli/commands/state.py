@@ -31,17 +31,15 @@ _NUMBERS: Final = re.compile(rb"\[\s+-?\d+(?:,\s+-?\d+)*\s+\]")
 
 @click.command(epilog=EXAMPLES)
 @click.argument("segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path))
-@click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
+@click.option("--lake", metavar="DIR", help="Read this lake instead of SEGMENTS.")
 @options.cluster
 @options.groups
-@options.time_option(
-    "--at", "at_ms", text="As of this moment, which is the end of the log if not given."
-)
+@options.time_option("--at", "at_ms", text="As of this time. [default: the end of the log]")
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="One JSON object, which is what a file or a pipe gets anyway.",
+    help="Print one JSON object, as into a file or pipe.",
 )
 @configured
 def state(
@@ -53,12 +51,11 @@ def state(
     at_ms: int | None,
     as_json: bool,
 ) -> None:
-    """Print the groups as they stood at a moment: state, members, assignments, committed offsets.
+    """Print groups as of a point in time: state, members, assignments, committed offsets.
 
-    From SEGMENTS, or from a lake, which remembers what Kafka has compacted away since. Tables on a terminal;
-    one JSON object with --json, in a file and in a pipe.
-    Types, states and assignors are spelled as Kafka's own describe commands spell them; a topic id
-    stands where the log has no name for it. docs/glossary.md explains the words.
+    Reads SEGMENTS, or a lake, which keeps what Kafka has compacted away. Prints tables to a
+    terminal, and one JSON object with --json or to a file or pipe. Types, states and assignors are spelled as in
+    Kafka's describe commands; a topic whose name is not in the log is shown by its id. Terms: docs/glossary.md.
     """
     if segments is not None and lake is not None:
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
@@ -68,7 +65,7 @@ def state(
     else:
         config = invocation.config_of_reader(
             {"lake.path": lake, "cluster": cluster},
-            without="Nothing to read: give SEGMENTS or --lake DIR.",
+            without="No source given: give SEGMENTS or --lake DIR.",
         )
         from rebalance_audit.readers.state import lake_state  # noqa: PLC0415 - imports Arrow
 

@@ -20,14 +20,14 @@ from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.rounds import asked_to_end
 from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.cli.times import clock_ms
-from rebalance_audit.cli.told_file import ToldFile
+from rebalance_audit.cli.watch_cursor import WatchCursor
 from rebalance_audit.cli.watch_screen import WatchScreen
 from rebalance_audit.cli.watched_groups import Sample, WatchedGroups
-from rebalance_audit.local.live.live_audit import GroupNews, LiveAudit
+from rebalance_audit.local.live.live_audit import GroupUpdate, LiveAudit
 from rebalance_audit.report import words
 from rebalance_audit.report.live_text import opening_sentence, rebalance_sentence
 from rebalance_audit.report.terminal.console import stdout_console
-from rebalance_audit.steps import Tell
+from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.json_values import JSON_VERSION, json_bytes
 from rebalance_audit.visible import visible
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 METRICS_S: Final = 1.0
 """Between two states of the metrics."""
 RECENT_MS: Final = 600_000
-"""Rebalances that ended so long before the start are told of, unless --since says otherwise."""
+"""Rebalances that ended so long before the start are printed, unless --since says otherwise."""
 
 EXAMPLES: Final = """\b
 Examples:
@@ -60,41 +60,41 @@ Ctrl-C or SIGTERM ends it with exit code 0.
 @options.time_option(
     "--since",
     "since_ms",
-    text="Tell of rebalances that ended then or later; by default of the last ten minutes'.",
+    text="Print rebalances that ended at this time or later. [default: the last ten minutes]",
 )
 @click.option(
     "--state",
     "state_file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Remember in FILE what was told, and go on from there after a restart.",
+    help="Keep the position in FILE, and resume from it after a restart.",
 )
-@click.option("--json", "as_json", is_flag=True, help="A line of JSON for each rebalance.")
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON per rebalance.")
 @click.option(
     "--screen",
     "on_screen",
     is_flag=True,
-    help="Show groups by trouble, and what goes on, on the whole terminal, in place of lines.",
+    help="Full-screen view of the groups, worst first, instead of lines.",
 )
 @click.option(
     "--metrics-port",
     type=click.IntRange(0, 65535),
     metavar="PORT",
-    help="Serve metrics for Prometheus at this port; 0 for any that is free.",
+    help="Serve Prometheus metrics on this port; 0 picks a free one.",
 )
 @click.option(
     "--metrics-address",
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",
-    help="Where to serve them; 0.0.0.0 lets other hosts ask.",
+    help="Address to serve them on; 0.0.0.0 for all interfaces.",
 )
 @click.option(
     "--metrics-host",
     "metrics_hosts",
     metavar="NAME",
     multiple=True,
-    help="A name by which a scraper asks for this machine, if it is not its own; may be repeated.",
+    help="Another host name that scrapers may use for this machine; may be repeated.",
 )
 @options.groups_max
 @configured
@@ -112,13 +112,13 @@ def watch(
     metrics_hosts: tuple[str, ...],
     groups_max: int,
 ) -> None:
-    """Tell of each rebalance of SOURCE when it ends, with what inspect says of it.
+    """Print and explain each rebalance of SOURCE as it ends.
 
-    SOURCE is kafka:HOST:PORT, a live cluster, or segments:DIR, a broker's log folder or a copy that grows. Nothing is
-    written to either: no group is joined, no offset committed.
+    SOURCE is kafka:HOST:PORT, a live cluster, or segments:DIR, a broker's log folder or a copy that grows.
+    It only reads: it joins no group and commits no offset.
 
-    The log is read from its beginning, so that nothing is taken for unknown that it tells. What a later record
-    shows of a rebalance that was told of already is told in one more line.
+    The log is read from its beginning, so that everything in it is known. If a later record
+    changes what is known about a printed rebalance, one more line says so.
     """
     if on_screen and (as_json or not sys.stdout.isatty()):
         raise click.UsageError("--screen goes with a terminal, and not with --json.")
@@ -135,36 +135,36 @@ def watch(
         findings=settings.finding_rules,
     )
     since_ms = clock_ms() - RECENT_MS if since_ms is None else since_ms
-    told = None if state_file is None else ToldFile(state_file, spec, since_ms)
-    if told is not None:
-        since_ms = told.since_ms
+    cursor = None if state_file is None else WatchCursor(state_file, spec, since_ms)
+    if cursor is not None:
+        since_ms = cursor.since_ms
     audit = LiveAudit(audit_options, names, group_ids, since_ms, sees_markers=source.shows_markers)
     cluster_name = settings.cluster
-    teller, groups = Teller(cluster_name, as_json=as_json), WatchedGroups(cluster_name)
+    printer, groups = UpdatePrinter(cluster_name, as_json=as_json), WatchedGroups(cluster_name)
     try:
         with ExitStack() as held:
             asked = held.enter_context(asked_to_end(goes_on=True, by_ctrl_c=True))
             screen = WatchScreen(spec, groups) if on_screen else None
-            tell = _notes(invocation) if screen is None else screen.note
+            note = _notes(invocation) if screen is None else screen.note
             metrics, metrics_due = None, 0.0
             if metrics_port is not None:
                 metrics = held.enter_context(
-                    _metrics(metrics_address, metrics_port, metrics_hosts, tell)
+                    _metrics(metrics_address, metrics_port, metrics_hosts, note)
                 )
             live = None if screen is None else held.enter_context(screen.shown(stdout_console()))
             if screen is not None:
-                teller.say = screen.ended
-            watched = Watch(source, audit, tell)
-            for news in watched.news(asked):
-                groups.take(news)
-                if watched.is_at_end and not teller.has_opened:
-                    teller.open(
+                printer.say = screen.ended
+            watched = Watch(source, audit, note)
+            for updates in watched.updates(asked):
+                groups.take(updates)
+                if watched.is_at_end and not printer.has_opened:
+                    printer.open(
                         opening_sentence(groups.tables(since_ms), since_ms, audit.log_end_ms)
                     )
-                fresh = news if told is None else told.not_told(news)
-                teller.tell(fresh)
-                if told is not None:
-                    told.keep(fresh)
+                fresh = updates if cursor is None else cursor.unreported(updates)
+                printer.print(fresh)
+                if cursor is not None:
+                    cursor.keep(fresh)
                 if screen is not None and live is not None:
                     if watched.reads and watched.is_at_end:
                         screen.note("")
@@ -179,23 +179,23 @@ def watch(
                     )
     finally:
         source.log.close()
-    teller.say = echo
-    teller.end(watched.unread_since_ms)
+    printer.say = echo
+    printer.end(watched.unread_since_ms)
     if audit.log_end_ms is not None:
-        since = "" if told is not None else f" with --since {words.iso(audit.log_end_ms)}"
+        since = "" if cursor is not None else f" with --since {words.iso(audit.log_end_ms)}"
         _notes(invocation)(f"To go on from here: the same command{since}")
 
 
 @contextmanager
 def _metrics(
-    address: str, port: int, hosts: Collection[str], tell: Tell
+    address: str, port: int, hosts: Collection[str], note: OnProgress
 ) -> Iterator["LiveMetrics"]:
     """The endpoint. Raises BadRequest."""
     from rebalance_audit.readers.live_metrics import LiveMetrics, served  # noqa: PLC0415 - imports the client
 
     metrics = LiveMetrics()
     with served(metrics, address, port, hosts) as at_port:
-        tell(f"Metrics at http://{address}:{at_port}/metrics")
+        note(f"Metrics at http://{address}:{at_port}/metrics")
         yield metrics
 
 
@@ -207,15 +207,15 @@ def _of_watch(watched: Watch, audit: LiveAudit, cluster: str) -> Iterator[Sample
         yield "watch_log_end_timestamp_seconds", labels, audit.log_end_ms / 1000
 
 
-class Teller:
-    """Prints what there is to tell, a line for each rebalance."""
+class UpdatePrinter:
+    """Prints one line per rebalance."""
 
     def __init__(self, cluster: str, *, as_json: bool) -> None:
         self._cluster = cluster
         self._as_json = as_json
         self.say: Callable[[str], None] = echo
         """Takes each line."""
-        self._told = 0
+        self._printed = 0
         self._going_on: set[str] = set()
         self.has_opened = as_json
         """Whether the verdict has been printed; the lines for programs are rebalances alone."""
@@ -226,14 +226,14 @@ class Teller:
         self._print(sentence)
         sys.stdout.flush()
 
-    def tell(self, news: list[GroupNews]) -> None:
+    def print(self, updates: list[GroupUpdate]) -> None:
         """The rebalances of one round, in order of their end."""
         found = []
-        for group in news:
+        for group in updates:
             (self._going_on.add if group.open else self._going_on.discard)(group.group_id)
             found += [(row["ended_at"] or 0, group, row, times) for row, times in group.ended]
         for _, group, row, times in sorted(found, key=lambda each: each[0]):
-            self._told += times == 0
+            self._printed += times == 0
             sentence = rebalance_sentence(row, group.tables, times)
             self._print(self._shape(group, row, times, sentence) if self._as_json else sentence)
         if found:
@@ -241,24 +241,24 @@ class Teller:
 
     def end(self, unread_since_ms: int | None) -> None:
         """The last line; `unread_since_ms`: since when the log could not be read (epoch ms)."""
-        told, still = words.counted(self._told, "rebalance"), len(self._going_on)
+        printed, still = words.counted(self._printed, "rebalance"), len(self._going_on)
         if self._as_json:
             last = {"schema_version": JSON_VERSION, "event": "end"}
-            counts = {"rebalances": self._told, "going_on": still}
+            counts = {"rebalances": self._printed, "going_on": still}
             self._print({**last, **counts, "unread_since": words.iso(unread_since_ms)})
         elif unread_since_ms is None:
-            self._print(f"Watched until now: {told}, {still:,} still going on.")
+            self._print(f"Watched until now: {printed}, {still:,} still going on.")
         else:
             lost = f"{words.utc(unread_since_ms)}, since when the log could not be read"
-            self._print(f"Watched until {lost}: {told}, {still:,} still going on then.")
+            self._print(f"Watched until {lost}: {printed}, {still:,} still going on then.")
 
     def _shape(
-        self, group: GroupNews, row: dict[str, Any], times: int, sentence: str
+        self, group: GroupUpdate, row: dict[str, Any], times: int, sentence: str
     ) -> dict[str, Any]:
         return {
             "schema_version": JSON_VERSION,
             "event": "rebalance",
-            "times_told": times,
+            "times_reported": times,
             "may_change": row not in group.settled,
             "sentence": sentence,
             "rebalance": row_for_programs("rebalances", row, self._cluster),
@@ -272,11 +272,11 @@ class Teller:
         self.say(visible(what) if isinstance(what, str) else json_bytes(what).decode())
 
 
-def _notes(invocation: Invocation) -> Tell:
+def _notes(invocation: Invocation) -> OnProgress:
     """Progress and troubles go to stderr as lines: they would mingle with the rebalances otherwise."""
 
-    def tell(note: str) -> None:
+    def note(note: str) -> None:
         if not invocation.quiet:
             echo(f"{words.clock(clock_ms())}  {visible(note)}", err=True)
 
-    return tell
+    return note

@@ -85,7 +85,7 @@ def _settle(
     Of claims in different generations the newer one counts. As in Kafka the earlier claimant's generation is the one in
     its subscription, even where its claim is in the user data.
     """
-    told = {member.member_id: member.subscription.generation_id for member in members}
+    generations = {member.member_id: member.subscription.generation_id for member in members}
     owned: PartitionLists = {member_id: [] for member_id in claims}
     claimants: dict[NamedPartition, str] = {}
     disputed: set[NamedPartition] = set()
@@ -99,7 +99,7 @@ def _settle(
                 owned[member_id].append(partition)
                 claimants[partition] = member_id
                 continue
-            other_generation = max(told[other], -1)
+            other_generation = max(generations[other], -1)
             if generation < other_generation:
                 continue
             if partition in owned[other]:

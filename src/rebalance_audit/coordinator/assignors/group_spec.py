@@ -1,4 +1,4 @@
-"""What a server-side assignor is told about a group, and how the group's assignor is chosen.
+"""What a server-side assignor gets about a group, and how the group's assignor is chosen.
 
 The rules are ConsumerGroup's and TargetAssignmentBuilder's in Kafka.
 """

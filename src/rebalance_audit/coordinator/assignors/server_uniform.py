@@ -25,7 +25,7 @@ def assign(spec: GroupSpec) -> Mapping[str, Partitions]:
 
     Raises AssignorError for a subscribed topic without a partition count, and, as Kafka does, for previous targets that
     fill quotas with partitions that do not exist: a classic group that is upgraded brings its assignment by names of
-    topics, and one of them may have been made anew with fewer partitions.
+    topics, and one of them may have been recreated with fewer partitions.
     """
     if not spec.members:
         return {}

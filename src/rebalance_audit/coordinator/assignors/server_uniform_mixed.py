@@ -14,7 +14,7 @@ from rebalance_audit.replay.partitions import Partitions, Topic
 _ROUNDS_MAX: Final = 16
 """Most rounds: overlapping subscriptions can take long to settle, and each round about halves the imbalance."""
 
-_NOBODY: Final = -1
+_UNOWNED: Final = -1
 
 
 def assign(spec: GroupSpec) -> Mapping[str, Partitions]:
@@ -32,7 +32,7 @@ class _Assigning:
             for topic in member.subscribed_topics:
                 self.subscribers.setdefault(topic, []).append(index)
         self.owners: dict[Topic, list[int]] = {
-            topic: [_NOBODY] * spec.partition_count(topic) for topic in self.subscribers
+            topic: [_UNOWNED] * spec.partition_count(topic) for topic in self.subscribers
         }
         self.loads = [0] * len(spec.members)
 
@@ -62,7 +62,7 @@ class _Assigning:
     def hand_out(self, topic: Topic) -> None:
         """Give the topic's free partitions to its least loaded subscribers."""
         owners = self.owners[topic]
-        free = [number for number, owner in enumerate(owners) if owner == _NOBODY]
+        free = [number for number, owner in enumerate(owners) if owner == _UNOWNED]
         if not free:
             return
         levels = _Levels(self.subscribers[topic], self.loads)

@@ -7,7 +7,7 @@ With the member id known (K), unknown (U) or empty (E) and with or without an in
     U   none      UNKNOWN_MEMBER_ID
     E   none      MEMBER_ID_REQUIRED with a fresh id, which must join within the session timeout (KIP-394)
     K   given     FENCED_INSTANCE_ID unless the instance id is held under this member id; then as K without instance
-    U   given     UNKNOWN_MEMBER_ID if nobody holds the instance id, else FENCED_INSTANCE_ID
+    U   given     UNKNOWN_MEMBER_ID if no member holds the instance id, else FENCED_INSTANCE_ID
     E   given     instance id held: the holder is replaced, in a stable group without a rebalance; else a new member
 """
 
@@ -171,8 +171,8 @@ class Joining:
     ) -> None:
         """The static member keeps its assignment in the same generation, without a rebalance.
 
-        The leader must not assign again. From version 9 on it is told so; an older client is told the previous leader's
-        id, so that it does not take itself for the leader.
+        The leader must not assign again. From version 9 on the response says so; an older client gets the previous
+        leader's id, so that it does not take itself for the leader.
         """
         turn.records.append(
             generation_record(live, {each.member_id: each.assignment for each in live.in_order()})
@@ -242,7 +242,7 @@ _REJOIN_COUNTS: Final[Mapping[ClassicState, RejoinRule]] = {
     ClassicState.COMPLETING_REBALANCE: _is_changed,
     ClassicState.STABLE: _leads_or_is_changed,
 }
-"""State -> whether the JoinGroup of a member counts; else the member is told of the current generation."""
+"""State -> whether the JoinGroup of a member counts; else the member gets the current generation."""
 
 
 def _update(live: LiveGroup, member: LiveMember, request: JoinGroupRequest, token: int) -> None:

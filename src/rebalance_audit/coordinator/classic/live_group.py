@@ -88,7 +88,7 @@ class LiveGroup:
 
     @classmethod
     def from_hard(cls, hard: ClassicGroup) -> "LiveGroup":
-        """The group as a coordinator knows it after loading its record: Stable or Empty, nobody waits."""
+        """The group as a coordinator knows it after loading its record: Stable or Empty, without parked requests."""
         protocol_name = hard.protocol_name
         live = cls(
             hard.group_id,
@@ -249,7 +249,7 @@ class LiveGroup:
         self.subscribed_topics = frozenset(topics)
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Whether the generation consumes the topic; a consumer group that cannot tell says yes."""
+        """Whether the generation consumes the topic; True for a consumer group where it is unknown."""
         if self.subscribed_topics is None:
             return self.protocol_type == PROTOCOL_TYPE
         return topic in self.subscribed_topics
@@ -277,7 +277,9 @@ class LiveGroup:
         self.pending_sync.clear()
         self.protocol_name = self.vote() if self.members else None
         self.note_subscribed_topics()
-        self.move(ClassicEvent.ALL_JOINED if self.members else ClassicEvent.NOBODY_JOINED, now_ms)
+        self.move(
+            ClassicEvent.ALL_JOINED if self.members else ClassicEvent.NO_MEMBER_JOINED, now_ms
+        )
 
     def is_initial_rebalance(self) -> bool:
         """Whether the join phase began with an empty group and so lasts at least the initial delay."""

@@ -37,7 +37,7 @@ class LiveGroups:
         self._groups[live.group_id] = live
 
     def forget(self, group_id: str, turn: Turn) -> None:
-        """The group is no longer a classic group: its timers end, and parked requests are told to ask again."""
+        """The group is no longer a classic group: its timers end, and parked requests get a retriable error."""
         live = self._groups.pop(group_id, None)
         if live is None:
             return

@@ -69,7 +69,7 @@ class Membership:
     # --- Heartbeat ---------------------------------------------------------------------------------
 
     def heartbeat(self, live: LiveGroup, request: HeartbeatRequest, turn: Turn) -> ErrorCode:
-        """Serve a heartbeat: restart the session, and tell a member that it should join again."""
+        """Serve a heartbeat: restart the session, and report a rebalance in progress."""
         error = live.member_error(request.member_id, request.group_instance_id)
         if error is not ErrorCode.NONE:
             return error
@@ -91,7 +91,7 @@ class Membership:
     def _leave_one(
         self, live: LiveGroup, identity: MemberIdentity, turn: Turn, reasons: list[BumpReason]
     ) -> ErrorCode:
-        """Drop one member, or one that has not joined yet; tells the reason where it was there."""
+        """Drop one member, or one that has not joined yet; reports the reason if it existed."""
         member_id = identity.member_id
         if member_id == UNKNOWN_MEMBER_ID:
             # An administrator knows the instance id only.

@@ -80,8 +80,8 @@ class RebalancePhases:
     def end_join_phase(self, live: LiveGroup, turn: Turn, *reasons: BumpReason) -> None:
         """Go on with the members that joined: start the next generation, or record an empty group.
 
-        `reasons` tell who went just before, which begins nothing unless nobody is left.
-        Dynamic members that did not join are dropped. Static ones stay until their session ends; if nobody else is
+        `reasons` say who left just before, which starts a generation only if no member is left.
+        Dynamic members that did not join are dropped. Static ones stay until their session ends; if no other member is
         left, the join phase goes on.
         """
         turn.cancel(join_timer(live))
@@ -135,7 +135,7 @@ class RebalancePhases:
     def member_gone(
         self, live: LiveGroup, member_id: str, trigger: Trigger, turn: Turn
     ) -> BumpReason:
-        """Drop a member; its parked requests tell it that it is unknown. The caller says what follows."""
+        """Drop a member; its parked requests end with UNKNOWN_MEMBER_ID. The caller says what follows."""
         reason = BumpReason(trigger, member_id, live.members[member_id].instance_id)
         turn.departed(live, reason)
         turn.turn_away(live, member_id, ErrorCode.UNKNOWN_MEMBER_ID, UNKNOWN_MEMBER_ID)

@@ -31,7 +31,7 @@ class ClassicEvent(StrEnum):
     """A member joins, joins again with something new, leaves, expires or fails to sync."""
     ALL_JOINED = "all joined"
     """All expected members joined, or the time for it is up and somebody did."""
-    NOBODY_JOINED = "nobody left"
+    NO_MEMBER_JOINED = "no member left"
     """The join phase ended and the group has no members."""
     LEADER_SYNCED = "leader synced"
     """The leader's SyncGroup was stored."""
@@ -46,7 +46,7 @@ TRANSITIONS: Final[Mapping[tuple[ClassicState, ClassicEvent], ClassicState]] = {
         ClassicState.PREPARING_REBALANCE
     ),
     (ClassicState.PREPARING_REBALANCE, ClassicEvent.ALL_JOINED): ClassicState.COMPLETING_REBALANCE,
-    (ClassicState.PREPARING_REBALANCE, ClassicEvent.NOBODY_JOINED): ClassicState.EMPTY,
+    (ClassicState.PREPARING_REBALANCE, ClassicEvent.NO_MEMBER_JOINED): ClassicState.EMPTY,
     (ClassicState.COMPLETING_REBALANCE, ClassicEvent.LEADER_SYNCED): ClassicState.STABLE,
     **{
         (state, ClassicEvent.GROUP_REMOVED): ClassicState.DEAD

@@ -26,16 +26,16 @@ class Turn(ResultDraft):
     # --- reasons -----------------------------------------------------------------------------------
 
     def begins(self, live: LiveGroup, reasons: Sequence[BumpReason]) -> None:
-        """Tell why the group goes on to its next generation."""
+        """Record why the group enters its next generation."""
         self.bump(Bump(live.group_id, live.generation + 1, tuple(reasons)))
 
     def happens(self, live: LiveGroup, reasons: Sequence[BumpReason]) -> None:
-        """Tell what happens in the join phase of the next generation."""
+        """Record what happens in the join phase of the next generation."""
         for reason in reasons:
             self.happen(Meanwhile(live.group_id, live.generation + 1, reason))
 
     def departed(self, live: LiveGroup, reason: BumpReason) -> None:
-        """Tell why a member goes."""
+        """Record why a member leaves."""
         self.depart(Departure(live.group_id, live.generation + 1, reason))
 
     # --- timers ------------------------------------------------------------------------------------
@@ -72,7 +72,7 @@ class Turn(ResultDraft):
         return True
 
     def turn_away(self, live: LiveGroup, member_id: str, error: ErrorCode, named_id: str) -> None:
-        """Answer whatever the member has parked with an error; a JoinGroup is told of this member id."""
+        """Answer whatever the member has parked with an error; a JoinGroup gets this member id."""
         self.answer_join(live, member_id, JoinGroupResponse(error, named_id))
         self.answer_sync(live, member_id, SyncGroupResponse(error))
 
@@ -94,7 +94,7 @@ def sync_timer(live: LiveGroup) -> Timer:
 
 
 def membership(live: LiveGroup, member_id: str, *, with_members: bool) -> JoinGroupResponse:
-    """The current generation as one member is told of it."""
+    """The current generation as reported to one member."""
     return JoinGroupResponse(
         ErrorCode.NONE,
         member_id,

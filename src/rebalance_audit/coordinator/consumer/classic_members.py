@@ -132,7 +132,7 @@ def sync(work: Work, request: SyncGroupRequest) -> SyncGroupResponse:
             ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
             f"The group protocol is {PROTOCOL_TYPE}, {protocol_name}.",
         )
-    # A member that must revoke has already joined again: it is first told what it keeps.
+    # A member that must revoke has already joined again: it first gets the assignment that it keeps.
     if work.assignment_epoch > member.member_epoch and member.member_state != UNREVOKED:
         _expect_join(work, member)
         raise RefusedError(
@@ -191,7 +191,7 @@ def _waits_for_others(work: Work, member: ModernMember) -> bool:
 
 
 def _expect_join(work: Work, member: ModernMember) -> None:
-    """The member was told to join again: its time to do so runs from the first time it was told."""
+    """The member was asked to rejoin: its time to do so runs from the first request."""
     if member.member_id not in work.soft.joining:
         work.soft.joining.add(member.member_id)
         work.arm(TimerKind.JOIN, member.rebalance_timeout_ms, member.member_id)

@@ -13,7 +13,7 @@ from rebalance_audit.coordinator.consumer.client_choice import (
     offered,
 )
 from rebalance_audit.coordinator.consumer.client_run import ClientRun, PreparedFacts
-from rebalance_audit.coordinator.consumer.heartbeat import told_partitions
+from rebalance_audit.coordinator.consumer.heartbeat import response_partitions
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.targets import topic_ids_of, topic_names_of
 from rebalance_audit.coordinator.consumer.work import Work
@@ -36,9 +36,9 @@ NO_RESULT = ClientAssignorResult(0, 0, b"")
 def should_compute(
     work: Work, group_epoch: int, assignment_epoch: int, heard: ModernMember
 ) -> bool:
-    """Whether this member is to run the assignor; chooses it where none is chosen, and starts its timeout.
+    """Whether this member must run the assignor; chooses it where none is chosen, and starts its timeout.
 
-    The member is told with every heartbeat until it asks for the group, since a response may be lost.
+    Every heartbeat response repeats it until the member asks for the group, since a response may be lost.
     """
     soft = work.soft
     if assignment_epoch >= group_epoch:
@@ -136,22 +136,22 @@ def _partitions(topics: Sequence[TopicDescription]) -> Partitions:
 
 def _prepared(work: Work, member: ModernMember, assignor_name: str) -> PreparedMember:
     offer = offered(member, assignor_name)
-    told = (0, 0, b"") if offer is None else (offer.reason, offer.version, offer.metadata)
+    sent = (0, 0, b"") if offer is None else (offer.reason, offer.version, offer.metadata)
     return PreparedMember(
         member.member_id,
         member.member_epoch,
         member.instance_id,
         member.rack_id,
         topic_ids_of(member, work.group.regexes, work.image),
-        PreparedAssignor(*told),
-        told_partitions(work.group.target_of(member.member_id)),
+        PreparedAssignor(*sent),
+        response_partitions(work.group.target_of(member.member_id)),
     )
 
 
 def install(work: Work, request: ConsumerGroupInstallAssignmentRequest) -> None:
     """Accept the member's result; drafts [7]* [6]. Raises RefusedError as `_run_of` does, and INVALID_ASSIGNMENT.
 
-    If the assignor reports an error, every member keeps its target and is told of the error.
+    If the assignor reports an error, every member keeps its target and gets the error.
     """
     run = _run_of(work, request)
     if run.facts is None or run.facts.group_epoch != request.group_epoch:

@@ -20,7 +20,7 @@ class ClientChoice(NamedTuple):
 
 
 def choose_client_assignor(members: Collection[ModernMember]) -> ClientChoice | None:
-    """The client-side assignor of the group; None where a server-side one is to be used.
+    """The client-side assignor of the group; None where a server-side one is used.
 
     Each member votes for its most preferred assignor among those that all members support and at least one can run. The
     one with the most votes wins; a tie goes to the one that the longest-standing member prefers.

@@ -23,10 +23,10 @@ class ClientRun:
 
     assignor_name: str
     member_id: str
-    """The member that is to run the assignor."""
+    """The member that must run the assignor."""
     failed: frozenset[str] = frozenset()
     """Members that were chosen for this target and did not deliver in time."""
     notified: bool = False
-    """Whether the member was told; its timeout then runs."""
+    """Whether the member was asked; its timeout then runs."""
     facts: PreparedFacts | None = None
     """What the member was given; None until it asks."""

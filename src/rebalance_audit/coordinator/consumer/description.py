@@ -87,5 +87,5 @@ def _assignment(
         for topic_id, numbers in partitions.items()
         if isinstance(topic_id, bytes) and (topic := image.topic_by_id(topic_id)) is not None
     )
-    told = DescribedAssignment(tuple(sorted(named, key=lambda entry: entry.topic_name)))
-    return told if result is None else told._replace(**result._asdict())
+    described = DescribedAssignment(tuple(sorted(named, key=lambda entry: entry.topic_name)))
+    return described if result is None else described._replace(**result._asdict())

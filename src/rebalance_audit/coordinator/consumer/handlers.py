@@ -132,8 +132,8 @@ class ConsumerHandlers:
                 return self._leave(request, token, now_ms)
             return self._stay(request, token, now_ms)
         except RefusedError as refused:
-            told = ConsumerGroupHeartbeatResponse(refused.error_code, str(refused))
-            return Result(replies=(Reply(token, told),))
+            answer = ConsumerGroupHeartbeatResponse(refused.error_code, str(refused))
+            return Result(replies=(Reply(token, answer),))
 
     def prolonged(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Prolonged | None:
         """What a quiet heartbeat does, without serving it in full; None for any other heartbeat."""
@@ -221,10 +221,10 @@ class ConsumerHandlers:
     def _leave(self, request: ConsumerGroupHeartbeatRequest, token: int, now_ms: int) -> Result:
         work = self._work(consumer_group(self._context, request.group_id), now_ms)
         member = work.identified(request.member_id, request.instance_id)
-        told = ConsumerGroupHeartbeatResponse(
+        answer = ConsumerGroupHeartbeatResponse(
             member_id=member.member_id, member_epoch=request.member_epoch
         )
-        work.outcome.reply(token, told)
+        work.outcome.reply(token, answer)
         if request.member_epoch == STATIC_LEAVE_EPOCH and request.instance_id is not None:
             leave_for_a_while(work, member)
             return work.outcome.result()
@@ -279,8 +279,8 @@ class ConsumerHandlers:
                 work, request, self._context.ids, self._new_topics_version()
             )
         except RefusedError as refused:
-            told = JoinGroupResponse(refused.error_code, request.member_id)
-            return Result(replies=(Reply(token, told),))
+            answer = JoinGroupResponse(refused.error_code, request.member_id)
+            return Result(replies=(Reply(token, answer),))
         work.outcome.reply(token, joined.response)
         if joined.bumped:
             self._meter.mark(now_ms)
@@ -335,10 +335,10 @@ class ConsumerHandlers:
         try:
             check_assignment_request(request)
             work = self._work(consumer_group(self._context, request.group_id), now_ms)
-            told = client_assignment.prepare(work, request)
+            answer = client_assignment.prepare(work, request)
         except RefusedError as refused:
-            told = ConsumerGroupPrepareAssignmentResponse(refused.error_code, str(refused))
-        return Result(replies=(Reply(token, told),))
+            answer = ConsumerGroupPrepareAssignmentResponse(refused.error_code, str(refused))
+        return Result(replies=(Reply(token, answer),))
 
     def install_assignment(
         self, request: ConsumerGroupInstallAssignmentRequest, token: int, now_ms: int
@@ -349,8 +349,8 @@ class ConsumerHandlers:
             work = self._work(consumer_group(self._context, request.group_id), now_ms)
             client_assignment.install(work, request)
         except RefusedError as refused:
-            told = ConsumerGroupInstallAssignmentResponse(refused.error_code, str(refused))
-            return Result(replies=(Reply(token, told),))
+            answer = ConsumerGroupInstallAssignmentResponse(refused.error_code, str(refused))
+            return Result(replies=(Reply(token, answer),))
         work.outcome.reply(token, ConsumerGroupInstallAssignmentResponse())
         return work.outcome.result()
 

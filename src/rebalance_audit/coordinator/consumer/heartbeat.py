@@ -124,14 +124,14 @@ def _require_epoch(
 
 def owned_in_heartbeat(request: ConsumerGroupHeartbeatRequest) -> Partitions | None:
     """What the member says it owns; None where it does not say."""
-    told = request.topic_partitions
-    return None if told is None else partitions_of(told)
+    reported = request.topic_partitions
+    return None if reported is None else partitions_of(reported)
 
 
 def described_by(base: ModernMember, request: ConsumerGroupHeartbeatRequest) -> ModernMember:
     """The member as the request describes it; fields left out stay as they are."""
 
-    def told(value: str | None, known: str | None) -> str | None:
+    def latest(value: str | None, known: str | None) -> str | None:
         return known if value is None else value
 
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
@@ -139,8 +139,8 @@ def described_by(base: ModernMember, request: ConsumerGroupHeartbeatRequest) -> 
     return replace(
         base,
         described=True,
-        instance_id=told(request.instance_id, base.instance_id),
-        rack_id=told(request.rack_id, base.rack_id),
+        instance_id=latest(request.instance_id, base.instance_id),
+        rack_id=latest(request.rack_id, base.rack_id),
         client_id=request.client_id,
         client_host=request.client_host,
         subscribed_topic_names=(
@@ -148,7 +148,7 @@ def described_by(base: ModernMember, request: ConsumerGroupHeartbeatRequest) -> 
         ),
         subscribed_topic_regex=base.subscribed_topic_regex if regex is None else regex,
         rebalance_timeout_ms=base.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
-        server_assignor=told(request.server_assignor, base.server_assignor),
+        server_assignor=latest(request.server_assignor, base.server_assignor),
         classic=None,
         client_assignors=(
             base.client_assignors
@@ -197,7 +197,7 @@ def response_to(
         )
         and request.topic_partitions is not None
     )
-    tells = (
+    sends_assignment = (
         request.member_epoch == JOIN_EPOCH
         or is_full
         or after.assigned != before.assigned
@@ -207,7 +207,7 @@ def response_to(
         member_id=after.member_id,
         member_epoch=after.member_epoch,
         heartbeat_interval_ms=work.heartbeat_interval_ms(),
-        assignment=assignment_of(after) if tells else None,
+        assignment=assignment_of(after) if sends_assignment else None,
         should_compute_assignment=should_compute,
     )
 
@@ -216,12 +216,12 @@ def assignment_of(member: ModernMember) -> HeartbeatAssignment:
     """What the member may use and, in the early access release, what it waits for."""
     result = member.client_assignor_result
     assignment = HeartbeatAssignment(
-        told_partitions(member.assigned), told_partitions(member.pending_assignment)
+        response_partitions(member.assigned), response_partitions(member.pending_assignment)
     )
     return assignment if result is None else assignment._replace(**result._asdict())
 
 
-def told_partitions(partitions: Partitions) -> tuple[TopicIdPartitions, ...]:
+def response_partitions(partitions: Partitions) -> tuple[TopicIdPartitions, ...]:
     """Partitions as responses give them, topics by id."""
     return tuple(
         TopicIdPartitions(topic, tuple(sorted(partitions[topic])))

@@ -100,9 +100,9 @@ def _assignor_changed(work: Work, member: ModernMember, updated: ModernMember) -
 
 def _client_assignors_changed(member: ModernMember, updated: ModernMember) -> bool:
     """Whether its assignors, their metadata or versions are new, or it gives a reason to assign anew."""
-    told = updated.client_assignors
-    return told is not member.client_assignors and (
-        told != member.client_assignors or any(assignor.reason for assignor in told)
+    reported = updated.client_assignors
+    return reported is not member.client_assignors and (
+        reported != member.client_assignors or any(assignor.reason for assignor in reported)
     )
 
 
@@ -127,7 +127,7 @@ def retarget(
 ) -> Target:
     """Step 2; drafts [7]* [6] when a target is computed. Returns the member's target that then holds.
 
-    Where a client-side assignor is to run, nothing is computed here, and a member that was replaced hands its target
+    Where a client-side assignor runs, no target is computed here, and a member that was replaced hands its target
     over; `replaced` as in `compute_target`.
     """
     if work.assignment_epoch >= change.group_epoch and not replaced:
@@ -198,7 +198,7 @@ def _has_arrived(member: ModernMember, target: Target) -> bool:
 
 
 def _watch_revocation(work: Work, member: ModernMember) -> None:
-    """A member that must give partitions up has its rebalance timeout for that, from the record that tells it to."""
+    """A member that must give partitions up has its rebalance timeout for that, from the record that asks for it."""
     member_id = member.member_id
     if member.member_state == UNREVOKED:
         work.soft.revoking_epochs[member_id] = member.member_epoch

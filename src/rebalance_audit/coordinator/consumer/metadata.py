@@ -1,4 +1,4 @@
-"""What a consumer group records about its topics, to tell whether they changed."""
+"""What a consumer group records about its topics, to detect changes."""
 
 from collections.abc import Iterable
 from functools import lru_cache

@@ -223,8 +223,8 @@ def downgraded(
         subscription = decode_subscription(each_live.metadata_for(live.protocol_name))
         version = 0 if subscription is None else subscription.protocol_version
         named = partitions_by_name(targets[each_live.member_id], image)
-        told = Assignment(named, None, min(version, NEWEST_VERSION))
-        each_live.assignment = encode_assignment(told)
+        converted = Assignment(named, None, min(version, NEWEST_VERSION))
+        each_live.assignment = encode_assignment(converted)
     return live
 
 

@@ -35,8 +35,8 @@ class EpochChecks:
         member_epoch = committer.generation_or_epoch
         if member_epoch < 0 and not group.members:
             return ErrorCode.NONE
-        names_nobody = not committer.member_id and committer.instance_id is None
-        if committer.is_transactional and member_epoch == -1 and names_nobody:
+        names_no_member = not committer.member_id and committer.instance_id is None
+        if committer.is_transactional and member_epoch == -1 and names_no_member:
             return ErrorCode.NONE
         member = group.members.get(committer.member_id)
         if member is None:

@@ -13,7 +13,7 @@ from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeat
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.modern.group import STABLE, ModernGroup, ModernMember
 
-_TELLS_NOTHING: Final = ConsumerGroupHeartbeatRequest("", "", 0)[4:11]
+_UNCHANGED: Final = ConsumerGroupHeartbeatRequest("", "", 0)[4:11]
 """The fields between the member's identity and the connection's, all left out."""
 
 
@@ -33,7 +33,7 @@ def is_quiet(
         and 0 < member_epoch == member.member_epoch == group.assignment_epoch == group.group_epoch
         and member.member_state == STABLE
         and member.target_member_epoch in {member_epoch, NO_TARGET_EPOCH}
-        and request[4:11] == _TELLS_NOTHING
+        and request[4:11] == _UNCHANGED
         and _is_the_same(member, request)
         and soft.group is group
         and not soft.is_draft

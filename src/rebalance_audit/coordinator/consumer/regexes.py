@@ -87,7 +87,7 @@ def _resolve_where_due(
     soft, resolutions = work.soft, work.group.regex_resolutions
     if soft.resolving is not None:
         return
-    # All are resolved together, so any of them tells when that was and with which image.
+    # All are resolved together, so any of them has the time and the image.
     last = next(iter(resolutions.values()), None)
     if last is not None and work.now_ms <= last.resolved_at_ms + LEAST_INTERVAL_MS:
         return

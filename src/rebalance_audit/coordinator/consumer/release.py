@@ -14,7 +14,7 @@ class Release(NamedTuple):
     early_access: bool = False
     """Members are reconciled by target member epochs, client-side assignors are known, and the layouts hold both."""
     answers_owned: bool = False
-    """Any heartbeat that tells what the member owns is answered with its assignment."""
+    """Any heartbeat that reports owned partitions is answered with the assignment."""
     copies_replaced_member: bool = True
     """A returning static member first gets the records of the one it replaces under its own id."""
     online_migration: bool = True

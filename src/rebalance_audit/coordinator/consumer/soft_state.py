@@ -39,7 +39,7 @@ class SoftGroup:
     revoking_epochs: dict[str, int] = field(default_factory=dict)
     """Member id -> epoch that its rebalance timer expects it to leave."""
     joining: set[str] = field(default_factory=set)
-    """Classic members that were told to join again and have a timer for it."""
+    """Classic members that were asked to rejoin and have a timer for it."""
     client_run: ClientRun | None = None
     table_entries_max: int = 0
     """What the order of Kafka's member table depends on; see `java_order.timeline_order`."""

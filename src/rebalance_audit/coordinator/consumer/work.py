@@ -32,7 +32,7 @@ class MemberTimes(NamedTuple):
     session_timeout_ms: int
     """How long a member may stay silent."""
     heartbeat_interval_ms: int
-    """How often it is told to send heartbeats."""
+    """Its heartbeat interval."""
 
 
 def member_times(config: CoordinatorConfig, group_id: str) -> MemberTimes:
@@ -113,7 +113,7 @@ class Work(ModernWork):
         return member_times(self.config, self.group.group_id).session_timeout_ms
 
     def heartbeat_interval_ms(self) -> int:
-        """How often members are told to send heartbeats."""
+        """The heartbeat interval of members."""
         return member_times(self.config, self.group.group_id).heartbeat_interval_ms
 
     def assignment_interval_ms(self) -> int:

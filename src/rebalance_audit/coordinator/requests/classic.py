@@ -41,7 +41,8 @@ class JoinGroupRequest(NamedTuple):
     client_id: str = ""
     client_host: str = "/127.0.0.1"
     api_version: int = JOIN_GROUP_VERSION
-    """From version 4 on a new member first gets its id; from 9 on a leader can be told to skip the assignment."""
+    """From version 4 on a new member first gets its id; from 9 on the response can ask a leader to skip the
+    assignment."""
 
 
 class JoinGroupResponseMember(NamedTuple):
@@ -96,7 +97,7 @@ class SyncGroupResponse(NamedTuple):
 
 
 class HeartbeatRequest(NamedTuple):
-    """Tell the coordinator that the member is alive."""
+    """A heartbeat of a member."""
 
     group_id: str
     generation_id: int

@@ -85,7 +85,7 @@ class ConsumerGroupHeartbeatResponse(NamedTuple):
     heartbeat_interval_ms: int = 0
     assignment: HeartbeatAssignment | None = None
     should_compute_assignment: bool = False
-    """Whether the member is to run its assignor, beginning with ConsumerGroupPrepareAssignment."""
+    """Whether the member must run its assignor, beginning with ConsumerGroupPrepareAssignment."""
 
 
 class ConsumerGroupPrepareAssignmentRequest(NamedTuple):

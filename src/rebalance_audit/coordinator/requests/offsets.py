@@ -202,6 +202,6 @@ class DeletedTopic(NamedTuple):
 
 
 class TopicsDeleted(NamedTuple):
-    """The metadata log says that topics were deleted: their offsets are deleted too. Nobody waits for an answer."""
+    """The metadata log says that topics were deleted: their offsets are deleted too. There is no response."""
 
     topics: tuple[DeletedTopic, ...]

@@ -78,7 +78,7 @@ def share_state(
 ) -> RecordDraft:
     """[15]: which partitions are, or are being, initialised. Topics that are deleted leave it at once."""
 
-    def told(
+    def entries(
         partitions: Partitions,
     ) -> Iterable[messages.ShareGroupStatePartitionMetadataTopicPartitionsInfo]:
         for topic, numbers in _in_order(partitions):
@@ -87,7 +87,7 @@ def share_state(
             )
 
     value = messages.ShareGroupStatePartitionMetadataValue(
-        tuple(told(initialized)), (), tuple(told(initializing))
+        tuple(entries(initialized)), (), tuple(entries(initializing))
     )
     return RecordDraft(messages.ShareGroupStatePartitionMetadataKey(group_id), value)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from rebalance_audit.coordinator.assignors import share_simple
-from rebalance_audit.coordinator.consumer.heartbeat import told_partitions
+from rebalance_audit.coordinator.consumer.heartbeat import response_partitions
 from rebalance_audit.coordinator.consumer.metadata import metadata_hash
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.context import (
@@ -67,15 +67,15 @@ class ShareHandlers:
             if request.member_epoch == LEFT_EPOCH:
                 work = self._work(share_group(self._context, request.group_id), now_ms)
                 work.remove(work.member(request.member_id), Trigger.MEMBER_LEFT)
-                told = ShareGroupHeartbeatResponse(
+                answer = ShareGroupHeartbeatResponse(
                     member_id=request.member_id, member_epoch=LEFT_EPOCH
                 )
-                work.outcome.reply(token, told)
+                work.outcome.reply(token, answer)
                 return work.outcome.result()
             return self._stay(request, token, now_ms)
         except RefusedError as refused:
-            told = ShareGroupHeartbeatResponse(refused.error_code, str(refused))
-            return Result(replies=(Reply(token, told),))
+            answer = ShareGroupHeartbeatResponse(refused.error_code, str(refused))
+            return Result(replies=(Reply(token, answer),))
 
     def _stay(self, request: ShareGroupHeartbeatRequest, token: int, now_ms: int) -> Result:
         group, is_new = self._group(request)
@@ -109,12 +109,12 @@ class ShareHandlers:
             Timer(TimerKind.SESSION, group.group_id, updated.member_id),
             now_ms + work.config.consumer_session_timeout_ms,
         )
-        tells = joins or names is not None or after.assigned != before.assigned
+        sends_assignment = joins or names is not None or after.assigned != before.assigned
         response = ShareGroupHeartbeatResponse(
             member_id=after.member_id,
             member_epoch=after.member_epoch,
             heartbeat_interval_ms=work.config.consumer_heartbeat_interval_ms,
-            assignment=told_partitions(after.assigned) if tells else None,
+            assignment=response_partitions(after.assigned) if sends_assignment else None,
         )
         work.outcome.reply(token, response)
         _initialise(work, work.topic_names(members))

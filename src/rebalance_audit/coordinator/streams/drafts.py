@@ -33,9 +33,9 @@ def streams_member(group_id: str, described: ModernMember) -> RecordDraft:
     return RecordDraft(key, value)
 
 
-def streams_topology(group_id: str, told: Topology) -> RecordDraft:
+def streams_topology(group_id: str, topology: Topology) -> RecordDraft:
     """[23]."""
-    return RecordDraft(messages.StreamsGroupTopologyKey(group_id), recorded(told))
+    return RecordDraft(messages.StreamsGroupTopologyKey(group_id), recorded(topology))
 
 
 def streams_group_epoch(

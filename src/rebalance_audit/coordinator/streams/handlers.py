@@ -88,8 +88,8 @@ class StreamsHandlers:
                 return self._leave(request, token, now_ms)
             return self._stay(request, token, now_ms)
         except RefusedError as refused:
-            told = StreamsGroupHeartbeatResponse(refused.error_code, str(refused))
-            return Result(replies=(Reply(token, told),))
+            answer = StreamsGroupHeartbeatResponse(refused.error_code, str(refused))
+            return Result(replies=(Reply(token, answer),))
 
     def _stay(self, request: StreamsGroupHeartbeatRequest, token: int, now_ms: int) -> Result:
         work, is_new = self._group(request, now_ms)
@@ -104,15 +104,17 @@ class StreamsHandlers:
             Timer(TimerKind.SESSION, work.group_id, member_id),
             now_ms + work.config.consumer_session_timeout_ms,
         )
-        tells = request.member_epoch == JOIN_EPOCH or after.held.assigned != sender.held.assigned
+        sends_assignment = (
+            request.member_epoch == JOIN_EPOCH or after.held.assigned != sender.held.assigned
+        )
         response = StreamsGroupHeartbeatResponse(
             member_id=member_id,
             member_epoch=after.member_epoch,
             heartbeat_interval_ms=work.config.consumer_heartbeat_interval_ms,
             missing_internal_topics=change.configured.missing_internal_topics,
         )
-        if tells:
-            active, standby, warmup = map(_told, after.held.assigned)
+        if sends_assignment:
+            active, standby, warmup = map(_response_tasks, after.held.assigned)
             response = response._replace(
                 active_tasks=active, standby_tasks=standby, warmup_tasks=warmup
             )
@@ -145,8 +147,10 @@ class StreamsHandlers:
         work = self._work(streams_group_of(self._context, request.group_id), now_ms)
         member_id, instance_id = request.member_id, request.instance_id
         member = work.identified(member_id, instance_id)
-        told = StreamsGroupHeartbeatResponse(member_id=member_id, member_epoch=request.member_epoch)
-        work.outcome.reply(token, told)
+        answer = StreamsGroupHeartbeatResponse(
+            member_id=member_id, member_epoch=request.member_epoch
+        )
+        work.outcome.reply(token, answer)
         if instance_id is not None and request.member_epoch == STATIC_LEAVE_EPOCH:
             held = HeldTasks(work.held(member_id).assigned)
             step = TaskStep(STATIC_LEAVE_EPOCH, member.member_state, held)
@@ -245,7 +249,7 @@ def _require_served(dialect: Dialect, instance_id: str | None) -> None:
         raise RefusedError(ErrorCode.UNSUPPORTED_VERSION, "Static members are not supported yet.")
 
 
-def _told(kind: Partitions) -> tuple[TaskIds, ...]:
+def _response_tasks(kind: Partitions) -> tuple[TaskIds, ...]:
     return tuple(
         TaskIds(str(topic), tuple(sorted(numbers)))
         for topic, numbers in sorted((kind or NOTHING).items(), key=lambda each: str(each[0]))

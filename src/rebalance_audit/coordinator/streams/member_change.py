@@ -155,16 +155,16 @@ def note_streams_member(
     """Note the member, the topology and its topics; drafts [19]? [23]? [17]?. Raises RefusedError (INVALID_REQUEST)."""
     before, group = sender.member, work.group
     updated = _described_by(before, request)
-    topology, is_told = _topology(work, request)
+    topology, is_in_request = _topology(work, request)
     if updated != before:
         work.outcome.records.append(drafts.streams_member(group.group_id, updated))
-    if is_told:
+    if is_in_request:
         work.outcome.records.append(drafts.streams_topology(group.group_id, topology))
     reasons: list[BumpReason] = []
     if _bumps(before, updated):
         trigger = Trigger.MEMBER_METADATA_CHANGED if before.described else Trigger.MEMBER_JOINED
         reasons.append(BumpReason(trigger, updated.member_id, updated.instance_id))
-    metadata_hash = _check_topics(work, topology, reasons, is_told=is_told)
+    metadata_hash = _check_topics(work, topology, reasons, is_in_request=is_in_request)
     found = work.soft.configured
     assert found is not None
     validated = topology.epoch if found.is_ready else NOT_VALIDATED
@@ -182,28 +182,28 @@ def note_streams_member(
 
 def _topology(work: StreamsWork, request: StreamsGroupHeartbeatRequest) -> tuple[Topology, bool]:
     """The group's topology, and whether this request brings it."""
-    known, told = work.topology, request.topology
+    known, reported = work.topology, request.topology
     if known is None:
-        if told is None:
+        if reported is None:
             raise RefusedError(ErrorCode.INVALID_REQUEST, "The group has no topology yet.")
-        return told, True
-    if told is not None and told.epoch >= known.epoch and told != known:
+        return reported, True
+    if reported is not None and reported.epoch >= known.epoch and reported != known:
         raise RefusedError(ErrorCode.INVALID_REQUEST, "Topology updates are not supported yet.")
     return known, False
 
 
 def _check_topics(
-    work: StreamsWork, topology: Topology, reasons: list[BumpReason], *, is_told: bool
+    work: StreamsWork, topology: Topology, reasons: list[BumpReason], *, is_in_request: bool
 ) -> int:
     """Compare the topics with the hash on record, where that is due, and configure the topology. Returns the hash."""
     soft, kept = work.soft, work.group.metadata_hash
-    if not is_told and soft.configured is not None and soft.topics_are_checked:
+    if not is_in_request and soft.configured is not None and soft.topics_are_checked:
         return kept
     soft.topics_are_checked = True
     found = work.hash_of(topology)
     if found != kept:
         reasons.append(BumpReason(Trigger.TOPICS_DIFFER))
-    if is_told or found != kept or soft.configured is None:
+    if is_in_request or found != kept or soft.configured is None:
         soft.configured = configure_topology(topology, work.image)
     return found
 

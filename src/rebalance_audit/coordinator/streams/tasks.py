@@ -89,10 +89,10 @@ def held_of(value: StreamsGroupCurrentMemberAssignmentValue | None) -> HeldTasks
 
 def owned_in(request: StreamsGroupHeartbeatRequest) -> Tasks | None:
     """What the member says it owns; None where it does not say."""
-    told = request.active_tasks, request.standby_tasks, request.warmup_tasks
-    if any(each is None for each in told):
+    reported = request.active_tasks, request.standby_tasks, request.warmup_tasks
+    if any(each is None for each in reported):
         return None
-    return Tasks(*(partitions_of(each or ()) for each in told))
+    return Tasks(*(partitions_of(each or ()) for each in reported))
 
 
 def _merged(entries: Iterable[Any]) -> Partitions:

@@ -18,7 +18,7 @@ class Configured(NamedTuple):
     stateful: frozenset[str] = frozenset()
     """Subtopologies whose tasks can have standbys."""
     missing_internal_topics: tuple[tuple[str, int], ...] = ()
-    """(Name, partition count) of internal topics that are to be created."""
+    """(Name, partition count) of internal topics to create."""
 
 
 def configure_topology(topology: Topology, image: TopicImage) -> Configured:

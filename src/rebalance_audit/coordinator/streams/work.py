@@ -156,9 +156,9 @@ class StreamsWork(ModernWork):
         names = () if topology is None else sorted(required_topics(topology))
         topics = {name: self.image.topic(name) for name in names}
         self.outcome.bump(Bump(self.group_id, epoch, tuple(reasons), topics))
-        told = None if self.is_first_release else validated
+        recorded = None if self.is_first_release else validated
         self.outcome.records.append(
-            drafts.streams_group_epoch(self.group_id, epoch, metadata_hash, told, configs)
+            drafts.streams_group_epoch(self.group_id, epoch, metadata_hash, recorded, configs)
         )
         return epoch
 

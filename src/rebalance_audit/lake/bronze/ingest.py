@@ -19,7 +19,7 @@ from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.lock import sole_ingest
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.steps import Tell, untold
+from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.schemas import TableName
 
 INGEST_TABLES: Final = (
@@ -65,7 +65,7 @@ def ingest(
     from_ms: int | None = None,
     duration: Duration | None = None,
     read_again: bool = False,
-    tell: Tell = untold,
+    on_progress: OnProgress = no_progress,
 ) -> Ingested:
     """Append what is new to bronze, and keep meta.ingested. `read_again` reads also files that bronze has already.
 
@@ -86,7 +86,7 @@ def ingest(
                 ledger.save(source.spec, run_id, started_at)
 
         if isinstance(source, KafkaSource):
-            ingested = _ingest_stream(source, bronze, duration or Duration(), tell, save)
+            ingested = _ingest_stream(source, bronze, duration or Duration(), on_progress, save)
         elif isinstance(source, SegmentsSource) and from_ms is None:
             ingested = _ingest_files(source, bronze, sink)
         else:
@@ -105,11 +105,11 @@ def _ingest_stream(
     source: KafkaSource,
     bronze: Bronze,
     duration: Duration,
-    tell: Tell,
+    on_progress: OnProgress,
     save: Callable[[], None],
 ) -> Ingested:
     stream = KafkaStream(source, bronze, bronze.ledger.lake.path, bronze.ledger.cluster)
-    stream.run(duration, tell, save)
+    stream.run(duration, on_progress, save)
     found = stream.appended
     return Ingested(
         found.records,

@@ -76,7 +76,7 @@ class KafkaStream:
         self._is_over = False
 
     def run(
-        self, duration: Duration, tell: Callable[[str], None], save: Callable[[], None]
+        self, duration: Duration, on_progress: Callable[[str], None], save: Callable[[], None]
     ) -> None:
         """Check that the cluster's log is the one in bronze, then append. `save` writes the ledger.
 
@@ -92,7 +92,7 @@ class KafkaStream:
         self._begins = self._source.begins()
         reached = self._reached()
         if self._source.settings.start_ms is not None and self._names("commits"):
-            tell("looking again at what was read before")
+            on_progress("looking again at what was read before")
             self._look_again(reached)
         # The loss is in quarantine already; without this the connector would refuse to continue.
         is_gone = any(
@@ -111,11 +111,11 @@ class KafkaStream:
             )
         else:
             writer = writer.trigger(availableNow=True)
-        tell(f"reading {self._source.location}")
+        on_progress(f"reading {self._source.location}")
         try:
             query = writer.start()
             try:
-                self._follow(query, duration, tell, save)
+                self._follow(query, duration, on_progress, save)
             finally:
                 self._end(query)
         except StreamingQueryException as error:
@@ -131,12 +131,12 @@ class KafkaStream:
         if ledger.cluster_id not in (None, view.cluster_id):
             raise BadRequest(
                 f"{self._source.cluster} is cluster {view.cluster_id}, but {self._name} in this lake is cluster"
-                f" {ledger.cluster_id}: give it a name of its own with --cluster."
+                f" {ledger.cluster_id}: give it another name with --cluster."
             )
         if ledger.topic_id is not None and view.topic_id not in (None, ledger.topic_id):
             raise SourceNotReadable(
-                f"{OFFSETS_TOPIC} at {self._source.cluster} was deleted and made again since the last ingest (its id"
-                f" was {ledger.topic_id}, and is {view.topic_id}): give the new log a cluster name of its own."
+                f"{OFFSETS_TOPIC} at {self._source.cluster} was deleted and recreated since the last ingest (its id"
+                f" was {ledger.topic_id}, and is {view.topic_id}): give the new log another cluster name."
             )
         nexts = ledger.next_offsets()
         for number, next_offset in nexts.items():
@@ -145,7 +145,7 @@ class KafkaStream:
                 end = "is not there" if ends is None else f"ends at offset {ends.end}"
                 raise SourceNotReadable(
                     f"Partition {number} of {OFFSETS_TOPIC} at {self._source.cluster} {end}, but the lake has its"
-                    f" records up to offset {next_offset - 1}: the log was cut off or made again; give it a cluster"
+                    f" records up to offset {next_offset - 1}: the log was truncated or recreated; give it a cluster"
                     " name of its own."
                 )
         self._require_same_last_records(nexts)
@@ -175,8 +175,8 @@ class KafkaStream:
         for number, key, value in found:
             if digest(key, value) != self._ledger.partitions[number].last_digest:
                 raise SourceNotReadable(
-                    f"Partition {number} of {OFFSETS_TOPIC} at {self._source.cluster} has another record at offset"
-                    f" {lasts[number]} than the lake: the log was cut off, or made again, and has grown since; give it"
+                    f"Partition {number} of {OFFSETS_TOPIC} at {self._source.cluster} has a different record at offset"
+                    f" {lasts[number]} than the lake: the log was truncated or recreated, and has grown since; give it"
                     " a cluster name of its own."
                 )
 
@@ -247,7 +247,7 @@ class KafkaStream:
             if self._is_over:
                 raise RuntimeError("The ingest has ended; the next one reads this batch.")
             try:
-                # Where the first batch begins may be an earlier process's decision: the rows tell.
+                # Where the first batch begins may be an earlier process's decision: the rows show.
                 begins = self._offsets_of(batch_id - 1) if batch_id else None
                 if begins is not None:
                     # A partition that no earlier batch knew begins with this one.
@@ -264,7 +264,7 @@ class KafkaStream:
         self,
         query: StreamingQuery,
         duration: Duration,
-        tell: Callable[[str], None],
+        on_progress: Callable[[str], None],
         save: Callable[[], None],
     ) -> None:
         """Wait until it is time to stop, or until the query ends by itself."""
@@ -272,7 +272,7 @@ class KafkaStream:
         has_come_to_the_end = (
             not duration.follow
         )  # without it the query is checked once it has ended
-        told = 0
+        reported = 0
         while not query.awaitTermination(POLL_SECONDS):
             self._require_life(query)
             now = time.monotonic()
@@ -288,9 +288,9 @@ class KafkaStream:
             if now - saved >= UPDATED_EVERY_SECONDS:
                 save()
                 saved = now
-            if told != self.appended.records:
-                told = self.appended.records
-                tell(f"reading {self._source.location}, {told:,} records so far")
+            if reported != self.appended.records:
+                reported = self.appended.records
+                on_progress(f"reading {self._source.location}, {reported:,} records so far")
 
     def _end(self, query: StreamingQuery) -> None:
         """Stop a query between two batches: a batch that has begun is appended, counted and recorded as done.

@@ -1,4 +1,4 @@
-"""meta.ingested: how much of each partition bronze has, and of which log.
+"""meta.ingested: how much of each partition bronze has, and from which log.
 
 What an ingest reads after a partition's last offset is new, and is appended without reading bronze. So these rows must
 be complete: each names the version of bronze that it describes, and rows of later versions (of a killed ingest, or of

@@ -17,7 +17,7 @@ class Scope:
     """Rows that begin before this moment, epoch milliseconds."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     limits: Mapping[str, int] = field(default_factory=dict)
-    """Name of a limit -> milliseconds; if it is 0 or absent, the checks that use it are passed over."""
+    """Name of a limit -> milliseconds; if it is 0 or absent, the checks that use it are skipped."""
 
     kept_ms: Mapping[str, int] = field(default_factory=dict)
     """Full table name -> milliseconds for which rows are kept once they have ended; an absent table keeps all rows."""

@@ -75,7 +75,7 @@ class StoredBrokerLogs:
             lines = of_groups.unionByName(lines.where("group_id is null"))
         return log_of_rows(lines)
 
-    def groups_with_news(
+    def groups_with_new_facts(
         self, snapshots: DataFrame, since_run: int, log_end_ms: int | None
     ) -> DataFrame | None:
         """(partition, group_id, is_late) of the groups about which runs after `since_run` have learned something.
@@ -96,7 +96,7 @@ class StoredBrokerLogs:
             lines.where("group_id is not null")
             .groupBy("group_id")
             .agg(
-                F.max(is_new).alias("has_news"),
+                F.max(is_new).alias("has_new_facts"),
                 # Lines about its coordinator, which may be old, concern it as soon as it has a line of its own.
                 (F.max(is_late) | F.min(is_new)).alias("own_is_late"),
             )
@@ -109,12 +109,12 @@ class StoredBrokerLogs:
         return (
             known.join(own, "group_id")
             .join(coordinators, "partition", "left")
-            .where(F.col("has_news") | F.col("coordinator_is_late").isNotNull())
+            .where(F.col("has_new_facts") | F.col("coordinator_is_late").isNotNull())
             .select(
                 "partition",
                 "group_id",
                 (
-                    (F.col("has_news") & F.col("own_is_late"))
+                    (F.col("has_new_facts") & F.col("own_is_late"))
                     | F.coalesce("coordinator_is_late", F.lit(False))
                 ).alias("is_late"),
             )

@@ -139,7 +139,7 @@ class _Group:
         self._next_commit = 0
         self._first_new = 0
         """Commits before this offset are in the hours already."""
-        self._first_untold = 0
+        self._first_unseen = 0
         """Commits before this offset are skipped: the audit saw them in an earlier run, or they came late."""
         self._is_known = False
         """The group has a record. Offset commits alone make no group, but they have hours."""
@@ -173,7 +173,7 @@ class _Group:
             self.is_lost = True
             return
         self._next_offset = memory.next_offset
-        self._first_new = self._first_untold = max(memory.next_offset, memory.next_commit)
+        self._first_new = self._first_unseen = max(memory.next_offset, memory.next_commit)
         self._gaps_passed = bisect_right(self._gaps, self._next_offset - 1)
 
     def pass_gaps(self, log_offset: int) -> None:
@@ -204,7 +204,7 @@ class _Group:
             # The audit needs all of its commits.
             self.is_lost = True
             return ()
-        self._commits.expect(self._first_untold, [given.position.log_offset for given in records])
+        self._commits.expect(self._first_unseen, [given.position.log_offset for given in records])
         return records
 
     def _hold(self, pack: "_Given") -> None:
@@ -223,15 +223,15 @@ class _Group:
         """The group's record at this position comes next: pass the commits before it to the audit."""
         self._is_known = True
         self._hours.seen(position.record_timestamp_ms)
-        self._told_of(self._commits.take(position.log_offset))
+        self._note_commits(self._commits.take(position.log_offset))
         self._next_offset = position.log_offset + 1
 
-    def _told_of(self, summaries: Summaries) -> None:
+    def _note_commits(self, summaries: Summaries) -> None:
         if summaries:
             self.audit.committed(summaries)
             last = max(last_offset for _, _, _, last_offset, *_ in summaries.values())
             self._next_commit = max(self._next_commit, last + 1)
-            self._first_untold = max(self._first_untold, last + 1)
+            self._first_unseen = max(self._first_unseen, last + 1)
 
     def finish(self) -> None:
         """The group has no more records: emit what is open, and keep the state."""
@@ -245,7 +245,7 @@ class _Group:
                 self._remember(self._memory(None))
 
     def _finish_audit(self) -> None:
-        self._told_of(self._commits.take_rest(self._first_untold))
+        self._note_commits(self._commits.take_rest(self._first_unseen))
         wants_memory = self._options.with_silver
         state = snapshot_of(self.audit) if wants_memory else {}
         self._provisional.finishing = True
@@ -385,7 +385,7 @@ class _Reducer:
             self._rows.add(GROUP_RECORDS, group.mark, _record_row(group, record, given))
 
     def _quarantine(self, found: Record | Undecodable, given: _Given, mark: str) -> None:
-        assert isinstance(found, Undecodable), f"{found} has a group that its key did not tell"
+        assert isinstance(found, Undecodable), f"{found} has a group that is not in its key"
         row = {
             "partition": given.position.log_partition,
             "offset": given.position.log_offset,

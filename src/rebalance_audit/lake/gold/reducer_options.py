@@ -26,7 +26,7 @@ class ReducerOptions:
     """Latest record time in all partitions of the log, epoch milliseconds."""
     gaps: Gaps = field(default_factory=dict)
     whole: frozenset[int] | None = None
-    """Log partitions that lack no record; None if nobody counted."""
+    """Log partitions that lack no record; None if unknown."""
     holes: Mapping[int, Holes] = field(default_factory=dict)
     """Log partition -> where it lacks records; only partitions where that is known."""
     with_silver: bool = True
@@ -37,7 +37,7 @@ class ReducerOptions:
     """Columns that are the same in all rows of a run, such as the cluster."""
 
     def is_whole(self, log_partition: int) -> bool | None:
-        """Whether a partition lacks no record; None if nobody counted."""
+        """Whether a partition lacks no record; None if unknown."""
         return None if self.whole is None else log_partition in self.whole
 
     def broker_facts(self, group_id: str, log_partition: int) -> Sequence[BrokerFact]:

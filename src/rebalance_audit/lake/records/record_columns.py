@@ -16,7 +16,7 @@ RECORD: Final[Mapping[str, str]] = {
     "key": "binary",
     "value": "binary",
 }
-"""Name and type of what bronze.records keeps of a record; null if the source does not tell."""
+"""Name and type of what bronze.records keeps of a record; null if the source does not show."""
 
 DAMAGE: Final = "damage"
 PASSED_OVER: Final = "passed_over"

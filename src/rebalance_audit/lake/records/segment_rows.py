@@ -14,7 +14,7 @@ from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import Segment
 
 if TYPE_CHECKING:
-    from rebalance_audit.scan.column_room import Blobs, WalkedColumns
+    from rebalance_audit.scan.column_buffers import Blobs, WalkedColumns
     from rebalance_audit.wire.segments.columns import ColumnChunk
 
 Columns: TypeAlias = "ColumnChunk | WalkedColumns"

@@ -28,11 +28,11 @@ RESUMED: Final = "resumed"
 ELSEWHERE: Final = "elsewhere"
 """Marks groups with new records here and others in another partition of the log: they cannot be replayed."""
 FACTS: Final = ("is_other", "is_due", "has_committed", "is_lost")
-"""What may be true of a group; of `told_late` it also matters whether anybody told."""
+"""What may be true of a group; of `facts_are_late` null means unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class NewRecords:
     """What has become known since the snapshots were written."""
 
     records: DataFrame
@@ -46,7 +46,7 @@ class News:
     """Digest of the thresholds, see `rules_digest`."""
     is_clean: bool
     """Whether one run wrote both the snapshots and gold."""
-    broker_news: DataFrame | None = None
+    broker_updates: DataFrame | None = None
     """(partition, group_id, is_late) of groups about which brokers' logs say something new; late: of audited times."""
     commits: DataFrame | None = None
     """New offset commits, or at least their offsets and columns of GROUP; None if there are none."""
@@ -60,14 +60,14 @@ class AffectedGroups:
     """The groups that a run replays."""
 
     def __init__(
-        self, stage: Stage, snapshots: DataFrame, news: News, rebuild: DataFrame | None = None
+        self, stage: Stage, snapshots: DataFrame, new: NewRecords, rebuild: DataFrame | None = None
     ) -> None:
         """`snapshots` are the rows of one cluster; groups in `rebuild` are replayed from their first record.
 
         Raises LakeNotReadable for a group in two partitions of the log.
         """
         self._snapshots = snapshots.withColumnRenamed("log_partition", "partition")
-        self._news = news
+        self._new = new
         self.groups = stage.keep(self._planned(rebuild))
         """Columns of GROUP, `mode`, and `after`: the first offset from which the audit may lack commits."""
         few = F.slice(F.collect_list("group_id"), 1, LISTED_GROUPS + 1).alias("groups")
@@ -123,8 +123,8 @@ class AffectedGroups:
 
     def input(self, history: DataFrame) -> DataFrame:
         """What the reducer gets; `history` are all group records of bronze, read only if a group is rebuilt."""
-        news = self._news.records.select(*INPUT)
-        unknown = news.where("group_id is null")
+        new = self._new.records.select(*INPUT)
+        unknown = new.where("group_id is null")
         resumed = self._of_mode(RESUMED)
         snapshots = self._snapshots
         if self._few is not None:
@@ -136,7 +136,7 @@ class AffectedGroups:
             "left",
         ).withColumn("offset", F.lit(RESUMES).cast("bigint"))
         given = (
-            news.join(resumed, [*GROUP], "left_semi")
+            new.join(resumed, [*GROUP], "left_semi")
             .unionByName(states, allowMissingColumns=True)
             .unionByName(unknown)
         )
@@ -168,28 +168,28 @@ class AffectedGroups:
                 # Not every group has committed.
                 F.greatest(F.max("next_offset"), F.max("next_commit_offset")).alias("after"),
                 *[F.coalesce(F.bool_or(fact), F.lit(False)).alias(fact) for fact in FACTS],
-                F.bool_or("told_late").alias("told_late"),
+                F.bool_or("facts_are_late").alias("facts_are_late"),
             )
             .where("first_new is not null or next_offset is not null or has_committed")
         )
-        lost_from = of_partition(self._news.gaps)
-        is_told = F.col("told_late").isNotNull()
+        lost_from = of_partition(self._new.gaps)
+        has_new_facts = F.col("facts_are_late").isNotNull()
         has_new = F.col("first_new").isNotNull() | F.col("has_committed")
         is_affected = (
-            has_new | F.col("is_other") | F.col("is_due") | is_told | lost_from.isNotNull()
+            has_new | F.col("is_other") | F.col("is_due") | has_new_facts | lost_from.isNotNull()
         )
         is_late = F.lit(False)
         for fact in (
             F.col("first_new") < F.col("next_offset"),
             F.col("first_commit") < F.col("after"),
             lost_from < F.col("next_offset"),
-            F.col("told_late"),
+            F.col("facts_are_late"),
         ):
             is_late |= F.coalesce(fact, F.lit(False))
         of_group = Window.partitionBy("group_id")
         # Hours of a group add up the commits of all partitions, and a snapshot knows those of one.
         in_several = F.count(F.lit(1)).over(of_group) > 1
-        rebuild_it = F.lit(not self._news.is_clean) | F.col("is_other") | is_late | F.col("is_lost")
+        rebuild_it = F.lit(not self._new.is_clean) | F.col("is_other") | is_late | F.col("is_lost")
         mode = F.when(F.col("rebuild_it"), REBUILT).otherwise(RESUMED)
         # Offset commits alone make no history.
         has_records = F.col("first_new").isNotNull() | (F.col("next_offset") > 0)
@@ -216,46 +216,46 @@ class AffectedGroups:
 
     def _facts(self, rebuild: DataFrame | None) -> Iterator[DataFrame]:
         """Rows with the columns GROUP and something that is known of the group."""
-        news = self._news
+        new = self._new
         yield self._snapshots.select(
             *GROUP,
             "next_offset",
             F.greatest("next_commit_offset", self._end_of_last_run()).alias("next_commit_offset"),
             (
                 (F.col("state_format") != STATE_FORMAT)
-                | (F.col("rules") != news.rules)
+                | (F.col("rules") != new.rules)
                 | self._asked_again()
             ).alias("is_other"),
             self._is_due("due_at").alias("is_due"),
             *[F.lit(None).cast("bigint").alias(first) for first in ("first_new", "first_commit")],
             *[
                 F.lit(None).cast("boolean").alias(fact)
-                for fact in ("has_committed", "is_lost", "told_late")
+                for fact in ("has_committed", "is_lost", "facts_are_late")
             ],
         )
-        named = news.records.where("group_id is not null")
+        named = new.records.where("group_id is not null")
         yield named.select(*GROUP, F.col("offset").alias("first_new"))
-        if news.commits is not None:
-            yield news.commits.select(
+        if new.commits is not None:
+            yield new.commits.select(
                 *GROUP, F.col("offset").alias("first_commit"), F.lit(True).alias("has_committed")
             )
-        if news.broker_news is not None:
-            yield news.broker_news.select(*GROUP, F.col("is_late").alias("told_late"))
+        if new.broker_updates is not None:
+            yield new.broker_updates.select(*GROUP, F.col("is_late").alias("facts_are_late"))
         if rebuild is not None:
             yield rebuild.select(*GROUP, F.lit(True).alias("is_lost"))
 
     def _end_of_last_run(self) -> Column:
-        made_then = F.col("run_id") == F.lit(self._news.last_run)
-        return F.when(made_then, of_partition(self._news.ends))
+        made_then = F.col("run_id") == F.lit(self._new.last_run)
+        return F.when(made_then, of_partition(self._new.ends))
 
     def _asked_again(self) -> Column:
-        if not self._news.topics:
+        if not self._new.topics:
             return F.lit(False)
-        changed = F.array(*[F.lit(topic) for topic in sorted(self._news.topics)])
+        changed = F.array(*[F.lit(topic) for topic in sorted(self._new.topics)])
         return F.coalesce(F.arrays_overlap("topics", changed), F.lit(False))
 
     def _is_due(self, moment: str) -> Column:
-        if self._news.log_end_ms is None:
+        if self._new.log_end_ms is None:
             return F.lit(False)
-        end = F.timestamp_millis(F.lit(self._news.log_end_ms))
+        end = F.timestamp_millis(F.lit(self._new.log_end_ms))
         return F.coalesce(F.col(moment) <= end, F.lit(False))

@@ -24,7 +24,7 @@ from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.steps import Tell
+from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.version import __version__
 from rebalance_audit.wire.topic_names import TopicName, TopicNames
@@ -35,11 +35,11 @@ DESCRIPTION: Final = "spark.job.description"
 class RunContext:
     """One run."""
 
-    def __init__(self, spark: SparkSession, request: RunRequest, tell: Tell) -> None:
+    def __init__(self, spark: SparkSession, request: RunRequest, on_progress: OnProgress) -> None:
         """Nothing is read or written yet."""
         self.spark = spark
         self.request = request
-        self.tell = tell
+        self.on_progress = on_progress
         self.started_at = datetime.now(UTC)
         self.run_id = new_run_id(self.started_at)
         self.rules = rules_digest(request)
@@ -50,7 +50,7 @@ class RunContext:
         self._timeline = Timeline()
 
     @property
-    def beginnings(self) -> int:
+    def attempts(self) -> int:
         """How often the run has begun its work: after the first time some of it may be done already."""
         return self.log.retries + 1
 
@@ -62,10 +62,10 @@ class RunContext:
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
-        """Tell what is being done, and add up how long it takes; a step may have several parts in a row."""
+        """Report the current step, and add up how long it takes; a step may have several parts in a row."""
         seconds = self.report.seconds
         if what not in seconds:
-            self.tell(what)
+            self.on_progress(what)
         began = time.monotonic()
         try:
             # Spark's page and event log then show the step of each job, not a line of Java.
@@ -103,14 +103,14 @@ class RunContext:
         self.report.writer = self.lake.writer.kind
         self.report.costs = self._timeline.costs(self.lake, self.run_id)
 
-    def note_oddity(self, sentence: str) -> None:
-        """Tell something odd at once, and again at the end, there once: a run that begins again meets it again."""
-        self.tell(sentence)
+    def add_warning(self, sentence: str) -> None:
+        """Report a warning at once, and once more at the end: a run that starts over meets it again."""
+        self.on_progress(sentence)
         if sentence not in self.report.notes:
             self.report.notes.append(sentence)
 
     def partitions_seen(self) -> frozenset[int]:
-        """Of which a source that shows markers was asked for all offsets that bronze lacks."""
+        """Those whose missing offsets were all requested from a source that shows markers."""
         return partitions_seen(self.lake, self.request.cluster)
 
     @property

@@ -20,7 +20,7 @@ from rebalance_audit.errors import (
     LakeNotReadable,
     LakeNotWritable,
     SparkEnded,
-    gave_way,
+    superseded,
 )
 from rebalance_audit.lake.session.spark_end import worker_end
 from rebalance_audit.lake.sources.source import Source
@@ -66,7 +66,7 @@ class ErrorTranslation:
                 f" ({SCRATCH}: {self._scratch}{_free(self._scratch)}). The next run finishes the work."
             )
         if isinstance(error, (Outrun, *CONFLICTS)) or CONFLICT.search(trace):
-            return gave_way(self._lake)
+            return superseded(self._lake)
         unreadable = self.unreadable_file(error)
         if unreadable is not None:
             return LakeNotReadable(_how_to_mend(*unreadable))

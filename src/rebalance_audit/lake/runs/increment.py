@@ -23,7 +23,7 @@ from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.lake.records.record_counts import RecordCounts, count_records
-from rebalance_audit.lake.runs.affected_groups import AffectedGroups, News
+from rebalance_audit.lake.runs.affected_groups import AffectedGroups, NewRecords
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.known_holes import holes_since
 from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, Revise, few_tasks, is_final
@@ -99,7 +99,7 @@ class _Increment:
         records = routing.group_records(small, None)
         known_before = TopicNames()
         known_before.merge(context.known_topics)
-        news = News(
+        new = NewRecords(
             records,
             _lowest_new(gaps, since.gaps) | dict.fromkeys(reached.turned_since(since), 0),
             _differing(known_before, names),
@@ -113,7 +113,7 @@ class _Increment:
         )
 
         def plan_of(unusable: DataFrame | None, revise: Revise) -> Plan:
-            groups = self._groups(counts, news, unusable)
+            groups = self._groups(counts, new, unusable)
             return Plan(
                 small=small,
                 counts=counts,
@@ -181,12 +181,12 @@ class _Increment:
     # -- groups ---------------------------------------------------------------------------------
 
     def _groups(
-        self, counts: RecordCounts, news: News, unusable: DataFrame | None
+        self, counts: RecordCounts, new: NewRecords, unusable: DataFrame | None
     ) -> ReplayedGroups:
         """The groups that are affected; those whose snapshot is unusable are replayed from their first record."""
         context = self._context
         affected = AffectedGroups(
-            context.lake.stage, context.of_cluster(TableName.SNAPSHOTS), news, unusable
+            context.lake.stage, context.of_cluster(TableName.SNAPSHOTS), new, unusable
         )
         if not affected.count and counts.is_only_commits:
             return ReplayedGroups(None, 0, 0)
@@ -219,7 +219,7 @@ class _Increment:
         old = moments_in_silver(context.of_cluster(TableName.GROUP_RECORDS))
         logs.take(context.request.broker_log, records, old)
         snapshots = context.of_cluster(TableName.SNAPSHOTS)
-        return logs.groups_with_news(snapshots, since.run_number, since.last_ms)
+        return logs.groups_with_new_facts(snapshots, since.run_number, since.last_ms)
 
 
 def _differing(before: TopicNames, after: TopicNames) -> frozenset[str]:

@@ -17,7 +17,7 @@ from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.lake_options import LakeOptions
 from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.steps import Tell, untold
+from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.schemas import TableName
 
 COMMAND: Final = "ingest"
@@ -68,7 +68,9 @@ class IngestReport:
         }
 
 
-def run_ingest(spark: SparkSession, request: IngestRequest, tell: Tell = untold) -> IngestReport:
+def run_ingest(
+    spark: SparkSession, request: IngestRequest, on_progress: OnProgress = no_progress
+) -> IngestReport:
     """Ingest, and leave a row in meta.runs.
 
     Raises BadRequest, SourceNotReadable, LakeNotReadable, LakeNotWritable and LakeBusy, each with one sentence.
@@ -87,7 +89,7 @@ def run_ingest(spark: SparkSession, request: IngestRequest, tell: Tell = untold)
     errors = ErrorTranslation(spark, request.lake, request.source)
     with errors.translated(), commit_metadata(spark, entry.run_id):
         lake = Lake(spark, request.lake, request.options)
-        tell("creating tables")
+        on_progress("creating tables")
         lake.create([TableName.RUNS, *INGEST_TABLES])
         log = RunLog(lake, entry)
         log.start(is_numbered=False)
@@ -100,7 +102,7 @@ def run_ingest(spark: SparkSession, request: IngestRequest, tell: Tell = untold)
                 started_at,
                 from_ms=request.from_ms,
                 duration=request.duration,
-                tell=tell,
+                on_progress=on_progress,
             )
         versions = {name: lake.version(name) for name in INGEST_TABLES}
         there = {name: at for name, at in versions.items() if at is not None}

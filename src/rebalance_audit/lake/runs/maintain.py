@@ -30,8 +30,8 @@ from rebalance_audit.lake.runs.missing_bounds import (
     written_again,
 )
 from rebalance_audit.lake.runs.recreate import CONSEQUENCES, recreatable, recreate
+from rebalance_audit.lake.session.parallel_map import parallel_map
 from rebalance_audit.lake.session.pieces import parallelism
-from rebalance_audit.lake.session.side_by_side import side_by_side
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.lock import sole_ingest, sole_run
 from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
@@ -40,7 +40,7 @@ from rebalance_audit.lake.storage.table_definition import APPEND_ONLY
 from rebalance_audit.lake.storage.table_log import first_line
 from rebalance_audit.lake.storage.table_maker import translated
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.steps import Tell
+from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
 FILE_BYTES: Final = 128 << 20
@@ -141,7 +141,9 @@ def check_maintain_request(request: MaintainRequest) -> None:
             )
 
 
-def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) -> MaintainReport:
+def maintain(
+    lake: Lake, request: MaintainRequest, now: datetime, on_progress: OnProgress
+) -> MaintainReport:
     """Maintain the tables of a lake; may be killed at any point and repeated.
 
     The age of rows counts back from `now`, that of files from the clock of the machine.
@@ -162,13 +164,13 @@ def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) ->
         lake.staging(report.run_id),
     ):
         if request.recreate:
-            return _recreate(lake, request, report, tell)
-        tables = [_Table(lake, name, request, report.run_id, now, tell) for name in names]
-        done = side_by_side(_Table.care, tables)
+            return _recreate(lake, request, report, on_progress)
+        tables = [_Table(lake, name, request, report.run_id, now, on_progress) for name in names]
+        done = parallel_map(_Table.care, tables)
         report.tables.update(zip(names, done, strict=True))
         if lacking := [name for name, care in report.tables.items() if care.lacked_bounds]:
-            told = to_write_again if request.dry_run else written_again
-            report.notes.append(told(lacking))
+            note_of = to_write_again if request.dry_run else written_again
+            report.notes.append(note_of(lacking))
         if not (request.tables or request.dry_run):
             report.views = make_catalog_views(lake)
             lake.stages.remove_before(now - timedelta(hours=request.vacuum_hours))
@@ -176,16 +178,16 @@ def maintain(lake: Lake, request: MaintainRequest, now: datetime, tell: Tell) ->
 
 
 def _recreate(
-    lake: Lake, request: MaintainRequest, report: MaintainReport, tell: Tell
+    lake: Lake, request: MaintainRequest, report: MaintainReport, on_progress: OnProgress
 ) -> MaintainReport:
     if request.dry_run:
         recreatable(lake)
         report.notes.append(CONSEQUENCES)
         report.recreated = [name for name in table_schemas() if lake.version(name) is not None]
     else:
-        tell(CONSEQUENCES)
+        on_progress(CONSEQUENCES)
         with translated(lake.path):
-            report.recreated = recreate(lake, report.run_id, tell)
+            report.recreated = recreate(lake, report.run_id, on_progress)
     return report
 
 
@@ -199,14 +201,14 @@ class _Table:
         request: MaintainRequest,
         run_id: str,
         now: datetime,
-        tell: Tell,
+        on_progress: OnProgress,
     ) -> None:
         self._lake = lake
         self._name = name
         self._request = request
         self._run_id = run_id
         self._now = now
-        self._tell = tell
+        self._on_progress = on_progress
         self._schema = table_schemas()[name]
         self._log = lake.log(name)
 
@@ -225,7 +227,7 @@ class _Table:
         if self._name in self._request.keep_days:
             done.older_than = self._now - timedelta(days=self._request.keep_days[self._name])
             doing = "counting" if dry_run else "deleting"
-            self._tell(f"{self._name}: {doing} rows before {done.older_than:%Y-%m-%d %H:%M}")
+            self._on_progress(f"{self._name}: {doing} rows before {done.older_than:%Y-%m-%d %H:%M}")
             done.rows_deleted = self._delete(done.older_than)
         done.lacked_bounds = lacks_bounds(self._lake, self._name)
         wanted = target_file_count(done.bytes_before)
@@ -237,7 +239,7 @@ class _Table:
         done.vacuum_hours = self._request.vacuum_hours_of.get(
             self._name, self._request.vacuum_hours
         )
-        self._tell(f"{self._name}: {'counting' if dry_run else 'removing'} unused files")
+        self._on_progress(f"{self._name}: {'counting' if dry_run else 'removing'} unused files")
         done.files_vacuumed = writer.vacuum(self._schema, done.vacuum_hours, dry_run=dry_run)
         if dry_run and not done.vacuum_hours:
             done.files_vacuumed += done.files_removed
@@ -247,11 +249,11 @@ class _Table:
     def _rewrite(self, done: TableCare) -> None:
         """Make fewer, larger files, with all statistics."""
         if done.lacked_bounds:
-            self._tell(f"{self._name}: rewriting files that lack statistics of long texts")
+            self._on_progress(f"{self._name}: rewriting files that lack statistics of long texts")
             write_again(self._lake, self._name)
             done.files_added, done.files_removed = self._log.files(), done.files_before
         else:
-            self._tell(f"{self._name}: rewriting files")
+            self._on_progress(f"{self._name}: rewriting files")
             done.files_added, done.files_removed = self._lake.writer.compact(self._schema)
 
     def _delete(self, before: datetime) -> int:

@@ -12,7 +12,7 @@ from delta.tables import DeltaTable
 
 from rebalance_audit.errors import LakeBusy
 from rebalance_audit.lake.runs.lake_clusters import clusters_of
-from rebalance_audit.lake.session.side_by_side import side_by_side
+from rebalance_audit.lake.session.parallel_map import parallel_map
 from rebalance_audit.lake.storage.commit_retry import CONFLICTS
 from rebalance_audit.lake.storage.files_without_bounds import files_without_bounds
 from rebalance_audit.lake.storage.lock import sole_run
@@ -37,7 +37,7 @@ def lacks_bounds(lake: Lake, name: str) -> bool:
 def tables_without_bounds(lake: Lake) -> list[str]:
     """Names of the tables that have such files. Raises as `lacks_bounds`."""
     names = sorted(table_schemas())
-    found = side_by_side(lambda name: lacks_bounds(lake, name), names)
+    found = parallel_map(lambda name: lacks_bounds(lake, name), names)
     return [name for name, lacks in zip(names, found, strict=True) if lacks]
 
 

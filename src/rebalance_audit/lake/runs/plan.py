@@ -1,4 +1,4 @@
-"""The plan of a run: which records of which groups it replays, and which rows it replaces.
+"""The plan of a run: the records and groups that it replays, and the rows that it replaces.
 
 A rebuild and an increment each make one (`rebuild`, `increment`); replaying it (`replayed`) and writing the results
 (`writer`) is the same for both.

@@ -12,7 +12,7 @@ from typing import Any, Final
 from rebalance_audit.audit.holes import Holes, holes_of
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.run_log import ALL
-from rebalance_audit.lake.session.side_by_side import side_by_side
+from rebalance_audit.lake.session.parallel_map import parallel_map
 from rebalance_audit.lake.storage.foreign_changes import TableMark
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime
@@ -184,14 +184,14 @@ def changes_by_others(lake: Lake, since: Progress) -> dict[str, str]:
 
     Commits of this program's runs are no such changes, also those for other clusters of the lake.
     """
-    happened = side_by_side(lambda known: lake.change_since(*known), since.tables.items())
+    happened = parallel_map(lambda known: lake.change_since(*known), since.tables.items())
     found = zip(since.tables, happened, strict=True)
     return {name: what for name, what in found if what is not None}
 
 
 def marks_of_tables(lake: Lake) -> dict[str, TableMark]:
     """The tables that a run builds on, as they are now. Raises LakeNotReadable."""
-    marks = zip(BUILT_ON, side_by_side(lake.mark, BUILT_ON), strict=True)
+    marks = zip(BUILT_ON, parallel_map(lake.mark, BUILT_ON), strict=True)
     return {name: mark for name, mark in marks if mark is not None}
 
 

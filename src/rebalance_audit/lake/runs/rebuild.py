@@ -203,7 +203,7 @@ class _Rebuild:
         return count_records_beside(self._records, self.small)
 
     def _partitions_seen(self, counts: RecordCounts) -> Collection[int]:
-        """Of which a source that shows markers was asked for all offsets that they lack."""
+        """Those whose missing offsets were all requested from a source that shows markers."""
         if self._with_silver:
             return self._context.partitions_seen()
         source = self._request.source

@@ -25,7 +25,7 @@ from rebalance_audit.lake.storage.lake_options import writer_of
 from rebalance_audit.lake.storage.table_writer import TableChange
 from rebalance_audit.lake.storage.tables import COMPLETE, RECREATED, Lake, columns_of_table
 from rebalance_audit.location import is_catalog, local_path
-from rebalance_audit.steps import Tell
+from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
 REPLACED: Final = "meta/.replaced"
@@ -36,7 +36,7 @@ CONSEQUENCES: Final = (
 )
 
 
-def recreate(lake: Lake, run_id: str, tell: Tell) -> list[str]:
+def recreate(lake: Lake, run_id: str, on_progress: OnProgress) -> list[str]:
     """Recreate all tables; returns their names. Nothing else may write into the lake meanwhile.
 
     Raises BadRequest, see `recreatable`.
@@ -47,9 +47,9 @@ def recreate(lake: Lake, run_id: str, tell: Tell) -> list[str]:
         shutil.rmtree(copies, ignore_errors=True)
         kind = writer_of(lake.spark, lake.path, lake.options.writer, None)
         new = Lake(lake.spark, str(copies), replace(lake.options, writer=kind))
-        _copy(lake, new, run_id, tell)
+        _copy(lake, new, run_id, on_progress)
         (copies / COMPLETE).touch()
-    tell("putting the new tables in place")
+    on_progress("putting the new tables in place")
     _put_in_place(folder)
     return _tables_of(lake)
 
@@ -109,7 +109,7 @@ def _is_of(cluster: str) -> Column:
     return F.col("cluster") == cluster
 
 
-def _copy(old: Lake, new: Lake, run_id: str, tell: Tell) -> None:
+def _copy(old: Lake, new: Lake, run_id: str, on_progress: OnProgress) -> None:
     names = _tables_of(old)
     for name in names:
         _require_values(old, name)
@@ -117,7 +117,7 @@ def _copy(old: Lake, new: Lake, run_id: str, tell: Tell) -> None:
     # The last two name versions and ids of the others.
     last = (TableName.INGESTED, TableName.PROGRESS)
     for name in sorted(names, key=lambda name: (name in last, name)):
-        tell(f"{name}: copying")
+        on_progress(f"{name}: copying")
         schema = table_schemas()[name]
         there = old.read(name)
         rows = there.select(

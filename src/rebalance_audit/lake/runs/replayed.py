@@ -61,7 +61,9 @@ def account(context: RunContext, replayed: Replayed) -> None:
     if request.groups_regex is None:
         expected = 0 if request.with_silver else plan.counts.commits
         if counts.passed_over != expected:
-            raise RuntimeError(f"{counts.passed_over - expected} records went nowhere: {counts}")
+            raise RuntimeError(
+                f"{counts.passed_over - expected} records were not accounted for: {counts}"
+            )
 
 
 def _reduce(context: RunContext, plan: Plan) -> StagedTables:

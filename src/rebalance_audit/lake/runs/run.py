@@ -34,7 +34,7 @@ from rebalance_audit.lake.sources.delta_source import DeltaSource
 from rebalance_audit.lake.storage.lock import sole_run
 from rebalance_audit.lake.storage.run_ids import commit_metadata
 from rebalance_audit.lake.storage.table_log import first_line
-from rebalance_audit.steps import Tell, untold
+from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
 
 META_TABLES: Final = (TableName.RUNS, TableName.PROGRESS)
@@ -46,14 +46,16 @@ LAYER_TABLES: Final = (
 )
 
 
-def run_audit(spark: SparkSession, request: RunRequest, tell: Tell = untold) -> RunReport:
+def run_audit(
+    spark: SparkSession, request: RunRequest, on_progress: OnProgress = no_progress
+) -> RunReport:
     """Run, and leave a row in meta.runs.
 
     Raises BadRequest, SourceNotReadable, LakeNotReadable, LakeNotWritable and LakeBusy, each with one sentence.
     """
     check_request(request)
     _check_regex(spark, request.groups_regex)
-    context = RunContext(spark, request, tell)
+    context = RunContext(spark, request, on_progress)
     errors = ErrorTranslation(spark, request.lake, request.source)
     with (
         errors.translated(),
@@ -76,7 +78,7 @@ def _execute(context: RunContext, errors: ErrorTranslation) -> RunReport:
     with context.log.noting_failure(), errors.translated():
         if lacking:
             with context.step("rewriting files whose statistics lack long texts"):
-                context.note_oddity(
+                context.add_warning(
                     write_again_alone(context.lake, lacking, request.cluster, context.run_id)
                 )
         while not _worked(context, errors):
@@ -111,7 +113,7 @@ def _forgot_unreadable_file(
     if unreadable is None or not context.request.full or unreadable[0] == TableName.RECORDS:
         return False
     name, file = unreadable
-    context.note_oddity(f"The file {file} of {name} is gone or damaged; the table is made again.")
+    context.add_warning(f"The file {file} of {name} is gone or damaged; the table is made again.")
     context.lake.drop_unreadable_files(name, context.run_id, context.request.cluster)
     return True
 
@@ -140,11 +142,11 @@ def _left_by_last_run(context: RunContext) -> tuple[Progress | None, Collection[
         reached = progress_of(context.lake, request.cluster, context.rules, context.run_number)
     if reached is None:
         return None, ()
-    if context.beginnings > 1:
+    if context.attempts > 1:
         reached = replace(reached, is_clean=False)
     changed = changes_by_others(context.lake, reached)
     for name, what in changed.items():
-        context.note_oddity(f"{name} {what}; everything is made again.")
+        context.add_warning(f"{name} {what}; everything is made again.")
     return reached, changed
 
 
@@ -165,7 +167,7 @@ def _ingest(context: RunContext, *, read_again: bool) -> int:
             context.run_id,
             context.started_at,
             read_again=read_again,
-            tell=context.tell,
+            on_progress=context.on_progress,
         )
     for name, rows in (
         (TableName.RECORDS, ingested.records),
@@ -174,7 +176,7 @@ def _ingest(context: RunContext, *, read_again: bool) -> int:
         report.rows[name] = report.rows.get(name, 0) + rows
     report.counts.damaged_stretches = ingested.damaged_stretches
     if ingested.added_partitions:
-        context.note_oddity(two_partition_counts(ingested.added_partitions))
+        context.add_warning(two_partition_counts(ingested.added_partitions))
     return ingested.differing
 
 
@@ -187,7 +189,7 @@ def _replay(context: RunContext, reached: Progress | None) -> None:
             with increment_plan(context, reached, version) as plan:
                 _carry_out(context, plan)
         except ChangesGone:
-            context.tell("what is new is no longer known; replaying everything")
+            context.on_progress("what is new is no longer known; replaying everything")
         else:
             return
     context.lake.keep_changes(TableName.RECORDS)

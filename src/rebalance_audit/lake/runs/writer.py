@@ -26,7 +26,7 @@ from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.progress import Progress, marks_of_tables, progress_columns
 from rebalance_audit.lake.runs.replayed import Replayed
-from rebalance_audit.lake.session.side_by_side import side_by_side
+from rebalance_audit.lake.session.parallel_map import parallel_map
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -49,7 +49,7 @@ class Writer:
         """Write all tables. Raises LakeNotWritable."""
         self._write_quarantine()
         outputs = self._outputs()
-        side_by_side(self._write_output, outputs)
+        parallel_map(self._write_output, outputs)
         self._write_commit_findings()
         # In this order: what a killed run leaves stale, the next one rebuilds.
         if self._plan.reached is not None:

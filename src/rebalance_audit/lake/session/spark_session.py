@@ -66,8 +66,8 @@ PREFERRED: Final[Mapping[str, str]] = {
     # Spark's page describes each of some hundred queries, including the lineage of everything that was kept in memory:
     # without a limit megabytes for each, and the driver keeps a thousand of them.
     "spark.sql.maxPlanStringLength": "8192",
-    # With each of some thousand expressions pyspark tells Java from which line it comes, for messages of Spark that no
-    # user sees: ours name the file or the table.
+    # With each of some thousand expressions pyspark passes Java the line that it comes from, for messages of Spark
+    # that no user sees: ours name the file or the table.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # The same in Java, where each column looks at the whole stack for it.
     "spark.sql.dataFrameQueryContext.enabled": "false",
@@ -119,11 +119,11 @@ def build_session(
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         conf.setMaster(master or "local[*]")
         if (master or "local").startswith("local"):
-            is_told = DRIVER_OPTIONS in wanted or any(
+            is_configured = DRIVER_OPTIONS in wanted or any(
                 "GC" in os.environ.get(name, "") for name in JAVA_VARIABLES
             )
             local = local_settings(
-                master or "local[*]", is_short=is_short, leaves_java_alone=is_told
+                master or "local[*]", is_short=is_short, leaves_java_alone=is_configured
             )
             if DRIVER_OPTIONS in wanted:
                 # Java takes the last of two equal options, so the user's wins here too.

@@ -24,7 +24,7 @@ class WrittenCommits(NamedTuple):
     """What a run wrote of the offset commits that it decoded."""
 
     given: int
-    """Commits that were to be decoded."""
+    """Commits to decode."""
     decoded: int
     """Those of them that could be."""
     rows: DataFrame

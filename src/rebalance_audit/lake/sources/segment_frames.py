@@ -20,7 +20,7 @@ from rebalance_audit.lake.records.record_columns import ddl
 from rebalance_audit.lake.records.segment_rows import Found, SegmentRows
 from rebalance_audit.lake.session.pieces import TASKS_PER_CORE, made_of_pieces, parallelism
 from rebalance_audit.lake.sources.commits_first import commits_first
-from rebalance_audit.scan.available import walk_pays
+from rebalance_audit.scan.available import should_use_compiled_scan
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.folder import Segment, SourceNotReadable, not_readable
 from rebalance_audit.wire.segments.segment_file import split_points
@@ -185,12 +185,12 @@ def _read_slice(piece: Slice, reading: Reading) -> Iterator[Found]:
 
 
 def _reader(reading: Reading) -> Callable[..., Iterator[Found]]:
-    if not walk_pays("pick", reading.core_bytes):
+    if not should_use_compiled_scan("pick", reading.core_bytes):
         return read_columns
-    from rebalance_audit.scan.column_room import ColumnRoom  # noqa: PLC0415 - see walk_pays
+    from rebalance_audit.scan.column_buffers import ColumnBuffers  # noqa: PLC0415 - see should_use_compiled_scan
     from rebalance_audit.scan.segment_scan import scan  # noqa: PLC0415
 
-    return partial(scan, ColumnRoom(reading.without_record_types))
+    return partial(scan, ColumnBuffers(reading.without_record_types))
 
 
 def _require_same_file(piece: Slice) -> None:

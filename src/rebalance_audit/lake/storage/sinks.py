@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.errors import gave_way
+from rebalance_audit.errors import superseded
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.row_changes import gone_keys, same_key
 from rebalance_audit.lake.storage.stage import GONE, GivenRows, RowsHere
@@ -178,6 +178,6 @@ class Sink:
         if now != since and (others := self.lake.runs_since(name, since) - {self._run_id}):
             runs = self.of_cluster(TableName.RUNS).where("run_number is not null")  # no ingests
             if not runs.where(F.col("run_id").isin(sorted(others))).isEmpty():
-                raise gave_way(self.lake.path)
+                raise superseded(self.lake.path)
         self._based_on[name] = now
         return now != since

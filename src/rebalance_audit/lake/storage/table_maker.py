@@ -10,7 +10,7 @@ from deltalake.exceptions import DeltaError
 from pyspark.errors import PySparkException
 
 from rebalance_audit.errors import LakeNotWritable
-from rebalance_audit.lake.session.side_by_side import side_by_side
+from rebalance_audit.lake.session.parallel_map import parallel_map
 from rebalance_audit.lake.storage.lock import sole_table_maker
 from rebalance_audit.lake.storage.table_log import TableLog, first_line
 from rebalance_audit.lake.storage.table_place import TablePlace
@@ -49,11 +49,11 @@ class TableMaker:
         schemas = [table_schemas()[name] for name in names]
         with translated(self._lake):
             self._place.prepare(schema.layer for schema in schemas)
-        is_there = side_by_side(self._adapt, schemas)
+        is_there = parallel_map(self._adapt, schemas)
         missing = [schema for schema, found in zip(schemas, is_there, strict=True) if not found]
         if missing:
             with translated(self._lake), sole_table_maker(self._lake):
-                side_by_side(self._make, missing)
+                parallel_map(self._make, missing)
 
     def _make(self, schema: TableSchema) -> None:
         """Create a table, whatever an earlier attempt left of it."""

@@ -1,7 +1,7 @@
 """A live cluster's `__consumer_offsets`, fetched from the leaders of its partitions.
 
 Nothing is written to the cluster: no group is joined and no offset committed. Batches are fetched as they are in the
-log, since only they tell the coordinator's leader epoch, and since no object is made for each offset commit.
+log, since only they have the coordinator's leader epoch, and since no object is made for each offset commit.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ class GrowingTopic:
         self, servers: Sequence[str], login: Mapping[str, Any], timeout_ms: int, client_id: str
     ) -> None:
         """`login`: arguments of aiokafka's client that say how to log in. Connects on the first call of `read`."""
-        # It logs each attempt that fails; `problem` tells of the last one.
+        # It logs each attempt that fails; `problem` is the last one.
         logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
         self._servers = list(servers)
         self._login = dict(login)
@@ -83,7 +83,7 @@ class GrowingTopic:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether every partition has been read up to the end that its leader told last."""
+        """Whether every partition has been read up to the end that its leader reported last."""
         return bool(self._next) and not self._behind
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""The audit of a log that is being written: it tells of each rebalance when it ends.
+"""The audit of a log that is being written: it reports each rebalance as it ends.
 
 The same audit as that of a whole log takes the records. What is still open is asked of a twin for which the log ends
-now, so that a rebalance is told of before the next record of its group shows that it is over.
+now, so that a rebalance is reported before the next record of its group shows that it is over.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -12,7 +12,7 @@ from rebalance_audit.audit.commits.collect import set_apart
 from rebalance_audit.audit.holes import Holes
 from rebalance_audit.audit.lag.rebalance_cost import COST_COLUMNS
 from rebalance_audit.audit.members import merge_stints
-from rebalance_audit.audit.options import AuditOptions, nobody_looked
+from rebalance_audit.audit.options import AuditOptions, unknown_gaps
 from rebalance_audit.audit.rows import (
     CONVERGENCE,
     EPOCHS,
@@ -24,7 +24,7 @@ from rebalance_audit.audit.rows import (
     REBALANCES,
     Row,
 )
-from rebalance_audit.local.feed import Feed
+from rebalance_audit.local.audit_feeder import AuditFeeder
 from rebalance_audit.local.live.growth import Break
 from rebalance_audit.local.survey import PartitionEnd, TopicLearner, partition_end
 from rebalance_audit.wire import key_bytes
@@ -34,7 +34,7 @@ from rebalance_audit.wire.topic_names import TopicNames
 
 _OF_EPOCHS: Final = (EPOCHS, CONVERGENCE, REBALANCE_CAUSES)
 _HELD: Final = (*_OF_EPOCHS, REBALANCES, MEMBERS)
-"""Tables whose final rows wait until the rebalance that they belong to has been told of."""
+"""Tables whose final rows wait until their rebalance has been reported."""
 _DROPPED: Final = frozenset({OWNERSHIP, GROUP_STATES, FINDINGS})
 HELD_ROWS_MAX: Final = 500
 """Rows of one group; with more, it is settled although the log goes on."""
@@ -45,14 +45,14 @@ _Rebalance: TypeAlias = tuple[int, int]
 """Incarnation and number of the rebalance."""
 
 
-class GroupNews(NamedTuple):
+class GroupUpdate(NamedTuple):
     """One group as far as the log goes: rebalances that ended, and what goes on."""
 
     group_id: str
     tables: Mapping[str, list[Row]]
-    """Rows of the rebalances not told of before and of the open one, by gold table."""
+    """Rows of the unreported rebalances and of the open one, by gold table."""
     ended: list[tuple[Row, int]]
-    """Row of gold.rebalances, and how many times it was told of before with other values."""
+    """Row of gold.rebalances, and how often it was reported before with other values."""
     settled: list[Row]
     """Rows of gold.rebalances that no record can change any more, each once."""
     open: Row | None
@@ -70,12 +70,12 @@ class _Held:
     """What is kept of a group besides its audit."""
 
     rows: dict[str, list[Row]] = field(default_factory=lambda: {table: [] for table in _HELD})
-    told: dict[_Rebalance, tuple[int, Any]] = field(default_factory=dict)
-    """Rebalances told of that may still change -> how many times, and with what."""
+    reported: dict[_Rebalance, tuple[int, Any]] = field(default_factory=dict)
+    """Reported rebalances that may still change -> how many times, and with what."""
 
 
 class LiveAudit:
-    """Feed it what a LiveLog reads, then ask for news."""
+    """Feed it what a LiveLog reads, then ask for updates."""
 
     def __init__(
         self,
@@ -88,14 +88,14 @@ class LiveAudit:
     ) -> None:
         """`options` ask `names`, which learn from the log. `groups`: only these; all if empty.
 
-        `since_ms`: rebalances that ended before are not told of (epoch ms). `sees_markers`: it is fed transaction
-        markers, too; without them nobody knows which offsets have no record.
+        `since_ms`: rebalances that ended before are not reported (epoch ms). `sees_markers`: it is fed transaction
+        markers, too; without them it is unknown which offsets have no record.
         """
         self._ends: dict[int, PartitionEnd] = {}
         counting = replace(
-            options, is_whole=self._is_whole, holes=self._holes if sees_markers else nobody_looked
+            options, is_whole=self._is_whole, holes=self._holes if sees_markers else unknown_gaps
         )
-        self._feed = Feed(counting, key_bytes.of_groups(groups), self._emit)
+        self._feed = AuditFeeder(counting, key_bytes.of_groups(groups), self._emit)
         self._names = names
         self._learner = TopicLearner()
         self._since_ms = since_ms
@@ -125,18 +125,18 @@ class LiveAudit:
         elif isinstance(found, BadBytes):
             self._feed.take(log_partition, found)
 
-    def full(self) -> Iterator[GroupNews]:
-        """News of groups that hold many rows; ask while a long log is being read."""
+    def full(self) -> Iterator[GroupUpdate]:
+        """Updates of groups that hold many rows; ask while a long log is being read."""
         full, self._full = self._full, set()
         for group_id in sorted(full):
-            yield self._news_of(group_id)
+            yield self._update_of(group_id)
 
-    def news(self, *, with_open: bool = False) -> Iterator[GroupNews]:
-        """News of every group that has records since the last call; `with_open`: of every one that rebalances, too."""
+    def updates(self, *, with_open: bool = False) -> Iterator[GroupUpdate]:
+        """Updates of every group that has new records; `with_open`: also of every one that rebalances."""
         changed = self._changed | self._feed.take_changed() | (self._open if with_open else set())
         self._changed = set()
         for group_id in sorted(changed):
-            yield self._news_of(group_id)
+            yield self._update_of(group_id)
 
     @property
     def unnamed(self) -> frozenset[bytes]:
@@ -153,7 +153,7 @@ class LiveAudit:
         return None if end is None else end.is_whole
 
     def _holes(self, log_partition: int) -> Holes | None:
-        """As far as it was read; to a group's next record, that is all there is to know."""
+        """As far as it was read; no more is known until a group's next record."""
         end = self._ends.get(log_partition)
         return None if end is None else end.holes
 
@@ -176,29 +176,29 @@ class LiveAudit:
         if len(held.rows[EPOCHS]) + len(held.rows[CONVERGENCE]) > HELD_ROWS_MAX:
             self._full.add(group_id)
 
-    def _news_of(self, group_id: str) -> GroupNews:
+    def _update_of(self, group_id: str) -> GroupUpdate:
         held = self._held.setdefault(group_id, _Held())
         still_open = self._feed.audit.open_rows(group_id, self.log_end_ms)
         tables = {table: held.rows[table] + still_open[table] for table in _HELD}
         tables[MEMBERS] = merge_stints(tables[MEMBERS])
         tables[GROUP_STATES] = still_open[GROUP_STATES]
         tables[FINDINGS] = still_open[FINDINGS]
-        news = GroupNews(group_id, tables, [], [], None)
-        going_on, ended = None, news.ended
+        updates = GroupUpdate(group_id, tables, [], [], None)
+        going_on, ended = None, updates.ended
         for row in tables[REBALANCES]:
             if row["outcome"] == "open":
                 going_on = row
             elif self._since_ms is None or (row["ended_at"] or 0) >= self._since_ms:
                 number = _number(row)
-                times, before = held.told.get(number, (0, None))
+                times, before = held.reported.get(number, (0, None))
                 # What it cost is known only once the next commits are there: no reason to report it again.
                 shown = {name: value for name, value in row.items() if name not in COST_COLUMNS}
-                now = (shown, news.causes_of(row))
+                now = (shown, updates.causes_of(row))
                 if before != now:
-                    held.told[number] = (times + 1, now)
+                    held.reported[number] = (times + 1, now)
                     ended.append((row, times))
         (self._open.add if going_on else self._open.discard)(group_id)
-        return news._replace(settled=_settle(held, still_open), open=going_on)
+        return updates._replace(settled=_settle(held, still_open), open=going_on)
 
 
 def _number(row: Row) -> _Rebalance:
@@ -210,7 +210,7 @@ def _epoch(row: Row) -> _Epoch:
 
 
 def _settle(held: _Held, still_open: Mapping[str, list[Row]]) -> list[Row]:
-    """Drop the rows of rebalances of which nothing is open any more; returns the rebalances."""
+    """Drop the rows of rebalances that are final; returns the rebalances."""
     open_epochs = {_epoch(row) for table in _OF_EPOCHS for row in still_open[table]}
     open_numbers = {_number(row) for row in (*still_open[EPOCHS], *still_open[REBALANCES])}
     rows = held.rows
@@ -226,7 +226,7 @@ def _settle(held: _Held, still_open: Mapping[str, list[Row]]) -> list[Row]:
         rows[table] = [row for row in rows[table] if _epoch(row) not in gone]
     rows[REBALANCES] = [row for row in rows[REBALANCES] if _number(row) not in over]
     for number in over:
-        held.told.pop(number, None)
+        held.reported.pop(number, None)
     begun = [row["started_at"] for row in settled if row["started_at"] is not None]
     if begun:
         # Whoever left before the last of them began can be named in none that is still to come.

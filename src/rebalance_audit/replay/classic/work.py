@@ -40,11 +40,11 @@ class Kind(NamedTuple):
     owns_partitions: bool
     """Whether assignments hold partitions of topics."""
     work: Callable[[ClassicMember], OwnedWork | None]
-    """What the member has; None if its bytes do not tell."""
+    """What the member has; None if its bytes do not show."""
 
 
 def connect_tasks(member: ClassicMember) -> ConnectorTasks | None:
-    """The connectors and tasks that a worker runs after its assignment; None if its bytes do not tell."""
+    """The connectors and tasks that a worker runs after its assignment; None if its bytes do not show."""
     if not member.assignment_bytes:
         return ()
     state = read_worker_state(member.subscription_bytes)
@@ -75,7 +75,7 @@ def _registry_work(member: ClassicMember) -> OwnedWork | None:
 
 
 def streams_assignment(member: ClassicMember) -> StreamsAssignment | None:
-    """What the leader told a Streams client; None if its bytes do not tell."""
+    """What the leader sent a Streams client; None if its bytes do not show."""
     user_data = None if member.assignment is None else member.assignment.user_data
     read = None if not user_data else read_streams_assignment(user_data)
     return read if isinstance(read, StreamsAssignment) else None
@@ -84,11 +84,11 @@ def streams_assignment(member: ClassicMember) -> StreamsAssignment | None:
 def _streams_work(member: ClassicMember) -> OwnedWork | None:
     if not member.assignment_bytes:
         return ()
-    told = streams_assignment(member)
-    if told is None:
+    decoded = streams_assignment(member)
+    if decoded is None:
         return None
-    active = [f"task {task}" for task in told.active]
-    return (*active, *(f"standby task {task}" for task in told.standby))
+    active = [f"task {task}" for task in decoded.active]
+    return (*active, *(f"standby task {task}" for task in decoded.standby))
 
 
 def _nothing_known(_member: ClassicMember) -> None:

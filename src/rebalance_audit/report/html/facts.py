@@ -25,7 +25,7 @@ BUCKETS: Final = (
 """Bucket sizes of a chart's time axis, each with its name in the chart's heading."""
 
 BARS_MAX: Final = 100
-"""With more bars than this their colours cannot be told apart: the next larger size is used."""
+"""With more bars than this their colours cannot be distinguished: the next larger size is used."""
 
 
 class PageFacts(NamedTuple):
@@ -43,7 +43,8 @@ class PageFacts(NamedTuple):
     end_ms: int
     """Where pictures end: with the log, or with the window."""
     worst: Tables
-    """What the verdict on all groups is made of: the gravest findings, and the longest rebalances of some groups."""
+    """What the verdict on all groups is made of: the most severe findings, and the longest rebalances of some
+    groups."""
     totals: TableRow
     groups: Sequence[TableRow]
     """One per group, those that need most attention first."""
@@ -74,7 +75,7 @@ class PageFacts(NamedTuple):
 
 
 def bucket_size(first_ms: int | None, last_ms: int | None) -> int:
-    """The smallest bucket of which at most BARS_MAX cover the span; the largest where none does."""
+    """The smallest bucket that covers the span in at most BARS_MAX; the largest where none does."""
     span = 0 if first_ms is None or last_ms is None else last_ms - first_ms
     return next((size for size, _ in BUCKETS if span <= size * BARS_MAX), BUCKETS[-1][0])
 

@@ -37,7 +37,7 @@ from rebalance_audit.report.verdict import rebalance_name
 from rebalance_audit.visible import shortened, visible
 
 LANES_MAX: Final = 60
-"""Lanes of members, and of partitions: more cannot be told apart."""
+"""Lanes of members, and of partitions: more cannot be distinguished."""
 SHARED: Final = (
     "Members of a share group have partitions in common. Each partition is drawn with the member that got it last:"
     " members may have had more than their lanes show, and how long a partition was without owner is not known."
@@ -173,7 +173,7 @@ def _group_and_member(rows: Sequence[TableRow]) -> tuple[str, str]:
 def _lanes(own: Mapping[str, Sequence[TableRow]]) -> dict[str, list[TableRow]]:
     """Key of a lane -> rows with its member ids, the latest last; the first to come first.
 
-    Of many those that held rebalances up, and those with most to tell.
+    Of many those that held rebalances up, and those with most to show.
     """
     first: dict[str, int] = {}
     rows_of: dict[str, list[TableRow]] = {}
@@ -197,15 +197,17 @@ def _lanes(own: Mapping[str, Sequence[TableRow]]) -> dict[str, list[TableRow]]:
                 key = lane_of[holder.member_id] = f"culprit {holder.member_id}"
                 first[key], rows_of[key] = rebalance["began_ms"], [who]
             marks[lane_of[holder.member_id]] += 1_000_000
-    told = {key for key, _ in marks.most_common(LANES_MAX)}
-    return {key: rows_of[key] for key in sorted(first, key=lambda each: first[each]) if key in told}
+    shown = {key for key, _ in marks.most_common(LANES_MAX)}
+    return {
+        key: rows_of[key] for key in sorted(first, key=lambda each: first[each]) if key in shown
+    }
 
 
 def _partitions(rows: Sequence[TableRow]) -> dict[Partition, int]:
     """Topic and partition -> lane, in their order; of many those that changed hands most often."""
     changes = Counter(map(partition_of, rows))
-    told = sorted(partition for partition, _ in changes.most_common(LANES_MAX))
-    return {partition: place for place, partition in enumerate(told)}
+    shown = sorted(partition for partition, _ in changes.most_common(LANES_MAX))
+    return {partition: place for place, partition in enumerate(shown)}
 
 
 def _held_up(
@@ -257,14 +259,14 @@ def _owned_text(stretch: _Owned, *, at_least: bool) -> str:
 def _note(own: Mapping[str, Sequence[TableRow]], *, shared: bool) -> str:
     members = len({_key(row) for row in (*own["owned"], *own["progress"])})
     partitions = len({partition_of(row) for row in own["owned"]})
-    told = []
+    shown = []
     if shared:
-        told.append(SHARED)
+        shown.append(SHARED)
     if members > LANES_MAX:
-        told.append(f"Lanes of {LANES_MAX} of {members:,} members, those with most changes.")
+        shown.append(f"Lanes of {LANES_MAX} of {members:,} members, those with most changes.")
     if partitions > LANES_MAX:
-        told.append(f"Lanes of {LANES_MAX} of {partitions:,} partitions, those with most changes.")
-    return " ".join(told)
+        shown.append(f"Lanes of {LANES_MAX} of {partitions:,} partitions, those with most changes.")
+    return " ".join(shown)
 
 
 def _state_text(stretch: StateStretch) -> str:
@@ -341,15 +343,15 @@ def _on_the_way(
 def _giving_up(
     rows: Sequence[TableRow], number: Mapping[str, int], origin: int, end: int
 ) -> Iterator[list[Any]]:
-    """Lane, from, to, text: from the record that told the member to give up partitions to the one that says it has."""
+    """Lane, from, to, text: from the record that asked the member to revoke partitions to the one that shows it did."""
     for row in rows:
         if row["revoke_started_at"] is None or _key(row) not in number:
             continue
         until, open_ended = _until(row, row["revoked_at"], end)
         took = words.duration(until - row["revoke_started_at"])
-        text = f"told to give up partitions for epoch {row['epoch']}: gave them up in {took}"
+        text = f"asked to give up partitions for epoch {row['epoch']}: gave them up in {took}"
         if open_ended:
-            text = f"told to give up partitions for epoch {row['epoch']}: had not after {took}"
+            text = f"asked to give up partitions for epoch {row['epoch']}: had not after {took}"
         yield [number[_key(row)], row["revoke_started_at"] - origin, until - origin, _cut(text)]
 
 

@@ -29,7 +29,6 @@ from rebalance_audit.report.colours import (
     STATES,
 )
 from rebalance_audit.report.glossary import GLOSSARY
-from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, per_bucket
 from rebalance_audit.report.html.group_table import (
     GROUP_COLUMNS,
@@ -48,6 +47,7 @@ from rebalance_audit.report.html.rebalances import (
 )
 from rebalance_audit.report.html.swimlane import swimlane
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import TableRow, bounds_in
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.worst import worst_of
@@ -314,7 +314,7 @@ def _span(totals: TableRow) -> str:
 def banner_of(facts: PageFacts, names: MemberNames, listed: Collection[str]) -> dict[str, str]:
     """The first sentence of `inspect`, with a link to the rebalance or group that it is about."""
     worst = worst_of(facts.worst)
-    found = gravest_first(facts.worst)
+    found = most_severe_first(facts.worst)
     mood = found[0]["severity"] if found else ""
     where = ""
     if worst.group_id in listed:
@@ -419,15 +419,15 @@ def _groups_note(count: int) -> str:
 
 
 def _details_note(facts: PageFacts, sections: int) -> str:
-    told = (
+    note = (
         "Open a group in the table, in the picture above, or from a finding; the worst one is open."
     )
     if sections < len(facts.groups):
-        told = (
+        note = (
             f"{sections:,} of {words.counted(len(facts.groups), 'group')} have lanes of their members, those that need"
-            f" attention most; --group adds others. {told}"
+            f" attention most; --group adds others. {note}"
         )
-    return told
+    return note
 
 
 def _notes(facts: PageFacts) -> list[str]:
@@ -436,6 +436,6 @@ def _notes(facts: PageFacts) -> list[str]:
         return []
     note = (
         f"Of {words.counted(facts.totals['epochs'], 'epoch')}, {gaps:,} lack evidence that compaction or a missing"
-        " stretch of the log has taken; what is told of them is what is left."
+        " stretch of the log has taken; their figures are what is left."
     )
     return [note]

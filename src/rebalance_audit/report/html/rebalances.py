@@ -44,7 +44,7 @@ def shown_sentence(text: str) -> str:
 def link(group_id: str, rebalance: TableRow | None = None) -> str:
     """The address of a group's section within the page, or of one of its rebalances.
 
-    It stays the same when the page is made anew.
+    It stays the same when the page is written again.
     """
     at = f"&rebalance={rebalance_anchor(rebalance)}" if rebalance is not None else ""
     return f"#group={quote(shown(group_id), safe='')}{at}"

@@ -111,5 +111,5 @@ def _plain(text: str, at_most: int) -> dict[str, Any]:
 
 
 def _escaped(text: str) -> str:
-    """As Slack wants the text of a message, of which it makes links and mentions otherwise."""
+    """As Slack wants the text of a message, with links and mentions escaped."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -32,9 +32,9 @@ class Delivery:
 
 
 def due(
-    findings: Iterable[Row], sent: SentFindings, severities: Collection[str], *, tells_ends: bool
+    findings: Iterable[Row], sent: SentFindings, severities: Collection[str], *, reports_ends: bool
 ) -> list[tuple[Row, bool]]:
-    """What a webhook is to be sent, each with whether it is the finding's end: oldest first, after those that failed.
+    """What must be sent to a webhook, each with whether it is the finding's end: oldest first, after those that failed.
 
     Where nothing was ever sent, that is what goes on: a first call must not send a year.
     """
@@ -57,7 +57,7 @@ def due(
         went_on = sent.went_on.get(row["finding_id"])
         if went_on is None and (goes_on or not sent.is_new):
             ahead.append((row, False))
-        elif went_on and not goes_on and tells_ends:
+        elif went_on and not goes_on and reports_ends:
             ahead.append((row, True))
     return ahead
 
@@ -74,7 +74,7 @@ def deliver(
     does not answer.
     """
     findings = list(findings)
-    ahead = due(findings, sent, severities, tells_ends=webhook.kind == "pagerduty")
+    ahead = due(findings, sent, severities, reports_ends=webhook.kind == "pagerduty")
     if sent.is_new:
         ended = [row["finding_id"] for row in findings if row["to_at"] is not None]
         sent.went_on.update(dict.fromkeys(ended, False))
@@ -121,6 +121,4 @@ def _sentence(webhook: Webhook, done: Delivery, last: Failure) -> str:
         )
         if number
     ]
-    return (
-        f"{webhook.host} did not take a finding: {last.why}. Of the findings: {', '.join(counts)}."
-    )
+    return f"{webhook.host} refused a finding: {last.why}. Findings: {', '.join(counts)}."

@@ -127,7 +127,7 @@ _OPENER: Final = build_opener(_NoRedirects)
 def _within(seconds: float, request: Request) -> Failure | None:
     """One attempt that ends in time, whatever the server does.
 
-    A socket's timeout begins anew with each byte, and does not count looking up a name. So the attempt is made by a
+    A socket's timeout begins again with each byte, and does not count looking up a name. So the attempt is made by a
     thread, which is left to itself when the time is over; it does not keep the process from ending.
     """
     answers: SimpleQueue[Failure | None] = SimpleQueue()

@@ -90,9 +90,9 @@ def _bounds(limits: Sequence[int | None]) -> str:
 
 def _tasks(connectors: Sequence[tuple[str, Sequence[int]]]) -> str:
     """`tasks 0 to 2 of sink, the connector of source`."""
-    told = [_connector(name, numbers) for name, numbers in connectors[:NAMED]]
+    named = [_connector(name, numbers) for name, numbers in connectors[:NAMED]]
     more = len(connectors) - NAMED
-    return ", ".join(told) + (f" and {words.counted(more, 'more connector')}" if more > 0 else "")
+    return ", ".join(named) + (f" and {words.counted(more, 'more connector')}" if more > 0 else "")
 
 
 def _connector(name: str, numbers: Sequence[int]) -> str:

@@ -9,9 +9,9 @@ from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.report import words
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.evidence import evidence_of
-from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.sentence import Sentence
+from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import TableRow, Tables
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport, title_of
@@ -27,7 +27,7 @@ STYLES: Final = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Seve
 
 def print_findings(layout: ConsoleReport, tables: Tables, extent: Extent) -> None:
     """What deserves attention in all groups; prints nothing where there are no findings."""
-    found = gravest_first(tables)
+    found = most_severe_first(tables)
     if not found:
         return
     alike: dict[tuple[str, str | None, str], list[TableRow]] = {}
@@ -49,7 +49,7 @@ def print_findings(layout: ConsoleReport, tables: Tables, extent: Extent) -> Non
 
 def print_findings_in_detail(layout: ConsoleReport, own: Tables, extent: Extent) -> None:
     """The findings of one group, with what to do and the records that show them."""
-    found = gravest_first(own)
+    found = most_severe_first(own)
     if not found:
         return
     shown_rows = found[: extent.rows(len(found))]

@@ -33,14 +33,12 @@ def print_group(layout: ConsoleReport, tables: Tables, group_id: str, extent: Ex
     }
     found = summaries(own)
     if not found:
-        layout.line(
-            f"{shortened(group_id)}: the log has no more than offset commits of this group."
-        )
+        layout.line(f"{shortened(group_id)}: the log has only offset commits of this group.")
         return
     layout.line(_headline(found[0]))
     own = extent.narrowed(own)
     if extent.window.is_limited and not has_events(own):
-        layout.line("  Nothing of it began in that time.")
+        layout.line("  It had no rebalance in that window.")
         return
     for sentence in answer(own):
         layout.paragraph(layout.names.in_sentence(group_id, sentence), indent=2)

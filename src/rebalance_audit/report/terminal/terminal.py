@@ -30,7 +30,7 @@ def print_report(
     layout = ConsoleReport(console, tables)
     _read(layout, facts, now_ms)
     _answer(layout, tables, group_ids, extent)
-    _oddities(layout, facts)
+    _warnings(layout, facts)
 
 
 def print_lake_report(
@@ -40,7 +40,7 @@ def print_lake_report(
     group_ids: Sequence[str],
     extent: Extent,
 ) -> None:
-    """The same from the gold tables of a lake, which `source` names: they do not tell what the files were like."""
+    """The same from the gold tables of a lake, which `source` names: they have no facts about the files."""
     layout = ConsoleReport(console, tables)
     layout.line(cell(source, "bold"))
     _answer(layout, tables, group_ids, extent)
@@ -60,7 +60,7 @@ def _answer(
             layout.line()
             print_group(layout, tables, group_id, extent)
     elif extent.window.is_limited and not has_events(kept):
-        layout.line("Nothing began in that time.")
+        layout.line("No rebalance began in that window.")
     else:
         print_overview(layout, kept, extent)
 
@@ -79,7 +79,7 @@ def _read(layout: ConsoleReport, facts: LogFacts, now_ms: int | None) -> None:
     layout.line(f"{counts}.")
 
 
-def _oddities(layout: ConsoleReport, facts: LogFacts) -> None:
+def _warnings(layout: ConsoleReport, facts: LogFacts) -> None:
     """What a reader should know before trusting the answer; prints nothing where there is nothing to know."""
     notes = [
         f"{words.counted(times, 'group record')} could not be decoded ({reason.replace('_', ' ')}); "

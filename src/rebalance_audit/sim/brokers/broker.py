@@ -2,7 +2,7 @@
 
 A result's records are applied at once, as in Kafka, and wait in an open batch; its replies wait with them. When the
 batch is flushed, the records are in the log and the replies go out. A broker that dies loses its open batches:
-no client was told of their records, and the next coordinator replays the log without them.
+no client got a response for their records, and the next coordinator replays the log without them.
 """
 
 from collections.abc import Callable, Sequence
@@ -203,7 +203,7 @@ class ServedPartition:
         return prolonged
 
     def topics_changed(self) -> None:
-        """Tell the coordinator of the new image."""
+        """Pass the new image to the coordinator."""
         if self.is_active:
             result = self.coordinator.image_changed(self._topics.image, self.now_ms)
             self._carry_out(result, Happening(None))

@@ -61,7 +61,7 @@ class Cleaner:
     ) -> bool:
         """Remove from the batch what later records replace; returns whether the batch stays.
 
-        A batch that loses nothing keeps its bytes. Any other batch is written anew, and a record of a topic with
+        A batch that loses nothing keeps its bytes. Any other batch is rewritten, and a record of a topic with
         LogAppendTime then has no time but its batch's (MemoryRecords.filterTo).
         """
         count, horizon_ms = batch.record_count(), batch.delete_horizon_ms

@@ -255,9 +255,9 @@ def _logged(batch: Batch) -> LoggedBatch:
     if isinstance(found, TransactionMarker):
         marker = Marker(found.committed, found.coordinator_epoch)
     else:
-        told = batch.records()
-        assert isinstance(told, list), told
-        records = [LoggedRecord(*record) for record in told]
+        listed = batch.records()
+        assert isinstance(listed, list), listed
+        records = [LoggedRecord(*record) for record in listed]
     assert header.leader_epoch is not None
     return LoggedBatch(
         header.base_offset,

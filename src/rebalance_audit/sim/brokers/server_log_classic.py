@@ -160,7 +160,7 @@ class ClassicLines:
     ) -> tuple[list[str], str | None]:
         """Lines of a JoinGroup, and the reason of the rebalance that it would cause."""
         group_id, state = live.group_id, before.state.value
-        told = f"client reason: {request.reason or NO_REASON}"
+        reason_text = f"client reason: {request.reason or NO_REASON}"
         given = before.given(live)
         if given is not None:
             return [
@@ -178,18 +178,21 @@ class ClassicLines:
             if before.state is ClassicState.STABLE:
                 reason = (
                     f"Group's selectedProtocol will change because static member {member_id} with instance id "
-                    f"{instance_id} joined with change of protocol; {told}"
+                    f"{instance_id} joined with change of protocol; {reason_text}"
                 )
             else:
-                reason = f"Updating metadata for static member {member_id} with instance id {instance_id}; {told}"
+                reason = (
+                    f"Updating metadata for static member {member_id} with instance id {instance_id}; "
+                    f"{reason_text}"
+                )
             return [line], reason
         for new, instance in before.roster.came(live, before.touched).items():
-            reason = f"Adding new member {new} with group instance id {instance or 'null'}; {told}"
+            reason = f"Adding new member {new} with group instance id {instance or 'null'}; {reason_text}"
             return self._new_member(before, live, new, instance), reason
         member_id = request.member_id
         if before.state is ClassicState.STABLE and before.leader == member_id:
-            return [], f"Leader {member_id} re-joining group during {state}; {told}"
-        return [], f"Updating metadata for member {member_id} during {state}; {told}"
+            return [], f"Leader {member_id} re-joining group during {state}; {reason_text}"
+        return [], f"Updating metadata for member {member_id} during {state}; {reason_text}"
 
     def _new_member(
         self, before: _Before, live: LiveGroup, member_id: str, instance_id: str | None
@@ -229,16 +232,16 @@ def _leave(
     roster = before.roster
     for identity in request.members:
         member_id = identity.member_id or roster.holders.get(identity.group_instance_id or "", "")
-        told = f"client reason: {identity.reason or NO_REASON}"
+        reason_text = f"client reason: {identity.reason or NO_REASON}"
         if member_id in before.pending and member_id not in live.pending_members:
             lines.append(
                 f"[Group {live.group_id}] Pending member {member_id} has left group through explicit "
-                f"`LeaveGroup` request; {told}"
+                f"`LeaveGroup` request; {reason_text}"
             )
         elif member_id in roster.members and member_id not in live.members:
             lines.append(
                 f"[Group {live.group_id}] Member {member_id} has left group through explicit `LeaveGroup` "
-                f"request; {told}"
+                f"request; {reason_text}"
             )
         else:
             continue

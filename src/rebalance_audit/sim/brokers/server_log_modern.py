@@ -88,7 +88,7 @@ class _Lines:
             yield self._scan()
         if self._group is None:
             if not (self._becomes_classic and self._gone()):
-                return  # deleted; an empty one also to make way for a classic group
+                return  # deleted; an empty one also before a classic group takes its id
             yield "Converted the consumer group to a classic group."
             return
         yield from self._epochs()

@@ -123,12 +123,12 @@ def _topic_record(topic: TopicDescription) -> bytes:
 def _partition_record(topic: TopicDescription, number: int) -> bytes:
     """Fields of PartitionRecord: id, topic, replicas, ISR, removing, adding, leader, leader epoch, partition epoch."""
     one_replica = b"\x02" + _int32(_ONLY_BROKER)
-    nobody = b"\x01"
+    no_member = b"\x01"
     fields = (
         _int32(number)
         + topic.topic_id
         + one_replica * 2
-        + nobody * 2
+        + no_member * 2
         + _int32(_ONLY_BROKER)
         + _int32(0) * 2
     )

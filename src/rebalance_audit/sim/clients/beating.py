@@ -26,7 +26,7 @@ class BeatingClient(Client):
         """Configured but not started."""
         super().__init__(cluster, config, chance)
         self.generation = LEFT_EPOCH
-        self.tells_all = True
+        self.sends_all = True
         """Whether the next heartbeat is a full one: the coordinator may not know the member, or an answer was lost."""
         self._rounds = 0
         self._beats_again = False
@@ -35,7 +35,7 @@ class BeatingClient(Client):
 
     @abstractmethod
     def _request(self) -> tuple[object, ...]:
-        """The next heartbeat; it clears `tells_all`."""
+        """The next heartbeat; it clears `sends_all`."""
 
     @abstractmethod
     def _leaving(self) -> tuple[object, ...]:
@@ -57,12 +57,12 @@ class BeatingClient(Client):
 
     def _join(self) -> None:
         self.generation = JOIN_EPOCH
-        self.tells_all = True
+        self.sends_all = True
         self._beat_now()
 
     def _close(self) -> None:
         if self.generation > JOIN_EPOCH:
-            self._tell(self._leaving())
+            self._send_and_forget(self._leaving())
             self.generation = LEFT_EPOCH
 
     def _end(self) -> None:
@@ -97,7 +97,7 @@ class BeatingClient(Client):
         self._ask("heartbeat", self._request(), self._heard, self._unheard)
 
     def _unheard(self) -> None:
-        self.tells_all = True
+        self.sends_all = True
         self._send()
 
     def _heard(self, response: Any) -> None:
@@ -107,7 +107,7 @@ class BeatingClient(Client):
             self._again_in(0 if self._beats_again else response.heartbeat_interval_ms)
             self._follow(response)
         elif error in RETRIABLE:
-            self.tells_all = True
+            self.sends_all = True
             self._again_in(RETRY_BACKOFF_MS)
         elif error in _STALE:
             self._rounds += 1

@@ -114,18 +114,18 @@ class ClassicClient(Client):
         leaves = self.config.instance_id is None or (habit is not None and habit.static_leaves)
         leaves = leaves and bool(self.member_id)
         request = self._leaving("the consumer is being closed")
-        self._commit_and_then(lambda: self._tell(request) if leaves else None)
+        self._commit_and_then(lambda: self._send_and_forget(request) if leaves else None)
 
     def _leaving(self, reason: str) -> LeaveGroupRequest:
-        told = reason if self.config.library is Library.JAVA else None
-        identity = MemberIdentity(self.member_id, self.config.instance_id, told)
+        sent_reason = reason if self.config.library is Library.JAVA else None
+        identity = MemberIdentity(self.member_id, self.config.instance_id, sent_reason)
         return LeaveGroupRequest(self.group_id, (identity,))
 
     def _poll_is_overdue(self) -> None:
         if self.busy_until_ms <= self._scheduler.now_ms or not self.member_id:
             return
         if self.config.instance_id is None:
-            self._tell(self._leaving("consumer poll timeout has expired."))
+            self._send_and_forget(self._leaving("consumer poll timeout has expired."))
         self._become_outsider(forget_id=self.config.instance_id is None)
         self._when_polled(0, self._join_anew)
 

@@ -167,7 +167,7 @@ class Client(ABC):
 
     @abstractmethod
     def _close(self) -> None:
-        """Tell the coordinator that the process ends."""
+        """Leave the group: the process ends."""
 
     @abstractmethod
     def _poll_is_overdue(self) -> None:
@@ -287,9 +287,9 @@ class Client(ABC):
         del self._awaited[channel]
         awaited.no_answer()
 
-    def _tell(self, request: tuple[object, ...], *, routine: bool = False) -> None:
+    def _send_and_forget(self, request: tuple[object, ...], *, routine: bool = False) -> None:
         """Send a request whose response is not awaited."""
-        self.cluster.ask(self.name, self.served, request, _nobody, routine=routine)
+        self.cluster.ask(self.name, self.served, request, _ignore_response, routine=routine)
 
     # --- offsets -----------------------------------------------------------------------------------
 
@@ -411,7 +411,7 @@ class Client(ABC):
     def _commit_request(
         self, partitions: frozenset[HeldPartition], scope: CommitScope | None = None
     ) -> OffsetCommitRequest | None:
-        """A commit of what is to commit; None if that is nothing."""
+        """A commit of the consumed offsets; None if there are none."""
         identity = self._commit_identity()
         if identity is None or not partitions or not self.config.commit_interval_ms:
             return None
@@ -436,5 +436,5 @@ def _nothing() -> None:
     """Nothing follows."""
 
 
-def _nobody(_: tuple[object, ...]) -> None:
+def _ignore_response(_: tuple[object, ...]) -> None:
     """Receives an answer that is not awaited."""

@@ -45,10 +45,10 @@ class ConsumerClient(Client):
         super().__init__(cluster, config, chance)
         self.generation = LEFT_EPOCH
         self._target: frozenset[HeldPartition] = frozenset()
-        self._tells_all = True
+        self._sends_all = True
         """Whether the next heartbeat is a full one: the coordinator may not know the member, or an answer was lost."""
         self._has_subscribed = True
-        self._told_owned: frozenset[HeldPartition] | None = None
+        self._reported_owned: frozenset[HeldPartition] | None = None
         self._is_reconciling = False
         self._rounds = 0
         self._beats_again = False
@@ -85,11 +85,11 @@ class ConsumerClient(Client):
     def _subscribe_first(self) -> None:
         """The application began to poll before it subscribed."""
         self._has_subscribed = True
-        self._tell_subscription()
+        self._send_subscription()
 
     def _join(self) -> None:
         self.member_epoch = JOIN_EPOCH
-        self._tells_all = True
+        self._sends_all = True
         self._is_reconciling = False
         self._target = frozenset()
         self._beat_now()
@@ -97,7 +97,7 @@ class ConsumerClient(Client):
     def _close(self) -> None:
         request = self._leaving()
         if request is not None:
-            self._commit_and_then(lambda: self._tell(request))
+            self._commit_and_then(lambda: self._send_and_forget(request))
             self.member_epoch = LEFT_EPOCH
 
     def _leaving(self) -> ConsumerGroupHeartbeatRequest | None:
@@ -122,7 +122,7 @@ class ConsumerClient(Client):
             return
         request = self._leaving()
         if request is not None:
-            self._tell(request)
+            self._send_and_forget(request)
         self.member_epoch = LEFT_EPOCH
         self._rounds += 1
         self._awaited.clear()
@@ -132,25 +132,25 @@ class ConsumerClient(Client):
     def subscribe(self, topics: tuple[str, ...]) -> None:
         """The application changes its subscription."""
         self.config.topics = topics
-        self._tell_subscription()
+        self._send_subscription()
 
     def match(self, regex: str) -> None:
         """The application subscribes by another expression."""
         self.config.regex = regex
-        self._tell_subscription()
+        self._send_subscription()
 
-    def _tell_subscription(self) -> None:
+    def _send_subscription(self) -> None:
         """Report it at once, or with the first heartbeat after a join under way."""
         if not self.running:
             return
-        self._tells_all = True
+        self._sends_all = True
         if self.member_epoch > JOIN_EPOCH:
             self._later(1, self._beat_now)
 
     def prefer(self, server_assignor: str | None) -> None:
         """The configuration changes its assignor, which the next heartbeat reports."""
         self.config.server_assignor = server_assignor
-        self._tells_all = True
+        self._sends_all = True
 
     def is_settled(self) -> str | None:
         """What it waits for; None when it is a member that uses exactly what it was assigned."""
@@ -182,18 +182,18 @@ class ConsumerClient(Client):
     def _send(self) -> None:
         self._beats_again = False
         request = self._request()
-        tells_nothing = request.rebalance_timeout_ms == -1 and request.topic_partitions is None
-        self._ask("heartbeat", request, self._heard, self._unheard, routine=tells_nothing)
+        is_empty = request.rebalance_timeout_ms == -1 and request.topic_partitions is None
+        self._ask("heartbeat", request, self._heard, self._unheard, routine=is_empty)
 
     def _request(self) -> ConsumerGroupHeartbeatRequest:
         config = self.config
-        tells_all = self._tells_all or self.member_epoch == JOIN_EPOCH
-        tells_owned = tells_all or self._told_owned != self.owned
+        sends_all = self._sends_all or self.member_epoch == JOIN_EPOCH
+        sends_owned = sends_all or self._reported_owned != self.owned
         owned = () if self.member_epoch == JOIN_EPOCH else self._owned_by_topic()
-        self._told_owned = self.owned
-        self._tells_all = False
+        self._reported_owned = self.owned
+        self._sends_all = False
         request = self._heartbeat()
-        if tells_all:
+        if sends_all:
             topics, regex = (config.topics, config.regex) if self._has_subscribed else ((), None)
             request = request._replace(
                 rebalance_timeout_ms=config.max_poll_interval_ms,
@@ -202,7 +202,7 @@ class ConsumerClient(Client):
                 server_assignor=config.server_assignor,
                 client_assignors=self._client_assignors(),
             )
-        return request._replace(topic_partitions=owned) if tells_owned else request
+        return request._replace(topic_partitions=owned) if sends_owned else request
 
     def _owned_by_topic(self) -> tuple[TopicIdPartitions, ...]:
         by_topic: dict[bytes, list[int]] = {}
@@ -213,7 +213,7 @@ class ConsumerClient(Client):
         )
 
     def _unheard(self) -> None:
-        self._tells_all = True
+        self._sends_all = True
         self._send()
 
     def _heard(self, response: ConsumerGroupHeartbeatResponse) -> None:
@@ -221,7 +221,7 @@ class ConsumerClient(Client):
         if error is ErrorCode.NONE:
             self._accept(response)
         elif error in RETRIABLE:
-            self._tells_all = True
+            self._sends_all = True
             self._again_in(RETRY_BACKOFF_MS)
         elif error in MUST_REJOIN:
             self._rounds += 1
@@ -244,19 +244,19 @@ class ConsumerClient(Client):
     def _next(self, round_number: int) -> None:
         if round_number != self._rounds or "heartbeat" in self._awaited:
             return
-        prolonged = None if self._has_news() else self._prolong()
+        prolonged = None if self._has_changes() else self._prolong()
         if prolonged is None:
             self._send()
         else:
             self._again_in(prolonged.heartbeat_interval_ms)
 
-    def _has_news(self) -> bool:
+    def _has_changes(self) -> bool:
         """Whether a heartbeat would report or bring about anything."""
         return (
-            self._tells_all
+            self._sends_all
             or self._beats_again
             or self._is_reconciling
-            or self._told_owned is not self.owned
+            or self._reported_owned is not self.owned
             or self.owned != self._target
         )
 

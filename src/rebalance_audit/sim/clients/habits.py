@@ -26,7 +26,7 @@ class CommitHabit(NamedTuple):
     per_batch: bool = False
     """After batches of messages rather than on a timer: the interval varies."""
     restarts_timer: bool = False
-    """Whether the interval begins anew with each assignment."""
+    """Whether the interval begins again with each assignment."""
     static_leaves: bool = False
     """Whether static members leave for good when they close."""
 

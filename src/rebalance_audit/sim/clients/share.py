@@ -24,7 +24,7 @@ class ShareClient(BeatingClient):
     def subscribe(self, topics: tuple[str, ...]) -> None:
         """The application changes its subscription; the next heartbeat reports it."""
         self.config.topics = topics
-        self.tells_all = True
+        self.sends_all = True
         if self.running and self.generation > JOIN_EPOCH:
             self._later(1, self._beat_now)
 
@@ -33,13 +33,13 @@ class ShareClient(BeatingClient):
         return None if self.generation > JOIN_EPOCH else f"{self.name} is no member"
 
     def _request(self) -> ShareGroupHeartbeatRequest:
-        tells_all = self.tells_all or self.generation == JOIN_EPOCH
-        self.tells_all = False
+        sends_all = self.sends_all or self.generation == JOIN_EPOCH
+        self.sends_all = False
         return ShareGroupHeartbeatRequest(
             self.group_id,
             self.member_id,
             self.generation,
-            subscribed_topic_names=self.config.topics if tells_all else None,
+            subscribed_topic_names=self.config.topics if sends_all else None,
             client_id=self.name,
         )
 

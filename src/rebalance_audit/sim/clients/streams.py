@@ -31,7 +31,7 @@ class Application:
 
     topology: Topology
     answers_queries: bool = False
-    """Whether its members tell an endpoint."""
+    """Whether its members send an endpoint."""
     tags: tuple[tuple[str, str], ...] = ()
 
 
@@ -70,7 +70,7 @@ class StreamsClient(BeatingClient):
         self._ports = chance.stream("ports")
         self._target: tuple[frozenset[Task], frozenset[Task]] = frozenset(), frozenset()
         self._running: tuple[frozenset[Task], frozenset[Task]] = frozenset(), frozenset()
-        self._told: tuple[frozenset[Task], frozenset[Task]] | None = None
+        self._reported: tuple[frozenset[Task], frozenset[Task]] | None = None
         self._is_reconciling = False
         self._endpoint: Endpoint | None = None
 
@@ -86,12 +86,12 @@ class StreamsClient(BeatingClient):
         """The process answers queries under another port from now on, which the next heartbeat reports."""
         if self._endpoint is not None:
             self._endpoint = Endpoint(self.name, self._ports.between(1_024, 65_535))
-            self.tells_all = True
+            self.sends_all = True
 
     def retag(self, tags: tuple[tuple[str, str], ...]) -> None:
         """The process has other tags from now on, which the next heartbeat reports."""
         self.application = replace(self.application, tags=tags)
-        self.tells_all = True
+        self.sends_all = True
 
     def is_settled(self) -> str | None:
         """What it waits for; None when it is a member that runs exactly what it was assigned."""
@@ -104,10 +104,10 @@ class StreamsClient(BeatingClient):
     # --- heartbeats --------------------------------------------------------------------------------
 
     def _request(self) -> StreamsGroupHeartbeatRequest:
-        tells_all = self.tells_all or self.generation == JOIN_EPOCH
-        tells_owned = tells_all or self._told != self._running
-        self.tells_all = False
-        self._told = self._running
+        sends_all = self.sends_all or self.generation == JOIN_EPOCH
+        sends_owned = sends_all or self._reported != self._running
+        self.sends_all = False
+        self._reported = self._running
         request = StreamsGroupHeartbeatRequest(
             self.group_id,
             self.member_id,
@@ -115,7 +115,7 @@ class StreamsClient(BeatingClient):
             self.config.instance_id,
             client_id=self.name,
         )
-        if tells_all:
+        if sends_all:
             application = self.application
             request = request._replace(
                 rebalance_timeout_ms=self.config.max_poll_interval_ms,
@@ -124,7 +124,7 @@ class StreamsClient(BeatingClient):
                 user_endpoint=self._endpoint,
                 client_tags=application.tags,
             )
-        if tells_owned:
+        if sends_owned:
             active, standby = self._running
             request = request._replace(
                 active_tasks=_by_subtopology(active),
@@ -186,7 +186,7 @@ class StreamsClient(BeatingClient):
     def _give_everything_up(self) -> None:
         self._is_reconciling = False
         self._target = frozenset(), frozenset()
-        self._told = None
+        self._reported = None
         self._run_tasks(frozenset(), frozenset())
 
 
@@ -197,5 +197,5 @@ def _by_subtopology(tasks: frozenset[Task]) -> tuple[TaskIds, ...]:
     return tuple(TaskIds(name, tuple(numbers)) for name, numbers in by_name.items())
 
 
-def _tasks(told: tuple[TaskIds, ...]) -> frozenset[Task]:
-    return frozenset((name, number) for name, numbers in told for number in numbers)
+def _tasks(named: tuple[TaskIds, ...]) -> frozenset[Task]:
+    return frozenset((name, number) for name, numbers in named for number in numbers)

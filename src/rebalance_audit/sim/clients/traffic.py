@@ -1,4 +1,4 @@
-"""How much there is to consume, and so what consumers have to commit."""
+"""The traffic to consume, and so the offsets to commit."""
 
 from enum import Enum
 from typing import Final

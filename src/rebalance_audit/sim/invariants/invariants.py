@@ -44,7 +44,7 @@ class Invariants:
         served_by: Callable[[str], ServedPartition],
         held_since_ms: Callable[[Holder, HeldPartition], int | None],
     ) -> None:
-        """`served_by` finds the partition of a group, `held_since_ms` tells when a client took a partition."""
+        """`served_by` finds the partition of a group, `held_since_ms` says when a client took a partition."""
         self._served_by = served_by
         self._numbers = RisingNumbers()
         self._leaders = OneLeader()
@@ -102,7 +102,7 @@ class Invariants:
                 (within_target if shares else one_owner).check_member(group, member)
 
     def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
-        """Check what a client is told."""
+        """Check the response to a client."""
         if isinstance(request, OffsetCommitRequest) and isinstance(response, OffsetCommitResponse):
             self.checks += self._commits.check_commit(shard, request, response)
         elif isinstance(request, OffsetFetchRequest) and isinstance(response, OffsetFetchResponse):

@@ -1,4 +1,4 @@
-"""Rule: an acknowledged offset commit is in the log, stays there, and is what the group is told."""
+"""Rule: an acknowledged offset commit is in the log, stays there, and is what the group gets."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -89,12 +89,12 @@ class KeptCommits:
                 committed = topic.name, partition.partition_index
                 log_offset = written.get(committed)
                 if log_offset is None or log_offset >= end:
-                    told = f"the commit of {committed} by {request.group_id} was acknowledged and is not written"
-                    raise InvariantBrokenError(told)
+                    message = f"the commit of {committed} by {request.group_id} was acknowledged and is not written"
+                    raise InvariantBrokenError(message)
         return checks
 
     def check_fetch(self, shard: ServedPartition, response: OffsetFetchResponse) -> int:
-        """Raises InvariantBrokenError where a group is told of an older commit than its newest.
+        """Raises InvariantBrokenError where a group gets an older commit than its newest.
 
         The expected commit is the newest one written before the batch that the answer waited for.
         """
@@ -122,8 +122,8 @@ class KeptCommits:
                         held.log_offset < commits.newest_base
                         and held.committed_offset != partition.committed_offset
                     ):
-                        told = f"{group.group_id} asks for {asked}, is told {partition}, and has committed {held}"
-                        raise InvariantBrokenError(told)
+                        message = f"{group.group_id} asks for {asked}, gets {partition}, and has committed {held}"
+                        raise InvariantBrokenError(message)
         return checks
 
     # --- the log -----------------------------------------------------------------------------------
@@ -178,8 +178,10 @@ class KeptCommits:
             committed = record.key.topic, record.key.partition
             held = None if slot is None else slot.offsets.get(committed)
             if held is None or held.log_offset < log_offset:
-                told = f"the commit of {record.key} at offset {log_offset} is lost, there is {held}"
-                raise InvariantBrokenError(told)
+                message = (
+                    f"the commit of {record.key} at offset {log_offset} is lost, there is {held}"
+                )
+                raise InvariantBrokenError(message)
         return len(commits.acknowledged)
 
     def _of(self, shard: ServedPartition) -> _Commits:

@@ -1,4 +1,4 @@
-"""Rule: a generation has one leader, who is a member, and no member is told of another one."""
+"""Rule: a generation has one leader, who is a member, and no member gets another one."""
 
 from rebalance_audit.coordinator.handling import ErrorCode, Response
 from rebalance_audit.coordinator.requests.classic import JoinGroupRequest, JoinGroupResponse
@@ -7,10 +7,10 @@ from rebalance_audit.sim.invariants.broken import require
 
 
 class OneLeader:
-    """Remembers which member was told to lead which generation."""
+    """Remembers the leader of each generation."""
 
     def __init__(self) -> None:
-        """No member was told yet."""
+        """No leader was reported yet."""
         self._leaders: dict[str, dict[int, str]] = {}
         """Group id -> generation -> its leader."""
 
@@ -27,7 +27,7 @@ class OneLeader:
             not isinstance(response, JoinGroupResponse)
             or not isinstance(request, JoinGroupRequest)
             or response.error_code is not ErrorCode.NONE
-            or not response.leader  # a classic member of a consumer group: nobody leads there
+            or not response.leader  # a classic member of a consumer group, which has no leader
         ):
             return False
         leaders = self._leaders.setdefault(request.group_id, {})
@@ -44,7 +44,7 @@ class OneLeader:
         return True
 
     def group_ids(self) -> list[str]:
-        """Groups in which a member was told a leader."""
+        """Groups in which a leader was reported."""
         return list(self._leaders)
 
     def forget(self, group_id: str) -> None:

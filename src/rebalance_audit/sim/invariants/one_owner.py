@@ -29,8 +29,10 @@ def check_member(group: ModernGroup, member: ModernMember) -> None:
     for partition in _held_by(member):
         owner = group.owners.get(partition)
         if owner != member.member_id:
-            told = f"{partition} of {group.group_id} has two owners, {member.member_id} and {owner}"
-            raise InvariantBrokenError(told)
+            message = (
+                f"{partition} of {group.group_id} has two owners, {member.member_id} and {owner}"
+            )
+            raise InvariantBrokenError(message)
 
 
 def _held_by(member: ModernMember) -> tuple[TopicPartition, ...]:

@@ -17,7 +17,7 @@ class OneUser:
         served_by: Callable[[str], ServedPartition],
         held_since_ms: Callable[[Holder, HeldPartition], int | None],
     ) -> None:
-        """`served_by` finds the partition of a group, `held_since_ms` tells when a client took a partition."""
+        """`served_by` finds the partition of a group, `held_since_ms` says when a client took a partition."""
         self._served_by = served_by
         self._held_since_ms = held_since_ms
         self._joined_anew_ms: dict[tuple[str, str], int] = {}
@@ -43,7 +43,7 @@ class OneUser:
         accepted, and a cooperative member that has joined that generation but not synced keeps using what it had.
         A consumer group takes a classic member that it had removed for a new one, even under its old id, while the
         member still uses what it had. And a streams member that misses the answer that takes tasks from it goes on to
-        open them, since it is not told again.
+        open them, since the response is not repeated.
         """
         served = self._served_by(holder.group_id)
         if not served.is_active:

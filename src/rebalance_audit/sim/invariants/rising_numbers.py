@@ -42,8 +42,8 @@ class RisingNumbers:
                 self._highest[group_id] = _Highest()
             case GroupEpochBumped(new_epoch=epoch):
                 if epoch < highest.group_epoch:
-                    told = f"group epoch of {group_id} fell to {epoch} by {happening}"
-                    raise InvariantBrokenError(told)
+                    message = f"group epoch of {group_id} fell to {epoch} by {happening}"
+                    raise InvariantBrokenError(message)
                 highest.group_epoch = epoch
             case TargetInstalled(new_assignment_epoch=epoch) if epoch >= 0:
                 require(

@@ -1,4 +1,4 @@
-"""Rule: a member of a share group, where nobody owns a partition, has nothing that its target does not give it."""
+"""Rule: a member of a share group, which shares partitions, has none that its target does not give it."""
 
 from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
 from rebalance_audit.replay.partitions import each, minus

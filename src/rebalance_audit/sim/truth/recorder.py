@@ -157,7 +157,7 @@ class TruthRecorder:
         self._decisions: dict[int, Decisions] = {}
         self._pending: dict[int, list[Note]] = {}
         self._alone_behind: dict[int, dict[str, str | None]] = {}
-        """Partition -> groups of which at most one member is behind the group's epoch, with that member."""
+        """Partition -> groups with at most one member below the group's epoch, and that member."""
 
     # --- what it observes --------------------------------------------------------------------------
 
@@ -350,7 +350,7 @@ class TruthRecorder:
 
 
 def _has_arrived(group: ModernGroup) -> bool:
-    """Whether all members have reached the newest epoch; the states of share and streams groups tell something else."""
+    """Whether all members have reached the newest epoch; the states of share and streams groups mean something else."""
     is_assigned = group.group_epoch <= group.assignment_epoch
     return bool(group.members) and is_assigned and not group.unconverged_count
 
@@ -375,7 +375,7 @@ def _goes_on_without_rebalance(
 ) -> bool:
     """Whether this downgrade is the moment at which the last member of a consumer group reached its epoch.
 
-    A static member took the place of the one that was behind, and the group becomes a classic one in the same write.
+    A static member replaced the one that was below the epoch, and the group becomes a classic one in the same write.
     """
     return (
         bool(look.arrived)

@@ -260,8 +260,8 @@ class ConsumerGroupMemberMetadataValue(NamedTuple):
     server_assignor: str | None
     """Server-side assignor that the member prefers; null for no preference."""
     classic_member_metadata: ConsumerGroupMemberMetadataClassicMemberMetadata | None = None
-    """What a member that still speaks the classic protocol told; null for the consumer protocol. An
-    absent tag reads as an empty struct, so the null is written explicitly."""
+    """What a member that still speaks the classic protocol reported; null for the consumer
+    protocol. An absent tag reads as an empty struct, so the null is written explicitly."""
     assignors: tuple[ConsumerGroupMemberMetadataAssignor, ...] = ()
     """Client-side assignors of the member."""
 
@@ -335,7 +335,7 @@ class ConsumerGroupCurrentMemberAssignmentTopicPartitions(NamedTuple):
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(NamedTuple):
-    """Where one member of a consumer group stands: epoch, state, what it has and must give up."""
+    """Current epoch, state and partitions of one member of a consumer group."""
 
     member_epoch: int
     """Epoch that the member works at; -2 = a static member that left for a while."""
@@ -517,7 +517,7 @@ class ShareGroupCurrentMemberAssignmentTopicPartitions(NamedTuple):
 
 
 class ShareGroupCurrentMemberAssignmentValue(NamedTuple):
-    """Where one member of a share group stands."""
+    """Current epoch and assignment of one member of a share group."""
 
     member_epoch: int
     """Epoch that the member works at."""
@@ -530,7 +530,7 @@ class ShareGroupCurrentMemberAssignmentValue(NamedTuple):
 
 
 class ShareGroupStatePartitionMetadataKey(NamedTuple):
-    """Key of which share partitions of a group have state."""
+    """Key of the share partitions of a group that have state."""
 
     group_id: str
     """Id of the group."""
@@ -773,7 +773,7 @@ class StreamsGroupCurrentMemberAssignmentTaskIds(NamedTuple):
 
 
 class StreamsGroupCurrentMemberAssignmentValue(NamedTuple):
-    """Where one member of a streams group stands."""
+    """Current epoch, state and tasks of one member of a streams group."""
 
     member_epoch: int
     """Epoch that the member works at."""
@@ -919,12 +919,12 @@ class ConnectAssignment(NamedTuple):
 
 
 class ConnectWorkerState(NamedTuple):
-    """What a Connect worker tells the leader of its group when it joins, after an int16 version."""
+    """What a Connect worker sends the leader of its group when it joins, after an int16 version."""
 
     url: str
     """Address of the worker's REST interface."""
     config_offset: int
-    """How far the worker has read the topic of connector configurations; -1 = nothing yet."""
+    """How far the worker has read the topic of connector configurations; -1 = not read yet."""
     allocation: bytes | None = None
     """The connectors and tasks that the worker runs while it joins, as a ConnectAssignment; null
     for none."""
@@ -958,7 +958,7 @@ class ConsumerProtocolSubscriptionTopicPartition(NamedTuple):
 
 
 class ConsumerProtocolSubscription(NamedTuple):
-    """What a classic consumer tells the leader of its group, after an int16 version."""
+    """Metadata that a classic consumer sends to the leader of its group, after an int16 version."""
 
     topics: tuple[str, ...]
     """Topics that the consumer subscribes to."""
@@ -1020,7 +1020,7 @@ class StreamsAssignmentInfoIndexedTopic(NamedTuple):
     """A topic's name and its number in the fields that follow."""
 
     topic_index: int = 0
-    """Number that stands for the topic."""
+    """Index of the topic's name."""
     topic: str = ""
     """Name of the topic."""
 
@@ -1029,7 +1029,7 @@ class StreamsAssignmentInfoIndexedPartition(NamedTuple):
     """One partition of a topic given by its number."""
 
     topic_index: int = 0
-    """Number that stands for the topic."""
+    """Index of the topic's name."""
     partition: int = 0
     """Partition number."""
 
@@ -1061,12 +1061,12 @@ class StreamsAssignmentInfo(NamedTuple):
     active_by_host: tuple[StreamsAssignmentInfoHostIndexedPartitions, ...] = ()
     """Which instance processes which partitions."""
     standby_by_host: tuple[StreamsAssignmentInfoHostIndexedPartitions, ...] = ()
-    """Which instance has standby state of which partitions."""
+    """Partitions with standby state, by instance."""
     error_code: int = 0
     """0 = none, 1 = incomplete source topic metadata, 2 = version probing, 3 = assignment error, 4
     = shutdown requested."""
     next_rebalance: int = 9223372036854775807
-    """When the client is to rejoin, epoch ms: 0 = at once, because tasks change their owner; the
+    """When the client must rejoin, epoch ms: 0 = at once, because tasks change their owner; the
     largest value = not at all."""
 
 
@@ -1122,11 +1122,11 @@ class StreamsSubscriptionInfo(NamedTuple):
     previous_tasks: tuple[StreamsSubscriptionInfoTaskId, ...] = ()
     """Active tasks that the client had."""
     standby_tasks: tuple[StreamsSubscriptionInfoTaskId, ...] = ()
-    """Tasks of which the client has state."""
+    """Tasks that the client has state for."""
     user_end_point: bytes | None = b""
     """Address for interactive queries; empty for none."""
     task_offset_sums: tuple[StreamsSubscriptionInfoTaskOffsetSum, ...] = ()
-    """Tasks of which the client has state, with how far it has restored them."""
+    """Tasks that the client has state for, with its restore progress."""
     unique_field: int = 0
     """Differs in each join request, so that the coordinator takes it for a change."""
     error_code: int = 0

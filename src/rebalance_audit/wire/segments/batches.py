@@ -248,7 +248,7 @@ def offsets_fit(raw_header: RawHeader, first: int, last: int) -> bool:
     return base <= first <= last <= base + raw_header[LAST_OFFSET_DELTA]
 
 
-OUTSIDE_HEADER: Final = "has records whose offsets lie outside those of its header"
+OUTSIDE_HEADER: Final = "has records with offsets outside its header's range"
 TOO_MANY_RECORDS: Final = f"has more than {BATCH_RECORDS_MAX} records"
 CONTRADICTORY: Final = "has records that do not fit its size and record count"
 """The compiled reader's own message may depend on bytes after the batch, so it is not repeated."""

@@ -35,7 +35,7 @@ _DIGITS_MAX: Final = 10
 LOOKED_FOR: Final = f"{OFFSETS_TOPIC}-<partition>/<20-digit base offset>.log"
 
 
-class SourceNotReadable(Exception):  # noqa: N818 - named after what the user is told
+class SourceNotReadable(Exception):  # noqa: N818 - named for what the user reads
     """The source cannot be read; the message is one sentence that names the path."""
 
 
@@ -54,7 +54,7 @@ class Segment(NamedTuple):
 
     @property
     def mark(self) -> "FileMark":
-        """Tells whether the file has changed."""
+        """Whether the file has changed."""
         return FileMark(self.path.name, self.size_bytes, self.modified_ns)
 
 
@@ -265,7 +265,7 @@ def _open_file(path: Path) -> LogFolder:
     if topic != OFFSETS_TOPIC:
         if path.suffix in ARCHIVE_SUFFIXES:
             raise SourceNotReadable(f"{path} is an archive: unpack it first.")
-        belongs = f"belongs to topic {topic}" if topic else "lies in no partition folder"
+        belongs = f"belongs to topic {topic}" if topic else "is in no partition folder"
         raise SourceNotReadable(
             f"{path} {belongs}; a segment file is read where its folder is named"
             f" {OFFSETS_TOPIC}-<partition>."
@@ -390,7 +390,7 @@ def _nothing_found(path: Path, topic: str | None) -> str:
         {match["topic"] for name in names if (match := PARTITION_FOLDER.fullmatch(name))}
     )
     if OFFSETS_TOPIC in topics:
-        return f"{path} has partition folders of {OFFSETS_TOPIC}, but no segment file lies in them."
+        return f"{path} has partition folders of {OFFSETS_TOPIC}, but they contain no segment file."
     if topics:
         sentence += (
             f", found topics {', '.join(topics[:5])}{' and more' if len(topics) > 5 else ''}"

@@ -80,7 +80,7 @@ def parse_message(data: memoryview) -> LegacyMessage | str:
         fields.append(None if length < 0 else bytes(data[at : at + length]))
         at += max(length, 0)
     if at != len(data):
-        return f"has {len(data) - at} bytes behind its value"
+        return f"has {len(data) - at} bytes after its value"
     return LegacyMessage(message_offset, magic, attributes, timestamp, fields[0], fields[1])
 
 
@@ -127,7 +127,7 @@ def _parse_set(data: memoryview, magic: int) -> list[LegacyMessage] | str:
         message_offset, length, _, inner_magic, attributes = HEADERS[0].unpack_from(data, at)
         end = at + LOG_OVERHEAD_BYTES + length
         if message_offset < 0 or inner_magic != magic or attributes & CODEC_MASK:
-            return f"holds at byte {at} no plain message of its own format"
+            return f"has at byte {at} no uncompressed message of its format"
         if length < MESSAGE_BYTES_MIN[magic] or end > len(data):
             return f"holds an inner message of {length} bytes, which does not fit"
         message = parse_message(data[at:end])

@@ -29,7 +29,7 @@ _HEAD_BYTES: Final = 4096
 def other_kind(path: Path) -> str | None:
     """What is wrong with a file that is compressed or text, to follow its name; None for any other.
 
-    A segment of which only the beginning is overwritten is a damaged segment. Raises OSError.
+    A segment with an overwritten beginning is a damaged segment. Raises OSError.
     """
     with os.fdopen(open_regular(path), "rb") as file:
         head = file.read(_HEAD_BYTES)

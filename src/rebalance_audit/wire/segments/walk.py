@@ -47,7 +47,7 @@ SEARCH_CRC_BYTES_MAX: Final = limits.SEARCH_BYTES.most
 
 
 class SegmentWalk:
-    """The batches of one file between two byte positions, each of which must be a stop of the walk or the file's end.
+    """The batches of one file between two byte positions, each a stop of the walk or the file's end.
 
     A context manager. Raises OSError that names the file. The walk checks no checksum unless it needs to: a reader of
     records has to call `batches.crc_holds` or the compiled reader's own check.

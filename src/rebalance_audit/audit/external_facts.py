@@ -12,7 +12,7 @@ _UNNAMED_LIMIT = 10_000
 _Lives = Sequence[tuple[int | None, int | None]]
 
 
-class Outside:
+class ExternalFacts:
     """Asks the sources given in the options, and remembers the answers that could change later."""
 
     _unnamed: set[bytes]
@@ -72,15 +72,15 @@ class Outside:
         self._shapes[topic] = (asked_ms, len(_shaped(asked_ms, shapes)))
         return _shaped(by_ms, shapes)
 
-    def news(self) -> str | None:
+    def changes(self) -> str | None:
         """A sentence on what the sources would now answer differently; None if no answer has changed."""
         for topic_id in self._unnamed:
             if self._options.topic_name(topic_id) is not None:
                 return f"topic {topic_id_text(topic_id)} has a name now"
         if self._more_unnamed:
             return "more topics had no name than are kept"
-        for topic, (asked_ms, told) in self._lives.items():
-            if _until(asked_ms, self._options.topic_lives(topic)) != told:
+        for topic, (asked_ms, answer) in self._lives.items():
+            if _until(asked_ms, self._options.topic_lives(topic)) != answer:
                 return f"more is known of when topic {topic} existed"
         for topic_id, (asked_ms, deleted) in self._deletions.items():
             if _by(asked_ms, self._options.topic_deleted_at(topic_id)) != deleted:

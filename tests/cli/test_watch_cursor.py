@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.cli.told_file import ToldFile
+from rebalance_audit.cli.watch_cursor import WatchCursor
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.local.live.live_audit import GroupNews
+from rebalance_audit.local.live.live_audit import GroupUpdate
 from tests.cli.call import PROGRAM, segments
 
 
-def news(*ended: tuple[int, str], times: int = 0) -> list[GroupNews]:
+def news(*ended: tuple[int, str], times: int = 0) -> list[GroupUpdate]:
     """Rebalances of one group by their last epoch, which ended in that second, and their cause."""
     rows = [
         ({"ended_at": epoch * 1000, "last_epoch": epoch, "primary_cause": cause}, times)
         for epoch, cause in ended
     ]
-    return [GroupNews("g", {}, rows, [], None)]
+    return [GroupUpdate("g", {}, rows, [], None)]
 
 
-def epochs(found: list[GroupNews]) -> list[tuple[int, int]]:
+def epochs(found: list[GroupUpdate]) -> list[tuple[int, int]]:
     """Last epoch, and how many times it was told of before."""
     return [(row["last_epoch"], times) for group in found for row, times in group.ended]
 
@@ -31,12 +31,12 @@ def epochs(found: list[GroupNews]) -> list[tuple[int, int]]:
 def test_the_next_one_goes_on_after_the_last(tmp_path: Path) -> None:
     """What is new is told, and what turned out otherwise meanwhile, once more."""
     file = tmp_path / "state" / "told"
-    ToldFile(file, "segments:log", 7).keep(news((1, "joined"), (2, "left")))
-    same = ToldFile(file, "segments:log", 99)
+    WatchCursor(file, "segments:log", 7).keep(news((1, "joined"), (2, "left")))
+    same = WatchCursor(file, "segments:log", 99)
     assert same.since_ms == 7
-    assert epochs(same.not_told(news((1, "joined"), (2, "left"), (3, "joined")))) == [(3, 0)]
-    assert epochs(same.not_told(news((2, "expired")))) == [(2, 1)]
-    assert epochs(same.not_told(news((1, "expired"), times=1))) == [(1, 1)]
+    assert epochs(same.unreported(news((1, "joined"), (2, "left"), (3, "joined")))) == [(3, 0)]
+    assert epochs(same.unreported(news((2, "expired")))) == [(2, 1)]
+    assert epochs(same.unreported(news((1, "expired"), times=1))) == [(1, 1)]
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"format": 9}'])
@@ -45,16 +45,16 @@ def test_another_file_is_left_alone(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "notes"
     file.write_bytes(content)
     with pytest.raises(BadRequest, match="is not a file that this watch wrote"):
-        ToldFile(file, "segments:log", 0)
+        WatchCursor(file, "segments:log", 0)
     assert file.read_bytes() == content
 
 
 def test_a_file_of_another_source(tmp_path: Path) -> None:
     """Its groups may have the same names."""
     file = tmp_path / "told"
-    ToldFile(file, "segments:log", 0).keep(news((1, "joined")))
+    WatchCursor(file, "segments:log", 0).keep(news((1, "joined")))
     with pytest.raises(BadRequest, match="of another source, segments:log;"):
-        ToldFile(file, "kafka:broker:9092", 0)
+        WatchCursor(file, "kafka:broker:9092", 0)
 
 
 def test_a_watch_that_is_killed_loses_nothing(tmp_path: Path) -> None:

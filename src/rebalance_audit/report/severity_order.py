@@ -12,7 +12,7 @@ from rebalance_audit.report.summary import TableRow, Tables, duration_of
 RANKS: Final[Mapping[str, int]] = {Severity.CRITICAL: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
-def gravest_first(tables: Tables) -> list[TableRow]:
+def most_severe_first(tables: Tables) -> list[TableRow]:
     """Rows of `findings` by severity, and those that cost most time first.
 
     `rebalances` say how much that was, unless the rows say so themselves as `lost_ms`.

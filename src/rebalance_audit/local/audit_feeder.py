@@ -1,4 +1,4 @@
-"""Gives the audit the records that the workers read, and tells it of which groups something is missing."""
+"""Gives the audit the records that the workers read, and reports groups with missing records."""
 
 from collections import defaultdict
 from typing import TypeAlias
@@ -20,7 +20,7 @@ Place: TypeAlias = tuple[int, int]
 """Log partition and log offset."""
 
 
-class Feed:
+class AuditFeeder:
     """One audit of a log, piece by piece."""
 
     def __init__(

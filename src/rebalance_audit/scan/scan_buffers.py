@@ -51,11 +51,11 @@ class Walked(NamedTuple):
     """Offset commits that may be the first to name a topic's id."""
 
 
-class Room(WalkArrays):
+class ScanBuffers(WalkArrays):
     """Where one walk keeps what it has found, some 40 MB."""
 
     def __init__(self, seed: int | None = None) -> None:
-        """`seed`: of the hash tables; by default one that nobody can know. What is found does not depend on it."""
+        """`seed`: of the hash tables; by default a random one. What is found does not depend on it."""
         super().__init__()
         self._secrets = secrets_from(seed)
         self._kept = np.empty((ROWS, 6), np.int64)

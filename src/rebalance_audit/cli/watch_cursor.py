@@ -1,4 +1,4 @@
-"""What `watch` has told of, in a file, so that it goes on from there when it is started again."""
+"""What `watch` has reported, in a file, so that it resumes from there after a restart."""
 
 import zlib
 from pathlib import Path
@@ -8,16 +8,16 @@ import orjson
 
 from rebalance_audit.cli.summaries import write_file
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.local.live.live_audit import GroupNews
+from rebalance_audit.local.live.live_audit import GroupUpdate
 
 FORMAT: Final = 1
 
 
-class ToldFile:
-    """For each group its last rebalance that was told of; as large as there are groups."""
+class WatchCursor:
+    """For each group its last reported rebalance; it grows with the number of groups."""
 
     def __init__(self, file: Path, source: str, since_ms: int) -> None:
-        """Read the file if it is there. `since_ms`: rebalances that ended before are not told of, if it is new.
+        """Read the file if it is there. `since_ms`: rebalances that ended before are not reported, if it is new.
 
         Raises BadRequest for a file of something else or of another source, and OSError.
         """
@@ -26,7 +26,7 @@ class ToldFile:
         self.since_ms = since_ms
         """That of the first start (epoch ms)."""
         self._last: dict[str, list[int]] = {}
-        """Group -> when the rebalance ended (epoch ms), its last epoch, checksum of what was told."""
+        """Group -> when the rebalance ended (epoch ms), its last epoch, checksum of what was compared."""
         if file.exists():
             self._read()
 
@@ -40,11 +40,11 @@ class ToldFile:
         if source != self._source:
             raise BadRequest(f"{self._file} is of another source, {source}; name another file.")
 
-    def not_told(self, news: list[GroupNews]) -> list[GroupNews]:
-        """The same without the rebalances that were told of as they are now."""
-        return [group._replace(ended=self._of_group(group)) for group in news]
+    def unreported(self, updates: list[GroupUpdate]) -> list[GroupUpdate]:
+        """The same without the rebalances that were already reported unchanged."""
+        return [group._replace(ended=self._of_group(group)) for group in updates]
 
-    def _of_group(self, group: GroupNews) -> list[tuple[dict[str, Any], int]]:
+    def _of_group(self, group: GroupUpdate) -> list[tuple[dict[str, Any], int]]:
         *last, checksum = self._last.get(group.group_id, (-1, -1, 0))
         found = []
         for row, times in group.ended:
@@ -55,13 +55,13 @@ class ToldFile:
                 found.append((row, 1))
         return found
 
-    def keep(self, news: list[GroupNews]) -> None:
-        """Note what was told of; the file is whole at any moment. Raises OSError."""
-        for group in news:
+    def keep(self, updates: list[GroupUpdate]) -> None:
+        """Note what was reported; the file is complete at any time. Raises OSError."""
+        for group in updates:
             for row, _ in group.ended:
                 if _place(row) >= self._last.get(group.group_id, [])[:2]:
                     self._last[group.group_id] = [*_place(row), _checksum(row)]
-        if any(group.ended for group in news) or not self._file.exists():
+        if any(group.ended for group in updates) or not self._file.exists():
             held = {
                 "format": FORMAT,
                 "source": self._source,
@@ -84,5 +84,5 @@ def _place(row: dict[str, Any]) -> list[int]:
 
 def _checksum(row: dict[str, Any]) -> int:
     """Of all but its number, which counts from where the log begins."""
-    told = {name: value for name, value in row.items() if name != "rebalance_seq"}
-    return zlib.crc32(repr(sorted(told.items())).encode())
+    compared = {name: value for name, value in row.items() if name != "rebalance_seq"}
+    return zlib.crc32(repr(sorted(compared.items())).encode())

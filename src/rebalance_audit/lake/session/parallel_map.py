@@ -11,7 +11,7 @@ Item = TypeVar("Item")
 Done = TypeVar("Done")
 
 
-def side_by_side(work: Callable[[Item], Done], items: Iterable[Item]) -> list[Done]:
+def parallel_map(work: Callable[[Item], Done], items: Iterable[Item]) -> list[Done]:
     """What the work makes of each item, in their order. Raises the first error, when all have ended."""
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(work, items))

@@ -20,8 +20,8 @@ from rebalance_audit.local.survey import (
     TopicLearner,
     survey_of,
 )
-from rebalance_audit.scan.available import walk_pays
-from rebalance_audit.steps import Tell, untold
+from rebalance_audit.scan.available import should_use_compiled_scan
+from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.wire.key_bytes import group_bytes
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
@@ -29,7 +29,7 @@ from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import LogFolder
 
 if TYPE_CHECKING:
-    from rebalance_audit.scan.room import Walked
+    from rebalance_audit.scan.scan_buffers import Walked
 
 Piece: TypeAlias = tuple[int, CommitsApart | BadBytes | TailNote]
 """Log partition, and what is in a stretch of it."""
@@ -61,10 +61,10 @@ class _Found(NamedTuple):
         ) + sum(len(piece.raw) for _, piece in self.pieces if isinstance(piece, BadBytes))
 
 
-class OneLook:
+class SinglePassLog:
     """What a log holds. Reads it when it is made; raises OSError that names the file."""
 
-    def __init__(self, folder: LogFolder, tell: Tell = untold) -> None:
+    def __init__(self, folder: LogFolder, on_progress: OnProgress = no_progress) -> None:
         self._folder = folder
         self.names = read_topic_names(folder)
         """Of all topics that any record names."""
@@ -75,7 +75,7 @@ class OneLook:
         for found in _looks(folder):
             self.names.merge(found.survey.topics)
             self.total = self.total.joined(found.survey)
-            tell(f"reading the log: {self.total.records:,} records")
+            on_progress(f"reading the log: {self.total.records:,} records")
             if kept_bytes < KEPT_BYTES_MAX:
                 kept_bytes += found.weight_bytes
                 self._kept.append(found.pieces)
@@ -115,14 +115,14 @@ class OneLook:
 
 
 def _looks(folder: LogFolder) -> Iterator[_Found]:
-    if not walk_pays("walk", folder.size_bytes):
+    if not should_use_compiled_scan("walk", folder.size_bytes):
         parts = ranges_of(folder, folder.segments, _SUMMED_UP_AT_ONCE)
         yield from in_portions(_look_at, parts, workers_for(folder.size_bytes))
         return
-    from rebalance_audit.scan.room import Room, Walked  # noqa: PLC0415 - see walk_pays
-    from rebalance_audit.scan.segment_scan import scan  # noqa: PLC0415 - see walk_pays
+    from rebalance_audit.scan.scan_buffers import ScanBuffers, Walked  # noqa: PLC0415 - see should_use_compiled_scan
+    from rebalance_audit.scan.segment_scan import scan  # noqa: PLC0415 - see should_use_compiled_scan
 
-    room = Room()
+    room = ScanBuffers()
     for log_partition, segments in folder.segments.items():
         yield _found(log_partition, [])  # it has an end even if its files are empty
         for segment in segments:

@@ -86,7 +86,7 @@ class WalkedColumns(NamedTuple):
         )
 
 
-class ColumnRoom(WalkArrays):
+class ColumnBuffers(WalkArrays):
     """Where one walk keeps what it has found, some 40 MB."""
 
     def __init__(self, without_record_types: Collection[int] = ()) -> None:

@@ -16,7 +16,7 @@ _LINE_BYTES: Final = 24 << 20
 _FAR: Final = 1 << 62
 
 Lines: TypeAlias = list[bytes | ColumnChunk]
-"""In log order: lines of JSON, and records that are to become lines."""
+"""In log order: lines of JSON, and records to be written as lines."""
 
 
 class Chosen(NamedTuple):
@@ -31,7 +31,7 @@ class Chosen(NamedTuple):
     """Record timestamps from the one on and before the other (epoch ms)."""
 
 
-class LineRoom(WalkArrays):
+class LineBuffers(WalkArrays):
     """Where one walk keeps what it has printed, some 30 MB."""
 
     def __init__(self, log_partition: int, chosen: Chosen) -> None:
@@ -48,8 +48,8 @@ class LineRoom(WalkArrays):
     def walk(
         self, data: Any, at: int, end: int, loaded: int, end_offset: int, *, proven: bool = False
     ) -> tuple[int, int]:
-        """See `kernel.tell`."""
-        status, stopped = kernel.tell(
+        """See `kernel.render`."""
+        status, stopped = kernel.render(
             data,
             at,
             end,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.audit.outside import Outside
 from tests.dsl import TOPIC_IDS
 
 Lives = Sequence[tuple[int | None, int | None]]
@@ -29,10 +29,10 @@ def test_lives_matter_up_to_the_last_moment_that_was_asked_about(
 ) -> None:
     """The audit asks about 300 and 500: what happens to the topic after that changes no answer."""
     answers = {"foo": told}
-    outside = Outside(AuditOptions(topic_lives=lambda topic: answers[topic]))
+    outside = ExternalFacts(AuditOptions(topic_lives=lambda topic: answers[topic]))
     before = [outside.topic_existed("foo", at_ms) for at_ms in (300, 500)]
     answers["foo"] = later
-    assert (outside.news() is not None) == is_news
+    assert (outside.changes() is not None) == is_news
     if not is_news:
         assert before == [outside.topic_existed("foo", at_ms) for at_ms in (300, 500)]
 
@@ -53,18 +53,18 @@ def test_deletions_matter_up_to_the_moment_that_was_asked_about(
 ) -> None:
     """The audit asks whether the topic was deleted by 500."""
     answers = {TOPIC_IDS["foo"]: told_ms}
-    outside = Outside(AuditOptions(topic_deleted_at=answers.__getitem__))
+    outside = ExternalFacts(AuditOptions(topic_deleted_at=answers.__getitem__))
     assert outside.topic_deleted(TOPIC_IDS["foo"], 500) == (told_ms is not None and told_ms <= 500)
     answers[TOPIC_IDS["foo"]] = later_ms
-    assert (outside.news() is not None) == is_news
+    assert (outside.changes() is not None) == is_news
 
 
 def test_of_too_many_topics_without_a_name_any_may_be_news() -> None:
     """Not all of them are kept, so an audit does not continue from a snapshot that lacks so many names."""
-    outside = Outside(AuditOptions())
+    outside = ExternalFacts(AuditOptions())
     for number in range(10_000):
         assert outside.topic_name(number.to_bytes(16)) is None
-    assert outside.news() is None
+    assert outside.changes() is None
     outside.topic_name((10_000).to_bytes(16))
-    assert outside.news() is not None
+    assert outside.changes() is not None
     assert len(outside.unnamed) == 10_000
