@@ -22,7 +22,6 @@ from rebalance_audit.readers.metrics import metrics_shape
 from rebalance_audit.report.brief import brief
 from rebalance_audit.report.colours import COST_NUMBERS, COSTS, REBALANCING
 from rebalance_audit.report.explanation import explain_group
-from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.group_picture import (
     LANES_MAX,
     REBALANCES,
@@ -251,7 +250,7 @@ def test_agents_get_the_figures_and_the_order_of_the_text(capture: Path) -> None
         assert row["not_stable_estimate_ms"] == group.not_stable.estimate
     found = asked(server, "findings", limit=1000)["findings"]
     assert [row["finding_id"] for row in found] == [
-        row["finding_id"] for row in gravest_first(audit.tables)
+        row["finding_id"] for row in most_severe_first(audit.tables)
     ]
     for group_id in sorted({row["group_id"] for row in audit.tables["epochs"]})[:2]:
         answer = asked(server, "explain", group=group_id)

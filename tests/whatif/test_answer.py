@@ -94,7 +94,7 @@ def test_the_words_name_what_it_costs() -> None:
     change = Variant(protocol="consumer", is_static=True, session_timeout_ms=94_000)
     text = markdown(evaluate(renamed, [change], seeds=3))
     assert "A crash is noticed 1 min 24 s later" in text
-    assert "While an instance is down, nobody reads its partitions" in text
+    assert "While an instance is down, its partitions are not read" in text
     assert "UNRELEASED" in text
     assert "KIP-848" in text
 

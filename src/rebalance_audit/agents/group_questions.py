@@ -19,9 +19,9 @@ from rebalance_audit.agents.rebalance_facts import (
 from rebalance_audit.agents.small_answer import ITEMS_MAX, small_answer
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.report import words
-from rebalance_audit.report.gravity import gravest_first
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import advice_of
+from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import TableRow, Tables, duration_of, estimate_of, total_of
 from rebalance_audit.report.unknowns import ADVICE, log_would_settle, unknowns_of_epoch
 from rebalance_audit.report.verdict import Verdicts
@@ -123,7 +123,7 @@ class _Window:
         self.causes = [cause for epoch in self.epochs for cause in self._causes[_key(epoch)]]
         self.findings = [
             row
-            for row in gravest_first(own)
+            for row in most_severe_first(own)
             if (row["from_at"] or 0) < end_ms
             and (LAST_MS if row["to_at"] is None else row["to_at"]) >= start_ms
         ]

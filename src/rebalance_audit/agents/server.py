@@ -26,7 +26,7 @@ from rebalance_audit.agents.small_answer import small_answer
 from rebalance_audit.errors import BadRequest, LakeError, UnknownGroup
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.moment_text import moment_ms
-from rebalance_audit.readers.finding_costs import BEGAN_MS, COSTS, GRAVEST_FIRST, RANK
+from rebalance_audit.readers.finding_costs import BEGAN_MS, COSTS, MOST_SEVERE_FIRST, RANK
 from rebalance_audit.readers.gold_sql import views_over
 from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.report.words import iso
@@ -70,7 +70,7 @@ with findings as (
 ), costs as ({COSTS})
 select cluster, group_id, kind, severity, from_at, to_at, detail, advice, member_ids, topics, finding_id
 from findings left join costs using (cluster, finding_id)
-order by {GRAVEST_FIRST}
+order by {MOST_SEVERE_FIRST}
 """  # noqa: S608 - our own expressions
 
 Params = ParamSpec("Params")
@@ -84,7 +84,7 @@ def server_over(
     token_verifier: TokenVerifier | None = None,
     auth: AuthSettings | None = None,
 ) -> MCPServer:
-    """A server over the tables of an audit, or of a lake: these are read anew for each answer.
+    """A server over the tables of an audit, or of a lake: these are read again for each answer.
 
     `query_seconds`: how long a query of an agent may take; `token_verifier` and `auth`: who may ask over HTTP.
     """

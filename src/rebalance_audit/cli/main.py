@@ -45,7 +45,7 @@ COMMANDS: Final = {
     "decode": "Print every record of the log as one line of JSON.",
     "jars": "Fetch the jars that Spark needs.",
     "what-if": "Simulate a group's own history under another protocol, assignor or timeout.",
-    "simulate": "Write a log of simulated groups, with the truth about every rebalance.",
+    "simulate": "Write the log of simulated groups, and the truth about every rebalance.",
 }
 """Command -> what the overview says of it. A command is imported only when it is called for."""
 

@@ -7,7 +7,7 @@ import click
 
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.broker_log_files import tell_files
+from rebalance_audit.cli.broker_log_files import print_file_notes
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.progress import slow_progress, slow_step
@@ -21,7 +21,7 @@ from rebalance_audit.whatif.script_file import script_from
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NOTHING = "Nothing to read: give SEGMENTS, --lake DIR or --script FILE."
+NOTHING = "No source given: give SEGMENTS, --lake DIR or --script FILE."
 
 
 class Refused(NamedTuple):
@@ -103,11 +103,11 @@ def _of_segments(
     from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
 
     settings = audit_settings(invocation, source.cluster, source.broker_log_zone)
-    with slow_progress() as tell:
+    with slow_progress() as on_progress:
         audit = audit_segments(
-            segments, (group_id,), source.broker_logs, **settings._asdict(), tell=tell
+            segments, (group_id,), source.broker_logs, **settings._asdict(), on_progress=on_progress
         )
-    tell_files(audit.facts.broker_logs)
+    print_file_notes(audit.facts.broker_logs)
     return group_rows(audit.tables, group_id, audit.facts.last_ms)
 
 

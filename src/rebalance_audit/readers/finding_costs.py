@@ -1,4 +1,4 @@
-"""The order of findings in SQL, for DuckDB: the same as that of `report.gravity`, which orders rows in memory."""
+"""The order of findings in SQL, for DuckDB: as `report.severity_order` orders rows."""
 
 from typing import Final
 
@@ -28,10 +28,10 @@ from findings left join rebalances on rebalances.cluster = findings.cluster and 
     and rebalances.began_ms <= coalesce(epoch_ms(findings.to_at), {LAST_MS})
 group by findings.cluster, findings.finding_id, findings.kind
 """  # noqa: S608 - our own names
-"""What each finding cost, as `report.gravity` has it; `findings` and `rebalances` are rows of gold, the latter with
-`began_ms`."""
+"""What each finding cost, as `report.severity_order` has it; `findings` and `rebalances` are rows of gold, the
+latter with `began_ms`."""
 
-GRAVEST_FIRST: Final = """rank, coalesce(lost_ms, 0) desc, findings.to_at is not null,
+MOST_SEVERE_FIRST: Final = """rank, coalesce(lost_ms, 0) desc, findings.to_at is not null,
     epoch_ms(findings.from_at) - coalesce(epoch_ms(findings.to_at), 0),
     coalesce(findings.to_at, findings.from_at) desc, coalesce(group_id, ''), kind, finding_id"""
-"""Order of `findings` with their costs and `rank`, as `report.gravity` has it."""
+"""Order of `findings` with their costs and `rank`, as `report.severity_order` has it."""

@@ -16,8 +16,8 @@ from rebalance_audit.audit.rows import GOLD_OF_GROUP, Row
 from rebalance_audit.readers.finding_costs import (
     BEGAN_MS,
     COSTS,
-    GRAVEST_FIRST,
     LAST_MS,
+    MOST_SEVERE_FIRST,
     RANK,
 )
 from rebalance_audit.readers.gold_sql import OFFLINE
@@ -234,9 +234,9 @@ from findings left join costs using (cluster, finding_id)
 where $group_ids is null or list_contains($group_ids, group_id)
 qualify row_number() over (
     partition by case when $group_ids is null then severity || ' ' || kind else group_id end
-    order by {GRAVEST_FIRST}
+    order by {MOST_SEVERE_FIRST}
 ) <= $limit
-order by {GRAVEST_FIRST}
+order by {MOST_SEVERE_FIRST}
 """  # noqa: S608 - our own expressions
 
 _FINDING_COUNTS: Final = """

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from rebalance_audit.report.words import counted
-from rebalance_audit.steps import Tell, untold
+from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.whatif.outcome import Outcomes, RunOutcome
 from rebalance_audit.whatif.parts import Part, parts_of
 from rebalance_audit.whatif.script import Script, Settings
@@ -50,7 +50,7 @@ def evaluate(
     *,
     seeds: int | None = None,
     ranked: bool = False,
-    tell: Tell = untold,
+    on_progress: OnProgress = no_progress,
 ) -> Answer:
     """Simulate the control and, if it agrees with the log, every change.
 
@@ -60,13 +60,13 @@ def evaluate(
     """
     labels = [difference(script.settings, change) for change in changes]
     parts = parts_of(script, len(changes) + 1, seeds)
-    control = _play(script, script.settings, parts, "the settings as they were", tell)
+    control = _play(script, script.settings, parts, "the settings as they were", on_progress)
     found = Answer(script, parts, control, [], control_refusal(script, control), ranked)
     if found.refused is not None:
         return found
     for change, label in zip(changes, labels, strict=True):
         other, settings = changed(script, change), change.settings(script.settings)
-        outcomes = _play(other, settings, parts, label, tell)
+        outcomes = _play(other, settings, parts, label, on_progress)
         found.predictions.append(Prediction(change, label, settings, other, outcomes))
     if ranked:
         found.predictions.sort(key=_lost)
@@ -83,11 +83,11 @@ def _lost(prediction: Prediction) -> tuple[int, int, int]:
 
 
 def _play(
-    script: Script, settings: Settings, parts: Sequence[Part], label: str, tell: Tell
+    script: Script, settings: Settings, parts: Sequence[Part], label: str, on_progress: OnProgress
 ) -> Outcomes:
     runs: list[RunOutcome] = []
     for number, part in enumerate(parts, 1):
-        tell(f"simulating {label}, run {number} of {len(parts)}")
+        on_progress(f"simulating {label}, run {number} of {len(parts)}")
         stretch = replace(script, from_ms=part.from_ms, to_ms=part.to_ms)
         runs.append(part.scaled(ScriptRun(stretch, settings, part.seed).run()))
     return Outcomes(tuple(runs))

@@ -116,7 +116,7 @@ def _static_costs(script: Script, after: Settings, prediction: Prediction) -> li
         else f"Restarts in this group mostly took {duration(restart.low)} to {duration(restart.high)}."
     )
     sentences = [
-        f"While an instance is down, nobody reads its partitions. {took}",
+        f"While an instance is down, its partitions are not read. {took}",
         f"An instance that is removed for good keeps its partitions for {duration(after.session_timeout_ms)}.",
         "Every process needs a group.instance.id of its own that a restart keeps.",
     ]

@@ -1,4 +1,4 @@
-"""Whether a static member of a classic group closed or died, which leaves no record: its last commit tells.
+"""Whether a static member of a classic group closed or died, which leaves no record: its last commit shows it.
 
 A client that closes commits as it does so, at any moment of its commit interval. The last commit of one that died came
 on the interval. So a last commit off the interval shows a close. One on it shows a death as far as chance would not

@@ -1,4 +1,4 @@
-"""What is to be different: settings of the group, the number of its members, how it is deployed."""
+"""What differs: settings of the group, the number of its members, how it is deployed."""
 
 from dataclasses import dataclass
 from typing import Final

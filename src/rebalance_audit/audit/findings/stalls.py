@@ -35,7 +35,8 @@ class StalledWithLag(Watcher):
 
     kind = "stalled_with_lag"
     definition = (
-        "A partition has an owner, a record waited in it for at least {stalled_ms}, and no member committed the partition "
+        "A partition has an owner, a record waited in it for at least {stalled_ms}, and no member "
+        "committed the partition "
         "in that time. An idle partition does not count: nothing waits there. Needs samples of end offsets; a stall "
         "that begins and ends between two records of the group is not found."
     )

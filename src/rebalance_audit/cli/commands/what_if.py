@@ -197,8 +197,10 @@ def what_if(
         with replacing(write_script) as new:
             new.write_text(script_text(script), encoding="utf-8")
     changes = variants_of(script) if change.is_nothing else [change]
-    with collecting_less(), slow_progress() as tell:
-        found = evaluate(script, changes, seeds=seeds, ranked=change.is_nothing, tell=tell)
+    with collecting_less(), slow_progress() as on_progress:
+        found = evaluate(
+            script, changes, seeds=seeds, ranked=change.is_nothing, on_progress=on_progress
+        )
     if as_json:
         _print_object(answer_object(found))
     elif as_markdown:
