@@ -7,7 +7,7 @@ Kept are the state of the groups, the rows of the answer, and a bounded part of 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple
 
 from rebalance_audit.audit.broker_log.clocks import Aligned
 from rebalance_audit.audit.broker_log.read import files_of
@@ -35,13 +35,15 @@ from rebalance_audit.local.single_pass_log import SinglePassLog
 from rebalance_audit.local.state import group_ids_of, segment_state
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.replay.state import State
-from rebalance_audit.report.explained import Explained, explained
 from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.order import in_key_order, is_by_group
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.folder import LogFolder
 from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
+
+if TYPE_CHECKING:
+    from rebalance_audit.report.explained import Explained
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,13 +79,15 @@ class Audit(GoldRows):
 
     def explain(
         self, group_id: str, *, epoch: int | None = None, at: MomentLike | None = None
-    ) -> Explained:
+    ) -> "Explained":
         """Why a group rebalanced, how long it took, who held it up, and what is not known, in sentences.
 
         About the group as a whole, one epoch (generation) by its number, or the epoch of a time. Printed it is text,
         in a notebook it is formatted. Raises UnknownGroup, and BadRequest for an epoch or a time that the log does
         not have.
         """
+        from rebalance_audit.report.explained import explained  # noqa: PLC0415 - imports Rich
+
         return explained(
             self.rows_of_group(group_id),
             group_id,

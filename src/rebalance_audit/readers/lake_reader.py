@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 from rebalance_audit.errors import LakeNotReadable, require_known
 from rebalance_audit.moment_text import MomentLike, moment_ms
-from rebalance_audit.report.explained import Explained, explained
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.rows import Rows
 
 if TYPE_CHECKING:
     from rebalance_audit.replay.state import State
+    from rebalance_audit.report.explained import Explained
 
 
 class LakeReader(GoldRows):
@@ -60,13 +60,15 @@ class LakeReader(GoldRows):
 
     def explain(
         self, group_id: str, *, epoch: int | None = None, at: MomentLike | None = None
-    ) -> Explained:
+    ) -> "Explained":
         """Why a group rebalanced, how long it took, who held it up, and what is not known, in sentences.
 
         About the group as a whole, one epoch (generation) by its number, or the epoch of a time. Printed it is text,
         in a notebook it is formatted. Raises UnknownGroup, LakeNotReadable, and BadRequest for an epoch or a time that
         the log does not have.
         """
+        from rebalance_audit.report.explained import explained  # noqa: PLC0415 - imports Rich
+
         return explained(
             self.rows_of_group(group_id),
             group_id,
