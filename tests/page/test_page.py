@@ -232,7 +232,7 @@ def test_filters_leave_what_was_asked_for(page: Page, pages: dict[str, Path]) ->
     everything = first_cells(page)
     page.locator("#filter-group").fill("coop")
     assert first_cells(page) == [name for name in everything if "coop" in name]
-    expect(page.locator("#lanes-told")).to_have_text("1 to 2 of 2")
+    expect(page.locator("#lanes-shown")).to_have_text("1 to 2 of 2")
     assert counted(page) == sum(
         int(text) for text in page.locator("#group-table td:nth-child(4)").all_inner_texts()
     )

@@ -132,7 +132,7 @@
   const GRID = { left: 150, right: 16, top: 8, bottom: 26 };
   const grid = (element) => ({ ...GRID, left: element.clientWidth < 500 ? 92 : element.clientWidth < 900 ? GRID.left : 190 });
 
-  // Names lose their end, or their middle or beginning where more of them can be told apart by the rest.
+  // Names lose their end, or their middle or beginning where more of them can be distinguished by the rest.
   function shortener(names, letters) {
     const short = (tail) => (name) => (name.length > letters ? `${name.slice(0, letters - 1 - tail)}…${tail ? name.slice(-tail) : ""}` : name);
     const ways = [0, Math.floor((letters - 1) / 2), letters - 1].map(short);
@@ -197,7 +197,7 @@
     const shorten = shortener(lanes, letters);
     return {
       grid: margins,
-      tooltip: tooltip((point) => told(marks[point.dataIndex], lanes)),
+      tooltip: tooltip((point) => markText(marks[point.dataIndex], lanes)),
       xAxis: timeAxis(),
       yAxis: {
         type: "category", data: lanes, inverse: true, ...axis(), splitLine: { show: true, lineStyle: { color: colour("grid") } }, axisTick: { show: false },
@@ -213,7 +213,7 @@
   }
 
   const plain = (mark, lanes) => `${lanes[mark.lane]}, ${moment(mark.from)}: ${mark.text}`;
-  const told = (mark, lanes) => `<b>${escaped(lanes[mark.lane])}</b><br>${escaped(moment(mark.from))}<br>${escaped(mark.text)}`;
+  const markText = (mark, lanes) => `<b>${escaped(lanes[mark.lane])}</b><br>${escaped(moment(mark.from))}<br>${escaped(mark.text)}`;
 
   function goToMark(element, step) {
     const entry = charts.get(element);
@@ -404,11 +404,11 @@
       finding.hidden = (wantedSeverity() !== "" && finding.dataset.severity !== wantedSeverity()) || entries.every((entry) => entry.hidden);
     }
     const all = [...document.querySelectorAll("#all-findings .finding")];
-    tell("no-findings", all.length && all.every((finding) => finding.hidden) && `No finding passes the filters; ${all.length === 1 ? "one kind is" : `${all.length} kinds are`} hidden.`);
+    showNote("no-findings", all.length && all.every((finding) => finding.hidden) && `No finding passes the filters; ${all.length === 1 ? "one kind is" : `${all.length} kinds are`} hidden.`);
   }
 
   // A sentence where a filter leaves nothing, with the way back.
-  function tell(id, sentence) {
+  function showNote(id, sentence) {
     const place = byId(id);
     if (!place) return;
     place.hidden = !sentence;
@@ -430,15 +430,15 @@
   function filterRebalances() {
     const rows = [...document.querySelectorAll("#all-rebalances tbody tr")];
     const severity = wantedSeverity();
-    const grave = severity && new Set(data.groups.filter((group) => group.found.includes(severity)).map((group) => group.cells[0]));
+    const withSeverity = severity && new Set(data.groups.filter((group) => group.found.includes(severity)).map((group) => group.cells[0]));
     const cause = byId("filter-cause")?.value;
     for (const row of rows) {
       const { group, from, to } = row.dataset;
       row.hidden = Number(from) > view.to || (to !== undefined && Number(to) < view.from) || (cause && row.dataset.cause !== cause)
-        || !group.toLowerCase().includes(wantedGroup()) || (grave && !grave.has(group));
+        || !group.toLowerCase().includes(wantedGroup()) || (withSeverity && !withSeverity.has(group));
     }
     const passing = rows.filter((row) => !row.hidden);
-    tell("no-rebalances", rows.length && !passing.length && "None of these rebalances passes the filters.");
+    showNote("no-rebalances", rows.length && !passing.length && "None of these rebalances passes the filters.");
     const more = byId("more-rebalances");
     if (!more) return;
     for (const row of everyRebalance ? [] : passing.slice(REBALANCES)) row.hidden = true;
@@ -465,7 +465,7 @@
       return doubt ? [{ ...bar, from: from - doubt, to: from, height: 0.3, unsure: true }, bar] : [bar];
     }));
     const names = shown.map((number) => data.groups[number].cells[0]);
-    byId("lanes-told").textContent = passing.length ? `${lanesFrom + 1} to ${lanesFrom + shown.length} of ${passing.length.toLocaleString("en")}` : "";
+    byId("lanes-shown").textContent = passing.length ? `${lanesFrom + 1} to ${lanesFrom + shown.length} of ${passing.length.toLocaleString("en")}` : "";
     byId("lanes-before").disabled = lanesFrom === 0;
     byId("lanes-after").disabled = lanesFrom + LANES >= passing.length;
     charts.get(element).lanes = names;
@@ -481,7 +481,7 @@
     const passing = byLoss.filter(passes).length;
     for (const figure of document.querySelectorAll("#time ~ section figure")) figure.hidden = !passing && byLoss.length > 0;
     const when = isWhole() ? "" : ` between ${moment(view.from)} and ${moment(view.to)}`;
-    tell("no-groups", !passing && byLoss.length && `No rebalance passes the filters${when}.`);
+    showNote("no-groups", !passing && byLoss.length && `No rebalance passes the filters${when}.`);
     element.style.height = laneHeight(Math.min(LANES, passing), 18);
     if (passing || !byLoss.length) draw(element);
   }
@@ -547,7 +547,7 @@
 
   const opened = new Map(); // number of the group -> its section
 
-  // A group for whose members the page has no room: what the table, the lanes and the findings tell of it.
+  // A group for whose members the page has no room: what the table, the lanes and the findings show of it.
   function briefSection(number) {
     const [name, ...cells] = data.groups[number].cells;
     const headings = [...byId("group-table").tHead.rows[0].cells].map((cell) => cell.textContent.toLowerCase());
@@ -595,7 +595,7 @@
   }
 
   async function openGroup(number, { scroll = true, rebalance = null, isNew = false } = {}) {
-    // The address tells of a choice, so that it can be sent and the browser's way back works.
+    // The address holds the choice, so that it can be sent and the browser's way back works.
     if (isNew) history.pushState(null, "", address({ number, key: rebalance, withTime: false }));
     const group = data.groups[number];
     if (!group) return;
@@ -701,12 +701,12 @@
   const FILTERS = { cause: "filter-cause", severity: "filter-severity", q: "filter-group", find: "search" };
 
   function address({ number, key, withTime = true }) {
-    const told = [];
-    if (number !== null) told.push(data.groups[number].link.slice(1));
-    if (number !== null && key !== null) told.push(`rebalance=${encodeURIComponent(key)}`);
-    if (withTime && !isWhole()) told.push(`t=${view.from},${view.to}`);
-    for (const [name, id] of Object.entries(FILTERS)) if (byId(id)?.value) told.push(`${name}=${encodeURIComponent(byId(id).value)}`);
-    return told.length ? `#${told.join("&")}` : location.pathname + location.search;
+    const pieces = [];
+    if (number !== null) pieces.push(data.groups[number].link.slice(1));
+    if (number !== null && key !== null) pieces.push(`rebalance=${encodeURIComponent(key)}`);
+    if (withTime && !isWhole()) pieces.push(`t=${view.from},${view.to}`);
+    for (const [name, id] of Object.entries(FILTERS)) if (byId(id)?.value) pieces.push(`${name}=${encodeURIComponent(byId(id).value)}`);
+    return pieces.length ? `#${pieces.join("&")}` : location.pathname + location.search;
   }
 
   function writeHash() {
@@ -767,7 +767,7 @@
       return row;
     }));
     labelCells(byId("group-table"));
-    tell("no-hits", !hits.length && data.groups.length > 0 && "No group passes the search and the filters.");
+    showNote("no-hits", !hits.length && data.groups.length > 0 && "No group passes the search and the filters.");
     body.closest("table").hidden = !hits.length;
     const isFiltered = hits.length !== data.groups.length;
     byId("found").textContent = isFiltered ? `${hits.length.toLocaleString("en")} of ${data.groups.length.toLocaleString("en")}` : "";
