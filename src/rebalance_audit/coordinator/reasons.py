@@ -55,7 +55,7 @@ class Trigger(StrEnum):
     """A request said so, the member's own or an administrator's."""
     SESSION_ENDED = "session_ended"
     STATIC_MEMBER_EXPIRED = "static_member_expired"
-    """The session of a static member ended that had left for a while."""
+    """The session of a static member that had left temporarily ended."""
     REBALANCE_TIMEOUT = "rebalance_timeout"
     """A member did not give up its partitions, did not join or did not sync in time."""
 

@@ -80,7 +80,9 @@ def run_check(
     """
     names = check_tables(request)
     if all(lake.version(name) is None for name in table_schemas()):
-        raise LakeNotReadable(f"{lake.path} is no lake of this program: it has none of its tables.")
+        raise LakeNotReadable(
+            f"{lake.path} is not a rebalance-audit lake: it has none of its tables."
+        )
     check_id = new_run_id(request.scope.now)
     suites = Suites(request.docs)
     results: list[CheckResult] = []

@@ -114,7 +114,7 @@ def test_a_page_tells_how_often_how_long_why_and_what_to_do(page: Page) -> None:
         "11 rebalances",
         "25.7 s rebalancing, over all groups ≥ 15.9 s",
         "49.4 s without owner, over all partitions ≥ 1.6 s",
-        "member joined A member id that the group did not have joined without an instance id.",
+        "member joined A new dynamic member joined.",
         "warning coordinator moved",
         "Check the brokers, not the clients",
         "consumer · Stable (3) · 5 rebalances · rebalancing for 15.9 s in total",

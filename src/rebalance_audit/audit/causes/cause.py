@@ -79,7 +79,7 @@ DEPARTURES = frozenset(
 
 DEFINITIONS: Mapping[RebalanceCause, str] = {
     RebalanceCause.GROUP_CREATED: "The first epoch of a new group: its first member joined.",
-    RebalanceCause.MEMBER_JOINED: "A member id that the group did not have joined without an instance id.",
+    RebalanceCause.MEMBER_JOINED: "A new dynamic member joined.",
     RebalanceCause.MEMBER_LEFT: "A member sent a LeaveGroup request or a leaving heartbeat.",
     RebalanceCause.MEMBER_SESSION_EXPIRED: "A member sent no heartbeat for its session timeout.",
     RebalanceCause.MEMBER_REBALANCE_TIMEOUT: (
@@ -89,12 +89,12 @@ DEFINITIONS: Mapping[RebalanceCause, str] = {
     RebalanceCause.MEMBER_DEPARTED: (
         "A member is gone, and the log does not show whether it left, expired or was removed."
     ),
-    RebalanceCause.STATIC_MEMBER_JOINED: "A member with an instance id that the group did not have joined.",
+    RebalanceCause.STATIC_MEMBER_JOINED: "A new static member joined.",
     RebalanceCause.STATIC_MEMBER_REPLACED: (
         "A new member id took over an instance id that the group already had."
     ),
     RebalanceCause.STATIC_MEMBER_EXPIRED: (
-        "A static member that had left for a while did not come back in time."
+        "A static member that had left temporarily (epoch -2) did not return in time."
     ),
     RebalanceCause.SUBSCRIPTION_CHANGED: (
         "A member's subscription changed: its topics, its regular expression or, in the classic protocol, "

@@ -59,7 +59,7 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
         Look("an instance id under a new member id in a new generation", _PROBABLE),
     ),
     RebalanceCause.STATIC_MEMBER_EXPIRED: CausePattern(
-        Look("a member that had left for a while (epoch -2) is removed", _PROBABLE), _NEVER
+        Look("a member that had left temporarily (epoch -2) is removed", _PROBABLE), _NEVER
     ),
     RebalanceCause.MEMBER_LEFT: CausePattern(
         Look(

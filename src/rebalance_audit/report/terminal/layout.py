@@ -22,7 +22,7 @@ from rebalance_audit.visible import visible
 
 TEXT_WIDTH: Final = 140
 """Columns of paragraphs where tables are unbounded."""
-WORDS: Final = "The words, as generation, unowned or proven, are explained in docs/glossary.md."
+WORDS: Final = "Terms: docs/glossary.md"
 """Ends every text that uses them."""
 LONGEST_WORD: Final = 45
 """Characters of a word that a column keeps whole, as a member id; more only where they are a third of the table."""
