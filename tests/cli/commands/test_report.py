@@ -401,5 +401,5 @@ def test_a_share_group_is_not_said_to_have_owners(tmp_path: Path) -> None:
             assert text.startswith("had at least " if shared else "owned ")
     assert "for unknown" not in page.text
     told = call("explain", segments("share-streams"), "sharers").out
-    assert "not stable for 3.3 s" in told
+    assert "rebalancing for 3.3 s" in told
     assert "without owner for" not in told
