@@ -34,6 +34,7 @@ def reads_gold(command: Callable[..., Any]) -> Callable[..., Any]:
     @options.cluster
     @options.broker_logs
     @options.broker_log_zone
+    @options.end_offsets
     @wraps(command)
     def run(
         *args: Any,
@@ -42,6 +43,7 @@ def reads_gold(command: Callable[..., Any]) -> Callable[..., Any]:
         cluster: str | None,
         broker_logs: tuple[Path, ...],
         broker_log_zone: str | None,
+        end_offsets: tuple[Path, ...],
         **kwargs: Any,
     ) -> Any:
         invocation = click.get_current_context().find_object(Invocation)
@@ -51,11 +53,13 @@ def reads_gold(command: Callable[..., Any]) -> Callable[..., Any]:
                 raise click.UsageError(
                     "--broker-log goes with SEGMENTS; for a lake give it to `run`."
                 )
+            if end_offsets:
+                raise click.UsageError("--end-offsets goes with SEGMENTS.")
             gold = _of_lake(invocation, lake, cluster)
         else:
             if lake is not None:
                 raise click.UsageError("Give SEGMENTS or --lake, not both.")
-            settings = audit_settings(invocation, cluster, broker_log_zone)
+            settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets)
             gold = _of_segments(segments, broker_logs, settings)
         return command(*args, gold=gold, **kwargs)
 

@@ -164,7 +164,7 @@ def _rows_of(
     if broker_logs:
         raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
     if end_offsets:
-        raise click.UsageError("--end-offsets goes with SEGMENTS; a lake has samples of its own.")
+        raise click.UsageError("--end-offsets goes with SEGMENTS.")
     config = invocation.config_of_reader(
         {"lake.path": lake, "cluster": cluster},
         without=f"{where[0]} is a folder: give the name of a GROUP after it; `inspect` lists the groups."

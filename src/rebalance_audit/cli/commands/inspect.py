@@ -134,9 +134,7 @@ def inspect(
         if broker_logs:
             raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
         if end_offsets:
-            raise click.UsageError(
-                "--end-offsets goes with SEGMENTS; a lake has samples of its own."
-            )
+            raise click.UsageError("--end-offsets goes with SEGMENTS.")
         _inspect_lake(
             invocation,
             lake,

@@ -48,6 +48,7 @@ Examples:
 @options.cluster
 @options.broker_logs
 @options.broker_log_zone
+@options.end_offsets
 @options.time_option("--from", "from_ms", text="Only what begins at this moment or later.")
 @options.time_option("--to", "to_ms", text="Only what begins before this moment.")
 @click.option(
@@ -82,6 +83,7 @@ def report(
     cluster: str | None,
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
+    end_offsets: tuple[Path, ...],
     hand_out: HandOut,
     drawn: str | None,
     **wanted: Any,
@@ -95,7 +97,7 @@ def report(
     """
     if None not in (wanted["from_ms"], wanted["to_ms"]) and wanted["from_ms"] >= wanted["to_ms"]:
         raise click.UsageError("The window is empty: its end is not after its start.")
-    source = _source(invocation, segments, lake, cluster, broker_logs, broker_log_zone)
+    source = _source(invocation, segments, lake, cluster, broker_logs, broker_log_zone, end_offsets)
     require_within_log("--from", wanted["from_ms"], source.gold.log_end_ms())
     if drawn is not None:
         _draw(source, drawn, wanted["from_ms"], wanted["to_ms"], out)
@@ -151,10 +153,13 @@ def _source(
     cluster: str | None,
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
+    end_offsets: tuple[Path, ...],
 ) -> "PageSource":
     if segments is None:
         if broker_logs:
             raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
+        if end_offsets:
+            raise click.UsageError("--end-offsets goes with SEGMENTS.")
         config = invocation.config_of_reader(
             {"lake.path": lake, "cluster": cluster},
             without="Nothing to read: give SEGMENTS or --lake DIR.",
@@ -164,7 +169,7 @@ def _source(
         return of_lake(config.lake.path, config.cluster)
     if lake is not None:
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
-    settings = audit_settings(invocation, cluster, broker_log_zone)
+    settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets)
     from rebalance_audit.cli.report_facts import of_audit  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
 
