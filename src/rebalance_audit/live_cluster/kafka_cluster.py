@@ -52,6 +52,8 @@ class KafkaSettings:
     min_partitions: int = 0
     group_id_prefix: str = "rebalance-audit"
     timeout_ms: int = 30_000
+    sampled_partitions_max: int = 0
+    """Sample end offsets of at most so many topic partitions; 0 for none."""
     checkpoint_folder: str = ""
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Options of Kafka's client, as given: they may refer to variables and files."""

@@ -76,9 +76,15 @@ class KafkaStream:
         self._is_over = False
 
     def run(
-        self, duration: Duration, tell: Callable[[str], None], save: Callable[[], None]
+        self,
+        duration: Duration,
+        tell: Callable[[str], None],
+        save: Callable[[], None],
+        each_poll: Callable[[], None],
     ) -> None:
-        """Check that the cluster's log is the one in bronze, then append. `save` writes the ledger.
+        """Check that the cluster's log is the one in bronze, then append.
+
+        `save` writes the ledger; `each_poll` is called now and then.
 
         Raises BadRequest, SourceNotReadable, LakeBusy and LakeNotWritable.
         """
@@ -115,7 +121,7 @@ class KafkaStream:
         try:
             query = writer.start()
             try:
-                self._follow(query, duration, tell, save)
+                self._follow(query, duration, tell, save, each_poll)
             finally:
                 self._end(query)
         except StreamingQueryException as error:
@@ -266,6 +272,7 @@ class KafkaStream:
         duration: Duration,
         tell: Callable[[str], None],
         save: Callable[[], None],
+        each_poll: Callable[[], None],
     ) -> None:
         """Wait until it is time to stop, or until the query ends by itself."""
         began = saved = time.monotonic()
@@ -288,6 +295,7 @@ class KafkaStream:
             if now - saved >= UPDATED_EVERY_SECONDS:
                 save()
                 saved = now
+            each_poll()
             if told != self.appended.records:
                 told = self.appended.records
                 tell(f"reading {self._source.location}, {told:,} records so far")
