@@ -209,9 +209,8 @@ class Writer:
         tables = marks_of_tables(context.lake)
         if context.end_offsets.version is not None:
             # An ingest may have added samples that this run has not seen.
-            seen = replace(
-                tables[TableName.END_OFFSETS], version=context.end_offsets.version, made_by=None
-            )
+            mark = tables[TableName.END_OFFSETS]
+            seen = mark._replace(version=context.end_offsets.version, made_by=None)
             tables[TableName.END_OFFSETS] = seen
         reached = replace(reached, tables=tables)
         rows = [columns | of_run for columns in progress_columns(reached)]
