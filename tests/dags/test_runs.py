@@ -200,7 +200,7 @@ def test_bad_arguments_are_not_tried_again(site: Site, bag: DagBag) -> None:
     ("fields", "sentence"),
     [
         ({"lake": None}, "lacks lake: see docs/airflow.md"),
-        ({"lakes": "x"}, "has lakes, which nobody reads"),
+        ({"lakes": "x"}, "has lakes, which are not settings"),
     ],
 )
 def test_a_site_that_is_not_set_up_is_told(
