@@ -74,7 +74,7 @@ from rebalance_audit.scan.places import (
     WHOLE,
 )
 
-PARTS: Final = "85ea6d8ed439743e"
+PARTS: Final = "7e1daeefb2830882"
 """Start of the SHA-256 of what comes into the walk from other files. Numba keeps compiled code as long as this file
 stays as it is, so it must change with them."""
 

@@ -139,7 +139,7 @@ def patched(raw: bytes, at: int, value: int) -> bytes:
         (wrapped(patched(SOUND, KEY_LENGTH_AT, 3)), "before the length of its value"),
         (wrapped(message(0, 0, b"a")), "no uncompressed message of its format"),
         (wrapped(wrapped(SOUND)), "no uncompressed message of its format"),
-        (wrapped(message(-5, 1, b"a")), "no plain message"),
+        (wrapped(message(-5, 1, b"a")), "no uncompressed message"),
         (wrapped(message(7, 1, b"a"), offset=6), "below the relative offset"),
     ],
     # gzip writes the time into its header, so the bytes would give the same case another name in every process.
