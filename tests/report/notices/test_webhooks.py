@@ -103,7 +103,7 @@ def test_what_was_not_taken_is_sent_next_time(receiver: Receiver, tmp_path: Path
     file = tmp_path / "sent.json"
     two = [finding("1"), finding("2")]
     receiver.codes = [503, 429, 202, 503, 408, 425]
-    with pytest.raises(NotDelivered, match=r"take a finding: HTTP 425\. .*1 sent, 1 left"):
+    with pytest.raises(NotDelivered, match=r"refused a finding: HTTP 425\. .*1 sent, 1 left"):
         tell(receiver, file, two)
     assert tell(receiver, file, two) == ["2"]
     assert [body["finding"]["finding_id"] for body in receiver.bodies] == ["1", "2"]
@@ -168,7 +168,7 @@ def test_nobody_listens(receiver: Receiver, tmp_path: Path) -> None:
     """The sentence names the host and not the address, which is a secret."""
     webhook = Webhook("http://127.0.0.1:9/s3cret", "json", pause=lambda _: None)
     with pytest.raises(
-        NotDelivered, match=r"127\.0\.0\.1 did not take a finding: .*refused"
+        NotDelivered, match=r"127\.0\.0\.1 refused a finding: .*refused"
     ) as error:
         deliver([finding("1")], SentFindings.read(tmp_path / "sent.json"), webhook, ALL)
     assert "s3cret" not in str(error.value)
