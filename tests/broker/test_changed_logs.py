@@ -58,7 +58,7 @@ def test_what_becomes_of_a_log(spark: SparkSession, tmp_path: Path) -> None:
         cut_off(broker, partition)
         broker.start()
         sentence = (
-            f"Partition {partition} of {OFFSETS_TOPIC} at .* ends at offset .*: the log was cut off"
+            f"Partition {partition} of {OFFSETS_TOPIC} at .* ends at offset .*: the log was truncated"
         )
         with pytest.raises(SourceNotReadable, match=sentence):
             take(spark, kafka(broker), lake)

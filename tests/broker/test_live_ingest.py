@@ -213,7 +213,7 @@ def test_an_internal_topic_that_spark_does_not_see(
     [
         ({"cluster_id": "another"}, BadRequest, "is cluster cmViYWxhbmNlLWF1ZGl0LQ, but blue in this lake is"),
         ({"topic_id": "another"}, SourceNotReadable, "was deleted and recreated since the last ingest"),
-        ({"next_offset": 1_000_000}, SourceNotReadable, "ends at offset .* up to offset 999999: the log was cut off"),
+        ({"next_offset": 1_000_000}, SourceNotReadable, "ends at offset .* up to offset 999999: the log was truncated"),
         ({"last_digest": "another"}, SourceNotReadable, "has a different record at offset"),
     ],
 )  # fmt: skip

@@ -197,7 +197,7 @@ def test_a_run_at_work_is_left_alone(lake: Lake) -> None:
     ("fields", "sentence"),
     [
         ({"tables": ["gold.epoch"]}, "There is no table gold.epoch; there are bronze.records, "),
-        ({"keep_days": {"gold.topics": 9}}, "Rows of gold.topics have no age to be kept by"),
+        ({"keep_days": {"gold.topics": 9}}, "Rows of gold.topics have no age, so none can expire"),
         ({"vacuum_hours_of": {"epochs": 9}}, "There is no table epochs"),
     ],
 )

@@ -255,7 +255,7 @@ def test_whoever_was_slower_tries_again_or_gives_way(
 
     before(monkeypatch, lake, "merge", change)
     if cluster == "blue":
-        with pytest.raises(LakeBusy, match="this one gave way"):
+        with pytest.raises(LakeBusy, match="so this one stopped"):
             blue.merge(TOPICS, topics(spark, a="mine"))
     else:
         blue.merge(TOPICS, topics(spark, a="mine"))
