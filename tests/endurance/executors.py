@@ -99,11 +99,9 @@ def main(arguments: list[str] | None = None) -> int:
                 for source in (part, log):
                     with Killer(cluster, lake, asked.kills, asked.apart, random) as killer:
                         code, said = _run(cluster, source, lake)
-                    again = said.count("Executors were lost with what they held")
                     kills += len(killer.killed)
                     console.print(
-                        f"round {number}: code {code}, executors killed at commits {killer.killed},"
-                        f" work begun again {again} times"
+                        f"round {number}: code {code}, executors killed at commits {killer.killed}"
                     )
                     if code != DONE:
                         found.append(said[-2000:])
