@@ -177,7 +177,7 @@ def test_a_second_run_changes_nothing(spark: SparkSession, whole: Whole, tmp_pat
     assert [row["outcome"] for row in table(lake, "meta.runs")] == ["done", "done"]
 
 
-NAMING_A_TOPIC = ("detail", "topics")
+NAMING_A_TOPIC = ("detail", "facts", "reason", "topics")
 
 
 def assert_gold_alone(
