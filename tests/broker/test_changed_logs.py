@@ -57,9 +57,7 @@ def test_what_becomes_of_a_log(spark: SparkSession, tmp_path: Path) -> None:
         broker.stop()
         cut_off(broker, partition)
         broker.start()
-        sentence = (
-            f"Partition {partition} of {OFFSETS_TOPIC} at .* ends at offset .*: the log was truncated"
-        )
+        sentence = f"Partition {partition} of {OFFSETS_TOPIC} at .* ends at offset .*: the log was truncated"
         with pytest.raises(SourceNotReadable, match=sentence):
             take(spark, kafka(broker), lake)
         others = [(partition, b"\0\3\0\5other", None)] * next_offsets(spark, lake)[partition]

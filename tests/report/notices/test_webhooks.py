@@ -167,9 +167,7 @@ def test_a_server_that_is_down_is_not_asked_for_each_finding(
 def test_nobody_listens(receiver: Receiver, tmp_path: Path) -> None:
     """The sentence names the host and not the address, which is a secret."""
     webhook = Webhook("http://127.0.0.1:9/s3cret", "json", pause=lambda _: None)
-    with pytest.raises(
-        NotDelivered, match=r"127\.0\.0\.1 refused a finding: .*refused"
-    ) as error:
+    with pytest.raises(NotDelivered, match=r"127\.0\.0\.1 refused a finding: .*refused") as error:
         deliver([finding("1")], SentFindings.read(tmp_path / "sent.json"), webhook, ALL)
     assert "s3cret" not in str(error.value)
 
