@@ -65,7 +65,7 @@ def test_what_is_refused_in_the_middle_is_told_and_mended(
     disk = Disk(spark)
     assert request.source is not None
     ingest = IngestRequest(request.source, str(lake), CLUSTER)
-    refused = rf"^File too large: in the lake {lake} with [\d,]+ MB free, or in Spark's folder .* finishes the work\.(\n|$)"
+    refused = rf"^File too large: in the lake {lake} with [\d,]+ MB free, or in Spark's .* finishes the work\.(\n|$)"
     with disk.mended(), pytest.raises(LakeNotWritable, match=refused):
         run_ingest(spark, ingest, at("creating tables", disk.fill))
     for step in FULL:
