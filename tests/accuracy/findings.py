@@ -26,7 +26,18 @@ NEED_BROKER_LOG: Final = frozenset(
     {"instance_id_refused", "coordinator_trouble", "broker_log_contradiction"}
 )
 """Kinds that no record shows."""
-KINDS: Final = tuple(watcher.kind for watcher in WATCHERS)
+OF_COMMITS: Final = frozenset(
+    {
+        "backward_commit",
+        "commit_flood",
+        "commit_without_ownership",
+        "records_lost",
+        "records_skipped",
+        "stalled_with_lag",
+    }
+)
+"""Kinds about committed offsets, which the members of scripts do not have; `costs` compares what they rest on."""
+KINDS: Final = tuple(watcher.kind for watcher in WATCHERS if watcher.kind not in OF_COMMITS)
 COUNTED: Final = {
     "false alarms": "false alarm",
     "consequences": "beside",
