@@ -300,7 +300,9 @@ class KafkaStream:
         with self._appending:
             self._is_over = True
         deadline = time.monotonic() + NOTED_SECONDS_MAX
-        with suppress(PySparkException):
+        # A consumer that waits for a dead cluster outlives Spark's time limit, and Java's TimeoutException has no class of
+        # PySpark. What ended the ingest is reported; the query ends when its consumer gives up.
+        with suppress(Exception):
             while (
                 query.isActive
                 and max(self._names("commits"), default=-1) < self._last_appended
