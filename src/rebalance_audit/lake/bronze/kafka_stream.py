@@ -300,8 +300,8 @@ class KafkaStream:
         with self._appending:
             self._is_over = True
         deadline = time.monotonic() + NOTED_SECONDS_MAX
-        # A consumer that waits for a dead cluster outlives Spark's time limit, and Java's TimeoutException has no class of
-        # PySpark. What ended the ingest is reported; the query ends when its consumer gives up.
+        # A consumer that waits for a dead cluster outlives Spark's time limit, and PySpark has no class for Java's
+        # TimeoutException. What ended the ingest is reported; the query ends when its consumer gives up.
         with suppress(Exception):
             while (
                 query.isActive
