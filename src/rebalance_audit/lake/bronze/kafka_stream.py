@@ -189,7 +189,7 @@ class KafkaStream:
             if query.name == name:
                 with suppress(StreamingQueryException):
                     query.awaitTermination(EARLIER_SECONDS_MAX)
-        if any(query.name == name for query in self._spark.streams.active):
+        if self._is_listed(name):
             raise LakeBusy(
                 f"An earlier ingest of cluster {self._name} in this session has not ended yet: try again later."
             )
@@ -269,9 +269,8 @@ class KafkaStream:
     ) -> None:
         """Wait until it is time to stop, or until the query ends by itself."""
         began = saved = time.monotonic()
-        has_come_to_the_end = (
-            not duration.follow
-        )  # without it the query is checked once it has ended
+        # Without `follow` the query is checked once it has ended.
+        has_come_to_the_end = not duration.follow
         reported = 0
         while not query.awaitTermination(POLL_SECONDS):
             self._require_life(query)
@@ -300,16 +299,28 @@ class KafkaStream:
         with self._appending:
             self._is_over = True
         deadline = time.monotonic() + NOTED_SECONDS_MAX
-        # A consumer that waits for a dead cluster outlives Spark's time limit, and PySpark has no class for Java's
-        # TimeoutException. What ended the ingest is reported; the query ends when its consumer gives up.
-        with suppress(Exception):
+        try:
             while (
                 query.isActive
                 and max(self._names("commits"), default=-1) < self._last_appended
                 and time.monotonic() < deadline
             ):
                 time.sleep(POLL_SECONDS / 20)
+        finally:
+            self._stop(query)
+
+    def _stop(self, query: StreamingQuery) -> None:
+        """Stop a query. If its consumer waits for a dead cluster it ends later, and the next ingest waits for it."""
+        try:
             query.stop()
+        except Exception:
+            # PySpark has no class for Java's TimeoutException, but only after that one the query is still listed.
+            if not self._is_listed(query.name):
+                raise
+
+    def _is_listed(self, name: str | None) -> bool:
+        """Whether a query of this name has not ended yet; its own `isActive` is false once a stop was requested."""
+        return any(query.name == name for query in self._spark.streams.active)
 
     def _require_life(self, query: StreamingQuery) -> None:
         """Raises SourceNotReadable if Spark has waited long for offsets and the cluster does not answer us either.
