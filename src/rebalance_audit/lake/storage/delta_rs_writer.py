@@ -31,7 +31,6 @@ from rebalance_audit.lake.storage.table_writer import (
     TableChange,
     WriterKind,
     Written,
-    metrics_of,
     outrun_on,
 )
 from rebalance_audit.location import local_path
@@ -42,6 +41,7 @@ COUNTS: Final = (
     "num_target_rows_updated",
     "num_target_rows_deleted",
 )
+"""How the answer of a MERGE names the fields of Written."""
 FILES: Final = WriterProperties(compression="ZSTD")
 ROWS_IN_MEMORY: Final = 1_000_000
 """Up to this many changed rows are held in memory, so that MERGE skips files by the range of their keys."""
@@ -86,15 +86,7 @@ class DeltaRsWriter:
         count = rows.count()
         if not count:
             return Written()
-        table = self._table_at(schema, commit)
-        with outrun_on(CommitFailedError):
-            write_deltalake(
-                table,
-                _shaped(schema, rows),
-                mode="append",
-                writer_properties=FILES,
-                commit_properties=_properties(commit),
-            )
+        self._write(schema, rows, commit, mode="append")
         return Written(inserted=count)
 
     def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
@@ -129,17 +121,18 @@ class DeltaRsWriter:
                 .when_not_matched_insert(values, f"NOT source.`{GONE}`")
                 .execute()
             )
-        return metrics_of(found, COUNTS)
+        return Written(*(int(found.get(name) or 0) for name in COUNTS))
 
     def replace(
         self, schema: TableSchema, rows: GivenRows, column: str, value: str, commit: TableChange
     ) -> None:
         """By an overwrite with a predicate."""
-        self._overwrite(schema, rows, commit, f"{column} = {standard_literal(value)}")
+        predicate = f"{column} = {standard_literal(value)}"
+        self._write(schema, rows, commit, mode="overwrite", predicate=predicate)
 
     def rewrite(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> None:
         """By an overwrite."""
-        self._overwrite(schema, rows, commit, None)
+        self._write(schema, rows, commit, mode="overwrite")
 
     def set_property(self, schema: TableSchema, name: str, value: str) -> None:
         """By ALTER TABLE."""
@@ -185,18 +178,17 @@ class DeltaRsWriter:
             )
         return len(found)
 
-    def _overwrite(
-        self, schema: TableSchema, rows: GivenRows, commit: TableChange, predicate: str | None
+    def _write(
+        self, schema: TableSchema, rows: GivenRows, commit: TableChange, **options: Any
     ) -> None:
         table = self._table_at(schema, commit)
         with outrun_on(CommitFailedError):
             write_deltalake(
                 table,
                 _shaped(schema, rows),
-                mode="overwrite",
-                predicate=predicate,
                 writer_properties=FILES,
                 commit_properties=_properties(commit),
+                **options,
             )
 
     def _table(self, schema: TableSchema) -> DeltaTable:

@@ -79,13 +79,11 @@ class SparkWriter:
         """As a transaction of the cluster: Delta leaves out, or refuses, a second one with the same number."""
         if not rows.count():
             return Written()
-        self._require_version(schema, commit)
-        frame = rows.frame.select(*schema.column_names)
-        writer = frame.write.format("delta").mode("append").option("userMetadata", commit.run_id)
-        writer = writer.option("txnAppId", appends_of(commit.cluster))
-        writer = writer.option("txnVersion", commit.based_on + 1)
-        with outrun_on(*CONFLICTS):
-            self._place.save(schema, writer)
+        transaction = {
+            "txnAppId": appends_of(commit.cluster),
+            "txnVersion": str(commit.based_on + 1),
+        }
+        self._write(schema, rows, commit, "append", transaction)
         made = self._made(schema, commit)
         added = made.rows_added
         # Metrics can be switched off, or be lost with a worker.
@@ -124,11 +122,12 @@ class SparkWriter:
         self, schema: TableSchema, rows: GivenRows, column: str, value: str, commit: TableChange
     ) -> None:
         """By an overwrite with `replaceWhere`."""
-        self._overwrite(schema, rows, commit, {"replaceWhere": f"{column} = {text_literal(value)}"})
+        scope = {"replaceWhere": f"{column} = {text_literal(value)}"}
+        self._write(schema, rows, commit, "overwrite", scope)
 
     def rewrite(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> None:
         """By an overwrite."""
-        self._overwrite(schema, rows, commit, {})
+        self._write(schema, rows, commit, "overwrite", {})
 
     def set_property(self, schema: TableSchema, name: str, value: str) -> None:
         """By SQL."""
@@ -163,13 +162,18 @@ class SparkWriter:
             self._table(schema).vacuum(hours)
         return count
 
-    def _overwrite(
-        self, schema: TableSchema, rows: GivenRows, commit: TableChange, options: Mapping[str, str]
+    def _write(
+        self,
+        schema: TableSchema,
+        rows: GivenRows,
+        commit: TableChange,
+        mode: str,
+        options: Mapping[str, str],
     ) -> None:
         self._require_version(schema, commit)
-        writer = rows.frame.select(*schema.column_names).write.format("delta").mode("overwrite")
+        writer = rows.frame.select(*schema.column_names).write.format("delta").mode(mode)
+        writer = writer.options(**options).option("userMetadata", commit.run_id)
         with outrun_on(*CONFLICTS):
-            writer = writer.options(**options).option("userMetadata", commit.run_id)
             self._place.save(schema, writer)
 
     def _merge(

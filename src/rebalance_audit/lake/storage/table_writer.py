@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from rebalance_audit.lake.storage.stage import GivenRows
 from rebalance_audit.tables.schemas import TableSchema
@@ -100,8 +100,3 @@ class TableWriter(Protocol):
 
     def vacuum(self, schema: TableSchema, hours: int, *, dry_run: bool) -> int:
         """Remove files that no version has used for so many hours; returns how many there were."""
-
-
-def metrics_of(found: dict[str, Any], names: tuple[str, str, str]) -> Written:
-    """Rows inserted, updated and deleted, by their names in the answer of a MERGE."""
-    return Written(*(int(found.get(name) or 0) for name in names))
