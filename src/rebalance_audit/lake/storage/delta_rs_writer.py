@@ -21,7 +21,7 @@ from deltalake.exceptions import CommitFailedError
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.storage.run_ids import USER_METADATA, appends_of
+from rebalance_audit.lake.storage.run_ids import appends_of, run_of
 from rebalance_audit.lake.storage.sql_text import standard_literal
 from rebalance_audit.lake.storage.stage import GONE, GivenRows
 from rebalance_audit.lake.storage.table_definition import arrow_fields, properties
@@ -203,7 +203,7 @@ class DeltaRsWriter:
 
     def _made_by(self) -> CommitProperties:
         """Properties of commits that build on no version: the session's run."""
-        run_id = self._spark.conf.get(USER_METADATA, "") or ""
+        run_id = run_of(self._spark)
         return CommitProperties(custom_metadata={"userMetadata": run_id} if run_id else None)
 
 

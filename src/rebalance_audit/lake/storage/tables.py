@@ -27,7 +27,7 @@ from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
 from rebalance_audit.lake.storage.foreign_changes import TableMark, change_by_others
 from rebalance_audit.lake.storage.lake_options import LakeOptions, is_name_of_delta_rs, writer_of
 from rebalance_audit.lake.storage.local_rows import arrow_rows
-from rebalance_audit.lake.storage.run_ids import USER_METADATA
+from rebalance_audit.lake.storage.run_ids import run_of
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
 from rebalance_audit.lake.storage.sql_text import quoted_comment
 from rebalance_audit.lake.storage.stage import GivenRows, RowsHere, Stage, stage_folder
@@ -354,8 +354,7 @@ class Lake:
 
     def _commit(self, name: str, cluster: str) -> TableChange:
         """A commit on whatever version the table has now."""
-        run_id = self.spark.conf.get(USER_METADATA, "") or ""
-        return TableChange(run_id, cluster, self.version(name) or 0)
+        return TableChange(run_of(self.spark), cluster, self.version(name) or 0)
 
     # -- commits --------------------------------------------------------------------------------
 
