@@ -33,8 +33,7 @@ class TableFrames:
 
     def size_bytes(self, names: Iterable[str]) -> int:
         """How many bytes the files of these tables have. Raises LakeNotReadable."""
-        there = (name for name in names if self._lake.version(name) is not None)
-        return sum(self._lake.log(name).size_bytes() for name in there)
+        return sum(self._lake.log(name).size_bytes() for name in self._lake.existing(names))
 
     def _read(self, name: str) -> DataFrame:
         table = self._lake.read(name)

@@ -152,9 +152,7 @@ def maintain(
     """
     check_maintain_request(request)
     report = MaintainReport(new_run_id(now))
-    names = [
-        name for name in sorted(request.tables or table_schemas()) if lake.version(name) is not None
-    ]
+    names = lake.existing(sorted(request.tables or table_schemas()))
     if not names:
         raise LakeNotReadable(f"{lake.path} has no table to maintain.")
     with (
@@ -183,7 +181,7 @@ def _recreate(
     if request.dry_run:
         recreatable(lake)
         report.notes.append(CONSEQUENCES)
-        report.recreated = [name for name in table_schemas() if lake.version(name) is not None]
+        report.recreated = lake.existing(table_schemas())
     else:
         on_progress(CONSEQUENCES)
         with translated(lake.path):

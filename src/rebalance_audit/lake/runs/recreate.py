@@ -51,7 +51,7 @@ def recreate(lake: Lake, run_id: str, on_progress: OnProgress) -> list[str]:
         (copies / COMPLETE).touch()
     on_progress("putting the new tables in place")
     _put_in_place(folder)
-    return _tables_of(lake)
+    return lake.existing(table_schemas())
 
 
 def recreatable(lake: Lake) -> Path:
@@ -73,10 +73,6 @@ def recreatable(lake: Lake) -> Path:
                     " `rebalance-audit run` first."
                 )
     return folder
-
-
-def _tables_of(lake: Lake) -> list[str]:
-    return [name for name in table_schemas() if lake.version(name) is not None]
 
 
 def _has_news(lake: Lake, cluster: str) -> bool:
@@ -110,7 +106,7 @@ def _is_of(cluster: str) -> Column:
 
 
 def _copy(old: Lake, new: Lake, run_id: str, on_progress: OnProgress) -> None:
-    names = _tables_of(old)
+    names = old.existing(table_schemas())
     for name in names:
         _require_values(old, name)
     new.create(names)

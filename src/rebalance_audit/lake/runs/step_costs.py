@@ -49,7 +49,7 @@ class Timeline:
 
     def costs(self, lake: Lake, run_id: str) -> list[StepCost]:
         """The costs of the steps that have ended, in order, and of the time between them. Raises LakeNotReadable."""
-        names = (name for name in table_schemas() if lake.version(name) is not None)
+        names = lake.existing(table_schemas())
         commits = [commit for name in names for commit in lake.commits_of_run(name, run_id)]
         return step_costs(self._spans, commits)
 

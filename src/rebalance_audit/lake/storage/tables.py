@@ -177,6 +177,10 @@ class Lake:
         except OSError as error:
             raise self._not_readable(name, error) from error
 
+    def existing(self, names: Iterable[str]) -> list[str]:
+        """Those of the tables that exist. Raises LakeNotReadable."""
+        return [name for name in names if self.version(name) is not None]
+
     def is_unwritten(self, name: str) -> bool:
         """Whether a table was created and never written. Raises LakeNotReadable."""
         try:
