@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotReadable
-from rebalance_audit.lake.storage.foreign_changes import TableMark
+from rebalance_audit.lake.storage.table_log import TableMark
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime
 from rebalance_audit.tables.schemas import TableName, table_schemas

@@ -5,7 +5,7 @@ builds: a RESTORE, a DELETE, an append. Some of their commits change none: OPTIM
 """
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from rebalance_audit.lake.storage.run_ids import OWN_COMMIT
 from rebalance_audit.lake.storage.table_log import TableCommit
@@ -32,19 +32,6 @@ KEEPS_ROWS: Final = frozenset(
 
 APPENDS: Final = frozenset({"STREAMING UPDATE", "WRITE"})
 """Of a table with `delta.appendOnly`: whatever adds rows there adds them to those that the table has."""
-
-
-class TableMark(NamedTuple):
-    """A table at one moment."""
-
-    table_id: str
-    """Of the table, not of its path: a table that is recreated has another one."""
-    version: int
-    made_by: str | None = None
-    """`userMetadata` of that version's commit, for ours the run; None if unknown.
-
-    A table that lost commits reaches the same version again with the next ones.
-    """
 
 
 def change_by_others(commits: Iterable[TableCommit], *, append_only: bool) -> str | None:

@@ -13,7 +13,7 @@ from delta.tables import DeltaTable as SparkDeltaTable
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import StructType
 
 CREATION: Final = "CREATE TABLE"
@@ -49,6 +49,19 @@ class TableCommit(NamedTuple):
         return None if found is None else int(found)
 
 
+class TableMark(NamedTuple):
+    """A table at one moment."""
+
+    table_id: str
+    """Of the table, not of its path: a table that is recreated has another one."""
+    version: int
+    made_by: str | None = None
+    """`userMetadata` of that version's commit, for ours the run; None if unknown.
+
+    A table that lost commits reaches the same version again with the next ones.
+    """
+
+
 class TableLog(Protocol):
     """The log of one table, read by each call. All raise OSError if it cannot be read."""
 
@@ -58,8 +71,8 @@ class TableLog(Protocol):
     def commits(self, first: int, last: int) -> list[TableCommit]:
         """The commits from one version to another, oldest first, except those that the log no longer has."""
 
-    def table_id(self) -> str:
-        """Differs for a table that was recreated in the same place."""
+    def mark(self) -> TableMark | None:
+        """The table as it is now; None if there is no table."""
 
     def properties(self) -> Mapping[str, str]:
         """What TBLPROPERTIES have set."""
@@ -85,11 +98,9 @@ class LogFiles:
     def version(self) -> int | None:
         """By the files of the log."""
         try:
-            return DeltaTable(self._path, storage_options=self._options).version()
-        except TableNotFoundError:
+            return self._table().version()
+        except _NotThere:
             return None
-        except DeltaError as error:
-            raise OSError(first_line(error)) from None
 
     def commits(self, first: int, last: int) -> list[TableCommit]:
         """By the table's history."""
@@ -98,9 +109,17 @@ class LogFiles:
         found = [_commit_of(entry) for entry in history if first <= entry["version"] <= last]
         return sorted(found)
 
-    def table_id(self) -> str:
-        """By the action `metaData`."""
-        return str(self._table().metadata().id)
+    def mark(self) -> TableMark | None:
+        """By the action `metaData`, and the newest commit."""
+        try:
+            table = self._table()
+        except _NotThere:
+            return None
+        version, newest = table.version(), table.history(1)
+        made_by = next(
+            (each.get("userMetadata") for each in newest if each["version"] == version), None
+        )
+        return TableMark(str(table.metadata().id), version, made_by)
 
     def properties(self) -> Mapping[str, str]:
         """By the action `metaData`."""
@@ -124,8 +143,11 @@ class LogFiles:
         return list(found["size_bytes"].to_pylist())
 
     def _table(self) -> DeltaTable:
+        """Raises _NotThere if there is no table."""
         try:
             return DeltaTable(self._path, storage_options=self._options)
+        except TableNotFoundError as error:
+            raise _NotThere(first_line(error)) from None
         except DeltaError as error:
             raise OSError(first_line(error)) from None
 
@@ -140,14 +162,8 @@ class LogByName:
 
     def version(self) -> int | None:
         """By the newest row of the table's history."""
-        try:
-            newest = self._table().history(1).select("version").first()
-        except _NotThere:
-            return None
-        except PySparkException as error:
-            raise OSError(first_line(error)) from None
-        assert newest is not None
-        return int(newest[0])
+        newest = self._newest("version")
+        return None if newest is None else int(newest[0])
 
     def commits(self, first: int, last: int) -> list[TableCommit]:
         """By the table's history."""
@@ -158,9 +174,10 @@ class LogByName:
         except PySparkException as error:
             raise OSError(first_line(error)) from None
 
-    def table_id(self) -> str:
-        """By the table's details."""
-        return str(self._detail("id"))
+    def mark(self) -> TableMark | None:
+        """By the newest row of the table's history, and its details."""
+        newest = self._newest("version", "userMetadata")
+        return None if newest is None else TableMark(str(self._detail("id")), *newest)
 
     def properties(self) -> Mapping[str, str]:
         """By the table's details."""
@@ -181,6 +198,17 @@ class LogByName:
     def files(self) -> int:
         """By the table's details."""
         return int(self._detail("numFiles"))
+
+    def _newest(self, *columns: str) -> Row | None:
+        """None if there is no table."""
+        try:
+            newest = self._table().history(1).select(*columns).first()
+        except _NotThere:
+            return None
+        except PySparkException as error:
+            raise OSError(first_line(error)) from None
+        assert newest is not None
+        return newest
 
     def _detail(self, column: str) -> Any:
         try:

@@ -24,7 +24,7 @@ from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
-from rebalance_audit.lake.storage.foreign_changes import TableMark, change_by_others
+from rebalance_audit.lake.storage.foreign_changes import change_by_others
 from rebalance_audit.lake.storage.lake_options import LakeOptions, is_name_of_delta_rs, writer_of
 from rebalance_audit.lake.storage.local_rows import arrow_rows
 from rebalance_audit.lake.storage.run_ids import run_of
@@ -38,6 +38,7 @@ from rebalance_audit.lake.storage.table_log import (
     LogFiles,
     TableCommit,
     TableLog,
+    TableMark,
     first_line,
 )
 from rebalance_audit.lake.storage.table_maker import TableMaker, translated
@@ -194,14 +195,8 @@ class Lake:
 
     def mark(self, name: str) -> TableMark | None:
         """Identifies the table as it is now, for `change_since`; None for no table. Raises LakeNotReadable."""
-        log = self.log(name)
         try:
-            version = log.version()
-            if version is None:
-                return None
-            newest = log.commits(version, version)
-            made_by = newest[0].user_metadata if newest else None
-            return TableMark(log.table_id(), version, made_by)
+            return self.log(name).mark()
         except OSError as error:
             raise self._not_readable(name, error) from error
 
