@@ -56,7 +56,7 @@ def _row(schema: TableSchema, check: Check, mark: str) -> Row:
         column.name: None if column.nullable else DEFAULTS.get(column.type, [])
         for column in schema.columns
     }
-    types = {column.name: column.type for column in schema.columns}
+    types = schema.column_types
     for name in (*check.within, *schema.key):
         row[name] = mark if types[name] == "string" else DEFAULTS[types[name]]
     row |= {where.column: _met(where, types[where.column]) for where in check.where}

@@ -39,7 +39,7 @@ def arrow_type(ddl: str) -> pa.DataType:
 
 def arrow_schema(schema: TableSchema) -> pa.Schema:
     """The Arrow schema of a table."""
-    return schema_of_columns({column.name: column.type for column in schema.columns})
+    return schema_of_columns(schema.column_types)
 
 
 def schema_of_columns(columns: Mapping[str, str]) -> pa.Schema:
@@ -50,6 +50,11 @@ def schema_of_columns(columns: Mapping[str, str]) -> pa.Schema:
 def ddl_of_columns(columns: Mapping[str, str]) -> str:
     """The same as DDL."""
     return ", ".join(f"{name} {kind}" for name, kind in columns.items())
+
+
+def struct_of_columns(columns: Mapping[str, str]) -> str:
+    """The type, as DDL, of a struct with these columns as fields."""
+    return f"struct<{', '.join(f'{name}: {kind}' for name, kind in columns.items())}>"
 
 
 def table_with(schema: pa.Schema, count: int, columns: Mapping[str, Any]) -> pa.Table:

@@ -105,6 +105,11 @@ class TableSchema:
         """Names of the columns in order."""
         return tuple(column.name for column in self.columns)
 
+    @property
+    def column_types(self) -> dict[str, str]:
+        """Name of each column -> its type as DDL, in order."""
+        return {column.name: column.type for column in self.columns}
+
 
 @cache
 def table_schemas() -> Mapping[str, TableSchema]:

@@ -20,7 +20,6 @@ from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import MARK, TABLE, Staged
 from rebalance_audit.lake.storage.table_writer import Outrun, TableChange
-from rebalance_audit.lake.storage.tables import columns_of_table
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
@@ -88,7 +87,7 @@ class Bronze:
     def staged(self, rows: DataFrame, spec: str) -> "StagedSource":
         """Stage what a source gives, in one reading: rows with the columns of RECORD, and damage, if it has any."""
         schema = table_schemas()[TableName.RECORDS]
-        columns = columns_of_table(schema)
+        columns = schema.column_types
         constants = {
             "cluster": F.lit(self.ledger.cluster),
             "source": F.lit(spec),
@@ -214,7 +213,7 @@ class Bronze:
         return self._sink.insert_new(TableName.QUARANTINE, as_quarantine(found)).rows
 
     def _restaged(self, rows: DataFrame) -> Staged:
-        columns = columns_of_table(table_schemas()[TableName.RECORDS])
+        columns = table_schemas()[TableName.RECORDS].column_types
         return self._lake.stage.put(rows.select(*columns), columns)
 
     def _write(self, staged: Staged) -> int:

@@ -48,7 +48,7 @@ def rows_of_log(spark: SparkSession, log: BrokerLog) -> DataFrame:
                 "members": list(fact.members),
             },
         )
-    types = {column.name: column.type for column in table_schemas()[TableName.BROKER_LOG].columns}
+    types = table_schemas()[TableName.BROKER_LOG].column_types
     table = pa.table(
         {name: column_of(types[name], [row[name] for row in rows.values()]) for name in _OF_LINES}
     )

@@ -18,6 +18,7 @@ from rebalance_audit.tables.arrow_types import (
     column_of,
     ddl_of_columns,
     schema_of_columns,
+    struct_of_columns,
 )
 from rebalance_audit.tables.schemas import table_schemas
 
@@ -36,18 +37,12 @@ A batch costs as much as about 200 rows do, so tables with few rows wait until t
 
 def output_columns() -> dict[str, dict[str, str]]:
     """Output -> the columns of its table, name -> type as DDL."""
-    return {
-        output: {column.name: column.type for column in table_schemas()[table].columns}
-        for output, table in OUTPUTS.items()
-    }
+    return {output: table_schemas()[table].column_types for output, table in OUTPUTS.items()}
 
 
 def frame_columns() -> dict[str, str]:
     """Name and type of the frame's columns."""
-    structs = {
-        output: f"struct<{', '.join(f'{name}: {kind}' for name, kind in columns.items())}>"
-        for output, columns in output_columns().items()
-    }
+    structs = {output: struct_of_columns(columns) for output, columns in output_columns().items()}
     return {TABLE: "string", MARK: "string", **structs}
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from rebalance_audit.lake.records.byte_columns import Bools, ByteColumn, Ints, is_utf8
 from rebalance_audit.lake.records.segment_rows import timestamps
-from rebalance_audit.tables.arrow_types import arrow_type, column_of
+from rebalance_audit.tables.arrow_types import arrow_type, column_of, struct_of_columns
 from rebalance_audit.wire.generated.messages import (
     LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,
@@ -45,7 +45,7 @@ UNDECODABLE: Final[Mapping[str, str]] = {
 }
 """Set instead if the record cannot be decoded."""
 ALL_FIELDS: Final[Mapping[str, str]] = {**COMMIT, **UNDECODABLE}
-COMMIT_DDL: Final = f"struct<{', '.join(f'{name}: {kind}' for name, kind in ALL_FIELDS.items())}>"
+COMMIT_DDL: Final = struct_of_columns(ALL_FIELDS)
 
 KEY_BYTES_MIN: Final = 10
 """Type, two empty strings with their lengths, partition."""

@@ -23,7 +23,7 @@ from rebalance_audit.lake.runs.lake_clusters import clusters_of
 from rebalance_audit.lake.runs.progress import marks_of_tables
 from rebalance_audit.lake.storage.lake_options import writer_of
 from rebalance_audit.lake.storage.table_writer import TableChange
-from rebalance_audit.lake.storage.tables import COMPLETE, RECREATED, Lake, columns_of_table
+from rebalance_audit.lake.storage.tables import COMPLETE, RECREATED, Lake
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -127,7 +127,7 @@ def _copy(old: Lake, new: Lake, run_id: str, on_progress: OnProgress) -> None:
         if name in last:
             rows = rows.withColumns(_references(new, name))
         with new.staging(run_id):
-            staged = new.stage.put(rows, columns_of_table(schema))
+            staged = new.stage.put(rows, schema.column_types)
             new.writer.append(schema, staged, TableChange(run_id, "", new.version(name) or 0))
 
 

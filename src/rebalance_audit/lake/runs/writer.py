@@ -155,8 +155,7 @@ class Writer:
             old = None if self._sink.is_empty(name) else context.of_cluster(name).where(scope)
             if old is None or old.isEmpty():
                 return
-            columns = {column.name: column.type for column in table_schemas()[name].columns}
-            rows = local_rows(context.spark, columns, [])
+            rows = local_rows(context.spark, table_schemas()[name].column_types, [])
         context.replace(name, rows.where(scope), scope)
 
     def _commit_findings(self, days: Days | None, *, may_grow: bool) -> DataFrame | None:

@@ -14,7 +14,6 @@ from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import Staged
-from rebalance_audit.lake.storage.tables import columns_of_table
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
 OPEN: Final = "open"
@@ -89,7 +88,7 @@ def add_commits(
 def _staged(sink: Sink, rows: DataFrame) -> Staged:
     schema = table_schemas()[TableName.OFFSET_COMMITS]
     rows = rows.withColumn("cluster", F.lit(sink.cluster)).select(*schema.column_names)
-    return sink.lake.stage.put(rows, columns_of_table(schema))
+    return sink.lake.stage.put(rows, schema.column_types)
 
 
 def _written(staged: Staged, given: int, decoded: DataFrame) -> WrittenCommits:

@@ -23,7 +23,7 @@ def local_rows(
 
 def arrow_rows(name: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Rows of one of our tables, keyed by column, without Spark; columns that a row lacks are null."""
-    columns = {column.name: column.type for column in table_schemas()[name].columns}
+    columns = table_schemas()[name].column_types
     return _arrow_rows(columns, ([row.get(column) for column in columns] for row in rows))
 
 

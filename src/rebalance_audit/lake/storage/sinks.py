@@ -17,7 +17,7 @@ from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.row_changes import gone_keys, same_key
 from rebalance_audit.lake.storage.stage import GONE, GivenRows, RowsHere
 from rebalance_audit.lake.storage.table_writer import TableChange, Written
-from rebalance_audit.lake.storage.tables import Lake, columns_of_table
+from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 
 
@@ -143,12 +143,12 @@ class Sink:
             keys = gone.withColumn("cluster", F.lit(self.cluster))
             removed = gone_keys(schema, keys, shaped).withColumn(GONE, F.lit(True))
             changes = changes.unionByName(removed, allowMissingColumns=True)
-        return self.lake.stage.put(changes, {**columns_of_table(schema), GONE: "boolean"})
+        return self.lake.stage.put(changes, {**schema.column_types, GONE: "boolean"})
 
     def _staged(self, schema: TableSchema, rows: DataFrame | GivenRows) -> GivenRows:
         if not isinstance(rows, DataFrame):
             return rows
-        return self.lake.stage.put(self._shaped(schema, rows), columns_of_table(schema))
+        return self.lake.stage.put(self._shaped(schema, rows), schema.column_types)
 
     def _missing(self, schema: TableSchema, rows: DataFrame) -> DataFrame:
         """The rows whose keys the table does not have."""

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.location import is_catalog, local_path
-from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
+from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns, struct_of_columns
 
 FOLDER: Final = "meta/.stage"
 """In a lake: a folder for each run, by its id."""
@@ -155,8 +155,7 @@ class Staged:
         """Name -> type of the files' columns."""
         if self.struct is None:
             return self.columns
-        fields = ", ".join(f"{name}: {kind}" for name, kind in self.columns.items())
-        return {MARK: "string", self.struct: f"struct<{fields}>"}
+        return {MARK: "string", self.struct: struct_of_columns(self.columns)}
 
 
 @dataclass(frozen=True, slots=True)

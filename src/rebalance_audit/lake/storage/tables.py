@@ -46,7 +46,7 @@ from rebalance_audit.lake.storage.table_place import Folder, changes_reader, pla
 from rebalance_audit.lake.storage.table_writer import KINDS, TableChange, TableWriter, WriterKind
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.plain_values import plain
-from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
+from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 
 RECREATED: Final = "meta/.recreated"
@@ -304,7 +304,7 @@ class Lake:
         """
         schema = table_schemas()[name]
         with temporary_settings(self.spark, dict.fromkeys(SKIP_FILES, "true")):
-            rows = self.stage.put(self.read(name, pinned=True), columns_of_table(schema))
+            rows = self.stage.put(self.read(name, pinned=True), schema.column_types)
         made_by = f"{run_id} without unreadable files"
         commit = TableChange(made_by, cluster, self.version(name) or 0)
         self.writer.rewrite(schema, rows, commit)
@@ -380,11 +380,6 @@ class Lake:
 
     def _not_readable(self, name: str, error: Exception) -> LakeNotReadable:
         return LakeNotReadable(f"{self.table_path(name)} cannot be read: {first_line(error)}.")
-
-
-def columns_of_table(schema: TableSchema) -> dict[str, str]:
-    """Name -> type as DDL."""
-    return {column.name: column.type for column in schema.columns}
 
 
 def _plain_rows(rows: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
