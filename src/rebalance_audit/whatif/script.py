@@ -15,7 +15,7 @@ class ProcessEnd(StrEnum):
     KILLED = "killed"
     """It died without a word: the coordinator notices when its session expires."""
     FROZEN = "frozen"
-    """It stood still until its next start, and went on then with what it had in memory."""
+    """It was suspended until its next start, and resumed then with what it had in memory."""
 
 
 Ends: TypeAlias = dict[ProcessEnd, float]

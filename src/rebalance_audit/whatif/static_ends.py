@@ -29,7 +29,7 @@ _PRIOR_DEAD: Final = 1.0
 """Before a log says anything, of five ends one is a death."""
 _ROUNDS: Final = 20
 _FROZEN: Final = 0.1
-"""Share of the silent ones that stood still, and whose successor was started beside them."""
+"""Share of the silent ones that were suspended, and whose successor was started beside them."""
 
 
 class _Sign(NamedTuple):

@@ -70,7 +70,7 @@ class _OfHandovers(Watcher):
         )
 
     def ended(self, end: Ending) -> None:
-        """The rest."""
+        """Report the last rebalance, which may still go on."""
         self.costs_known()
 
 
@@ -109,9 +109,6 @@ class RecordsLost(_OfHandovers):
         "that were not committed. Needs samples of start offsets."
     )
     severity = Severity.CRITICAL
-    sentence = (
-        "Retention deleted at least {records} of {partitions} before anybody had committed them."
-    )
 
     def stood_still(
         self, partition: TopicPartition, stood: Standstill, samples: PartitionSamples | None

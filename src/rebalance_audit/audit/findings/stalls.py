@@ -53,14 +53,14 @@ class StalledWithLag(Watcher):
         self._look_from_ms = 0
 
     def write_comes(self, position: Position) -> None:
-        """Look now and then."""
+        """Look from time to time."""
         now_ms = position.record_timestamp_ms
         if now_ms >= self._look_from_ms and self.scene.options.end_offsets is not no_end_offsets:
             self._look(Ending(now_ms))
             self._look_from_ms = now_ms + self.rules.stalled_ms // _LOOKS
 
     def ended(self, end: Ending) -> None:
-        """Report what stands still when the log ends, or the group is deleted."""
+        """Report what is stalled when the log ends, or the group is deleted."""
         if self.scene.options.end_offsets is not no_end_offsets:
             self._look(end)
         for member_id, stall in self._stalls.items():

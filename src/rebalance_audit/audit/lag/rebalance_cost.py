@@ -39,7 +39,7 @@ class RebalanceCost:
     went_back: bool = False
     skipped: Bounds = NOTHING
     is_lost: bool = False
-    """Records were deleted by retention before anybody had committed them."""
+    """Retention deleted records before they were committed."""
     is_reset: bool = False
     """The committed offset was moved forward while the group was empty."""
     catch_up: tuple[int, int | None] | None = None
