@@ -114,11 +114,9 @@ class RecordsLost(_OfHandovers):
         self, partition: TopicPartition, stood: Standstill, samples: PartitionSamples | None
     ) -> None:
         """Compare the log's start with the committed offset."""
-        if samples is None or stood.resumed_ms is None or stood.is_transactional:
-            return
-        start = samples.start_at(stood.resumed_ms)
-        if start is not None and start > stood.begins_at:
-            lost, committed = start - stood.begins_at, stood.begins_at
+        lost, committed = stood.lost_records(samples), stood.begins_at
+        if lost:
+            start = committed + lost
             self.note(partition, stood, lost, "log_starts_later", committed=committed, start=start)
 
 
