@@ -1,6 +1,6 @@
 """What happened to a group from outside: the script that a run plays again under other settings."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -106,10 +106,6 @@ class Settings:
     session_timeout_ms: int
     rebalance_timeout_ms: int
     heartbeat_interval_ms: int
-
-    def changed(self, **changes: object) -> "Settings":
-        """The same with these fields changed."""
-        return replace(self, **changes)  # type: ignore[arg-type] # the fields' own types
 
 
 @dataclass(slots=True)
