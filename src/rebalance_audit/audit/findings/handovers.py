@@ -1,19 +1,16 @@
 """What commits show when partitions change hands: records skipped or lost, offsets that go back, late commits."""
 
 from dataclasses import dataclass, field
-from typing import Final
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.audit.findings.finding import TOPICS_LIMIT, Severity
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstill import Standstill
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.report.reasons.reason import because
-
-_TOPICS_KEPT: Final = 20
 
 
 @dataclass(slots=True)
@@ -51,7 +48,7 @@ class _OfHandovers(Watcher):
         found.partitions += 1
         found.records += records
         topic = str(partition[0])
-        if topic not in found.topics and len(found.topics) < _TOPICS_KEPT:
+        if topic not in found.topics and len(found.topics) < TOPICS_LIMIT:
             found.topics.append(topic)
         name = f"{topic}-{partition[1]}"
         found.trail.add(evidence_at(position, code, partition=name, **facts))
