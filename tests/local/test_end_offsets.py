@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_audit.audit.group.bounds import Bounds
 from rebalance_audit.audit.lag.end_offsets import EndOffset
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.local.end_offsets import read_end_offsets
@@ -37,6 +38,21 @@ def test_a_file_of_samples(packed: bool, tmp_path: Path) -> None:
         EndOffset(1_700_000_000_000, None, 7),
         EndOffset(1_700_000_005_000, 3, 9),
     ]
+
+
+def test_samples_of_one_moment_may_differ_in_what_they_know(tmp_path: Path) -> None:
+    """Two tools sampled in the same millisecond, and only one of them asked for the start offset."""
+    rows = [
+        {**SAMPLE, "start_offset": 3, "max_timestamp": 5},
+        SAMPLE,
+        {**SAMPLE, "start_offset": 3},
+    ]
+    path = tmp_path / "samples.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = read_end_offsets([path]).of("orders", 0)
+    assert found is not None
+    assert found.start_at(1_700_000_000_000) == 3
+    assert found.end_at(1_700_000_000_000) == Bounds.exactly(7)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Scripts in a few lines: instances that start, end and come back at known seconds."""
 
+from dataclasses import replace
+
 from rebalance_audit.whatif.script import (
     AppInstance,
     Event,
@@ -15,8 +17,8 @@ from rebalance_audit.whatif.spread import Spread, exactly
 T0 = 1_700_000_000_000
 """Begin of the window, epoch milliseconds; before it the instances have started."""
 CLASSIC = Settings("classic", ("range",), False, 10_000, 60_000, 1_000)
-STATIC = CLASSIC.changed(is_static=True)
-CONSUMER = CLASSIC.changed(protocol="consumer", assignors=("uniform",))
+STATIC = replace(CLASSIC, is_static=True)
+CONSUMER = replace(CLASSIC, protocol="consumer", assignors=("uniform",))
 
 
 def at(seconds: float) -> Spread:

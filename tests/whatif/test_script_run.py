@@ -1,5 +1,7 @@
 """Runs of small scripts: what each protocol does to the same restart, death, freeze or growth."""
 
+from dataclasses import replace
+
 import pytest
 
 from rebalance_audit.whatif.outcome import RunOutcome
@@ -17,8 +19,8 @@ from rebalance_audit.whatif.script_run import ScriptRun
 from rebalance_audit.whatif.spread import exactly
 from tests.whatif.scripts import CLASSIC, CONSUMER, STATIC, at, instance, script
 
-COOPERATIVE = CLASSIC.changed(assignors=("cooperative-sticky",))
-STATIC_CONSUMER = CONSUMER.changed(is_static=True)
+COOPERATIVE = replace(CLASSIC, assignors=("cooperative-sticky",))
+STATIC_CONSUMER = replace(CONSUMER, is_static=True)
 
 
 def play(of: Script, settings: Settings = CLASSIC, seed: int = 0) -> RunOutcome:
@@ -67,7 +69,7 @@ def test_an_eager_rebalance_stops_all_partitions_and_an_incremental_one_those_th
 
 def test_a_death_is_noticed_after_the_session() -> None:
     """The partitions of the dead process wait for up to a session, a longer one with a longer session."""
-    short, long = play(DEATH), play(DEATH, CLASSIC.changed(session_timeout_ms=20_000))
+    short, long = play(DEATH), play(DEATH, replace(CLASSIC, session_timeout_ms=20_000))
     assert 4 * 8_000 <= short.unowned_by_reason["killed"] <= 4 * 12_500
     assert 4 * 18_000 <= long.unowned_by_reason["killed"] <= 4 * 22_500
     assert short.rebalances == long.rebalances == 2

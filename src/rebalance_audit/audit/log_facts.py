@@ -19,7 +19,7 @@ class LogFacts(NamedTuple):
     last_ms: int | None
     """`first_ms` and this: smallest and largest record timestamp (epoch ms); None without records."""
     undecodable: Mapping[str, int]
-    """CodedReason -> number of group records that could not be decoded."""
+    """Reason -> number of group records that could not be decoded."""
     anomalies: Mapping[str, Mapping[str, int]]
     """Group id -> kind of anomaly -> count."""
     notes: Sequence[str]

@@ -161,9 +161,8 @@ class AuditFeeder:
         else:
             group_id = group.decode(errors="replace")
             self._meet(log_partition, group_id, log_offset)
-            if (
-                group_id.encode() == group
-            ):  # a key whose group is no UTF-8 is quarantined, and names no group
+            # A key whose group is not UTF-8 is quarantined and names no group.
+            if group_id.encode() == group:
                 self.audit.lost(group_id, position, found.record_type)
             else:
                 self.audit.gap(group_id, log_partition)

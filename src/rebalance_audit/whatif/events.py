@@ -5,7 +5,8 @@ from itertools import pairwise
 from typing import Final
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.whatif.group_rows import GroupRows, Row
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
 from rebalance_audit.whatif.habits import Measured
 from rebalance_audit.whatif.join_phases import (
     EpochKey,
@@ -13,7 +14,7 @@ from rebalance_audit.whatif.join_phases import (
     follow_up_delays,
     heard_after_ms,
 )
-from rebalance_audit.whatif.memberships import Slot
+from rebalance_audit.whatif.memberships import Slot, members_gone, slot_names
 from rebalance_audit.whatif.script import (
     CoordinatorMove,
     Event,
@@ -41,7 +42,7 @@ def events_of(
     heartbeat_ms: int,
 ) -> list[Event]:
     """Slow revocations, growing topics, moves of the coordinator and changed subscriptions."""
-    names = {stint.member["member_id"]: slot.name for slot in slots for stint in slot.stints}
+    names = slot_names(slots)
     return [
         *_slow_in_consumer_group(rows.convergence, names, measured.slow_from_ms),
         *_slow_in_join_phases(slots, phases, heartbeat_ms),
@@ -86,15 +87,13 @@ def _slow_in_join_phases(
     slots: Sequence[Slot], phases: Mapping[EpochKey, PhaseTimes], heartbeat_ms: int
 ) -> list[Event]:
     """All whose partitions moved had given them up long before the end of the phase: another one was slow."""
-    gone: dict[EpochKey, list[str]] = {}
-    expired: set[EpochKey] = set()
-    for slot in slots:
-        for stint in slot.stints:
-            if stint.epoch is not None:
-                key = (stint.incarnation, stint.epoch)
-                gone.setdefault(key, []).append(stint.member["member_id"])
-                if max(stint.weights.get(each, 0.0) for each in _SILENT) > 0.1:
-                    expired.add(key)
+    gone = members_gone(slots)
+    expired = {
+        (stint.incarnation, stint.epoch)
+        for slot in slots
+        for stint in slot.stints
+        if max(stint.weights.get(each, 0.0) for each in _SILENT) > 0.1
+    }
     slow_ms = 2 * heartbeat_ms + 500
     events: list[Event] = []
     for key, phase in phases.items():
@@ -137,12 +136,12 @@ def _slow_before_follow_ups(
 def _topic_changes(rows: GroupRows) -> list[Event]:
     """Topics that came, grew or went while the group ran: by the metadata log, else by what the group used."""
     events: list[Event] = []
-    begin_ms = _begin_ms(rows)
+    used, begin_ms = used_topics(rows), epoch_began_ms(rows.epochs[0])
     shown: set[str] = set()
     for topic in rows.topics:
         name = topic["topic"]
         shapes = _shapes(topic)
-        if name not in used_topics(rows) or not shapes:
+        if name not in used or not shapes:
             continue
         shown.add(name)
         is_later = topic["made_at"] is not None and topic["made_at"] > begin_ms
@@ -165,7 +164,7 @@ def _topic_changes(rows: GroupRows) -> list[Event]:
 
 def topics_at_begin(rows: GroupRows) -> dict[str, int]:
     """Name of each topic that the group used -> its partitions when the group began."""
-    used, begin_ms = used_topics(rows), _begin_ms(rows)
+    used, begin_ms = used_topics(rows), epoch_began_ms(rows.epochs[0])
     sizes: dict[str, int] = {}
     known: set[str] = set()
     for topic in rows.topics:
@@ -193,11 +192,6 @@ def _shapes(topic: Row) -> list[tuple[int | None, int]]:
     return [
         (each["at"], each["partitions"]) for each in topic["shapes"] or () if each["partitions"]
     ]
-
-
-def _begin_ms(rows: GroupRows) -> int:
-    first = rows.epochs[0]
-    return int(first["started_at"] or first["target_installed_at"] or 0)
 
 
 def _moves(epochs: Sequence[Row]) -> list[Event]:

@@ -80,7 +80,7 @@ def costs(answer: Answer, prediction: Prediction) -> list[str]:
         sentences.append(f"A crash is noticed {duration(later_ms)} later.")
     elif later_ms < 0:
         sentences.append(
-            f"A process that stands still for {duration(after.session_timeout_ms)} loses its partitions;"
+            f"A process that is suspended for {duration(after.session_timeout_ms)} loses its partitions;"
             f" that took {duration(before.session_timeout_ms)}."
         )
     if after.is_static and not before.is_static:
@@ -176,7 +176,7 @@ def assumptions(answer: Answer) -> list[str]:
     if not deploys_of(script) and any(each.change.deploy for each in answer.predictions):
         sentences.append("The log shows no deploy, so --deploy changes nothing.")
     sentences += [
-        "The same processes would have started, ended and stood still at the same moments.",
+        "The same processes would have started, ended and been suspended at the same moments.",
         "Clients behave as Kafka's Java client does, the coordinator as that of release 4.3.",
     ]
     return sentences

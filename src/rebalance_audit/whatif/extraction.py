@@ -8,7 +8,7 @@ from rebalance_audit.audit.rows import GAP
 from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGNORS
 from rebalance_audit.whatif import habits as habit
 from rebalance_audit.whatif.events import event_ms, events_of, topics_at_begin
-from rebalance_audit.whatif.group_rows import GroupRows
+from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
 from rebalance_audit.whatif.history import logged
 from rebalance_audit.whatif.join_phases import EpochKey, PhaseTimes, join_phases
 from rebalance_audit.whatif.lives import Clues, story_of
@@ -88,7 +88,7 @@ def script_of(
 def _begin(rows: GroupRows) -> int:
     """Where the history begins: with the first epoch, or right after the place up to which the log was compacted."""
     first = rows.epochs[0]
-    begin_ms: int = first["started_at"] or first["target_installed_at"] or 0
+    begin_ms = epoch_began_ms(first)
     return begin_ms if first["completeness"] != GAP else begin_ms + 1
 
 

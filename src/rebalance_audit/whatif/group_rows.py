@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rebalance_audit.audit.rows import Row
 from rebalance_audit.tables.row_shapes import shaper
 from rebalance_audit.tables.schemas import table_schemas
-
-Row = dict[str, Any]
 
 
 class GroupRows(NamedTuple):
@@ -51,6 +50,11 @@ def group_rows(
         rows("topics", "made_at"),
         end_ms if end_ms is not None else _last_ms(epochs, members, ownership),
     )
+
+
+def epoch_began_ms(epoch: Row) -> int:
+    """When an epoch began, as far as the log shows; 0 if not at all."""
+    return int(epoch["started_at"] or epoch["target_installed_at"] or 0)
 
 
 def _same(moment: int | None) -> int | None:

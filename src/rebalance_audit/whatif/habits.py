@@ -1,20 +1,21 @@
 """How long what a group's clients do takes, measured in its log, and what has to be taken for granted."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
 from typing import Final
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.whatif.group_rows import GroupRows, Row
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.whatif.group_rows import GroupRows
 from rebalance_audit.whatif.join_phases import (
     EpochKey,
     PhaseTimes,
     follow_up_delays,
     heard_after_ms,
 )
-from rebalance_audit.whatif.memberships import MemberStint, Slot
+from rebalance_audit.whatif.memberships import MemberStint, Slot, members_gone
 from rebalance_audit.whatif.spread import Spread, spread_of
 
 USUAL_INTERVALS_MS: Final = (500, 1_000, 2_000, 3_000, 5_000, 10_000, 15_000, 20_000, 30_000)
@@ -58,10 +59,8 @@ class Measured:
     latency_ms: int | None = None
     leader_ms: int = 0
     revoke_ms: Spread | None = None
-    restart_ms: Spread | None = None
     commit_interval_ms: int | None = None
     slow_from_ms: int = SLOW_LEAST_MS
-    restarts_ms: list[int] = field(default_factory=list)
 
 
 def measure_habits(
@@ -165,16 +164,11 @@ def _consumer_heartbeat(convergence: Iterable[Row]) -> int | None:
 
 
 def _classic_heartbeat(slots: Sequence[Slot], phases: Mapping[EpochKey, PhaseTimes]) -> int | None:
-    gone: dict[EpochKey, set[str]] = {}
-    for slot in slots:
-        for stint in slot.stints:
-            if stint.epoch is not None:
-                key = (stint.incarnation, stint.epoch)
-                gone.setdefault(key, set()).add(stint.member["member_id"])
+    gone = members_gone(slots)
     seen = [
         max(times)
         for key, phase in phases.items()
-        if (times := heard_after_ms(phase, gone.get(key, set())))
+        if (times := heard_after_ms(phase, gone.get(key, ())))
     ]
     seen += [delay_ms for _, _, delay_ms in follow_up_delays(phases)]
     if len(seen) < _SAMPLES_MIN:

@@ -1,15 +1,16 @@
 """What the log itself says of a window: rebalances, moves, time without owner."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from rebalance_audit.whatif.group_rows import GroupRows, Row
-from rebalance_audit.whatif.memberships import REPLACED, Slot
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
+from rebalance_audit.whatif.memberships import REPLACED, Slot, slot_names
 from rebalance_audit.whatif.script import Logged
 
 
 def logged(rows: GroupRows, slots: Sequence[Slot], from_ms: int, to_ms: int) -> Logged:
     """The window `[from_ms, to_ms)` of a group."""
-    epochs = [row for row in rows.epochs if from_ms <= _moment(row) < to_ms]
+    epochs = [row for row in rows.epochs if from_ms <= epoch_began_ms(row) < to_ms]
     low_ms, high_ms = _unowned(epochs)
     gap_low_ms, gap_high_ms = _replacements(rows.ownership, slots, from_ms, to_ms)
     return Logged(
@@ -19,10 +20,6 @@ def logged(rows: GroupRows, slots: Sequence[Slot], from_ms: int, to_ms: int) -> 
         None if high_ms is None else high_ms + gap_high_ms,
         max((row["not_stable_max_ms"] or 0 for row in epochs), default=None),
     )
-
-
-def _moment(row: Row) -> int:
-    return int(row["started_at"] or row["target_installed_at"] or 0)
 
 
 def _unowned(epochs: Sequence[Row]) -> tuple[int | None, int | None]:
@@ -59,9 +56,7 @@ def _replacements(
 
 def _moved(ownership: Sequence[Row], slots: Sequence[Slot], from_ms: int, to_ms: int) -> int:
     """Partitions given to another instance than the one that held them before."""
-    names: Mapping[str, str] = {
-        stint.member["member_id"]: slot.name for slot in slots for stint in slot.stints
-    }
+    names = slot_names(slots)
     held: dict[tuple[str | None, int], str] = {}
     moved = 0
     for row in sorted(ownership, key=lambda row: (row["from_at"] or 0, row["from_offset"])):

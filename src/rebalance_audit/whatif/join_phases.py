@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import Final
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.whatif.group_rows import GroupRows, Row
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.whatif.group_rows import GroupRows
 
 EpochKey = tuple[int, int]
 """Incarnation and epoch."""

@@ -1,12 +1,14 @@
 """Memberships of a group, joined to the instances of the application that they belong to."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
 from rebalance_audit.audit.causes.cause import DEPARTURES, RebalanceCause
-from rebalance_audit.whatif.group_rows import GroupRows, Row
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.whatif.group_rows import GroupRows
+from rebalance_audit.whatif.join_phases import EpochKey
 
 _ARRIVALS: Final = frozenset(
     {
@@ -76,6 +78,22 @@ def member_slots(rows: GroupRows) -> list[Slot]:
             if slot not in found:
                 found.append(slot)
     return slots
+
+
+def slot_names(slots: Iterable[Slot]) -> Mapping[str, str]:
+    """Member id -> the name of its instance."""
+    return {stint.member["member_id"]: slot.name for slot in slots for stint in slot.stints}
+
+
+def members_gone(slots: Iterable[Slot]) -> Mapping[EpochKey, set[str]]:
+    """Epoch that began without them -> member ids."""
+    gone: dict[EpochKey, set[str]] = {}
+    for slot in slots:
+        for stint in slot.stints:
+            if stint.epoch is not None:
+                key = (stint.incarnation, stint.epoch)
+                gone.setdefault(key, set()).add(stint.member["member_id"])
+    return gone
 
 
 def _free_slot(of_name: dict[tuple[str, ...], list[Slot]], stint: MemberStint) -> Slot | None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
-from rebalance_audit.audit.rows import GAP
-from rebalance_audit.whatif.group_rows import GroupRows
+from rebalance_audit.audit.rows import GAP, Row
+from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
 
 MISSING_MAX: Final = 0.1
 """Share of a group's epochs that may be missing from the log."""
@@ -27,7 +27,8 @@ def refusal_of(rows: GroupRows, from_ms: int | None, to_ms: int | None) -> str |
     epochs = [
         row
         for row in rows.epochs
-        if (from_ms is None or _moment(row) >= from_ms) and (to_ms is None or _moment(row) < to_ms)
+        if (from_ms is None or epoch_began_ms(row) >= from_ms)
+        and (to_ms is None or epoch_began_ms(row) < to_ms)
     ]
     if not rows.epochs and not rows.members:
         return "It has no members in this log: its application assigns partitions itself, and nothing rebalances."
@@ -54,11 +55,7 @@ def refusal_of(rows: GroupRows, from_ms: int | None, to_ms: int | None) -> str |
     return None
 
 
-def _moment(row: dict[str, Any]) -> int:
-    return int(row["started_at"] or row["target_installed_at"] or 0)
-
-
-def _missing(epochs: Sequence[dict[str, Any]]) -> int:
+def _missing(epochs: Sequence[Row]) -> int:
     """How many epochs the log lacks between those that it has."""
     by_incarnation: dict[int, list[int]] = {}
     for row in epochs:

@@ -1,6 +1,6 @@
 """What happened to a group from outside: the script that a run plays again under other settings."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -15,7 +15,7 @@ class ProcessEnd(StrEnum):
     KILLED = "killed"
     """It died without a word: the coordinator notices when its session expires."""
     FROZEN = "frozen"
-    """It stood still until its next start, and went on then with what it had in memory."""
+    """It was suspended until its next start, and resumed then with what it had in memory."""
 
 
 Ends: TypeAlias = dict[ProcessEnd, float]
@@ -106,10 +106,6 @@ class Settings:
     session_timeout_ms: int
     rebalance_timeout_ms: int
     heartbeat_interval_ms: int
-
-    def changed(self, **changes: object) -> "Settings":
-        """The same with these fields changed."""
-        return replace(self, **changes)  # type: ignore[arg-type] # the fields' own types
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.whatif.group_rows import Row
+from rebalance_audit.audit.rows import Row
 from rebalance_audit.whatif.habits import last_commit_of
 from rebalance_audit.whatif.join_phases import EpochKey, PhaseTimes
 from rebalance_audit.whatif.memberships import REPLACED, MemberStint, Slot
@@ -29,7 +29,7 @@ _PRIOR_DEAD: Final = 1.0
 """Before a log says anything, of five ends one is a death."""
 _ROUNDS: Final = 20
 _FROZEN: Final = 0.1
-"""Share of the silent ones that stood still, and whose successor was started beside them."""
+"""Share of the silent ones that were suspended, and whose successor was started beside them."""
 
 
 class _Sign(NamedTuple):

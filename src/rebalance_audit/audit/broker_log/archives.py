@@ -106,7 +106,7 @@ class _Counted(io.RawIOBase):
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         return self._file.seek(offset, whence)
 
-    def on_progress(self) -> int:
+    def tell(self) -> int:
         return self._file.tell()
 
     def readinto(self, buffer: Any, /) -> int:

@@ -2,7 +2,7 @@
 
 A wording is fixed words with fields between them. It is matched by plain searches for the words, in time linear in the
 length of the message. Ids and reasons are free text that clients choose, so a message that can be read in more than one
-way says nothing: somebody may have written a line into an id.
+way says nothing: a client may have written a line into an id.
 """
 
 import re

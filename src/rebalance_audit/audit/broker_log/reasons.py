@@ -112,7 +112,7 @@ REJOIN_REASONS: Final[Sequence[RejoinReason]] = (
 
 Sources: `AbstractCoordinator`, `ConsumerCoordinator`, `ClassicKafkaConsumer`; `StreamThread`; kgo `consumer_group.go`;
 sarama `consumer_group_session.go`. librdkafka and kafka-python give none. A reason that is not listed is no evidence
-and changes nothing: it is what somebody typed.
+and changes nothing: it is what a person typed.
 """
 
 FENCE_REASONS: Final[Mapping[str, RebalanceCause]] = {
@@ -317,8 +317,8 @@ def _by_request(
     """Who sent a LeaveGroup request: the member itself, or an administrator. Returns (cause, alternatives).
 
     A client removes only itself, and static members seldom leave on their own. A dynamic member's request without a
-    reason counts as its own: it cannot be with_reason apart from that of a tool that removes one dynamic member by
-    its id and gives no reason. A reason that is not known may be a client's or an administrator's.
+    reason counts as its own: it cannot be distinguished from that of a tool that removes one dynamic member
+    by its id and gives no reason. A reason that is not known may be a client's or an administrator's.
     """
     left, removed = RebalanceCause.MEMBER_LEFT, RebalanceCause.MEMBER_REMOVED_BY_ADMIN
     reason = given_reason(fact.text)

@@ -48,9 +48,8 @@ def judge_classic(scene: ClassicScene, *, gap: bool) -> tuple[Verdict, ...]:
     began_empty = scene.first or (scene.old is not None and not scene.old.members)
     if began_empty:
         verdicts = first_to_join(verdicts, scene.new.leader_member_id)
-    if (
-        not began_empty or scene.skipped
-    ):  # whoever came to the empty group may have begun a skipped generation
+    # Whoever came to the empty group may have begun a skipped generation.
+    if not began_empty or scene.skipped:
         others = _triggers_of(tuple([verdict.cause for verdict in verdicts]))
         unseen = _unseen(scene)
         verdicts = [_unwitnessed(verdict, others, unseen) for verdict in verdicts]

@@ -51,9 +51,9 @@ class ModernScene:
 
     difference: Difference | None = None
     """How the subscribed topics differ from those of the epoch before; None if the metadata log does not
-    on_progress."""
+    show it."""
     contradicted: bool = False
-    """The metadata log has the topics, and the recorded hash stands for others."""
+    """The metadata log has the topics, and the recorded hash is that of others."""
     may_hide_members: bool = False
     """Members may be missing that joined without an epoch."""
 

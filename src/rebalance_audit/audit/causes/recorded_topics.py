@@ -31,7 +31,7 @@ _IMAGES_MAX: Final = 100
 
 
 class Recorded(NamedTuple):
-    """What a recorded hash stands for."""
+    """The topics of a recorded hash."""
 
     metadata_hash: int
     shapes: Mapping[str, TopicShape]

@@ -74,9 +74,9 @@ class CommitBook:
         latest: dict[str, tuple[int, TopicPartition, Numbers]] = {}
         for key, numbers in summaries.items():
             partition = parsed[key] if key in parsed else self._partition_of(key)
-            owner = None if partition is None else ownership.owner_by_name(partition)
             if partition is None:
                 continue
+            owner = ownership.owner_by_name(partition)
             stands_still = standstills.is_open(partition)
             if owner is None:
                 if stands_still:

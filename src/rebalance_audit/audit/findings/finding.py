@@ -13,6 +13,7 @@ from rebalance_audit.report.reasons.reason import CodedReason
 
 EVIDENCE_LIMIT = 12
 MEMBERS_LIMIT = 20
+TOPICS_LIMIT = 20
 ID_DIGITS = 24
 
 

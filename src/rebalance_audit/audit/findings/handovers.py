@@ -1,19 +1,16 @@
 """What commits show when partitions change hands: records skipped or lost, offsets that go back, late commits."""
 
 from dataclasses import dataclass, field
-from typing import Final
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.audit.findings.finding import TOPICS_LIMIT, Severity
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstill import Standstill
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.report.reasons.reason import because
-
-_TOPICS_KEPT: Final = 20
 
 
 @dataclass(slots=True)
@@ -51,7 +48,7 @@ class _OfHandovers(Watcher):
         found.partitions += 1
         found.records += records
         topic = str(partition[0])
-        if topic not in found.topics and len(found.topics) < _TOPICS_KEPT:
+        if topic not in found.topics and len(found.topics) < TOPICS_LIMIT:
             found.topics.append(topic)
         name = f"{topic}-{partition[1]}"
         found.trail.add(evidence_at(position, code, partition=name, **facts))
@@ -70,7 +67,7 @@ class _OfHandovers(Watcher):
         )
 
     def ended(self, end: Ending) -> None:
-        """The rest."""
+        """Report the last rebalance, which may still go on."""
         self.costs_known()
 
 
@@ -109,19 +106,14 @@ class RecordsLost(_OfHandovers):
         "that were not committed. Needs samples of start offsets."
     )
     severity = Severity.CRITICAL
-    sentence = (
-        "Retention deleted at least {records} of {partitions} before anybody had committed them."
-    )
 
     def stood_still(
         self, partition: TopicPartition, stood: Standstill, samples: PartitionSamples | None
     ) -> None:
         """Compare the log's start with the committed offset."""
-        if samples is None or stood.resumed_ms is None or stood.is_transactional:
-            return
-        start = samples.start_at(stood.resumed_ms)
-        if start is not None and start > stood.begins_at:
-            lost, committed = start - stood.begins_at, stood.begins_at
+        lost, committed = stood.lost_records(samples), stood.begins_at
+        if lost:
+            start = committed + lost
             self.note(partition, stood, lost, "log_starts_later", committed=committed, start=start)
 
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.commits.summary import CommitSummary
 from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.audit.findings.finding import TOPICS_LIMIT, Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Scene, Watcher
 from rebalance_audit.audit.lag.end_offsets import no_end_offsets
@@ -16,7 +16,6 @@ from rebalance_audit.report.reasons.reason import because
 
 _LOOKS: Final = 10
 """Number of times to look while a stall grows by the length that makes it a finding."""
-_TOPICS_KEPT: Final = 20
 
 
 class Stall(NamedTuple):
@@ -53,14 +52,14 @@ class StalledWithLag(Watcher):
         self._look_from_ms = 0
 
     def write_comes(self, position: Position) -> None:
-        """Look now and then."""
+        """Look from time to time."""
         now_ms = position.record_timestamp_ms
         if now_ms >= self._look_from_ms and self.scene.options.end_offsets is not no_end_offsets:
             self._look(Ending(now_ms))
             self._look_from_ms = now_ms + self.rules.stalled_ms // _LOOKS
 
     def ended(self, end: Ending) -> None:
-        """Report what stands still when the log ends, or the group is deleted."""
+        """Report what is stalled when the log ends, or the group is deleted."""
         if self.scene.options.end_offsets is not no_end_offsets:
             self._look(end)
         for member_id, stall in self._stalls.items():
@@ -104,7 +103,7 @@ class StalledWithLag(Watcher):
                 found = Stall(began, now_ms, 1, lag, (str(name),))
                 continue
             topics = found.topics
-            if str(name) not in topics and len(topics) < _TOPICS_KEPT:
+            if str(name) not in topics and len(topics) < TOPICS_LIMIT:
                 topics = (*topics, str(name))
             began = min(began, found.began, key=lambda each: each.log_offset)
             found = Stall(began, now_ms, found.partitions + 1, found.lag + lag, topics)

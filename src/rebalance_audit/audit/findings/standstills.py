@@ -317,7 +317,7 @@ class CommitsStopped(Watcher):
             self._stopped = _Silent(rhythm, end.at_ms)
 
     def _end_broken(self) -> None:
-        """Report a standstill that is over: somebody committed, or the one that did last is gone."""
+        """Report a standstill that is over: a member committed, or the last one that did is gone."""
         if self._stopped is None:
             return
         latest = self._latest()

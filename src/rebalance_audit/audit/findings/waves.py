@@ -188,9 +188,8 @@ class DeployWave(Watcher):
             self._came(wave, stint, at_ms)
         leaves = all(row["left_how"] == RebalanceCause.MEMBER_LEFT.text for row in went)
         wave.in_turn &= leaves and max(len(went), len(came), abs(wave.went - wave.came)) <= 1
-        if (
-            wave.is_churn and not wave.in_turn
-        ):  # no deploy any more: the next departure begins again
+        # No deploy any more: the next departure begins again.
+        if wave.is_churn and not wave.in_turn:
             wave.newcomers.clear()
             wave.gone.clear()
 

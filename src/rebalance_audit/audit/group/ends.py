@@ -75,9 +75,8 @@ class EndsOfMembers:
         if here and identity.session_timeout_ms is not None:
             known_ms = identity.session_timeout_ms
         sessions_ms = rules.likely_sessions_ms if known_ms is None else (known_ms,)
-        if (
-            watch.speaks_classic and poll_ms
-        ):  # when asked to rejoin, it has its rebalance timeout for that
+        # When asked to rejoin, it has its rebalance timeout for that.
+        if watch.speaks_classic and poll_ms:
             sessions_ms = tuple(min(each, poll_ms) for each in sessions_ms)
         held_ms = None
         if watch.unrevoked_since is not None and poll_ms is not None:

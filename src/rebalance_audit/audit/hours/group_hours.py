@@ -102,10 +102,6 @@ class GroupHours:
             self._touch(hour)
         self._commits.update(hours)
 
-    def commits_in(self, hour: int) -> HourCommits | None:
-        """What is known of the commits in an hour."""
-        return self._commits.get(hour)
-
     def rows(self) -> Iterator[tuple[Row, bool]]:
         """Once, at the end: each row that is new or may have changed, with `hour`, and whether there is a row.
 

@@ -29,7 +29,7 @@ class PartitionSamples:
 
     def __init__(self, samples: Iterable[EndOffset]) -> None:
         """`samples` in any order."""
-        self.samples = sorted(set(samples))
+        self.samples = sorted(set(samples), key=_order)
         """In order of time."""
         self._times = [sample.sampled_at_ms for sample in self.samples]
         self._ends = [sample.end_offset for sample in self.samples]
@@ -76,6 +76,12 @@ class PartitionSamples:
         if first_with == len(self._ends) or self._times[first_with] > by_ms:
             return None
         return self._times[first_with - 1] if first_with else None, self._times[first_with]
+
+
+def _order(sample: EndOffset) -> tuple[int, int, int]:
+    """Of one moment the sample that knows more comes last; fields that may be None do not compare."""
+    start = -1 if sample.start_offset is None else sample.start_offset
+    return sample.sampled_at_ms, sample.end_offset, start
 
 
 EndOffsetsOf: TypeAlias = Callable[[str, int], PartitionSamples | None]

@@ -39,7 +39,7 @@ class RebalanceCost:
     went_back: bool = False
     skipped: Bounds = NOTHING
     is_lost: bool = False
-    """Records were deleted by retention before anybody had committed them."""
+    """Retention deleted records before they were committed."""
     is_reset: bool = False
     """The committed offset was moved forward while the group was empty."""
     catch_up: tuple[int, int | None] | None = None
@@ -135,11 +135,9 @@ class RebalanceCost:
     ) -> Bounds:
         """What lies between the last commit and where the next owner began, at most where it first committed."""
         least, begins_at = 0, stood.begins_at
-        start = None
-        if samples is not None and stood.resumed_ms is not None:
-            start = samples.start_at(stood.resumed_ms)
-        if start is not None and start > begins_at and not stood.is_transactional:
-            least, self.is_lost = start - begins_at, True
+        lost = stood.lost_records(samples)
+        if lost:
+            least, self.is_lost = lost, True
         if begins_at > stood.committed:
             self.is_reset = True
         if waiting.most == 0:
@@ -150,8 +148,6 @@ class RebalanceCost:
 
     def columns(self) -> dict[str, Any]:
         """The columns of gold.rebalances; all are null if no partition that was committed stood still."""
-        if not self.partitions:
-            return dict.fromkeys(COST_COLUMNS)
         delayed, lagged = self.delayed, self.lagged
         again, skipped = self.read_again, self.skipped
         least, most = self.catch_up or (None, None)
@@ -159,7 +155,7 @@ class RebalanceCost:
         if why_skipped is None and skipped.most != 0:
             why_skipped = "not_excluded"
         why_again = "went_back" if self.went_back else None if again.most == 0 else "uncommitted"
-        return {
+        found = {
             "partitions_stopped": self.partitions,
             "stopped_partition_ms": self.stopped_ms,
             "longest_stop_ms": self.longest_stop_ms,
@@ -179,25 +175,7 @@ class RebalanceCost:
             "records_skipped_max": skipped.most,
             "records_skipped_why": why_skipped,
         }
+        return found if self.partitions else dict.fromkeys(found)
 
 
-COST_COLUMNS: Final = (
-    "partitions_stopped",
-    "stopped_partition_ms",
-    "longest_stop_ms",
-    "records_delayed_min",
-    "records_delayed_max",
-    "records_delayed_estimate",
-    "records_delayed_by",
-    "records_lagged_min",
-    "records_lagged_max",
-    "catch_up_min_ms",
-    "catch_up_max_ms",
-    "records_read_again_min",
-    "records_read_again_max",
-    "records_read_again_estimate",
-    "records_read_again_why",
-    "records_skipped_min",
-    "records_skipped_max",
-    "records_skipped_why",
-)
+COST_COLUMNS: Final = tuple(RebalanceCost().columns())

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from rebalance_audit.audit.commits.summary import NO_POSITION, CommitSummary, Numbers
 from rebalance_audit.audit.group.bounds import Bounds
+from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.rows import duration_ms
 
 
@@ -83,6 +84,15 @@ class Standstill(NamedTuple):
         """Where the next owner begins: exact, unless the last commit belongs to a transaction."""
         surely = self.begins_at if self.surely is None else min(self.surely, self.begins_at)
         return Bounds(surely, self.begins_at, self.begins_at)
+
+    def lost_records(self, samples: PartitionSamples | None) -> int:
+        """How many records retention deleted before they were committed, at least.
+
+        The log began after the committed offset when the partition had an owner again. 0 where no sample shows it.
+        """
+        if samples is None or self.resumed_ms is None or self.is_transactional:
+            return 0
+        return max(0, (samples.start_at(self.resumed_ms) or 0) - self.begins_at)
 
     def likely_records(self, for_ms: int) -> int | None:
         """How many records arrive in a time at the rate before; None if the commits show no rate."""

@@ -209,7 +209,7 @@ class LiveGroup:
     # --- protocols ---------------------------------------------------------------------------------
 
     def supports(self, protocol_type: str, protocols: Iterable[JoinGroupProtocol]) -> bool:
-        """Whether somebody with these protocols fits in: same type, and one protocol that all members support."""
+        """Whether a member with these protocols fits in: same type, and one protocol that all members support."""
         names = {each.name for each in protocols}
         if self.state is ClassicState.EMPTY:
             return bool(protocol_type and names)

@@ -30,7 +30,7 @@ class ClassicEvent(StrEnum):
     REBALANCE_NEEDED = "rebalance needed"
     """A member joins, joins again with something new, leaves, expires or fails to sync."""
     ALL_JOINED = "all joined"
-    """All expected members joined, or the time for it is up and somebody did."""
+    """All expected members joined, or the time for it is up and some did."""
     NO_MEMBER_JOINED = "no member left"
     """The join phase ended and the group has no members."""
     LEADER_SYNCED = "leader synced"

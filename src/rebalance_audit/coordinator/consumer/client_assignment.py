@@ -42,9 +42,8 @@ def should_compute(
     """
     soft = work.soft
     if assignment_epoch >= group_epoch:
-        _stop(
-            work
-        )  # a server-side assignor was quicker: the result of this run would be for an older epoch
+        # A server-side assignor was quicker: the result of this run would be for an older epoch.
+        _stop(work)
         return False
     members = work.members_with(heard)
     choice = choose_client_assignor(members.values())

@@ -1,4 +1,5 @@
-"""CodedReason codes, the facts that each carries, and the one sentence of each.
+"""Reason codes, the facts that each carries, and the one sentence of each.
 
-The audit reports codes and facts; the words are here. Nothing in this folder knows the audit, so the audit may use it.
+The audit reports codes and facts; the words are here. Of the audit this folder knows only `Bounds`, so the audit may
+use it.
 """

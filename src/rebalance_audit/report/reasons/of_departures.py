@@ -1,4 +1,4 @@
-"""Sentences about the ends of members: what decided, named by an exclusion or by the evidence and the way to go."""
+"""Sentences about the ends of members: what decided, named by an exclusion, or by the evidence and the kind of end."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -26,19 +26,19 @@ OF_DEPARTURES: Final[Mapping[str, str]] = {
         "{commit:clause}, only {pause:duration} after the commit before it, where {interval:duration} is usual: "
         "clients commit on close."
     ),
-    "prior.member_left": "{commit:clause}. Most members that go leave.",
+    "prior.member_left": "{commit:clause}. Most members depart by leaving the group.",
     "prior.member_session_expired": "{commit:clause}. Static members rarely leave for good on their own.",
     "moved.member_session_expired": (
         "{commit:clause}. The coordinator moved in between, which restarted all session timers."
     ),
     "comeback.member_removed_by_admin": (
-        "{commit:clause}. Its client rejoined {back:duration} later, as a client does that is removed while it works."
+        "{commit:clause}. Its client rejoined {back:duration} later, as a client does when it is removed while running."
     ),
     "comeback.member_session_expired": (
         "{commit:clause}, and rejoined under its own member id {back:duration} later. A client that closes does not "
         "rejoin: its session expired."
     ),
-    "comeback.member_left": "{commit:clause}. Its client did not rejoin at once, as a removed one does.",
+    "comeback.member_left": "{commit:clause}. Its client did not rejoin at once, as a removed one would.",
     "timer.member_session_expired": (
         "Member {member:member} was gone {heard:duration} after its last heartbeat on record, when its session "
         "expired."

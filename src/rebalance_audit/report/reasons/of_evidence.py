@@ -14,7 +14,7 @@ OF_EVIDENCE: Final[Mapping[str, str]] = {
     "logged_member_out": "member {member:member} is out ({text:text}), the record has it",
     "logged_size": "generation {epoch:plain} with {logged:count member}, the record has {recorded:plain}",
     "logged_hash": "epoch {epoch:plain} with metadata hash {logged:plain}, the record has {recorded:plain}",
-    "logged_refusal": "member {member:member} refused",
+    "logged_refusal": "member {member:member} was refused",
     # --- records of causes
     "bare_generation": "generation {epoch:plain}",
     "generation": "generation {epoch:plain}: {what:clause}",
@@ -43,7 +43,7 @@ OF_EVIDENCE: Final[Mapping[str, str]] = {
     "last_record_of": "last record of member {member:member}",
     "asked_to_revoke": "{member:member} was asked to revoke partitions",
     "last_commit": "last commit of {member:member}, for {partition:name}",
-    "last_commit_before": "last commit of {member:member} before",
+    "last_commit_before": "last commit of {member:member} before the stall",
     "first_of_commits": "the first of {times:number} commits",
     "offset_moved_forward": (
         "{partition:name}: last commit by an owner, offset {committed:plain}; moved to {then:plain} without members"
