@@ -7,7 +7,6 @@ from typing import Any, Final
 from rebalance_audit.agents.marked_names import marked_name, marked_sentence
 from rebalance_audit.agents.rebalance_facts import (
     Facts,
-    began_ms,
     broker_lines,
     cause_facts,
     counted_causes,
@@ -22,7 +21,14 @@ from rebalance_audit.report import words
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import advice_of
 from rebalance_audit.report.severity_order import most_severe_first
-from rebalance_audit.report.summary import TableRow, Tables, duration_of, estimate_of, total_of
+from rebalance_audit.report.summary import (
+    TableRow,
+    Tables,
+    began_ms,
+    duration_of,
+    estimate_of,
+    total_of,
+)
 from rebalance_audit.report.unknowns import ADVICE, log_would_settle, unknowns_of_epoch
 from rebalance_audit.report.verdict import Verdicts
 

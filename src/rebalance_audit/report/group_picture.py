@@ -20,7 +20,7 @@ from rebalance_audit.report.colours import (
 )
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import TableRow, Tables, duration_of
+from rebalance_audit.report.summary import TableRow, Tables, began_ms
 from rebalance_audit.report.timeline import doubts, gaps, owned, partition_of, states
 from rebalance_audit.visible import visible
 
@@ -153,9 +153,10 @@ def _verdict(
 
 def _rebalance(row: TableRow, names: MemberNames, end_ms: int) -> Bar:
     """As on the page: from the best estimate of its start, in the colour of what cost the time."""
-    holders, took = held_up_of(row), duration_of(row)
+    holders = held_up_of(row)
     to_ms = end_ms if row["ended_at"] is None else row["ended_at"]
-    from_ms = (row["started_at"] or to_ms) if took is None else to_ms - took.estimate
+    begun_ms = began_ms(row)
+    from_ms = to_ms if begun_ms is None else begun_ms
     first = holders[0] if holders else None
     who = ""
     if first is not None:

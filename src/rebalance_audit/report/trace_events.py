@@ -13,6 +13,7 @@ from rebalance_audit.report.summary import (
     RowKey,
     TableRow,
     Tables,
+    began_ms,
     duration_of,
     epoch_key,
     is_classic,
@@ -134,7 +135,7 @@ def _rebalances(rows: Iterable[TableRow], end_ms: int) -> Iterator[TraceEvent]:
     for row in rows:
         took = duration_of(row)
         until_ms = end_ms if row["ended_at"] is None else row["ended_at"]
-        from_ms = row["started_at"] if took is None else until_ms - took.estimate
+        from_ms = began_ms(row)
         if from_ms is None:
             continue
         cause = row["primary_cause"]
