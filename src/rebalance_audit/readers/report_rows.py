@@ -16,6 +16,7 @@ from rebalance_audit.audit.rows import GOLD_OF_GROUP, Row
 from rebalance_audit.readers.finding_costs import (
     BEGAN_MS,
     COSTS,
+    FIRST_MS,
     LAST_MS,
     MOST_SEVERE_FIRST,
     RANK,
@@ -23,9 +24,6 @@ from rebalance_audit.readers.finding_costs import (
 from rebalance_audit.readers.gold_sql import OFFLINE
 from rebalance_audit.readers.group_questions import COSTLIEST, OF_GROUPS
 from rebalance_audit.readers.tables import lacking_columns
-
-FIRST_MS: Final = -LAST_MS
-"""Before any moment that a timestamp holds."""
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
