@@ -21,7 +21,14 @@ from rebalance_audit.report.colours import (
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import TableRow, Tables, began_ms
-from rebalance_audit.report.timeline import doubts, gaps, owned, partition_of, states
+from rebalance_audit.report.timeline import (
+    UncertainStretch,
+    doubts,
+    gaps,
+    owned,
+    partition_of,
+    states,
+)
 from rebalance_audit.visible import visible
 
 LANES_MAX: Final = 40
@@ -95,7 +102,7 @@ def group_picture(
     members = [*stays, *_revocations(own["convergence"], names, starts, end_ms), *held]
     lanes = _chosen([bar.lane for bar in (*stays, *held)], {bar.lane for bar in held})
     colours = dict(zip(lanes, cycle(shades.light for shades in OWNERS), strict=False))
-    partitions = list(_partitions(own, names, colours, end_ms))
+    partitions = list(_partitions(own, names, colours, found, end_ms))
     rows = sorted({partition_of(row) for row in own["ownership"]})
     kept = set(_chosen([bar.lane for bar in partitions]))
     below = [lane for lane in map(_partition_lane, rows) if lane in kept]
@@ -201,12 +208,16 @@ def _revocations(
 
 
 def _partitions(
-    own: Tables, names: MemberNames, colours: Mapping[str, str], end_ms: int
+    own: Tables,
+    names: MemberNames,
+    colours: Mapping[str, str],
+    found: Sequence[UncertainStretch],
+    end_ms: int,
 ) -> Iterator[Bar]:
     for gap in gaps(own["ownership"], own["rebalances"], end_ms):
         lane = _partition_lane(partition_of(gap.row))
         yield Bar(lane, gap.from_ms, gap.to_ms, WITHOUT_OWNER, hatch=GAP)
-    for piece in owned(own["ownership"], doubts(own["rebalances"], end_ms), end_ms):
+    for piece in owned(own["ownership"], found, end_ms):
         owner = names.of(piece.row["group_id"], piece.row["member_id"])
         colour = colours.get(owner, _NO_OWNER_COLOUR)
         lane = _partition_lane(partition_of(piece.row))

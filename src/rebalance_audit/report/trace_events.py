@@ -16,9 +16,18 @@ from rebalance_audit.report.summary import (
     began_ms,
     duration_of,
     epoch_key,
+    epoch_noun,
     is_classic,
 )
-from rebalance_audit.report.timeline import Partition, doubts, gaps, owned, partition_of, states
+from rebalance_audit.report.timeline import (
+    Partition,
+    UncertainStretch,
+    doubts,
+    gaps,
+    owned,
+    partition_of,
+    states,
+)
 from rebalance_audit.visible import shortened, visible
 
 TABLES: Final = (
@@ -99,7 +108,9 @@ def group_track(group_id: str, own: Tables, end_ms: int, flow_ids: Iterator[int]
                 "Partitions",
                 children=[
                     Track(_shown(f"{topic}-{number}"), events)
-                    for (topic, number), events in _partitions(own, names, moves, end_ms).items()
+                    for (topic, number), events in _partitions(
+                        own, names, moves, found, end_ms
+                    ).items()
                 ],
             ),
         ],
@@ -178,11 +189,10 @@ def _epochs(
         at_ms = max((moment for moment in moments if moment is not None), default=None)
         if at_ms is None:
             continue
-        noun = "generation" if is_classic(row) else "epoch"
         yield TraceEvent(
             at_ms,
             None,
-            f"{noun} {row['epoch']}",
+            f"{epoch_noun((row,))} {row['epoch']}",
             "epoch",
             {
                 "incarnation": row["incarnation"],
@@ -249,11 +259,15 @@ def _members(
 
 
 def _partitions(
-    own: Tables, names: MemberNames, moves: Mapping[tuple[object, ...], int], end_ms: int
+    own: Tables,
+    names: MemberNames,
+    moves: Mapping[tuple[object, ...], int],
+    found: Sequence[UncertainStretch],
+    end_ms: int,
 ) -> dict[Partition, list[TraceEvent]]:
     events: dict[Partition, list[TraceEvent]] = {}
     drawn: set[tuple[object, ...]] = set()
-    for piece in owned(own["ownership"], doubts(own["rebalances"], end_ms), end_ms):
+    for piece in owned(own["ownership"], found, end_ms):
         row, key = piece.row, _ownership_key(piece.row)
         facts = {
             "member_id": visible(row["member_id"]),
