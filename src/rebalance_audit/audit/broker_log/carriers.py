@@ -29,7 +29,6 @@ _EFFORT_PER_BYTE: Final = 6
 """Characters that may be decoded as JSON for each byte of a file: no more than linear, whatever the file holds."""
 
 _STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_BRACKET: Final = re.compile(r"[{\[]")
 _TO_QUOTE: Final = re.compile(r'((?:[^"\\]|\\.)*)"', re.DOTALL)
 _TO_QUOTE_DOUBLED: Final = re.compile(r'((?:[^"]|"")*+)"')
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
