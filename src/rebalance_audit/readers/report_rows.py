@@ -339,7 +339,7 @@ class ReportRows:
         return self._rows(_WEEKS, first=first, middle=middle, last=last_ms + 1, limit=limit)
 
     def close(self) -> None:
-        """Let go of the tables."""
+        """Close the database."""
         self._sql.close()
 
     def _view(self, view: str, name: str, cluster: str, from_ms: int, to_ms: int) -> None:

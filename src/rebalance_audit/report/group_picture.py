@@ -201,7 +201,7 @@ def _revocations(
         if from_ms is None or row["started_at"] is None:
             continue
         if to_ms is None:
-            # It goes on in the row of the next epoch, or the member is gone with that.
+            # It continues in the row of the next epoch, or the member had left by then.
             later = bisect_right(starts, row["started_at"])
             to_ms = starts[later] if later < len(starts) else end_ms
         yield Bar(names.of(row["group_id"], row["member_id"]), from_ms, to_ms, GIVING_UP)
