@@ -120,12 +120,11 @@ demo: java $(INSTALLED) $(JARS) ## Audit a bundled real log with local Spark, an
 
 # Suites that wait, for brokers, workers and sessions that time out, leave the cores to the others: with three at once
 # instead of four both cores were busy 95 instead of 99 % of the time. Those that take longest begin first, and each
-# prints all that it has to say when it has ended. All that one JVM can do is one suite: each starts with code that no
-# compiler has seen. What is left at
-# the end keep both cores busy: a cluster has several processes, a browser hardly more than one.
+# prints its output when it has ended. What one JVM can do is one suite: each starts with uncompiled code. The last
+# ones keep both cores busy: a cluster has several processes, a browser hardly more than one.
 SUITES := test-session test-fast test-spec test-dags test-no-session test-swarm test-if-possible test-cluster test-screens test-docs
 SUITES_AT_ONCE := 4
-# The longest is not to wait for the others.
+# The longest does not wait for the others.
 GIVING_WAY := $(if $(IN_PARALLEL),nice -n 10)
 # What is done each time that a suite is asked for. `make test` has done it before such a suite begins: one that has to wait
 # lets all the others go first.

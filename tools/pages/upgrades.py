@@ -26,11 +26,11 @@ tables.
 | change | new version of the table |
 |---|---|
 | a new column, which is null in rows of earlier releases | no; it is in the changelog |
-| a column is gone, has another name or another type, or may be null now | yes |
+| a column is removed, renamed, has another type, or has become nullable | yes |
 | a column or a row means something else | yes |
-| another key | yes |
+| a different key | yes |
 
-The tables of `meta` are for the program itself, and no promise is made about them.
+The tables of `meta` are internal: their columns may change without notice.
 
 | table | version | since | note |
 |---|---|---|---|

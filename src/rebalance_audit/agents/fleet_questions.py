@@ -4,15 +4,13 @@ from typing import Final
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.moment_text import moment_ms
+from rebalance_audit.readers.finding_costs import BEGAN_MS, FIRST_MS, LAST_MS
 
-FIRST_MS: Final = -(1 << 62)
-LAST_MS: Final = 1 << 62
-
-_BEGAN: Final = """
+_BEGAN: Final = f"""
 with timed as (
-    select *, coalesce(epoch_ms(ended_at) - duration_estimate_ms, epoch_ms(started_at), epoch_ms(ended_at)) as began_ms
+    select *, {BEGAN_MS} as began_ms
     from gold.rebalances where $group is null or group_id = $group
-)"""
+)"""  # noqa: S608 - our own names
 
 WORST_REBALANCES: Final = f"""{_BEGAN}
 select cluster, group_id, protocol, first_epoch, last_epoch,

@@ -7,7 +7,6 @@ from typing import Any, Final
 from rebalance_audit.agents.marked_names import marked_name, marked_sentence
 from rebalance_audit.agents.rebalance_facts import (
     Facts,
-    began_ms,
     broker_lines,
     cause_facts,
     counted_causes,
@@ -18,15 +17,24 @@ from rebalance_audit.agents.rebalance_facts import (
 )
 from rebalance_audit.agents.small_answer import ITEMS_MAX, small_answer
 from rebalance_audit.errors import BadRequest
+from rebalance_audit.readers.finding_costs import LAST_MS
 from rebalance_audit.report import words
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import advice_of
 from rebalance_audit.report.severity_order import most_severe_first
-from rebalance_audit.report.summary import TableRow, Tables, duration_of, estimate_of, total_of
+from rebalance_audit.report.summary import (
+    RowKey,
+    TableRow,
+    Tables,
+    began_ms,
+    duration_of,
+    epoch_key,
+    estimate_of,
+    total_of,
+)
 from rebalance_audit.report.unknowns import ADVICE, log_would_settle, unknowns_of_epoch
 from rebalance_audit.report.verdict import Verdicts
 
-LAST_MS: Final = 1 << 62
 CULPRITS_SHOWN: Final = 5
 MORE_SHOWN: Final = 3
 CAUSES_OF_WORST: Final = 3
@@ -117,10 +125,10 @@ class _Window:
             (row for row in own["epochs"] if _place(row) in order),
             key=lambda row: (order[_place(row)], row["epoch"]),
         )
-        self._causes: dict[tuple[int, int], list[TableRow]] = defaultdict(list)
+        self._causes: dict[RowKey, list[TableRow]] = defaultdict(list)
         for row in sorted(own["rebalance_causes"], key=lambda row: row["cause_seq"]):
-            self._causes[_key(row)].append(row)
-        self.causes = [cause for epoch in self.epochs for cause in self._causes[_key(epoch)]]
+            self._causes[epoch_key(row)].append(row)
+        self.causes = [cause for epoch in self.epochs for cause in self._causes[epoch_key(epoch)]]
         self.findings = [
             row
             for row in most_severe_first(own)
@@ -139,7 +147,7 @@ class _Window:
         unknown = (
             marked_sentence(self.group_id, sentence, self.names)
             for epoch in self.epochs
-            for sentence in unknowns_of_epoch(epoch, self._causes[_key(epoch)])
+            for sentence in unknowns_of_epoch(epoch, self._causes[epoch_key(epoch)])
         )
         return {
             "findings": [finding_facts(row, self.names) for row in self.findings[:ITEMS_MAX]],
@@ -157,11 +165,11 @@ class _Window:
         for row in self.findings[:ITEMS_MAX]:
             if advice := marked_sentence(self.group_id, advice_of(row), self.names):
                 yield advice
-        if any(log_would_settle(epoch, self._causes[_key(epoch)]) for epoch in self.epochs):
+        if any(log_would_settle(epoch, self._causes[epoch_key(epoch)]) for epoch in self.epochs):
             yield str(ADVICE)
 
     def _shown_at(self, epoch: TableRow) -> int | None:
-        moments = (row["at"] for row in self._causes[_key(epoch)] if row["cause_seq"] == 0)
+        moments = (row["at"] for row in self._causes[epoch_key(epoch)] if row["cause_seq"] == 0)
         at_ms: int | None = next(moments, epoch["started_at"])
         return at_ms
 
@@ -172,7 +180,3 @@ def _ended_ms(row: TableRow) -> int:
 
 def _place(row: TableRow) -> tuple[int, int | None]:
     return row["incarnation"], row["rebalance_seq"]
-
-
-def _key(row: TableRow) -> tuple[int, int]:
-    return row["incarnation"], row["epoch"]

@@ -55,7 +55,7 @@ class OneToken(TokenVerifier):
 
 
 def auth_at(address: str) -> AuthSettings:
-    """The SDK asks for an issuer of tokens; ours come from whoever started the server, so none is advertised."""
+    """The SDK requires a token issuer; the token comes from whoever started the server, so none is advertised."""
     return AuthSettings(
         issuer_url=AnyHttpUrl(f"http://{_in_url(address)}"), resource_server_url=None
     )

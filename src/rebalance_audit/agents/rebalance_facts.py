@@ -9,7 +9,7 @@ from rebalance_audit.report.evidence import ShownEvidence, evidence_of
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import advice_of, detail_of
-from rebalance_audit.report.summary import TableRow, duration_of, unowned_of
+from rebalance_audit.report.summary import TableRow, began_ms, duration_of, unowned_of
 from rebalance_audit.report.verdict import Verdicts
 
 EVIDENCE_SHOWN: Final = 3
@@ -120,15 +120,6 @@ def culprits(rebalances: Sequence[TableRow], names: MemberNames) -> list[Facts]:
             if holder.why not in found["why"]:
                 found["why"].append(holder.why)
     return sorted(waited.values(), key=lambda each: (-each["ms"], -each["rebalances"]))
-
-
-def began_ms(row: TableRow) -> int | None:
-    """When a rebalance began (epoch ms), by the best estimate where records give bounds."""
-    took = duration_of(row)
-    if took is not None and row["ended_at"] is not None:
-        return int(row["ended_at"]) - took.estimate
-    at_ms: int | None = row["started_at"]
-    return at_ms
 
 
 def counted_causes(rebalances: Iterable[TableRow]) -> Mapping[str, int]:

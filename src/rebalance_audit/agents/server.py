@@ -14,7 +14,6 @@ from rebalance_audit.agents.answer_text import answer_text
 from rebalance_audit.agents.fleet_questions import (
     COMPARED_CAUSES,
     COMPARED_GROUPS,
-    LAST_MS,
     WORST_REBALANCES,
     bounds_ms,
     window_ms,
@@ -26,7 +25,7 @@ from rebalance_audit.agents.small_answer import small_answer
 from rebalance_audit.errors import BadRequest, LakeError, UnknownGroup
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.moment_text import moment_ms
-from rebalance_audit.readers.finding_costs import BEGAN_MS, COSTS, MOST_SEVERE_FIRST, RANK
+from rebalance_audit.readers.finding_costs import BEGAN_MS, COSTS, LAST_MS, MOST_SEVERE_FIRST, RANK
 from rebalance_audit.readers.gold_sql import views_over
 from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.report.words import iso

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
+from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.broker_log_files import print_file_notes
 from rebalance_audit.cli.invocation import Invocation
-from rebalance_audit.cli.progress import slow_progress
+from rebalance_audit.cli.segments_audit import audit_with_progress, refuse_files_of_segments
 
 if TYPE_CHECKING:
     from rebalance_audit.tables.gold_rows import GoldRows
@@ -49,34 +48,17 @@ def reads_gold(command: Callable[..., Any]) -> Callable[..., Any]:
         invocation = click.get_current_context().find_object(Invocation)
         assert invocation is not None
         if segments is None:
-            if broker_logs:
-                raise click.UsageError(
-                    "--broker-log goes with SEGMENTS; for a lake give it to `run`."
-                )
-            if end_offsets:
-                raise click.UsageError("--end-offsets goes with SEGMENTS.")
+            refuse_files_of_segments(broker_logs, end_offsets)
             gold = _of_lake(invocation, lake, cluster)
         else:
             if lake is not None:
                 raise click.UsageError("Give SEGMENTS or --lake, not both.")
             settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets)
-            gold = _of_segments(segments, broker_logs, settings)
+            with bad_arguments():
+                gold = audit_with_progress(segments, (), broker_logs, settings)
         return command(*args, gold=gold, **kwargs)
 
     return run
-
-
-def _of_segments(
-    segments: Path, broker_logs: tuple[Path, ...], settings: AuditSettings
-) -> "GoldRows":
-    from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
-
-    with bad_arguments(), slow_progress() as on_progress:
-        audit = audit_segments(
-            segments, (), broker_logs, **settings._asdict(), on_progress=on_progress
-        )
-    print_file_notes(audit.facts.broker_logs)
-    return audit
 
 
 def _of_lake(invocation: Invocation, lake: str | None, cluster: str | None) -> "GoldRows":

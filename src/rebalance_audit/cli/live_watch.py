@@ -26,7 +26,7 @@ class Watch:
     """A live log and its audit."""
 
     def __init__(self, source: LiveSource, audit: LiveAudit, on_progress: OnProgress) -> None:
-        """`on_progress` hears of progress, and of a source that does not answer."""
+        """`on_progress` is called with progress updates, and when the source does not answer."""
         self._source = source
         self._audit = audit
         self._on_progress = on_progress

@@ -45,7 +45,7 @@ MOVERS: Final = 10
 """Groups that are named when one week is held against the other."""
 GROUP_FINDINGS_MAX: Final = 12
 COSTLIEST_MAX: Final = 100
-"""Rebalances of all groups that are with_findings one by one."""
+"""Rebalances that are listed one by one, over all groups."""
 WORST_GROUPS_MAX: Final = 20
 """Groups among which the worst rebalance is looked for: those with the longest one, and those still rebalancing."""
 MEMBERS_MAX: Final = 2000
@@ -120,10 +120,8 @@ def report_facts(
         )
         findings, costliest = rows.findings(FINDINGS_MAX), rows.costliest(COSTLIEST_MAX)
         worst = _worst_groups(groups)
-        with_findings = {
-            row["group_id"] for row in (*findings, *costliest) if row["group_id"] is not None
-        }
-        with_findings.update(worst)
+        named = {row["group_id"] for row in (*findings, *costliest) if row["group_id"] is not None}
+        named.update(worst)
         parts = {name: rows.of_groups(name, detailed, most) for name, most in DETAIL_LIMITS.items()}
         lane_rows = max(
             LANE_ROWS_LEAST, min(LANE_ROWS_MAX, LANE_ROWS_OF_ALL // max(1, len(detailed)))
@@ -133,9 +131,7 @@ def report_facts(
         marked = [group["group_id"] for group in groups[:MARKED_GROUPS_MAX]]
         marks_each = max(1, min(MARKS_MAX, MARKS_OF_ALL // max(1, len(marked))))
         parts["findings"] = rows.findings(GROUP_FINDINGS_MAX, detailed)
-        parts["members"] = rows.of_groups(
-            "members", sorted(with_findings.union(detailed)), MEMBERS_MAX
-        )
+        parts["members"] = rows.of_groups("members", sorted(named.union(detailed)), MEMBERS_MAX)
         log_end_ms = source.gold.log_end_ms()
         ends = (end for end in (log_end_ms, to_ms) if end is not None)
         end_ms = min(ends, default=totals["last_ms"] or 0)

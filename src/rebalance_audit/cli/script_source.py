@@ -7,10 +7,10 @@ import click
 
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.broker_log_files import print_file_notes
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.log_end import require_within_log
-from rebalance_audit.cli.progress import slow_progress, slow_step
+from rebalance_audit.cli.progress import slow_step
+from rebalance_audit.cli.segments_audit import audit_with_progress, refuse_files_of_segments
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.whatif.extraction import script_of
 from rebalance_audit.whatif.group_rows import GroupRows, group_rows
@@ -100,20 +100,13 @@ def _of_file(source: ScriptSource, file: Path) -> Script:
 def _of_segments(
     invocation: Invocation, source: ScriptSource, group_id: str, segments: Path
 ) -> GroupRows:
-    from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
-
     settings = audit_settings(invocation, source.cluster, source.broker_log_zone)
-    with slow_progress() as on_progress:
-        audit = audit_segments(
-            segments, (group_id,), source.broker_logs, **settings._asdict(), on_progress=on_progress
-        )
-    print_file_notes(audit.facts.broker_logs)
+    audit = audit_with_progress(segments, (group_id,), source.broker_logs, settings)
     return group_rows(audit.tables, group_id, audit.facts.last_ms)
 
 
 def _of_lake(invocation: Invocation, source: ScriptSource, group_id: str) -> GroupRows:
-    if source.broker_logs:
-        raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
+    refuse_files_of_segments(source.broker_logs)
     flags = {"lake.path": source.lake, "cluster": source.cluster}
     config = invocation.config_of_reader(flags, without=NOTHING)
     from rebalance_audit.readers import group as lake_group  # noqa: PLC0415 - imports Arrow

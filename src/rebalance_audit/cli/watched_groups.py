@@ -59,7 +59,7 @@ class WatchedGroup:
     """None: it has no record of its own any more."""
     open: Row | None = None
     updates: GroupUpdate | None = None
-    """The last updates: the rows of what goes on."""
+    """The last update: rows of the rebalance in progress."""
     settled_causes: Counter[str] = field(default_factory=Counter)
     settled_lost: Lost = field(default_factory=Lost)
     settled_durations: DurationCounts = field(default_factory=DurationCounts)
@@ -103,7 +103,7 @@ class WatchedGroup:
 
 
 class WatchedGroups:
-    """All groups; give it every piece of updates once."""
+    """All groups; takes each update once."""
 
     def __init__(self, cluster: str) -> None:
         self._cluster = cluster

@@ -6,6 +6,8 @@ from rebalance_audit.audit.findings.lost_time import STANDSTILLS
 
 LAST_MS: Final = 1 << 62
 """After any moment that a timestamp holds."""
+FIRST_MS: Final = -LAST_MS
+"""Before any moment that a timestamp holds."""
 
 RANK: Final = "case severity when 'critical' then 0 when 'warning' then 1 else 2 end"
 

@@ -111,7 +111,7 @@ qualify row_number() over (partition by group_id order by place) <= $limit
 order by group_id, place
 """,  # noqa: S608 - our own columns
     "longest_epochs": """
-select e.group_id, e.incarnation, e.epoch, e.rebalance_seq, e.protocol, e.primary_cause, e.coordinator_epoch,
+select e.group_id, e.incarnation, e.epoch, e.rebalance_seq, e.protocol, e.primary_cause,
     epoch_ms(e.started_at) as started_at, epoch_ms(e.join_started_latest) as join_started_latest
 from epochs e join longest l using (group_id, incarnation, rebalance_seq)
 where e.group_id in (select unnest($group_ids))

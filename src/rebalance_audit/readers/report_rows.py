@@ -16,6 +16,7 @@ from rebalance_audit.audit.rows import GOLD_OF_GROUP, Row
 from rebalance_audit.readers.finding_costs import (
     BEGAN_MS,
     COSTS,
+    FIRST_MS,
     LAST_MS,
     MOST_SEVERE_FIRST,
     RANK,
@@ -23,9 +24,6 @@ from rebalance_audit.readers.finding_costs import (
 from rebalance_audit.readers.gold_sql import OFFLINE
 from rebalance_audit.readers.group_questions import COSTLIEST, OF_GROUPS
 from rebalance_audit.readers.tables import lacking_columns
-
-FIRST_MS: Final = -LAST_MS
-"""Before any moment that a timestamp holds."""
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
@@ -122,7 +120,7 @@ _GROUPS: Final = f"""
 with settled as (
     select group_id, count(*) as rebalances, {_sum_of("took", "unsettled")},
         coalesce(arg_max(took, took.estimate) filter (where not is_creation), arg_max(took, took.estimate)) as longest,
-        count(*) filter (where outcome = 'open') as still_open, max(at_ms) as last_rebalance_ms,
+        count(*) filter (where outcome = 'open') as still_open,
         min(epoch_ms(started_at)) filter (where ended_at is null) as open_since_ms
     from rebalances group by group_id
 ), without_owner as (
@@ -163,7 +161,7 @@ select group_id, coalesce(rebalances, 0) as rebalances, coalesce(epochs, 0) as e
     {_of_group("unsettled")}, {_of_group("unowned_partition", "coalesce(owns_partitions, true)")},
     coalesce(still_open, 0) as still_open, open_since_ms,
     longest.least as longest_min_ms, longest.most as longest_max_ms, longest.estimate as longest_estimate_ms,
-    last_rebalance_ms, culprit, top_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
+    culprit, top_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
     coalesce(info, 0) as info, concat(stood.protocol, ' (' || without_owner.kind || ')') as protocol,
     case when lived.group_id is not null then coalesce(present.states, []) end as states
 from stood full join settled using (group_id) full join numbered using (group_id) full join found using (group_id)
@@ -193,8 +191,7 @@ select * from (select (select count(distinct group_id) from (
     )) as first_ms,
     count(*) as rebalances, {_sum_of("took", "unsettled")},
     count(*) filter (where outcome = 'open') as still_open,
-    coalesce(sum(partitions_moved), 0)::bigint as partitions_moved,
-    coalesce(sum(wasted_moves), 0)::bigint as wasted_moves
+    coalesce(sum(partitions_moved), 0)::bigint as partitions_moved
 from rebalances), (select {_UNOWNED})
 """  # noqa: S608 - our own expressions
 
@@ -342,7 +339,7 @@ class ReportRows:
         return self._rows(_WEEKS, first=first, middle=middle, last=last_ms + 1, limit=limit)
 
     def close(self) -> None:
-        """Let go of the tables."""
+        """Close the database."""
         self._sql.close()
 
     def _view(self, view: str, name: str, cluster: str, from_ms: int, to_ms: int) -> None:

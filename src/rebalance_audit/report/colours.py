@@ -106,7 +106,7 @@ CAUSE_KINDS: Final[Mapping[LegendEntry, tuple[RebalanceCause, ...]]] = {
     ),
     LegendEntry("unknown", Shades("#8a939f", "#6d7783")): (_CAUSE.UNKNOWN,),
 }
-"""Kinds of causes, each with its colour and the causes that it stands for. More colours could not be distinguished.
+"""Kinds of causes, each with its colour and the causes it covers. More colours could not be distinguished.
 
 They differ in lightness as much as in hue, so that they stay distinct for colour-blind readers.
 """

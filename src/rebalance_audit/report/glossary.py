@@ -98,8 +98,8 @@ GLOSSARY: Final = (
     Entry(
         "**Unknown**",
         (
-            "State of a group since a record of it that cannot be decoded, until the next record "
-            "that can be decoded: the effect of that record is unknown."
+            "State of a group from a record of it that cannot be decoded to the next one that can: "
+            "the effect of the first is unknown."
         ),
     ),
     Entry(

@@ -20,8 +20,15 @@ from rebalance_audit.report.colours import (
 )
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import TableRow, Tables, duration_of
-from rebalance_audit.report.timeline import doubts, gaps, owned, partition_of, states
+from rebalance_audit.report.summary import TableRow, Tables, began_ms
+from rebalance_audit.report.timeline import (
+    UncertainStretch,
+    doubts,
+    gaps,
+    owned,
+    partition_of,
+    states,
+)
 from rebalance_audit.visible import visible
 
 LANES_MAX: Final = 40
@@ -95,7 +102,7 @@ def group_picture(
     members = [*stays, *_revocations(own["convergence"], names, starts, end_ms), *held]
     lanes = _chosen([bar.lane for bar in (*stays, *held)], {bar.lane for bar in held})
     colours = dict(zip(lanes, cycle(shades.light for shades in OWNERS), strict=False))
-    partitions = list(_partitions(own, names, colours, end_ms))
+    partitions = list(_partitions(own, names, colours, found, end_ms))
     rows = sorted({partition_of(row) for row in own["ownership"]})
     kept = set(_chosen([bar.lane for bar in partitions]))
     below = [lane for lane in map(_partition_lane, rows) if lane in kept]
@@ -153,9 +160,10 @@ def _verdict(
 
 def _rebalance(row: TableRow, names: MemberNames, end_ms: int) -> Bar:
     """As on the page: from the best estimate of its start, in the colour of what cost the time."""
-    holders, took = held_up_of(row), duration_of(row)
+    holders = held_up_of(row)
     to_ms = end_ms if row["ended_at"] is None else row["ended_at"]
-    from_ms = (row["started_at"] or to_ms) if took is None else to_ms - took.estimate
+    begun_ms = began_ms(row)
+    from_ms = to_ms if begun_ms is None else begun_ms
     first = holders[0] if holders else None
     who = ""
     if first is not None:
@@ -193,19 +201,23 @@ def _revocations(
         if from_ms is None or row["started_at"] is None:
             continue
         if to_ms is None:
-            # It goes on in the row of the next epoch, or the member is gone with that.
+            # It continues in the row of the next epoch, or the member had left by then.
             later = bisect_right(starts, row["started_at"])
             to_ms = starts[later] if later < len(starts) else end_ms
         yield Bar(names.of(row["group_id"], row["member_id"]), from_ms, to_ms, GIVING_UP)
 
 
 def _partitions(
-    own: Tables, names: MemberNames, colours: Mapping[str, str], end_ms: int
+    own: Tables,
+    names: MemberNames,
+    colours: Mapping[str, str],
+    found: Sequence[UncertainStretch],
+    end_ms: int,
 ) -> Iterator[Bar]:
     for gap in gaps(own["ownership"], own["rebalances"], end_ms):
         lane = _partition_lane(partition_of(gap.row))
         yield Bar(lane, gap.from_ms, gap.to_ms, WITHOUT_OWNER, hatch=GAP)
-    for piece in owned(own["ownership"], doubts(own["rebalances"], end_ms), end_ms):
+    for piece in owned(own["ownership"], found, end_ms):
         owner = names.of(piece.row["group_id"], piece.row["member_id"])
         colour = colours.get(owner, _NO_OWNER_COLOUR)
         lane = _partition_lane(partition_of(piece.row))

@@ -106,6 +106,15 @@ def duration_of(rebalance: TableRow) -> Bounds | None:
     return Bounds.between(took_ms, None if earliest_ms is None else ended_ms - earliest_ms, took_ms)
 
 
+def began_ms(rebalance: TableRow) -> int | None:
+    """When a rebalance began (epoch ms), by the best estimate where records give bounds."""
+    took = duration_of(rebalance)
+    at_ms: int | None = rebalance["started_at"]
+    if took is not None and rebalance["ended_at"] is not None:
+        at_ms = rebalance["ended_at"] - took.estimate
+    return at_ms
+
+
 def estimate_of(rebalance: TableRow) -> int:
     """Milliseconds, for sorting; 0 while it goes on."""
     took = duration_of(rebalance)

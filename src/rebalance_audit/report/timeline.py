@@ -151,7 +151,7 @@ def _earliest(doubt: UncertainStretch, otherwise_ms: int) -> int:
 def owned(
     rows: Iterable[TableRow], found: Sequence[UncertainStretch], end_ms: int
 ) -> Iterator[Owned]:
-    """The stretches of gold.ownership, parted where a member of a classic group may have given the partition up."""
+    """The stretches of gold.ownership, split where a member of a classic group may have given the partition up."""
     may_revoke = [doubt for doubt in found if doubt.may_revoke]
     for row in rows:
         at_ms = row["from_at"]

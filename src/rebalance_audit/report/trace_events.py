@@ -13,11 +13,21 @@ from rebalance_audit.report.summary import (
     RowKey,
     TableRow,
     Tables,
+    began_ms,
     duration_of,
     epoch_key,
+    epoch_noun,
     is_classic,
 )
-from rebalance_audit.report.timeline import Partition, doubts, gaps, owned, partition_of, states
+from rebalance_audit.report.timeline import (
+    Partition,
+    UncertainStretch,
+    doubts,
+    gaps,
+    owned,
+    partition_of,
+    states,
+)
 from rebalance_audit.visible import shortened, visible
 
 TABLES: Final = (
@@ -98,7 +108,9 @@ def group_track(group_id: str, own: Tables, end_ms: int, flow_ids: Iterator[int]
                 "Partitions",
                 children=[
                     Track(_shown(f"{topic}-{number}"), events)
-                    for (topic, number), events in _partitions(own, names, moves, end_ms).items()
+                    for (topic, number), events in _partitions(
+                        own, names, moves, found, end_ms
+                    ).items()
                 ],
             ),
         ],
@@ -134,7 +146,7 @@ def _rebalances(rows: Iterable[TableRow], end_ms: int) -> Iterator[TraceEvent]:
     for row in rows:
         took = duration_of(row)
         until_ms = end_ms if row["ended_at"] is None else row["ended_at"]
-        from_ms = row["started_at"] if took is None else until_ms - took.estimate
+        from_ms = began_ms(row)
         if from_ms is None:
             continue
         cause = row["primary_cause"]
@@ -177,11 +189,10 @@ def _epochs(
         at_ms = max((moment for moment in moments if moment is not None), default=None)
         if at_ms is None:
             continue
-        noun = "generation" if is_classic(row) else "epoch"
         yield TraceEvent(
             at_ms,
             None,
-            f"{noun} {row['epoch']}",
+            f"{epoch_noun((row,))} {row['epoch']}",
             "epoch",
             {
                 "incarnation": row["incarnation"],
@@ -248,11 +259,15 @@ def _members(
 
 
 def _partitions(
-    own: Tables, names: MemberNames, moves: Mapping[tuple[object, ...], int], end_ms: int
+    own: Tables,
+    names: MemberNames,
+    moves: Mapping[tuple[object, ...], int],
+    found: Sequence[UncertainStretch],
+    end_ms: int,
 ) -> dict[Partition, list[TraceEvent]]:
     events: dict[Partition, list[TraceEvent]] = {}
     drawn: set[tuple[object, ...]] = set()
-    for piece in owned(own["ownership"], doubts(own["rebalances"], end_ms), end_ms):
+    for piece in owned(own["ownership"], found, end_ms):
         row, key = piece.row, _ownership_key(piece.row)
         facts = {
             "member_id": visible(row["member_id"]),

@@ -15,6 +15,7 @@ from rebalance_audit.report.summary import (
     Tables,
     duration_of,
     epoch_key,
+    epoch_noun,
     is_classic,
     rebalance_key,
 )
@@ -196,7 +197,7 @@ def _how_sure(cause: TableRow) -> str:
 def rebalance_name(rebalance: TableRow) -> str:
     """`epochs 19 to 20`, `generation 3`."""
     first, last = rebalance["first_epoch"], rebalance["last_epoch"]
-    noun = "generation" if is_classic(rebalance) else "epoch"
+    noun = epoch_noun((rebalance,))
     return f"{noun} {first}" if first == last else f"{noun}s {first} to {last}"
 
 

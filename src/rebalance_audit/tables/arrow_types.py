@@ -57,18 +57,6 @@ def struct_of_columns(columns: Mapping[str, str]) -> str:
     return f"struct<{', '.join(f'{name}: {kind}' for name, kind in columns.items())}>"
 
 
-def table_with(schema: pa.Schema, count: int, columns: Mapping[str, Any]) -> pa.Table:
-    """So many rows with these columns, the others null; what is the same in all rows may be given as one value."""
-
-    def column(name: str, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
-        value = columns.get(name)
-        if isinstance(value, pa.Array | pa.ChunkedArray):
-            return value.cast(kind)
-        return pa.nulls(count, kind) if value is None else pa.repeat(pa.scalar(value, kind), count)
-
-    return pa.table([column(field.name, field.type) for field in schema], schema=schema)
-
-
 def arrow_table(schema: TableSchema, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """An Arrow table of plain rows, a missing column as null; moments are epoch milliseconds."""
     return pa.table(

@@ -12,17 +12,17 @@ from rebalance_audit.audit.broker_log.file_report import BrokerLogFile
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.broker_log_files import file_for_programs, print_file_notes
+from rebalance_audit.cli.broker_log_files import file_for_programs
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.paging import paged_console
-from rebalance_audit.cli.progress import slow_progress, slow_step
+from rebalance_audit.cli.progress import slow_step
+from rebalance_audit.cli.segments_audit import audit_with_progress, refuse_files_of_segments
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.cli.times import now_for_people
 from rebalance_audit.errors import BadRequest, require_known
-from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report.asked_epoch import epoch_of_moment, epoch_of_number
 from rebalance_audit.report.explanation import (
     Explanation,
@@ -155,19 +155,12 @@ def _rows_of(
             raise click.UsageError("Give SEGMENTS or --lake, not both.")
         segments, group_id = where
         settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets)
-        with slow_progress() as on_progress:
-            audit = audit_segments(
-                segments, (group_id,), broker_logs, **settings._asdict(), on_progress=on_progress
-            )
-        print_file_notes(audit.facts.broker_logs)
+        audit = audit_with_progress(segments, (group_id,), broker_logs, settings)
         facts = audit.facts
         return audit.tables, group_id, audit.cluster, facts.last_ms, facts.broker_logs
     if len(where) > 2:
         raise click.UsageError("Give SEGMENTS and one GROUP, or --lake DIR and one GROUP.")
-    if broker_logs:
-        raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
-    if end_offsets:
-        raise click.UsageError("--end-offsets goes with SEGMENTS.")
+    refuse_files_of_segments(broker_logs, end_offsets)
     config = invocation.config_of_reader(
         {"lake.path": lake, "cluster": cluster},
         without=f"{where[0]} is a folder: give the name of a GROUP after it; `inspect` lists the groups."

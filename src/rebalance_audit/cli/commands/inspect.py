@@ -16,6 +16,7 @@ from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress, slow_step
+from rebalance_audit.cli.segments_audit import refuse_files_of_segments
 from rebalance_audit.cli.tables_json import Brief, Narrowed
 from rebalance_audit.cli.times import now_for_people
 from rebalance_audit.errors import require_known
@@ -131,10 +132,7 @@ def inspect(
     wanted = (Brief() if is_brief else narrowed) if as_json else None
     extent = Extent(everything, every_epoch, limit, window)
     if segments is None:
-        if broker_logs:
-            raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
-        if end_offsets:
-            raise click.UsageError("--end-offsets goes with SEGMENTS.")
+        refuse_files_of_segments(broker_logs, end_offsets)
         _inspect_lake(
             invocation,
             lake,

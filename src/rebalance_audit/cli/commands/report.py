@@ -10,10 +10,10 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.broker_log_files import print_file_notes
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.log_end import require_within_log
-from rebalance_audit.cli.progress import slow_progress, slow_step
+from rebalance_audit.cli.progress import slow_step
+from rebalance_audit.cli.segments_audit import audit_with_progress, refuse_files_of_segments
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.report import words
 
@@ -156,10 +156,7 @@ def _source(
     end_offsets: tuple[Path, ...],
 ) -> "PageSource":
     if segments is None:
-        if broker_logs:
-            raise click.UsageError("--broker-log goes with SEGMENTS; for a lake give it to `run`.")
-        if end_offsets:
-            raise click.UsageError("--end-offsets goes with SEGMENTS.")
+        refuse_files_of_segments(broker_logs, end_offsets)
         config = invocation.config_of_reader(
             {"lake.path": lake, "cluster": cluster},
             without="No source given: give SEGMENTS or --lake DIR.",
@@ -171,13 +168,9 @@ def _source(
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
     settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets)
     from rebalance_audit.cli.report_facts import of_audit  # noqa: PLC0415 - imports Arrow
-    from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none of it
 
-    with bad_arguments(), slow_progress() as on_progress:
-        audit = audit_segments(
-            segments, (), broker_logs, **settings._asdict(), on_progress=on_progress
-        )
-    print_file_notes(audit.facts.broker_logs)
+    with bad_arguments():
+        audit = audit_with_progress(segments, (), broker_logs, settings)
     return of_audit(segments, audit)
 
 

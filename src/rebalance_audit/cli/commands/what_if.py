@@ -151,7 +151,7 @@ def what_if(
 ) -> None:
     """Simulate what a group's own history would have been under other settings.
 
-    The group's members start, stop, die and stand still as the log shows it, under the settings as they
+    The group's members start, stop, crash and freeze as the log shows it, under the settings as they
     were, as the control, and under the changed ones. Without a change a table of sensible ones is tried.
 
     Where the control misses the log, and for groups that the simulator does not know, there is a sentence

@@ -15,7 +15,6 @@ from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import (
     TableRow,
     epoch_noun,
-    is_classic,
     is_share,
     unowned_of,
 )
@@ -282,7 +281,7 @@ def _epoch_text(row: TableRow) -> str:
     why = ""
     if row["primary_cause"]:
         why = f": {causes.label(row['primary_cause'])} ({row['primary_certainty']})"
-    return f"{'generation' if is_classic(row) else 'epoch'} {row['epoch']}{why}"
+    return f"{epoch_noun((row,))} {row['epoch']}{why}"
 
 
 def _stretches(pieces: Sequence[Owned], end: int) -> dict[str, list[_Owned]]:

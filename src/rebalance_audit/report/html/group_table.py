@@ -1,5 +1,6 @@
 """The table of groups on the page: a row per group, and what it is sorted by."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from rebalance_audit.audit.group.bounds import Bounds
@@ -27,9 +28,9 @@ GROUP_COLUMNS: Final = (
 NOUNS: Final = {"critical": "critical finding", "warning": "warning", "info": "note"}
 
 
-def sort_keys(group: TableRow, names: MemberNames) -> list[Any]:
-    """What the table of groups is sorted by, for each of GROUP_COLUMNS."""
-    name, protocol, state, _, _, _, _, top_cause, held_up, _ = cells_of(group, names)
+def sort_keys(group: TableRow, cells: Sequence[Any]) -> list[Any]:
+    """What the table of groups is sorted by, for each of GROUP_COLUMNS. `cells`: the group's row."""
+    name, protocol, state, _, _, _, _, top_cause, held_up, _ = cells
     found = [group[severity] for severity in findings.STYLES]
     return [
         name,

@@ -153,7 +153,6 @@ def _section(
     return {
         "name": shown(group_id),
         "facts": _facts(group),
-        "epochs_note": words.counted(len(listed), name.lower()),
         "answer": [shown(names.in_sentence(group_id, sentence)) for sentence in _answer(own)],
         "timeline_note": _timeline_note(group, epochs),
         "findings": _of_one_group(group, own["findings"], names),

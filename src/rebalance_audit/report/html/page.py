@@ -235,13 +235,14 @@ def _chart_data(
         "right": [right for _, right in GROUP_COLUMNS],
         "groups": [
             {
-                "cells": cells_of(group, names),
-                "keys": sort_keys(group, names),
+                "cells": cells,
+                "keys": sort_keys(group, cells),
                 "found": [str(each) for each in findings.STYLES if group[each]],
                 "section": section_of.get(group["group_id"]),
                 "link": link(group["group_id"]),
             }
             for group in facts.groups[:LISTED_MAX]
+            for cells in [cells_of(group, names)]
         ],
     }
 
