@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from rebalance_audit.version import __version__
 
 if TYPE_CHECKING:
-    from rebalance_audit.audit.causes.departures import DepartureRules
-    from rebalance_audit.audit.findings.rules import FindingRules
+    from rebalance_audit.audit.departure_rules import DepartureRules
+    from rebalance_audit.audit.finding_rules import FindingRules
     from rebalance_audit.audit.log_facts import LogFacts
     from rebalance_audit.errors import (
         BadRequest,
@@ -59,9 +59,9 @@ __all__ = [
 _MODULES: Final = {
     "Audit": "local.audit",
     "BadRequest": "errors",
-    "DepartureRules": "audit.causes.departures",
+    "DepartureRules": "audit.departure_rules",
     "Explained": "report.explained",
-    "FindingRules": "audit.findings.rules",
+    "FindingRules": "audit.finding_rules",
     "LakeNotReadable": "errors",
     "LakeReader": "readers.lake_reader",
     "LogFacts": "audit.log_facts",

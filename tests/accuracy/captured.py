@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from rebalance_audit.audit.causes.cause import DEPARTURES
+from rebalance_audit.audit.verdicts.cause import DEPARTURES
 from rebalance_audit.local.audit import audit_segments
 from tests.accuracy.latencies import judge_estimate
 from tests.accuracy.simulated import by_epoch

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.audit.causes.cause import Verdict
-from rebalance_audit.audit.causes.departure_facts import DepartureFacts
 from rebalance_audit.audit.causes.departure_model import WAYS
+from rebalance_audit.audit.verdicts.cause import Verdict
+from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.habits import COMMIT_HABITS
 from rebalance_audit.sim.clients.traffic import Traffic

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from tests.cli import readme
 from tests.support.lake_without_spark import arrow_table
 

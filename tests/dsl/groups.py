@@ -3,11 +3,11 @@
 from typing import Any
 
 from rebalance_audit.replay.changes import Anomaly, Change, Position
-from rebalance_audit.replay.classic.group import ClassicGroup
-from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.replay.playback import apply
 from rebalance_audit.replay.policy import Policy
-from rebalance_audit.replay.slot import GroupSlot
 from tests.dsl.partitions import partitions_text
 from tests.dsl.records import GROUP_ID, records
 

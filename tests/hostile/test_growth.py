@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from rebalance_audit.audit.findings.spellings import Spellings, digest_of, plain_expression
-from rebalance_audit.audit.group.group_audit import GroupAudit
+from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.rows import CONVERGENCE, EPOCHS, Row
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.generated import messages as m

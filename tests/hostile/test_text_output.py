@@ -15,7 +15,7 @@ from rich.text import Text
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.audit.statements import stated
+from rebalance_audit.audit.verdicts.statements import stated
 from rebalance_audit.cli import progress
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.live_source import live_source
@@ -28,10 +28,10 @@ from rebalance_audit.report.evidence import evidence_of
 from rebalance_audit.report.live_text import rebalance_sentence
 from rebalance_audit.report.markdown import literal
 from rebalance_audit.report.notices.bodies import BODIES
-from rebalance_audit.report.reasons.of_evidence import LOGGED
-from rebalance_audit.report.reasons.reason import because
 from rebalance_audit.report.terminal.console import console
 from rebalance_audit.report.terminal.layout import ConsoleReport
+from rebalance_audit.sentences.of_evidence import LOGGED
+from rebalance_audit.sentences.reason import because
 from rebalance_audit.tables.json_values import json_bytes
 from rebalance_audit.visible import TEXT_MAX, visible
 from tests.cli.call import call

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.audit.group.bounds import Bounds
 from rebalance_audit.audit.lag.end_offsets import EndOffset
+from rebalance_audit.bounds import Bounds
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.local.end_offsets import read_end_offsets
 from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue

@@ -16,7 +16,7 @@ from typing import Final
 
 import orjson
 
-from rebalance_audit.audit.group.group_audit import GroupAudit
+from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.snapshots.snapshot import snapshot_of
 from tests.audit.group.histories import (

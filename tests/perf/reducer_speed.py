@@ -18,7 +18,7 @@ from itertools import count
 
 import pyarrow as pa
 
-from rebalance_audit.audit.group.group_audit import GroupAudit
+from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.lake.gold.reducer import reduced
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions

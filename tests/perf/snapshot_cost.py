@@ -13,7 +13,7 @@ from itertools import count
 
 import orjson
 
-from rebalance_audit.audit.group.group_audit import GroupAudit
+from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.snapshots.snapshot import resumed, snapshot_of
 from rebalance_audit.replay.changes import Position

@@ -12,8 +12,8 @@ from rebalance_audit.replay.changes import (
     Position,
     TransactionEnded,
 )
+from rebalance_audit.replay.groups.slot import CommittedOffset, GroupSlot
 from rebalance_audit.replay.playback import apply_transaction_marker
-from rebalance_audit.replay.slot import CommittedOffset, GroupSlot
 from tests.dsl import GROUP_ID, TOPIC_IDS, picture, replay
 
 PRODUCER_ID = 7

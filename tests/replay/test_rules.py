@@ -2,15 +2,15 @@
 
 import pytest
 
-from rebalance_audit.replay.classic.group import ClassicGroup
-from rebalance_audit.replay.modern.group import (
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.modern_group import (
     ClassicMembership,
     ClientAssignorResult,
     ModernGroup,
     RegexResolution,
 )
+from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.replay.playback import RULES
-from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.generated.messages import RecordType
 from tests.dsl import (
     GROUP_ID,

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence
+from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Sentence
 
 
 def member(member_id: str, client_id: str, instance_id: str | None = None) -> dict[str, Any]:

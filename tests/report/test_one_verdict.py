@@ -13,7 +13,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.types import TextContent
 
 from rebalance_audit.agents.server import server_over
-from rebalance_audit.audit.group.bounds import Bounds
+from rebalance_audit.bounds import Bounds
 from rebalance_audit.cli.report_facts import of_audit, report_facts
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.gold_sql import gold_sql

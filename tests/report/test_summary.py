@@ -1,6 +1,6 @@
 from typing import Any
 
-from rebalance_audit.audit.group.bounds import Bounds
+from rebalance_audit.bounds import Bounds
 from rebalance_audit.report.summary import summaries
 
 

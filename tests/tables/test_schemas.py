@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
+from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.tables.checks import Check, TableSchemaError, Where
 from rebalance_audit.tables.schemas import (

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Final
 
 from rebalance_audit.audit.causes.bump_rules import BUMP_RULES, RELEASES, WRITE_ORDERS, BumpRule
-from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
-from rebalance_audit.audit.causes.departures import DepartureRules
 from rebalance_audit.audit.causes.patterns import CAUSE_PATTERNS, Look
+from rebalance_audit.audit.departure_rules import DepartureRules
+from rebalance_audit.audit.verdicts.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.resources import checkout_root
 from tools import generated_files
 

@@ -18,7 +18,6 @@ from rebalance_audit.agents.rebalance_facts import (
 from rebalance_audit.agents.small_answer import ITEMS_MAX, small_answer
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.readers.finding_costs import LAST_MS
-from rebalance_audit.report import words
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import advice_of
 from rebalance_audit.report.severity_order import most_severe_first
@@ -34,6 +33,7 @@ from rebalance_audit.report.summary import (
 )
 from rebalance_audit.report.unknowns import ADVICE, log_would_settle, unknowns_of_epoch
 from rebalance_audit.report.verdict import Verdicts
+from rebalance_audit.sentences import words
 
 CULPRITS_SHOWN: Final = 5
 MORE_SHOWN: Final = 3

@@ -3,7 +3,7 @@
 from typing import Final
 
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.sentence import MemberId, Name, Sentence, Stored
+from rebalance_audit.sentences.sentence import MemberId, Name, Sentence, Stored
 from rebalance_audit.visible import shortened, visible
 
 OPENING: Final = "«"

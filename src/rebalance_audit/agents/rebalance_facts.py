@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from rebalance_audit.agents.marked_names import marked_name, marked_sentence
-from rebalance_audit.report import words
 from rebalance_audit.report.evidence import ShownEvidence, evidence_of
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.summary import TableRow, began_ms, duration_of, unowned_of
 from rebalance_audit.report.verdict import Verdicts
+from rebalance_audit.sentences import words
 
 EVIDENCE_SHOWN: Final = 3
 MEMBERS_SHOWN: Final = 3

@@ -28,7 +28,7 @@ from rebalance_audit.moment_text import moment_ms
 from rebalance_audit.readers.finding_costs import BEGAN_MS, COSTS, LAST_MS, MOST_SEVERE_FIRST, RANK
 from rebalance_audit.readers.gold_sql import views_over
 from rebalance_audit.readers.lake_reader import LakeReader
-from rebalance_audit.report.words import iso
+from rebalance_audit.sentences.words import iso
 from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.commits.summary import NO_POSITION, summary_of
-from rebalance_audit.audit.group.group_audit import GroupAudit
+from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.hours.group_hours import hours_of_tables
-from rebalance_audit.audit.members import merge_stints
+from rebalance_audit.audit.members.stint import merge_stints
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, GROUP_HOURS, MEMBERS, Emit, Row
 from rebalance_audit.replay.changes import Position

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact
-from rebalance_audit.audit.causes.cause import Verdict
-from rebalance_audit.audit.causes.departures import DepartureRules
-from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.departure_rules import DepartureRules
+from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.holes import Holes
 from rebalance_audit.audit.lag.end_offsets import EndOffsetsOf, no_end_offsets
+from rebalance_audit.audit.verdicts.cause import Verdict
 from rebalance_audit.wire.topic_shapes import TopicShape
 
 

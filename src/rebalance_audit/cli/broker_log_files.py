@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from rebalance_audit.audit.broker_log.file_report import BrokerLogFile
 from rebalance_audit.cli.output import echo
-from rebalance_audit.report.words import iso
+from rebalance_audit.sentences.words import iso
 from rebalance_audit.visible import visible
 
 _USELESS_SHOWN: Final = 10

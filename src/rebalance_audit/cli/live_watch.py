@@ -10,7 +10,7 @@ from rebalance_audit.cli.rounds import rounds
 from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.local.live.live_audit import GroupUpdate, LiveAudit
-from rebalance_audit.report import words
+from rebalance_audit.sentences import words
 from rebalance_audit.steps import OnProgress
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 

@@ -2,7 +2,7 @@
 
 import click
 
-from rebalance_audit.report import words
+from rebalance_audit.sentences import words
 
 
 def require_within_log(option: str, asked_ms: int | None, end_ms: int | None) -> None:

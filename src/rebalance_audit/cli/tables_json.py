@@ -11,7 +11,7 @@ from rebalance_audit.cli.broker_log_files import file_for_programs
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.report.brief import brief
-from rebalance_audit.report.words import iso
+from rebalance_audit.sentences.words import iso
 from rebalance_audit.tables.json_values import JSON_VERSION, json_bytes
 from rebalance_audit.tables.order import is_by_group
 from rebalance_audit.tables.row_shapes import shaper

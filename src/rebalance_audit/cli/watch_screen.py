@@ -13,12 +13,13 @@ from rich.text import Text
 from rebalance_audit.audit.rows import CONVERGENCE, EPOCHS, MEMBERS, Row
 from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.cli.watched_groups import WatchedGroup, WatchedGroups
-from rebalance_audit.report import causes, words
+from rebalance_audit.report import causes
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.sentence import Sentence
 from rebalance_audit.report.terminal.console import Visible
 from rebalance_audit.report.terminal.layout import cell
 from rebalance_audit.report.verdict import Verdicts
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import Sentence
 from rebalance_audit.visible import shortened, visible
 
 OPEN_SHARE: Final = 3

@@ -18,9 +18,9 @@ from rebalance_audit.coordinator.handling import (
 )
 from rebalance_audit.coordinator.reasons import Bump, Departure, Meanwhile
 from rebalance_audit.replay.changes import Change, GroupType
-from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups.slot import Group, GroupSlot
 from rebalance_audit.replay.shard import Shard
-from rebalance_audit.replay.slot import Group, GroupSlot
 
 
 @dataclass(slots=True)

@@ -33,9 +33,9 @@ from rebalance_audit.coordinator.protocols import protocols_of
 from rebalance_audit.coordinator.requests.classic import HeartbeatRequest
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.replay.changes import Change, GroupType
-from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.replay.shard import Shard
-from rebalance_audit.replay.slot import GroupSlot
 
 P = TypeVar("P")
 

@@ -37,8 +37,8 @@ from rebalance_audit.coordinator.requests.offsets import (
     TopicsDeleted,
 )
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.modern.group import ModernGroup
-from rebalance_audit.replay.slot import CommittedOffset, GroupSlot
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups.slot import CommittedOffset, GroupSlot
 from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE
 from rebalance_audit.wire.generated.messages import OffsetCommitKey
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple
 
-from rebalance_audit.audit.broker_log.clocks import Aligned
 from rebalance_audit.audit.broker_log.read import files_of
-from rebalance_audit.audit.causes.departures import DepartureRules
-from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.departure_rules import DepartureRules
+from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.audit.options import AuditOptions, nothing_logged
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, TOPICS, Row
+from rebalance_audit.audit.testimony.clocks import Aligned
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.local.audit_rows import AuditRows
 from rebalance_audit.local.broker_logs import read_broker_logs

@@ -3,7 +3,7 @@
 from typing import Final
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
-from rebalance_audit.audit.broker_log.clocks import Aligned, Moments, aligned
+from rebalance_audit.audit.testimony.clocks import Aligned, Moments, aligned
 from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire import key_bytes

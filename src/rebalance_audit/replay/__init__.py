@@ -4,7 +4,7 @@
 |---|---|
 | `playback` | `apply`: the one way in, and `RULES`, record type to rule (Kafka: `CoordinatorPlayback.replay`) |
 | `shard` | the groups of one partition (Kafka: `GroupCoordinatorShard`) |
-| `slot` | all that is known about one group id: the group and its committed offsets |
+| `groups/` | state of a group of each type; `slot`: one group id with its committed offsets |
 | `classic/` | groups whose leader assigns; each record is the snapshot of a generation |
 | `modern/` | consumer, share and streams groups; each record is a difference |
 | `offsets` | offset commits and transaction markers (Kafka: the replay half of `OffsetMetadataManager`) |

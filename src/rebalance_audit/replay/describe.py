@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
 from rebalance_audit.replay.classic.work import CONSUMER, Kind, OwnedWork, kind_of
-from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.groups.classic_group import ClassicGroup, ClassicMember
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups.slot import GroupSlot, LostRecord, type_of
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.replay.partitions import Partitions, text_of, union
-from rebalance_audit.replay.slot import GroupSlot, LostRecord, type_of
 from rebalance_audit.wire.topic_names import TopicNames
 
 DEFAULT_ASSIGNORS: Final = {

@@ -17,8 +17,8 @@ from rebalance_audit.replay.changes import (
     Position,
     TransactionEnded,
 )
-from rebalance_audit.replay.classic.group import ClassicGroup
-from rebalance_audit.replay.slot import CommittedOffset, GroupSlot
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.slot import CommittedOffset, GroupSlot
 from rebalance_audit.replay.step import ReplayRule, ReplayStep
 from rebalance_audit.wire.generated.messages import (
     ZERO_UUID,

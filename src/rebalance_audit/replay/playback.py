@@ -17,9 +17,9 @@ from rebalance_audit.replay.changes import (
     Position,
 )
 from rebalance_audit.replay.classic import rules as classic_rules
+from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.replay.modern import rules as modern_rules
 from rebalance_audit.replay.policy import Policy, ReplayError
-from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.replay.step import ReplayRule, ReplayStep
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record

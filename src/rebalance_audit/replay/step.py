@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from rebalance_audit.replay.changes import Anomaly, AnomalyKind, Change, Position
+from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.replay.policy import Policy, ReplayError
-from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.records import Record
 
 

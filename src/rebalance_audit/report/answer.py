@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from rebalance_audit.report import words
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.longest import Longest, longest_of
 from rebalance_audit.report.row_sentences import advice_of
-from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence
 from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import Tables, duration_of
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading, rebalance_name
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Sentence
 
 
 def answer(own: Tables) -> Iterator[Sentence]:

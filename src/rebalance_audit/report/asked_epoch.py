@@ -1,9 +1,9 @@
 """Which epoch of a group a question is about."""
 
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.report import words
 from rebalance_audit.report.explanation import epoch_at
 from rebalance_audit.report.summary import TableRow, Tables
+from rebalance_audit.sentences import words
 
 
 def epoch_of_moment(own: Tables, at_ms: int) -> TableRow:

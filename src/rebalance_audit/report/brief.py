@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rebalance_audit.audit.group.bounds import bounds_columns
+from rebalance_audit.bounds import bounds_columns
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import GroupSummary, Tables, summaries
-from rebalance_audit.report.words import iso
+from rebalance_audit.sentences.words import iso
 from rebalance_audit.tables.json_values import JSON_VERSION
 
 GROUPS_MAX: Final = 50

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from rebalance_audit.audit.causes.cause import (
+from rebalance_audit.audit.verdicts.cause import (
     DEFINITIONS,
     CauseRole,
     Certainty,

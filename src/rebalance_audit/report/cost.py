@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rebalance_audit.audit.group.bounds import Bounds
-from rebalance_audit.report import words
-from rebalance_audit.report.sentence import Sentence
+from rebalance_audit.bounds import Bounds
 from rebalance_audit.report.summary import TableRow
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import Sentence
 
 _WORTH_NAMING: Final = 10
 """The lag before is named if it is at least one in so many of the delayed records."""

@@ -3,11 +3,11 @@
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from rebalance_audit.report import words
-from rebalance_audit.report.reasons.of_evidence import LOGGED
 from rebalance_audit.report.row_sentences import facts_of, sentence_from
-from rebalance_audit.report.sentence import Sentence
 from rebalance_audit.report.summary import TableRow
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.of_evidence import LOGGED
+from rebalance_audit.sentences.sentence import Sentence
 
 LEGEND: Final = "2@100 is partition 2, offset 100 of __consumer_offsets; `decode` prints it."
 LEGEND_OF_LOGS: Final = (

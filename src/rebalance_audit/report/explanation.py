@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
-from rebalance_audit.audit.group.bounds import Bounds
-from rebalance_audit.report import causes, present, words
+from rebalance_audit.audit.verdicts.cause import DEFINITIONS, RebalanceCause
+from rebalance_audit.bounds import Bounds
+from rebalance_audit.report import causes, present
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.at_moment import sentences_at
 from rebalance_audit.report.causes import label
@@ -20,13 +20,6 @@ from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.outcomes import outcome
 from rebalance_audit.report.partition_sentences import partition_sentences, without_owner
 from rebalance_audit.report.row_sentences import advice_of, detail_of
-from rebalance_audit.report.sentence import (
-    EvidenceSentence,
-    MemberId,
-    MomentUtc,
-    Name,
-    Sentence,
-)
 from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import (
     TableRow,
@@ -45,6 +38,14 @@ from rebalance_audit.report.unknowns import (
     unknowns_of_group,
 )
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import (
+    EvidenceSentence,
+    MemberId,
+    MomentUtc,
+    Name,
+    Sentence,
+)
 
 EVIDENCE_SHOWN: Final = 3
 STRETCHES_SHOWN: Final = 5

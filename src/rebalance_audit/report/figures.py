@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rebalance_audit.extras import require_extra
 from rebalance_audit.moment_text import MomentLike, moment_ms
-from rebalance_audit.report import words
 from rebalance_audit.report.colours import COSTS
 from rebalance_audit.report.group_picture import (
     CAUSES,
@@ -17,6 +16,7 @@ from rebalance_audit.report.group_picture import (
     group_picture,
 )
 from rebalance_audit.report.summary import is_share
+from rebalance_audit.sentences import words
 from rebalance_audit.tables.gold_rows import GoldRows
 
 if TYPE_CHECKING:

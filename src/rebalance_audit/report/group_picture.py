@@ -7,7 +7,6 @@ from itertools import cycle
 from typing import Final, NamedTuple
 
 from rebalance_audit.moments import micros_of
-from rebalance_audit.report import words
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.bars import Bar, Mark, Meaning
 from rebalance_audit.report.colours import (
@@ -29,6 +28,7 @@ from rebalance_audit.report.timeline import (
     partition_of,
     states,
 )
+from rebalance_audit.sentences import words
 from rebalance_audit.visible import visible
 
 LANES_MAX: Final = 40

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rebalance_audit.report import words
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.sentence import Name, Sentence
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 from rebalance_audit.report.worst import worst_of
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import Name, Sentence
 
 
 def opening_sentence(tables: Tables, since_ms: int, log_end_ms: int | None) -> str:

@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from rebalance_audit.report import words
 from rebalance_audit.report.explanation import Explanation
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.sentences import words
 from rebalance_audit.visible import visible
 
 _SIGNS: Final = re.compile(

@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from rebalance_audit.report import words
-from rebalance_audit.report.sentence import MemberId, Name, Sentence, Stored
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import MemberId, Name, Sentence, Stored
 from rebalance_audit.visible import TEXT_MAX, shortened
 
 _TAIL: Final = 4

@@ -1,7 +1,7 @@
 """How an epoch ended, in a few words."""
 
-from rebalance_audit.report import words
 from rebalance_audit.report.summary import TableRow, is_classic
+from rebalance_audit.sentences import words
 
 
 def outcome(epoch: TableRow) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from rebalance_audit.audit.group.bounds import Bounds
-from rebalance_audit.report import words
-from rebalance_audit.report.sentence import MemberId, MomentUtc, Sentence
+from rebalance_audit.bounds import Bounds
 from rebalance_audit.report.summary import TableRow, unowned_of
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Sentence
 
 STRETCHES_SHOWN: Final = 5
 

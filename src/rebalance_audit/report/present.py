@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.replay.describe import UNKNOWN
-from rebalance_audit.report import words
+from rebalance_audit.sentences import words
 
 GONE: Final = "Empty or gone"
 """State of a group whose own record was removed: while it has committed offsets, Kafka lists it as Empty."""

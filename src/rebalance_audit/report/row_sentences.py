@@ -3,10 +3,10 @@
 import json
 from functools import lru_cache
 
-from rebalance_audit.report.reasons.reason import CodedReason
-from rebalance_audit.report.reasons.render import facts_in, sentence_of
-from rebalance_audit.report.sentence import Sentence, Stored
 from rebalance_audit.report.summary import TableRow
+from rebalance_audit.sentences.reason import CodedReason
+from rebalance_audit.sentences.render import facts_in, sentence_of
+from rebalance_audit.sentences.sentence import Sentence, Stored
 
 
 def detail_of(row: TableRow) -> Sentence:

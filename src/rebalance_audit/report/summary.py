@@ -6,7 +6,7 @@ from functools import reduce
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rebalance_audit.audit.group.bounds import NOTHING, Bounds
+from rebalance_audit.bounds import NOTHING, Bounds
 from rebalance_audit.report.present import Present, present_of
 from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rebalance_audit.report import words
-from rebalance_audit.report.sentence import Sentence
 from rebalance_audit.report.summary import TableRow, Tables, epoch_noun, is_classic, kept_unused
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import Sentence
 
 _DEPARTURE_CAUSES: Final = frozenset(
     {"member_departed", "member_left", "member_session_expired", "member_removed_by_admin"}

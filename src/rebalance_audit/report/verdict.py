@@ -4,11 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.audit.group.bounds import Bounds
-from rebalance_audit.report import causes, words
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
+from rebalance_audit.bounds import Bounds
+from rebalance_audit.report import causes
 from rebalance_audit.report.held_up import PREDICATES, HeldUp, held_up_of
-from rebalance_audit.report.sentence import MemberId, MomentUtc, Name, Sentence
 from rebalance_audit.report.summary import (
     RowKey,
     TableRow,
@@ -19,6 +18,8 @@ from rebalance_audit.report.summary import (
     is_classic,
     rebalance_key,
 )
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Name, Sentence
 
 HELD_UP_NAMED: Final = 2
 CAUSES_NAMED: Final = 3

@@ -3,14 +3,14 @@
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.findings.finding import Severity
-from rebalance_audit.report import words
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.row_sentences import advice_of, detail_of
-from rebalance_audit.report.sentence import Name, Sentence
 from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import TableRow, Tables, estimate_of
 from rebalance_audit.report.verdict import Verdicts
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import Name, Sentence
 
 WORTH_NAMING_MS: Final = 1000
 """A shorter rebalance is nothing to worry about."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.coordinator.requests.admin import DeleteGroupsRequest
 from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, MemberIdentity

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from rebalance_audit.report.words import counted
+from rebalance_audit.sentences.words import counted
 from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.whatif.outcome import Outcomes, RunOutcome
 from rebalance_audit.whatif.parts import Part, parts_of

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rebalance_audit.report.words import iso
+from rebalance_audit.sentences.words import iso
 from rebalance_audit.whatif import explanation
 from rebalance_audit.whatif.answer import TOLERANCE, Answer, Prediction
 from rebalance_audit.whatif.outcome import MedianRange, Outcomes

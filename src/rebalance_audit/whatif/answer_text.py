@@ -5,7 +5,7 @@ from typing import Final
 
 from rebalance_audit.report.markdown import literal
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell
-from rebalance_audit.report.words import NOTHING, counted, duration, moment, number
+from rebalance_audit.sentences.words import NOTHING, counted, duration, moment, number
 from rebalance_audit.whatif import explanation
 from rebalance_audit.whatif.answer import Answer
 from rebalance_audit.whatif.outcome import MedianRange, Outcomes

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
 from rebalance_audit.whatif.habits import Measured
 from rebalance_audit.whatif.join_phases import (

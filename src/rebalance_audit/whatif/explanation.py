@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rebalance_audit.report.words import counted, duration
+from rebalance_audit.sentences.words import counted, duration
 from rebalance_audit.whatif.answer import Answer, Prediction
 from rebalance_audit.whatif.outcome import Outcomes
 from rebalance_audit.whatif.script import ProcessEnd, Script, Settings

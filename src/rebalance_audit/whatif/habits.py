@@ -6,8 +6,8 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import Final
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.whatif.group_rows import GroupRows
 from rebalance_audit.whatif.join_phases import (
     EpochKey,

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.whatif.habits import RESTART_MS, last_commit_of
 from rebalance_audit.whatif.join_phases import EpochKey, PhaseTimes
 from rebalance_audit.whatif.memberships import REPLACED, MemberStint, Slot

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from rebalance_audit.audit.causes.cause import DEPARTURES, RebalanceCause
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.verdicts.cause import DEPARTURES, RebalanceCause
 from rebalance_audit.whatif.group_rows import GroupRows
 from rebalance_audit.whatif.join_phases import EpochKey
 

@@ -7,7 +7,7 @@ import orjson
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.moment_text import parse_moment
-from rebalance_audit.report.words import iso
+from rebalance_audit.sentences.words import iso
 from rebalance_audit.whatif.script import (
     SCRIPT_FORMAT,
     AppInstance,

@@ -5,7 +5,7 @@ from typing import Final
 
 from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGNORS
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.report.words import duration
+from rebalance_audit.sentences.words import duration
 from rebalance_audit.whatif.script import Settings
 
 CLASSIC: Final = "classic"

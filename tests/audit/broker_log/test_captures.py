@@ -6,11 +6,11 @@ from functools import cache
 import pytest
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
-from rebalance_audit.audit.broker_log.clocks import Moments, aligned
 from rebalance_audit.audit.broker_log.read import read_facts
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.testimony.clocks import Moments, aligned
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.time_zones import zone_of
 from rebalance_audit.wire.metadata_log import read_topic_names

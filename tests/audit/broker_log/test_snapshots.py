@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 import orjson
 import pytest
 
-from rebalance_audit.audit.group.group_audit import GroupAudit
+from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.snapshots.snapshot import resumed, snapshot_of

@@ -4,8 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.audit.causes.departure_facts import DepartureFacts, Phase
 from rebalance_audit.audit.causes.departure_model import (
     EVIDENCE,
     EXCLUSIONS,
@@ -16,7 +14,9 @@ from rebalance_audit.audit.causes.departure_model import (
 from rebalance_audit.audit.causes.departure_reasons import reason_of
 from rebalance_audit.audit.causes.departure_weights import SURE
 from rebalance_audit.audit.commits.rhythm import CommitRhythm
-from rebalance_audit.report.reasons.render import reason_text
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
+from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts, Phase
+from rebalance_audit.sentences.render import reason_text
 
 LEFT, EXPIRED, TIMED_OUT, REMOVED = WAYS
 UNDECIDED = RebalanceCause.MEMBER_DEPARTED

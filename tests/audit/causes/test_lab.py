@@ -9,7 +9,7 @@ import pytest
 
 from rebalance_audit.audit.broker_log.fact import FactKind
 from rebalance_audit.audit.broker_log.read import read_facts
-from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.time_zones import zone_of
 from tests.broker.lab.play import VERBS
 from tests.broker.lab.stories import STORIES

@@ -11,9 +11,9 @@ from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.replay.changes import GroupEpochBumped, GroupType
-from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.replay.playback import apply
-from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.records import group_id_of
 from rebalance_audit.wire.segments.folder import open_log_folder

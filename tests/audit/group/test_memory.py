@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from rebalance_audit.audit.group import held_up, rebalance
-from rebalance_audit.audit.group.group_audit import GroupAudit
+from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row

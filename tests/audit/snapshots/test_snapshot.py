@@ -12,9 +12,9 @@ import orjson
 import pytest
 
 from rebalance_audit.audit.commits.summary import NO_POSITION, summary_of
-from rebalance_audit.audit.findings.rules import FindingRules
-from rebalance_audit.audit.group.group_audit import GroupAudit
-from rebalance_audit.audit.members import merge_stints
+from rebalance_audit.audit.finding_rules import FindingRules
+from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.members.stint import merge_stints
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import MEMBERS, Row
 from rebalance_audit.audit.snapshots.snapshot import resumed, snapshot_of

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import orjson
 
-from rebalance_audit.audit.group.group_audit import GroupAudit
+from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.snapshots.snapshot import snapshot_of
 from rebalance_audit.replay.changes import Position

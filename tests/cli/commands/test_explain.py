@@ -10,7 +10,7 @@ from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report.explanation import Explanation
 from rebalance_audit.report.markdown import markdown_of
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.sentence import Sentence
+from rebalance_audit.sentences.sentence import Sentence
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import write_lake
 

@@ -16,11 +16,11 @@ from rebalance_audit.coordinator.assignors.group_spec import (
 )
 from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from rebalance_audit.replay.changes import GroupType, Position
-from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.replay.modern.preferred_assignor import PreferenceChange
 from rebalance_audit.replay.partitions import Partitions, Topic
 from rebalance_audit.replay.playback import apply
-from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.records import Record, group_id_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.coordinator.reasons import Bump, BumpReason, Trigger
 from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, MemberIdentity
 from rebalance_audit.replay.changes import MemberUnsubscribed, Position

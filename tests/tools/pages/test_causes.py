@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
 from rebalance_audit.audit.causes.patterns import CAUSE_PATTERNS
+from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
 from rebalance_audit.local.audit import audit_segments
 from tests.wire.golden import CAPTURE_NAMES, CAPTURES
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.message import LOWER, Template, members_in, value_of
-from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 
 NOT_PROVIDED: Final = "not provided"
 """What the coordinator logs if a client gave no reason (KIP-800: only newer clients give one)."""

@@ -7,12 +7,6 @@ may have met in one join phase, and a rebalance that left no record may lie in b
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 
-from rebalance_audit.audit.causes.cause import (
-    Certainty,
-    RebalanceCause,
-    Verdict,
-    weakened,
-)
 from rebalance_audit.audit.causes.classic_scene import ClassicScene
 from rebalance_audit.audit.causes.departure_model import WAYS
 from rebalance_audit.audit.causes.departures import evidence_at
@@ -20,8 +14,14 @@ from rebalance_audit.audit.causes.first_to_join import first_to_join
 from rebalance_audit.audit.causes.join_reasons import join_reasons
 from rebalance_audit.audit.causes.member_metadata import changed_metadata, generation_evidence
 from rebalance_audit.audit.causes.same_members import may_follow_up, same_members
-from rebalance_audit.replay.classic.group import ClassicMember
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.audit.verdicts.cause import (
+    Certainty,
+    RebalanceCause,
+    Verdict,
+    weakened,
+)
+from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.sentences.reason import CodedReason, because
 
 TRIGGERS = frozenset(
     {

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.cause import Verdict
-from rebalance_audit.audit.causes.departure_facts import DepartureFacts, Phase
 from rebalance_audit.audit.causes.departure_model import posteriors_of
 from rebalance_audit.audit.causes.departures import verdict_of
-from rebalance_audit.audit.causes.member_watch import MemberWatch
-from rebalance_audit.audit.commits.book import CommitBook
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, CommitRhythm
-from rebalance_audit.audit.group.ownership import Ownership
+from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.ownership.commit_book import CommitBook
+from rebalance_audit.audit.ownership.ownership import Ownership
+from rebalance_audit.audit.verdicts.cause import Verdict
+from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts, Phase
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.classic.work import Kind, kind_of
+from rebalance_audit.replay.groups.classic_group import ClassicMember
 from rebalance_audit.replay.partitions import Partitions, partitions_of, union
 from rebalance_audit.wire.consumer_protocol import OWNED_PARTITIONS, PROTOCOL_TYPE
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
-from rebalance_audit.audit.group.ownership import Owner
+from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.ownership.ownership import Owner
 from rebalance_audit.audit.writes import Role, Step
 from rebalance_audit.replay.changes import Anomaly, GroupType, MemberAssigned
-from rebalance_audit.replay.modern.group import (
+from rebalance_audit.replay.groups.modern_group import (
     STABLE,
     STATIC_LEAVE_EPOCH,
     UNKNOWN,

@@ -9,12 +9,12 @@ from enum import Enum
 from math import exp, log, sqrt
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.audit.causes.departure_facts import DepartureFacts
 from rebalance_audit.audit.causes.departure_timing import Scores, on_close_share, timing
 from rebalance_audit.audit.causes.departure_weights import WEIGHTS, DepartureWeights
 from rebalance_audit.audit.causes.timers import can_have_fired
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
+from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts
 
 WAYS: Final = (
     RebalanceCause.MEMBER_LEFT,

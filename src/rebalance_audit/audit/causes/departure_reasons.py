@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.audit.causes.departure_facts import DepartureFacts
 from rebalance_audit.audit.causes.departure_model import WAYS, Posterior
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
-from rebalance_audit.report.reasons.of_departures import OF_DEPARTURES
-from rebalance_audit.report.reasons.reason import CodedReason, because
-from rebalance_audit.report.reasons.render import slots_of
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
+from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts
+from rebalance_audit.sentences.of_departures import OF_DEPARTURES
+from rebalance_audit.sentences.reason import CodedReason, because
+from rebalance_audit.sentences.render import slots_of
 
 _LEFT, _EXPIRED, _, _ = WAYS
 _LEAST_SHARE: Final = 0.005

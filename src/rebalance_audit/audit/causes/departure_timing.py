@@ -12,9 +12,9 @@ from functools import lru_cache
 from math import exp, log, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
-from rebalance_audit.audit.causes.departure_facts import DepartureFacts, Phase
 from rebalance_audit.audit.causes.departure_weights import DepartureWeights
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, CommitRhythm
+from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts, Phase
 
 _EARLY_MS: Final = 50
 _LATE_MS: Final = 150

@@ -1,54 +1,28 @@
 """Why a member is gone. Leave, expiry, timeout and removal write the same records; only times and context differ."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
-from rebalance_audit.audit.causes.cause import (
+from rebalance_audit.audit.causes.departure_model import Posterior, posterior_of, posteriors_of
+from rebalance_audit.audit.causes.departure_reasons import reason_of
+from rebalance_audit.audit.causes.departure_weights import SURE
+from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.verdicts.cause import (
     Certainty,
     Evidence,
     RebalanceCause,
     Verdict,
 )
-from rebalance_audit.audit.causes.departure_facts import DepartureFacts
-from rebalance_audit.audit.causes.departure_model import Posterior, posterior_of, posteriors_of
-from rebalance_audit.audit.causes.departure_reasons import reason_of
-from rebalance_audit.audit.causes.departure_weights import SURE
-from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.report.reasons.reason import CodedReason, because
-
-_DEFAULT_SESSION_MS: Final = 45_000
-"""Default of the brokers' `group.consumer.session.timeout.ms`, and of those of share and streams groups."""
-
+from rebalance_audit.sentences.reason import CodedReason, because
 
 CLOSE_MS: Final = 500
 """A client that closes leaves so soon after it has committed."""
 
 
-@dataclass(slots=True, frozen=True)
-class DepartureRules:
-    """Durations that the log does not hold, in ms."""
-
-    consumer_session_timeout_ms: int | None = None
-    """The brokers' `group.consumer.session.timeout.ms`; None = unknown."""
-    rebalance_timeout_slack_ms: int = 5_000
-    """A removal up to this long after the rebalance timeout counts as a timeout: timers of a busy broker are late."""
-    shortest_session_ms: int = 6_000
-    """Minimum length of a session of unknown length: by default heartbeats come every 5 s."""
-    answer_within_ms: int = 6_000
-    """A living member answers a new target with its next heartbeat, which by default comes within 5 s."""
-
-    @property
-    def likely_sessions_ms(self) -> tuple[int, ...]:
-        """The known session, or the default and the shortest."""
-        if self.consumer_session_timeout_ms is None:
-            return self.shortest_session_ms, _DEFAULT_SESSION_MS
-        return (self.consumer_session_timeout_ms,)
-
-
 def evidence_at(position: Position, code: str, /, **facts: Any) -> Evidence:
-    """What the record at `position` shows: a code of `report/reasons/of_evidence.py` and its facts."""
+    """What the record at `position` shows: a code of `sentences/of_evidence.py` and its facts."""
     return tuple.__new__(Evidence, (*position[:3], CodedReason(code, facts)))
 
 

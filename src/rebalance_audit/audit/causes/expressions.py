@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.causes.departures import evidence_at
+from rebalance_audit.audit.verdicts.cause import Evidence
 from rebalance_audit.replay.changes import RegexResolved
-from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict, meanwhile
+from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict, meanwhile
 
 _JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
 

@@ -1,7 +1,7 @@
 """The join of a member: its cause, its reason, and what the record shows."""
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
+from rebalance_audit.sentences.reason import CodedReason, because
 
 
 def join_reasons(

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.replay.changes import Position
 
 INSTALLS_MAX: Final = 64

@@ -9,16 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rebalance_audit.audit.causes.beginnings import Beginning
 from rebalance_audit.audit.causes.bump_rules import Effect, Occasion
-from rebalance_audit.audit.causes.cause import (
-    Certainty,
-    Evidence,
-    RebalanceCause,
-    Verdict,
-    meanwhile,
-    possible,
-    probable,
-    weakened,
-)
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.expressions import resolutions, resolved_otherwise
 from rebalance_audit.audit.causes.join_reasons import join_reasons
@@ -30,12 +20,22 @@ from rebalance_audit.audit.causes.modern_scene import (
     Weighed,
 )
 from rebalance_audit.audit.causes.topic_metadata import share_partitions, topic_metadata
+from rebalance_audit.audit.verdicts.cause import (
+    Certainty,
+    Evidence,
+    RebalanceCause,
+    Verdict,
+    meanwhile,
+    possible,
+    probable,
+    weakened,
+)
 from rebalance_audit.replay.changes import (
     GroupEpochBumped,
     GroupType,
     MemberSubscribed,
 )
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.sentences.reason import CodedReason, because
 
 
 def judge_modern(scene: ModernScene, *, gap: bool) -> tuple[Verdict, ...]:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from rebalance_audit.audit.causes.beginnings import Beginning
 from rebalance_audit.audit.causes.bump_rules import Effect, Occasion, effect_of
-from rebalance_audit.audit.causes.cause import Evidence, Verdict
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.recorded_topics import Difference
-from rebalance_audit.audit.members import Identity
+from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.stint import Identity
+from rebalance_audit.audit.verdicts.cause import Evidence, Verdict
 from rebalance_audit.replay.changes import (
     GroupEpochBumped,
     GroupType,

@@ -7,7 +7,7 @@ log any cause can be proven.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
+from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
 
 
 class Look(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.external_facts import ExternalFacts
-from rebalance_audit.audit.tally import Tally
+from rebalance_audit.audit.members.tally import Tally
 from rebalance_audit.replay.changes import (
     Change,
     GroupEpochBumped,
@@ -17,8 +17,8 @@ from rebalance_audit.replay.changes import (
     MemberUnsubscribed,
     RegexResolved,
 )
-from rebalance_audit.replay.modern.group import ModernGroup
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.sentences.reason import CodedReason, because
 from rebalance_audit.wire.topic_shapes import TopicShape, group_hash
 
 CLOCKS_MS: Final = 10_000

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
 from rebalance_audit.audit.causes.member_metadata import generation_evidence
+from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.replay.classic.work import (
     CONNECT,
     CONSUMER,
@@ -15,7 +15,7 @@ from rebalance_audit.replay.classic.work import (
     streams_assignment,
 )
 from rebalance_audit.replay.partitions import minus
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.sentences.reason import CodedReason, because
 from rebalance_audit.wire.connect_protocol import WorkerAssignment, read_worker_assignment
 from rebalance_audit.wire.streams_protocol import ERRORS, REJOIN_AT_ONCE, REJOIN_NEVER
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from rebalance_audit.audit.causes.bump_rules import Effect, Occasion
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict, probable
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.expressions import resolutions, resolved_otherwise
 from rebalance_audit.audit.causes.modern_scene import ModernScene, Weighed
 from rebalance_audit.audit.causes.recorded_topics import Difference
+from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict, probable
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.sentences.reason import CodedReason, because
 
 
 def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:

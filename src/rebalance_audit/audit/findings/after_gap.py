@@ -1,10 +1,10 @@
 """Base of the kinds that judge how members go on, which a log with a hole does not show."""
 
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
-from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.replay.slot import Group
+from rebalance_audit.replay.groups.slot import Group
 
 
 class AfterGap(Watcher):

@@ -4,15 +4,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.causes.departures import evidence_at
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.number_gaps import NumberGaps, number_gaps
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Lasting, Scene, Trail, Watcher
-from rebalance_audit.audit.group.epoch_span import EpochSpan
-from rebalance_audit.audit.group.overlaps import Overlap
+from rebalance_audit.audit.ownership.overlaps import Overlap
+from rebalance_audit.audit.verdicts.cause import Evidence
 from rebalance_audit.replay.changes import (
     Anomaly,
     AnomalyKind,
@@ -21,10 +21,10 @@ from rebalance_audit.replay.changes import (
     GroupType,
     Position,
 )
-from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.slot import Group
 from rebalance_audit.replay.partitions import TopicPartition, each, text_of
-from rebalance_audit.replay.slot import Group
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.sentences.reason import CodedReason, because
 
 
 class TwoOwners(Watcher):

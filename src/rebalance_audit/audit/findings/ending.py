@@ -1,6 +1,6 @@
 """When something ended, and which answers depend on where the log ends."""
 
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.sentences.reason import CodedReason, because
 
 
 class Ending:

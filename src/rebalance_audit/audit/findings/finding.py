@@ -5,11 +5,11 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import NamedTuple
 
-from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.audit.statements import stated
+from rebalance_audit.audit.verdicts.cause import Evidence
+from rebalance_audit.audit.verdicts.statements import stated
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.report.reasons.reason import CodedReason
+from rebalance_audit.sentences.reason import CodedReason
 
 EVIDENCE_LIMIT = 12
 MEMBERS_LIMIT = 20

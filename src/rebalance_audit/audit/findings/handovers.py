@@ -10,7 +10,7 @@ from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstill import Standstill
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.partitions import TopicPartition
-from rebalance_audit.report.reasons.reason import because
+from rebalance_audit.sentences.reason import because
 
 
 @dataclass(slots=True)

@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from typing import Final
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.after_move import AfterMove
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
-from rebalance_audit.audit.group.epoch_span import EpochSpan
-from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.replay.changes import GroupStateChanged, Position
-from rebalance_audit.replay.slot import Group
-from rebalance_audit.report.reasons.reason import because
+from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.sentences.reason import because
 
 _OF_ITS_OWN: Final = frozenset(
     {RebalanceCause.MEMBER_LEFT.text, RebalanceCause.MEMBER_REMOVED_BY_ADMIN.text}

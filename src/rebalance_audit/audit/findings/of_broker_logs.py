@@ -4,12 +4,12 @@ from collections import defaultdict
 from typing import Final
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
-from rebalance_audit.audit.broker_log.witness import line_of, said
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.watcher import Watcher
-from rebalance_audit.audit.group.epoch_span import EpochSpan
-from rebalance_audit.report.reasons.reason import because
+from rebalance_audit.audit.testimony.witness import line_of, said
+from rebalance_audit.sentences.reason import because
 
 
 class BrokerLogContradiction(Watcher):

@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.timers import fired_then
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.findings.after_gap import AfterGap
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
-from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
-from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.verdicts.cause import Evidence
 from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
-from rebalance_audit.replay.modern.group import UNREVOKED, ModernGroup
+from rebalance_audit.replay.groups.modern_group import UNREVOKED, ModernGroup
+from rebalance_audit.replay.groups.slot import Group
 from rebalance_audit.replay.partitions import Topic, text_of
-from rebalance_audit.replay.slot import Group
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.sentences.reason import CodedReason, because
 
 _NAMED = 3
 

@@ -1,21 +1,21 @@
 """Groups between two protocols: downgraded, or mixed for a long time."""
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
-from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.replay.changes import (
     GroupType,
     MemberSubscribed,
     MemberUnsubscribed,
     Position,
 )
-from rebalance_audit.replay.modern.group import ModernGroup
-from rebalance_audit.replay.slot import Group
-from rebalance_audit.report.reasons.reason import because
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.sentences.reason import because
 
 
 class Downgrade(Watcher):

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rebalance_audit import limits
-from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, MEMBERS_LIMIT, Finding, Severity
+from rebalance_audit.audit.verdicts.cause import Evidence
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.sentences.reason import CodedReason, because
 
 SERIES_MAX = limits.SERIES.most
 """Series kept at once; beyond that the one quiet for longest is reported, to bound memory."""

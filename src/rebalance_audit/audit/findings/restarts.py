@@ -4,16 +4,16 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher, truly_changed
-from rebalance_audit.audit.members import Identity, Stint
+from rebalance_audit.audit.members.stint import Identity, Stint
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.sentences.reason import CodedReason, because
 
 WHO_LIMIT = 10_000
 """Clients followed at once; beyond that the one quiet for longest is forgotten, to bound memory."""

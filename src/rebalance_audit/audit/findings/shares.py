@@ -2,16 +2,16 @@
 
 from collections import defaultdict
 
-from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.causes.departures import evidence_at
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Scene, Watcher
-from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.audit.verdicts.cause import Evidence
 from rebalance_audit.replay.changes import GroupStateChanged, Position
-from rebalance_audit.replay.slot import Group
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.sentences.reason import CodedReason, because
 
 _WORST = 6
 """Number of epochs that a finding about all of them shows."""

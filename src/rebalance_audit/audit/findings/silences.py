@@ -3,18 +3,18 @@
 from collections import deque
 from collections.abc import Sequence
 
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.after_move import AfterMove
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import MEMBERS_LIMIT, Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
-from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
 from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
-from rebalance_audit.replay.slot import Group, type_of
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.replay.groups.slot import Group, type_of
+from rebalance_audit.sentences.reason import CodedReason, because
 
 
 class SessionExpiries(Watcher):

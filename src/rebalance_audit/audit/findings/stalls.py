@@ -12,7 +12,7 @@ from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Scene, Watch
 from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import TopicPartition
-from rebalance_audit.report.reasons.reason import because
+from rebalance_audit.sentences.reason import because
 
 _LOOKS: Final = 10
 """Number of times to look while a stall grows by the length that makes it a finding."""

@@ -8,7 +8,6 @@ found.
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from rebalance_audit.audit.causes.cause import Evidence
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.commits.last_commit import LastCommit
 from rebalance_audit.audit.commits.summary import CommitSummary
@@ -16,11 +15,12 @@ from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
-from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.verdicts.cause import Evidence
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import TopicPartition
-from rebalance_audit.report.reasons.reason import because
+from rebalance_audit.sentences.reason import because
 
 _Committed: TypeAlias = list[tuple[TopicPartition, CommitSummary]]
 

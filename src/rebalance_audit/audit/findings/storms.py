@@ -3,15 +3,15 @@
 from collections import Counter, deque
 from typing import NamedTuple, Self
 
-from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
-from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.report.reasons.reason import because
+from rebalance_audit.sentences.reason import because
 
 UNMOVED_CAUSES = frozenset(
     {

@@ -2,21 +2,21 @@
 
 from rebalance_audit import limits
 from rebalance_audit.audit.causes.departures import evidence_at
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.spellings import Spellings, digest_of, plain_expression
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
-from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.replay.changes import (
     GenerationCompleted,
     GroupType,
     Position,
     RegexResolved,
 )
-from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
-from rebalance_audit.replay.modern.group import ModernGroup
-from rebalance_audit.replay.slot import Group
-from rebalance_audit.report.reasons.reason import because
+from rebalance_audit.replay.groups.classic_group import ClassicGroup, ClassicMember
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.sentences.reason import because
 from rebalance_audit.wire.consumer_protocol import OWNED_PARTITIONS
 
 COOPERATIVE_MARK = "cooperative"

@@ -4,24 +4,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
-from rebalance_audit.audit.causes.cause import Evidence, RebalanceCause
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.external_facts import ExternalFacts
+from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, Finding
 from rebalance_audit.audit.findings.finding_kind import FindingKind
-from rebalance_audit.audit.findings.rules import FindingRules
-from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstill import Standstill
-from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause
 from rebalance_audit.replay.changes import GroupType, Position
+from rebalance_audit.replay.groups.slot import Group
 from rebalance_audit.replay.partitions import TopicPartition
-from rebalance_audit.replay.slot import Group
-from rebalance_audit.report.reasons.reason import CodedReason
-from rebalance_audit.report.reasons.render import advice_for
+from rebalance_audit.sentences.reason import CodedReason
+from rebalance_audit.sentences.render import advice_for
 
 Key = TypeVar("Key")
 

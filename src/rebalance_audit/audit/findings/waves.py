@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_audit import limits
-from rebalance_audit.audit.causes.cause import RebalanceCause
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.deployments import deployment_of, deployment_of_row
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.watcher import (
@@ -16,12 +15,13 @@ from rebalance_audit.audit.findings.watcher import (
     Watcher,
     truly_changed,
 )
-from rebalance_audit.audit.group.bounds import NOTHING, UNBOUNDED, Bounds
-from rebalance_audit.audit.group.epoch_span import EpochSpan
-from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.members.deployments import deployment_of, deployment_of_row
+from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
+from rebalance_audit.bounds import NOTHING, UNBOUNDED, Bounds
 from rebalance_audit.replay.changes import GroupType, Position
-from rebalance_audit.report.reasons.reason import CodedReason, because
+from rebalance_audit.sentences.reason import CodedReason, because
 
 COOPERATIVE_MARK = "cooperative"
 KILLED = frozenset(

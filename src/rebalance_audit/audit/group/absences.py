@@ -3,13 +3,13 @@
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from rebalance_audit.audit.broker_log.witness import Witness
-from rebalance_audit.audit.causes.cause import departure_of
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.group.away import AWAY_MS, Away, clients_come_back, ids_come_back
-from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.rebalance import Rebalance
-from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.testimony.witness import Witness
+from rebalance_audit.audit.verdicts.cause import departure_of
 from rebalance_audit.replay.changes import MemberSubscribed
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
-from rebalance_audit.audit.causes.cause import RebalanceCause, Verdict
 from rebalance_audit.audit.causes.departures import judged_again
-from rebalance_audit.audit.members import Stint
+from rebalance_audit.audit.members.stint import Stint
+from rebalance_audit.audit.verdicts.cause import RebalanceCause, Verdict
 from rebalance_audit.replay.changes import MemberSubscribed
 
 if TYPE_CHECKING:
-    from rebalance_audit.audit.causes.departure_facts import DepartureFacts
+    from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts
 
 AWAY_MS: Final = 30_000
 """Clients that were removed alive are back long before."""

@@ -4,27 +4,27 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import itemgetter
 
-from rebalance_audit.audit.broker_log.of_generations import testify_to_generation
-from rebalance_audit.audit.broker_log.testimony import Testimony
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict, departure_of
 from rebalance_audit.audit.causes.classic import judge_classic
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
 from rebalance_audit.audit.causes.member_metadata import with_protocol
 from rebalance_audit.audit.causes.same_members import is_cooperative
-from rebalance_audit.audit.group.bounds import UNBOUNDED
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.group.classic_identity import identity_of, same_identity
 from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable, stopped_by
 from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.downgrade import DowngradeKind
-from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.group.join_phases import JoinPhases
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.shifts import Shift, by_identity, shifts
 from rebalance_audit.audit.rows import duration_ms
+from rebalance_audit.audit.testimony.of_generations import testify_to_generation
+from rebalance_audit.audit.testimony.testimony import Testimony
+from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict, departure_of
 from rebalance_audit.audit.writes import Step, is_other_coordinator
+from rebalance_audit.bounds import UNBOUNDED
 from rebalance_audit.replay.changes import GenerationCompleted, GroupType
-from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
+from rebalance_audit.replay.groups.classic_group import ClassicGroup, ClassicMember
 from rebalance_audit.replay.partitions import count
 
 

@@ -1,7 +1,7 @@
 """Who a member of a classic generation is."""
 
-from rebalance_audit.audit.members import Identity
-from rebalance_audit.replay.classic.group import ClassicMember
+from rebalance_audit.audit.members.stint import Identity
+from rebalance_audit.replay.groups.classic_group import ClassicMember
 
 _IDENTITY_FIELDS = ClassicMember._fields.index("subscription_bytes")
 """How many fields a member has before its bytes: who it is, and its timeouts."""

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.causes.same_members import is_cooperative
-from rebalance_audit.audit.group.bounds import NOTHING, Bounds
-from rebalance_audit.audit.group.ownership import Ownership
 from rebalance_audit.audit.group.shifts import Shift, by_identity
-from rebalance_audit.replay.classic.group import ClassicMember
+from rebalance_audit.audit.ownership.ownership import Ownership
+from rebalance_audit.bounds import NOTHING, Bounds
+from rebalance_audit.replay.groups.classic_group import ClassicMember
 from rebalance_audit.replay.partitions import NOTHING as NO_PARTITIONS
 from rebalance_audit.replay.partitions import TopicPartition, count, each
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.causes.contradictions import Believed, contradictions
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
-from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
+from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.replay.changes import GroupEpochBumped
-from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup
 
 _FROM_BEFORE = frozenset(
     {

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 
-from rebalance_audit.audit.causes.cause import Verdict
-from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.group.life import Life
+from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.verdicts.cause import Verdict
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.replay.changes import GroupType, Position
-from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
 
 
 class DowngradeKind(Enum):

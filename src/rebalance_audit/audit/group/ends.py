@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Mapping
 
-from rebalance_audit.audit.causes.cause import RebalanceCause, Verdict
-from rebalance_audit.audit.causes.departure_facts import DepartureFacts
-from rebalance_audit.audit.causes.departures import CLOSE_MS, DepartureRules, judge_departure
+from rebalance_audit.audit.causes.departures import CLOSE_MS, judge_departure
 from rebalance_audit.audit.causes.liveness import successor_of
-from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.timers import can_have_fired, fired_then
-from rebalance_audit.audit.commits.book import CommitBook
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
+from rebalance_audit.audit.departure_rules import DepartureRules
 from rebalance_audit.audit.group.away import Away
-from rebalance_audit.audit.group.ownership import Ownership
+from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.ownership.commit_book import CommitBook
+from rebalance_audit.audit.ownership.ownership import Ownership
+from rebalance_audit.audit.verdicts.cause import RebalanceCause, Verdict
+from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts
 from rebalance_audit.replay.changes import Position
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause, Verdict
-from rebalance_audit.audit.group.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.rows import duration_ms
+from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict
 
 NAMED_FROM_PERCENT: Final = 10
 """Share of a rebalance for which the group must wait for a member to name it."""

@@ -3,13 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rebalance_audit.audit.causes.cause import (
-    DEPARTURES,
-    Certainty,
-    RebalanceCause,
-    Verdict,
-    departure_of,
-)
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.group.held_up import UNANNOUNCED, HeldUpWhy, HoldUp, hold_up_of
 from rebalance_audit.audit.group.join_phase_estimate import (
@@ -22,8 +15,15 @@ from rebalance_audit.audit.group.join_phase_estimate import (
 )
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.shifts import by_identity
+from rebalance_audit.audit.verdicts.cause import (
+    DEPARTURES,
+    Certainty,
+    RebalanceCause,
+    Verdict,
+    departure_of,
+)
 from rebalance_audit.audit.writes import is_other_coordinator
-from rebalance_audit.replay.classic.group import ClassicMember
+from rebalance_audit.replay.groups.classic_group import ClassicMember
 
 
 class JoinPhases:

@@ -7,25 +7,24 @@ another protocol. A conversion that carries the counter over (online upgrade or 
 from collections.abc import Callable, Mapping, Sequence
 
 from rebalance_audit import limits
-from rebalance_audit.audit.broker_log.witness import Witness
-from rebalance_audit.audit.causes.cause import Certainty, RebalanceCause
 from rebalance_audit.audit.causes.classic_scene import Generation
-from rebalance_audit.audit.causes.member_watch import MemberWatch
-from rebalance_audit.audit.commits.book import CommitBook
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
+from rebalance_audit.audit.epochs.target_moves import TargetMoves
 from rebalance_audit.audit.group.absences import Absences
 from rebalance_audit.audit.group.away import Away
 from rebalance_audit.audit.group.ends import EndsOfMembers
-from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.logged_end import as_logged
-from rebalance_audit.audit.group.overlaps import Overlaps
-from rebalance_audit.audit.group.ownership import Owner, Ownership
 from rebalance_audit.audit.group.progress_tracker import ProgressTracker
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.rebalance_costs import RebalanceCosts
-from rebalance_audit.audit.group.target_moves import TargetMoves
-from rebalance_audit.audit.members import Identity, Stint
+from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.stint import Identity, Stint
+from rebalance_audit.audit.members.tally import MemberTallies
 from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.ownership.commit_book import CommitBook
+from rebalance_audit.audit.ownership.overlaps import Overlaps
+from rebalance_audit.audit.ownership.ownership import Owner, Ownership
 from rebalance_audit.audit.rows import (
     CONVERGENCE,
     EPOCHS,
@@ -35,12 +34,13 @@ from rebalance_audit.audit.rows import (
     Emit,
     Row,
 )
-from rebalance_audit.audit.tally import MemberTallies
+from rebalance_audit.audit.testimony.witness import Witness
+from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.replay.changes import GroupStateChanged, GroupType, Position
-from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.slot import Group
 from rebalance_audit.replay.partitions import TopicPartition
-from rebalance_audit.replay.slot import Group
 from rebalance_audit.wire.topic_names import topic_id_text
 
 _AWAITING_LIMIT = limits.AWAITED_EPOCHS.most

@@ -1,8 +1,8 @@
 """How a member ended, as the brokers' log has it."""
 
-from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS, Stay, Witness
-from rebalance_audit.audit.causes.cause import DEPARTURES, Certainty, RebalanceCause
-from rebalance_audit.audit.causes.member_watch import MemberWatch
+from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.testimony.witness import TOLERANCE_MS, Stay, Witness
+from rebalance_audit.audit.verdicts.cause import DEPARTURES, Certainty, RebalanceCause
 from rebalance_audit.replay.changes import GroupType, Position
 
 

@@ -4,29 +4,20 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from rebalance_audit.audit.broker_log.of_epochs import testify_to_epoch
 from rebalance_audit.audit.causes.beginnings import (
     Beginning,
     beginning_of,
     carries_over,
     lacks_records,
 )
-from rebalance_audit.audit.causes.cause import (
-    Certainty,
-    Evidence,
-    RebalanceCause,
-    Verdict,
-    departure_of,
-    weakened,
-)
 from rebalance_audit.audit.causes.contradictions import Believed
 from rebalance_audit.audit.causes.expressions import GivenUp
 from rebalance_audit.audit.causes.liveness import Liveness
-from rebalance_audit.audit.causes.member_watch import MemberWatch
 from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_modern
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.modern_scene import ModernScene
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.group.doubt import (
     Doubt,
     follows_gap,
@@ -36,11 +27,20 @@ from rebalance_audit.audit.group.doubt import (
     skips_generations,
 )
 from rebalance_audit.audit.group.downgrade import DowngradeKind, downgrade
-from rebalance_audit.audit.group.epoch_span import EpochSpan
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.missed_steps import hides_revocation, owes_a_step, takes_late
 from rebalance_audit.audit.group.upgrade import lacks_tombstone, upgrade, upgrade_in_part
-from rebalance_audit.audit.members import Identity
+from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.stint import Identity
+from rebalance_audit.audit.testimony.of_epochs import testify_to_epoch
+from rebalance_audit.audit.verdicts.cause import (
+    Certainty,
+    Evidence,
+    RebalanceCause,
+    Verdict,
+    departure_of,
+    weakened,
+)
 from rebalance_audit.audit.writes import Step, adjoins
 from rebalance_audit.replay.changes import (
     GroupEpochBumped,
@@ -54,8 +54,8 @@ from rebalance_audit.replay.changes import (
     SharePartitionsRecorded,
     TargetInstalled,
 )
-from rebalance_audit.replay.classic.group import ClassicGroup
-from rebalance_audit.replay.modern.group import (
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.modern_group import (
     STABLE,
     UNRELEASED,
     UNREVOKED,

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rebalance_audit import limits
-from rebalance_audit.audit.group.bounds import NOTHING, Bounds, bounds_columns
-from rebalance_audit.audit.group.epoch_span import EpochSpan
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.group.held_up import HoldUps
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
+from rebalance_audit.bounds import NOTHING, Bounds, bounds_columns
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.partitions import Topic, TopicPartition
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from rebalance_audit.audit.commits.book import CommitBook
-from rebalance_audit.audit.group.ownership import Ownership
 from rebalance_audit.audit.lag.end_offsets import EndOffsetsOf, PartitionSamples
 from rebalance_audit.audit.lag.rebalance_cost import RebalanceCost
 from rebalance_audit.audit.lag.standstill import Standstill
+from rebalance_audit.audit.ownership.commit_book import CommitBook
+from rebalance_audit.audit.ownership.ownership import Ownership
 from rebalance_audit.audit.rows import REBALANCES, Emit, Row
 from rebalance_audit.replay.partitions import TopicPartition
 

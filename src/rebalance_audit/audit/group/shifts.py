@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rebalance_audit.replay.classic.group import ClassicMember
+from rebalance_audit.replay.groups.classic_group import ClassicMember
 from rebalance_audit.replay.partitions import NOTHING, Partitions, minus
 
 

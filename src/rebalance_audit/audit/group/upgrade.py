@@ -6,7 +6,7 @@ from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.writes import Step
 from rebalance_audit.replay.changes import GroupCreated, GroupType, Position
-from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup
 
 
 def upgrade(life: Life, generation: Generation, position: Position, group: ModernGroup) -> None:

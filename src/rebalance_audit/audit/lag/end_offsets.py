@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from rebalance_audit.audit.group.bounds import UNBOUNDED, Bounds
+from rebalance_audit.bounds import UNBOUNDED, Bounds
 
 
 class EndOffset(NamedTuple):

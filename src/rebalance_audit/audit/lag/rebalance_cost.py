@@ -7,10 +7,10 @@ Everything is counted by what is committed: work that was not committed is not k
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rebalance_audit.audit.findings.rules import DEFAULT_REBALANCE_TIMEOUT_MS
-from rebalance_audit.audit.group.bounds import NOTHING, UNBOUNDED, Bounds
+from rebalance_audit.audit.finding_rules import DEFAULT_REBALANCE_TIMEOUT_MS
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstill import Standstill
+from rebalance_audit.bounds import NOTHING, UNBOUNDED, Bounds
 
 LOOK_BACK_MS: Final = DEFAULT_REBALANCE_TIMEOUT_MS
 """A standstill counts from at most this long before the rebalance: so long a member that hangs may keep its partitions.

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from rebalance_audit.audit.commits.summary import NO_POSITION, CommitSummary, Numbers
-from rebalance_audit.audit.group.bounds import Bounds
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.rows import duration_ms
+from rebalance_audit.bounds import Bounds
 
 
 class Standstill(NamedTuple):

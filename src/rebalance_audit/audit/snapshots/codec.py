@@ -29,11 +29,11 @@ from cattrs.cols import (
 from cattrs.strategies import configure_tagged_union
 
 from rebalance_audit.replay.changes import Change, Position
-from rebalance_audit.replay.classic.group import ClassicMember
 from rebalance_audit.replay.classic.rules import read_member
+from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.replay.groups.slot import Group
 from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition
-from rebalance_audit.replay.slot import Group
-from rebalance_audit.report.reasons.reason import CodedReason
+from rebalance_audit.sentences.reason import CodedReason
 
 Plain = Any
 """A JSON value."""

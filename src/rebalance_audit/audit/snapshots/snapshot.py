@@ -12,9 +12,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 import orjson
 
-from rebalance_audit.audit.causes.departures import DepartureRules
-from rebalance_audit.audit.findings.rules import FindingRules
-from rebalance_audit.audit.group.group_audit import GroupAudit
+from rebalance_audit.audit.departure_rules import DepartureRules
+from rebalance_audit.audit.finding_rules import FindingRules
+from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Emit
 from rebalance_audit.audit.snapshots.codec import PartCodec, Plain

@@ -13,7 +13,7 @@ from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.local.decode import decoded_lines, record_filter, record_type_of
 from rebalance_audit.local.packed_log import open_log
-from rebalance_audit.report import words
+from rebalance_audit.sentences import words
 
 EXAMPLES: Final = """\b
 Examples:

@@ -16,12 +16,12 @@ from rebalance_audit.cli.requirements import require_java
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.report import words
 from rebalance_audit.report.summary import Tables, summaries
 from rebalance_audit.report.terminal.console import file_console, stdout_console
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.report.terminal.overview import print_overview
+from rebalance_audit.sentences import words
 from rebalance_audit.visible import visible
 
 if TYPE_CHECKING:

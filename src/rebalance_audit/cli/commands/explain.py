@@ -31,9 +31,9 @@ from rebalance_audit.report.explanation import (
 )
 from rebalance_audit.report.markdown import markdown_of
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.sentence import EvidenceSentence, MomentUtc, Sentence
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell
+from rebalance_audit.sentences.sentence import EvidenceSentence, MomentUtc, Sentence
 
 EXAMPLES: Final = """\b
 Examples:

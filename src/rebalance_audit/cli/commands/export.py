@@ -12,7 +12,7 @@ from rebalance_audit.cli.gold_source import reads_gold
 from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.summaries import HandOut, summarised
-from rebalance_audit.report import words
+from rebalance_audit.sentences import words
 
 if TYPE_CHECKING:
     from rebalance_audit.tables.gold_rows import GoldRows

@@ -10,7 +10,7 @@ from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.rounds import asked_to_end
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.errors import two_partition_counts
-from rebalance_audit.report import words
+from rebalance_audit.sentences import words
 
 if TYPE_CHECKING:
     from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest

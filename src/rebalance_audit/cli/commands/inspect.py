@@ -21,12 +21,12 @@ from rebalance_audit.cli.tables_json import Brief, Narrowed
 from rebalance_audit.cli.times import now_for_people
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import audit_in_parts, audit_segments
-from rebalance_audit.report import words
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.terminal import (
     print_lake_report,
     print_report,
 )
+from rebalance_audit.sentences import words
 from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.window import Window
 

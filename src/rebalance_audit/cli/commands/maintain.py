@@ -8,7 +8,7 @@ import click
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.summaries import HandOut, summarised
-from rebalance_audit.report import words
+from rebalance_audit.sentences import words
 
 if TYPE_CHECKING:
     from rebalance_audit.lake.runs.maintain import MaintainReport, MaintainRequest, TableCare

@@ -10,11 +10,11 @@ from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.secret import Secret
 from rebalance_audit.cli.summaries import HandOut, summarised
-from rebalance_audit.report import words
 from rebalance_audit.report.notices.bodies import BODIES
 from rebalance_audit.report.notices.delivery import Delivery, deliver, due
 from rebalance_audit.report.notices.sent_findings import SentFindings
 from rebalance_audit.report.notices.webhook import Webhook
+from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible
 
 if TYPE_CHECKING:

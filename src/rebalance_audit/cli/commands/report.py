@@ -15,7 +15,7 @@ from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.segments_audit import audit_with_progress, refuse_files_of_segments
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
-from rebalance_audit.report import words
+from rebalance_audit.sentences import words
 
 if TYPE_CHECKING:
     from rebalance_audit.cli.report_facts import PageSource

@@ -13,7 +13,7 @@ from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.rounds import asked_to_end, rounds
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.local.broker_logs import read_broker_logs
-from rebalance_audit.report import words
+from rebalance_audit.sentences import words
 
 if TYPE_CHECKING:
     from rebalance_audit.lake.runs.request import RunRequest

@@ -16,8 +16,8 @@ from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.local.state import segment_state
-from rebalance_audit.report import words
 from rebalance_audit.report.terminal.state_table import print_state
+from rebalance_audit.sentences import words
 
 EXAMPLES: Final = """\b
 Examples:

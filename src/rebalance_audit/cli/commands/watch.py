@@ -24,9 +24,9 @@ from rebalance_audit.cli.watch_cursor import WatchCursor
 from rebalance_audit.cli.watch_screen import WatchScreen
 from rebalance_audit.cli.watched_groups import Sample, WatchedGroups
 from rebalance_audit.local.live.live_audit import GroupUpdate, LiveAudit
-from rebalance_audit.report import words
 from rebalance_audit.report.live_text import opening_sentence, rebalance_sentence
 from rebalance_audit.report.terminal.console import stdout_console
+from rebalance_audit.sentences import words
 from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.json_values import JSON_VERSION, json_bytes
 from rebalance_audit.visible import visible

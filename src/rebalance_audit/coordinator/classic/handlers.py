@@ -46,8 +46,8 @@ from rebalance_audit.coordinator.requests.classic import (
     SyncGroupResponse,
 )
 from rebalance_audit.replay.changes import Change
-from rebalance_audit.replay.modern.group import ModernGroup
-from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups.slot import GroupSlot
 
 
 class ClassicHandlers:

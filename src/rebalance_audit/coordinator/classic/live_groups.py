@@ -5,7 +5,7 @@ from rebalance_audit.coordinator.classic.states import ClassicEvent
 from rebalance_audit.coordinator.classic.turn import Turn, join_timer, session_timer, sync_timer
 from rebalance_audit.coordinator.context import CoordinatorContext
 from rebalance_audit.coordinator.handling import ErrorCode
-from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup
 
 
 class LiveGroups:

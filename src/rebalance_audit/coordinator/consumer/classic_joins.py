@@ -23,7 +23,7 @@ from rebalance_audit.coordinator.requests.classic import (
     JoinGroupRequest,
     JoinGroupResponse,
 )
-from rebalance_audit.replay.modern.group import ModernMember
+from rebalance_audit.replay.groups.modern_group import ModernMember
 from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE
 
 

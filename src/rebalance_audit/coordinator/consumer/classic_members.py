@@ -19,7 +19,7 @@ from rebalance_audit.coordinator.requests.classic import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from rebalance_audit.replay.modern.group import (
+from rebalance_audit.replay.groups.modern_group import (
     UNRELEASED,
     UNREVOKED,
     ClassicMembership,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from rebalance_audit.replay.modern.group import ModernMember
+from rebalance_audit.replay.groups.modern_group import ModernMember
 from rebalance_audit.wire.generated.messages import ConsumerGroupMemberMetadataAssignor
 
 

@@ -16,7 +16,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     DescribedConsumerMember,
     DescribedTopicPartitions,
 )
-from rebalance_audit.replay.modern.group import (
+from rebalance_audit.replay.groups.modern_group import (
     ClientAssignorResult,
     ModernGroup,
     ModernMember,

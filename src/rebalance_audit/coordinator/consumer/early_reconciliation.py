@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rebalance_audit.coordinator.consumer.reconciliation import Surroundings, Target
-from rebalance_audit.replay.modern.group import (
+from rebalance_audit.replay.groups.modern_group import (
     STABLE,
     UNRELEASED,
     UNREVOKED,

@@ -80,14 +80,14 @@ from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupPrepareAssignmentResponse,
 )
 from rebalance_audit.replay.changes import Change, GroupType
-from rebalance_audit.replay.modern.group import (
+from rebalance_audit.replay.groups.modern_group import (
     LEFT_EPOCH,
     STATIC_LEAVE_EPOCH,
     UNREVOKED,
     ModernGroup,
     ModernMember,
 )
-from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.replay.groups.slot import GroupSlot
 
 CONSUMER = GroupType.CONSUMER
 

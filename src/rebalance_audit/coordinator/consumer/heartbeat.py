@@ -16,7 +16,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     HeartbeatAssignment,
     TopicIdPartitions,
 )
-from rebalance_audit.replay.modern.group import STATIC_LEAVE_EPOCH, ModernMember
+from rebalance_audit.replay.groups.modern_group import STATIC_LEAVE_EPOCH, ModernMember
 from rebalance_audit.replay.partitions import Partitions, minus, partitions_of
 from rebalance_audit.wire.generated.messages import ConsumerGroupMemberMetadataAssignor
 

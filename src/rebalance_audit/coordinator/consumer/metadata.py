@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from rebalance_audit.coordinator.handling import TopicDescription, TopicImage
-from rebalance_audit.replay.modern.group import RecordedTopic
+from rebalance_audit.replay.groups.modern_group import RecordedTopic
 from rebalance_audit.wire.topic_shapes import group_hash, topic_hash
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.groups.slot import type_of
 from rebalance_audit.replay.shard import Shard
-from rebalance_audit.replay.slot import type_of
 
 RATE_WINDOW_MS: Final = 30_000
 CONSUMER_GROUP_STATES: Final = ("Empty", "Assigning", "Reconciling", "Stable", "Dead")

@@ -1,7 +1,7 @@
 """What work on a consumer, share or streams group has in common."""
 
 from rebalance_audit.coordinator.consumer.release import Release
-from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup
 
 
 class ModernWork:

@@ -11,7 +11,7 @@ from rebalance_audit.coordinator.consumer.soft_state import SoftGroup
 from rebalance_audit.coordinator.handling import CoordinatorConfig
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.modern.group import STABLE, ModernGroup, ModernMember
+from rebalance_audit.replay.groups.modern_group import STABLE, ModernGroup, ModernMember
 
 _UNCHANGED: Final = ConsumerGroupHeartbeatRequest("", "", 0)[4:11]
 """The fields between the member's identity and the connection's, all left out."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.handling import ErrorCode
-from rebalance_audit.replay.modern.group import (
+from rebalance_audit.replay.groups.modern_group import (
     STABLE,
     UNKNOWN,
     UNRELEASED,

@@ -15,8 +15,8 @@ from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import ErrorCode, TimerKind
 from rebalance_audit.coordinator.reasons import BumpReason, Trigger
+from rebalance_audit.replay.groups.modern_group import ModernMember
 from rebalance_audit.replay.java_order import hash_map_order
-from rebalance_audit.replay.modern.group import ModernMember
 
 LEAST_INTERVAL_MS: Final = 10_000
 """Least time between two resolutions of one group's expressions, in milliseconds."""

@@ -14,8 +14,8 @@ from rebalance_audit.replay.changes import (
     MemberSubscribed,
     MemberUnsubscribed,
 )
-from rebalance_audit.replay.modern.group import ModernGroup
-from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups.slot import GroupSlot
 
 
 @dataclass(slots=True)

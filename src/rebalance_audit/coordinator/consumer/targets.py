@@ -19,7 +19,7 @@ from rebalance_audit.coordinator.consumer.reconciliation import Target
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import ErrorCode, TopicImage
-from rebalance_audit.replay.modern.group import ModernMember
+from rebalance_audit.replay.groups.modern_group import ModernMember
 from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic
 
 

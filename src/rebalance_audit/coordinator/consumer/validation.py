@@ -15,7 +15,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupInstallAssignmentRequest,
     ConsumerGroupPrepareAssignmentRequest,
 )
-from rebalance_audit.replay.modern.group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
+from rebalance_audit.replay.groups.modern_group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
 
 
 class _Rule(NamedTuple):

@@ -37,9 +37,9 @@ from rebalance_audit.coordinator.requests.share import (
 from rebalance_audit.coordinator.share import drafts
 from rebalance_audit.coordinator.share.work import ShareWork, SoftShareGroup, share_group
 from rebalance_audit.replay.changes import Change, GroupType
-from rebalance_audit.replay.modern.group import LEFT_EPOCH, ModernGroup, ModernMember
+from rebalance_audit.replay.groups.modern_group import LEFT_EPOCH, ModernGroup, ModernMember
+from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic, each, minus, union
-from rebalance_audit.replay.slot import GroupSlot
 
 SERVED_FROM: Final = frozenset({Dialect.R4_1, Dialect.R4_3, Dialect.R4_4})
 

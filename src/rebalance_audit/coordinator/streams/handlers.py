@@ -48,15 +48,15 @@ from rebalance_audit.coordinator.streams.work import (
     streams_group_of,
 )
 from rebalance_audit.replay.changes import Change, GroupType
-from rebalance_audit.replay.classic.group import ClassicGroup
-from rebalance_audit.replay.modern.group import (
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.modern_group import (
     LEFT_EPOCH,
     STATIC_LEAVE_EPOCH,
     UNREVOKED,
     ModernGroup,
 )
+from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.replay.partitions import NOTHING, Partitions
-from rebalance_audit.replay.slot import GroupSlot
 
 SERVED_FROM: Final = frozenset({Dialect.R4_1, Dialect.R4_3, Dialect.R4_4})
 STATIC_FROM: Final = frozenset({Dialect.R4_4})

@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
-from rebalance_audit.audit.broker_log.clocks import DATED, moments_of
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
+from rebalance_audit.audit.testimony.clocks import DATED, moments_of
 from rebalance_audit.lake.records.routing import has_type
 from rebalance_audit.moments import micros_of
 from rebalance_audit.tables.arrow_types import arrow_type, column_of

@@ -14,8 +14,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
-from rebalance_audit.audit.broker_log.clocks import SAMPLE, clocks
-from rebalance_audit.audit.broker_log.witness import TOLERANCE_MS
+from rebalance_audit.audit.testimony.clocks import SAMPLE, clocks
+from rebalance_audit.audit.testimony.witness import TOLERANCE_MS
 from rebalance_audit.lake.gold.broker_lines import (
     CLOCK,
     is_dated,

@@ -6,15 +6,15 @@ from typing import Final, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.kinds import OF_COMMITS
 from rebalance_audit.audit.findings.of_commits import HangingTransaction, TopicGrowth
-from rebalance_audit.audit.findings.rules import FindingRules
 from rebalance_audit.audit.rows import FINDINGS as OUTPUT
 from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.silver.offset_commits import OPEN
-from rebalance_audit.report.words import duration
+from rebalance_audit.sentences.words import duration
 from rebalance_audit.tables.schemas import TableName
 
 DAY_MS: Final = 86_400_000

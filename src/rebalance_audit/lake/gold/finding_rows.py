@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.findings.finding import ID_DIGITS
 from rebalance_audit.audit.findings.finding_kind import FindingKind
-from rebalance_audit.report.reasons.render import advice_for, reason_text
+from rebalance_audit.sentences.render import advice_for, reason_text
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
 

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.fact import BrokerFact
-from rebalance_audit.audit.causes.departures import DepartureRules
-from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.departure_rules import DepartureRules
+from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.holes import Holes
 from rebalance_audit.wire.topic_names import TopicNames
 

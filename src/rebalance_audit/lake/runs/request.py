@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
-from rebalance_audit.audit.causes.departures import DepartureRules
-from rebalance_audit.audit.findings.rules import FindingRules
+from rebalance_audit.audit.departure_rules import DepartureRules
+from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.lake_options import LakeOptions

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from rebalance_audit.audit.commits.collect import set_apart
 from rebalance_audit.audit.holes import Holes
 from rebalance_audit.audit.lag.rebalance_cost import COST_COLUMNS
-from rebalance_audit.audit.members import merge_stints
+from rebalance_audit.audit.members.stint import merge_stints
 from rebalance_audit.audit.options import AuditOptions, unknown_gaps
 from rebalance_audit.audit.rows import (
     CONVERGENCE,

@@ -14,9 +14,9 @@ from rebalance_audit.replay.changes import (
     GroupRemoved,
     GroupType,
 )
-from rebalance_audit.replay.classic.group import ClassicGroup, ClassicMember
+from rebalance_audit.replay.groups.classic_group import ClassicGroup, ClassicMember
+from rebalance_audit.replay.groups.slot import type_of
 from rebalance_audit.replay.partitions import NOTHING, Partitions, count, partitions_of
-from rebalance_audit.replay.slot import type_of
 from rebalance_audit.replay.step import ReplayRule, ReplayStep
 from rebalance_audit.wire.consumer_protocol import (
     CACHED_PAYLOAD_BYTES,

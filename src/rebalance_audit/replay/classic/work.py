@@ -8,7 +8,7 @@ A group of any other protocol type has bytes that only its members understand.
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from rebalance_audit.replay.classic.group import ClassicMember
+from rebalance_audit.replay.groups.classic_group import ClassicMember
 from rebalance_audit.wire import connect_protocol, consumer_protocol, registry_protocol
 from rebalance_audit.wire.connect_protocol import (
     CONNECTOR,

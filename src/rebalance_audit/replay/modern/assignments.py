@@ -3,7 +3,7 @@
 from typing import Any
 
 from rebalance_audit.replay.changes import AnomalyKind, MemberAssigned, MemberTargeted
-from rebalance_audit.replay.modern.group import (
+from rebalance_audit.replay.groups.modern_group import (
     LEFT_EPOCH,
     STABLE,
     STATIC_LEAVE_EPOCH,

@@ -5,7 +5,7 @@ from itertools import repeat
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.modern.group import (
+from rebalance_audit.replay.groups.modern_group import (
     STABLE,
     UNRELEASED,
     UNREVOKED,

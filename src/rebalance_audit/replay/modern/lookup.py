@@ -1,10 +1,10 @@
 """Finds the group and the member that a record belongs to, as Kafka's loader does."""
 
 from rebalance_audit.replay.changes import AnomalyKind, GroupCreated, GroupType
-from rebalance_audit.replay.classic.group import ClassicGroup
-from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups.slot import Group, type_of
 from rebalance_audit.replay.modern.kinds import GroupKind
-from rebalance_audit.replay.slot import Group, type_of
 from rebalance_audit.replay.step import ReplayStep
 
 

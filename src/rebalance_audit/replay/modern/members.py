@@ -3,7 +3,7 @@
 from typing import Any
 
 from rebalance_audit.replay.changes import AnomalyKind, MemberSubscribed, MemberUnsubscribed
-from rebalance_audit.replay.modern.group import LEFT_EPOCH, ModernGroup, ModernMember
+from rebalance_audit.replay.groups.modern_group import LEFT_EPOCH, ModernGroup, ModernMember
 from rebalance_audit.replay.modern.kinds import GroupKind
 from rebalance_audit.replay.modern.lookup import (
     group_for_tombstone,

@@ -8,7 +8,7 @@ from rebalance_audit.replay.changes import (
     TopicMetadataRecorded,
     TopologyChanged,
 )
-from rebalance_audit.replay.modern.group import RecordedTopic, RegexResolution
+from rebalance_audit.replay.groups.modern_group import RecordedTopic, RegexResolution
 from rebalance_audit.replay.modern.kinds import CONSUMER, SHARE, STREAMS, GroupKind
 from rebalance_audit.replay.modern.lookup import group_for_tombstone, group_for_value
 from rebalance_audit.replay.step import ReplayStep

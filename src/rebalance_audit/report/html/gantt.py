@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.report import causes, words
+from rebalance_audit.report import causes
 from rebalance_audit.report.colours import COST_NUMBERS, REBALANCING, STATES
 from rebalance_audit.report.held_up import PREDICATES, held_up_of
 from rebalance_audit.report.html.rebalances import rebalance_bar
@@ -33,6 +33,7 @@ from rebalance_audit.report.timeline import (
     states,
 )
 from rebalance_audit.report.verdict import rebalance_name
+from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible
 
 LANES_MAX: Final = 60

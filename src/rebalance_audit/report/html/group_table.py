@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from rebalance_audit.audit.group.bounds import Bounds
-from rebalance_audit.report import causes, words
+from rebalance_audit.bounds import Bounds
+from rebalance_audit.report import causes
 from rebalance_audit.report.html.groups import state_text
 from rebalance_audit.report.html.rebalances import figure, member_name, shown
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import TableRow, bounds_in
 from rebalance_audit.report.terminal import findings
+from rebalance_audit.sentences import words
 
 GROUP_COLUMNS: Final = (
     # heading, whether its values are numbers

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from rebalance_audit.report import causes, words
+from rebalance_audit.report import causes
 from rebalance_audit.report.answer import worst_rebalances
 from rebalance_audit.report.colours import KIND_OF_CAUSE
 from rebalance_audit.report.held_up import PREDICATES
@@ -16,7 +16,6 @@ from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.present import cell_of, present_of
 from rebalance_audit.report.row_sentences import advice_of, detail_of
-from rebalance_audit.report.sentence import Sentence
 from rebalance_audit.report.summary import (
     TableRow,
     bounds_in,
@@ -27,6 +26,8 @@ from rebalance_audit.report.summary import (
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 from rebalance_audit.report.timeline import Gap, by_story, gaps
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import Sentence
 from rebalance_audit.visible import visible
 
 EPOCHS_LISTED: Final = 25

@@ -17,8 +17,8 @@ import jinja2
 import orjson
 from markupsafe import Markup, escape
 
-from rebalance_audit.audit.causes.cause import DEFINITIONS, RebalanceCause
-from rebalance_audit.report import causes, words
+from rebalance_audit.audit.verdicts.cause import DEFINITIONS, RebalanceCause
+from rebalance_audit.report import causes
 from rebalance_audit.report.colours import (
     CAUSE_KINDS,
     COST_NUMBERS,
@@ -51,6 +51,7 @@ from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import TableRow, bounds_in
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.worst import worst_of
+from rebalance_audit.sentences import words
 from rebalance_audit.version import __version__
 
 LISTED_MAX: Final = 10_000

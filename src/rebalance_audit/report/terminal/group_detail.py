@@ -6,7 +6,7 @@ from typing import Final
 
 from rich.text import Text
 
-from rebalance_audit.report import causes, evidence, present, words
+from rebalance_audit.report import causes, evidence, present
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.outcomes import outcome
 from rebalance_audit.report.row_sentences import detail_of
@@ -16,6 +16,7 @@ from rebalance_audit.report.terminal.findings import print_findings_in_detail
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
 from rebalance_audit.report.terminal.overview import SHOWN, print_rebalances, protocol
 from rebalance_audit.report.terminal.ownership_gaps import print_ownership_gaps
+from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible
 
 MEMBERS_SHOWN: Final = 10

@@ -7,10 +7,9 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
-from rebalance_audit.audit.causes.cause import Certainty
-from rebalance_audit.report import causes, present, words
+from rebalance_audit.audit.verdicts.cause import Certainty
+from rebalance_audit.report import causes, present
 from rebalance_audit.report.held_up import held_up_of
-from rebalance_audit.report.sentence import Name, Sentence
 from rebalance_audit.report.summary import (
     GroupSummary,
     RowKey,
@@ -29,6 +28,8 @@ from rebalance_audit.report.terminal.findings import print_findings
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 from rebalance_audit.report.worst import worst_of
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import Name, Sentence
 from rebalance_audit.visible import shortened, visible
 
 SHOWN: Final = 20

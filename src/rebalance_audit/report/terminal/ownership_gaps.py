@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from rebalance_audit.report import words
-from rebalance_audit.report.sentence import Name, Sentence
 from rebalance_audit.report.summary import TableRow
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of
 from rebalance_audit.report.timeline import by_story, gaps
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import Name, Sentence
 
 SHOWN: Final = 20
 """Gaps, the longest first, unless all are wanted."""

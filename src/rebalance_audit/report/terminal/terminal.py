@@ -7,12 +7,12 @@ from rich.console import Console
 
 from rebalance_audit.audit.group.unread import SENTENCES
 from rebalance_audit.audit.log_facts import LogFacts
-from rebalance_audit.report import words
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.extent import Extent, has_events
 from rebalance_audit.report.terminal.group_detail import print_group
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 from rebalance_audit.report.terminal.overview import print_overview
+from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened
 
 NOTES_SHOWN: Final = 10

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.coordinator.group_coordinator import GroupCoordinator
 from rebalance_audit.coordinator.handling import (
     CoordinatorConfig,
@@ -29,10 +29,10 @@ from rebalance_audit.coordinator.offset_removal import CHECK_INTERVAL_MS
 from rebalance_audit.coordinator.reasons import Bump, Departure, Meanwhile
 from rebalance_audit.coordinator.requests.offsets import TopicsDeleted
 from rebalance_audit.replay.changes import Change, Position
+from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.replay.java_order import hash_code
 from rebalance_audit.replay.policy import Policy
 from rebalance_audit.replay.shard import Shard
-from rebalance_audit.replay.slot import GroupSlot
 from rebalance_audit.sim.brokers.batch_writer import NO_PRODUCER, Codec, LoggedRecord, Producer
 from rebalance_audit.sim.brokers.compaction import DELETE_RETENTION_MS
 from rebalance_audit.sim.brokers.dialects import (

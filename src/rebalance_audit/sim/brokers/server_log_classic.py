@@ -20,7 +20,7 @@ from rebalance_audit.replay.changes import (
     GroupType,
     MemberUnsubscribed,
 )
-from rebalance_audit.replay.slot import GroupSlot
+from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.sim.brokers.broker import Happening
 from rebalance_audit.sim.brokers.roster import Roster
 

@@ -14,7 +14,7 @@ from rebalance_audit.replay.changes import (
     MemberUnsubscribed,
     TargetInstalled,
 )
-from rebalance_audit.replay.modern.group import STATIC_LEAVE_EPOCH, ModernGroup
+from rebalance_audit.replay.groups.modern_group import STATIC_LEAVE_EPOCH, ModernGroup
 from rebalance_audit.sim.brokers.broker import Happening
 
 

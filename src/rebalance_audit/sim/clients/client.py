@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import ErrorCode, TopicDescription
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,

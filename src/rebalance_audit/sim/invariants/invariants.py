@@ -22,8 +22,8 @@ from rebalance_audit.replay.changes import (
     MemberSubscribed,
     OffsetRemoved,
 )
-from rebalance_audit.replay.classic.group import ClassicGroup
-from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch

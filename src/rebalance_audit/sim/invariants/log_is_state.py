@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.slot import CommittedOffset, Group
 from rebalance_audit.replay.shard import Shard
-from rebalance_audit.replay.slot import CommittedOffset, Group
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import ServedPartition
 from rebalance_audit.sim.invariants.broken import InvariantBrokenError

@@ -1,6 +1,6 @@
 """Rule: a member's epoch is never above that of the target assignment."""
 
-from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
 from rebalance_audit.sim.invariants.broken import require
 
 

@@ -2,7 +2,7 @@
 
 from rebalance_audit.coordinator.handling import ErrorCode, Response
 from rebalance_audit.coordinator.requests.classic import JoinGroupRequest, JoinGroupResponse
-from rebalance_audit.replay.classic.group import ClassicGroup
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
 from rebalance_audit.sim.invariants.broken import require
 
 

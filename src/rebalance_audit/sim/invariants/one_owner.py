@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from rebalance_audit.replay.classic.group import ClassicGroup
-from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
 from rebalance_audit.replay.partitions import TopicPartition, each
 from rebalance_audit.sim.invariants.broken import InvariantBrokenError
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from rebalance_audit.coordinator.requests.classic import JoinGroupRequest
-from rebalance_audit.replay.modern.group import ModernGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup
 from rebalance_audit.sim.brokers.broker import ServedPartition
 from rebalance_audit.sim.holdings import HeldPartition, Holder
 from rebalance_audit.sim.invariants.broken import InvariantBrokenError

@@ -9,9 +9,9 @@ from rebalance_audit.replay.changes import (
     GroupRemoved,
     TargetInstalled,
 )
-from rebalance_audit.replay.classic.group import ClassicGroup
-from rebalance_audit.replay.modern.group import ModernGroup
-from rebalance_audit.replay.slot import Group
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups.slot import Group
 from rebalance_audit.sim.brokers.broker import Happening
 from rebalance_audit.sim.invariants.broken import InvariantBrokenError, require
 

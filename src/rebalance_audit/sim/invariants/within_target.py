@@ -1,6 +1,6 @@
 """Rule: a member of a share group, which shares partitions, has none that its target does not give it."""
 
-from rebalance_audit.replay.modern.group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
 from rebalance_audit.replay.partitions import each, minus
 from rebalance_audit.sim.invariants.broken import InvariantBrokenError
 

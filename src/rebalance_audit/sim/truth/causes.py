@@ -6,7 +6,7 @@ No record is read here, so a rule of the audit that misreads the records cannot 
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.coordinator.reasons import Bump, BumpReason, Trigger
 from rebalance_audit.sim.brokers.broker import Happening
 

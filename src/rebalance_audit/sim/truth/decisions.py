@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from rebalance_audit.audit.causes.cause import RebalanceCause
+from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.coordinator.reasons import Bump, Trigger
 from rebalance_audit.sim.truth.causes import Reason, Topics
 

@@ -1,0 +1,292 @@
+"""The audit of one group: one pass over its records; rows are emitted as soon as they are final."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
+from rebalance_audit.audit.commits.collect import Summaries
+from rebalance_audit.audit.external_facts import ExternalFacts
+from rebalance_audit.audit.findings.observer import GroupFindings
+from rebalance_audit.audit.group.classic_audit import ClassicAudit
+from rebalance_audit.audit.group.life import Life
+from rebalance_audit.audit.group.modern_audit import ModernAudit
+from rebalance_audit.audit.group.unread import unread_parts
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import Emit
+from rebalance_audit.audit.writes import ROLES, Role, Step, WriteSplitter, adjoins
+from rebalance_audit.replay.changes import (
+    Anomaly,
+    AnomalyKind,
+    Change,
+    GenerationCompleted,
+    GroupType,
+    Position,
+)
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.playback import apply
+from rebalance_audit.replay.record_types import OFFSET_COMMIT_NUMBERS, group_type_of
+from rebalance_audit.wire.generated.messages import RecordType
+from rebalance_audit.wire.records import Record, decode_record, encode_key
+
+
+class _Waiting(NamedTuple):
+    """A tombstone that is not applied yet, see `GroupAudit.feed`."""
+
+    key: bytes
+    position: Position
+
+
+def _is_all_classic(slot: GroupSlot) -> bool:
+    """Whether the group is a consumer group in which only classic-protocol members are left."""
+    group = slot.group
+    return (
+        isinstance(group, ModernGroup)
+        and bool(group.members)
+        and all(member.classic is not None for member in group.members.values())
+    )
+
+
+class GroupAudit:
+    """Feed it every group record (types 2 to 24) of one group in log order, then finish it.
+
+    Memory is bounded by the group's current size, not by its history. The caller handles undecodable records: call
+    `gap()` in place of each, so that nothing around it is called proven.
+
+    The audit can be saved at any record and continued later (`snapshots`): the rows of all parts together are those of
+    an audit of the whole log. Rows that `finish` emits at the end of a part hold until the next part.
+    """
+
+    _slot: GroupSlot
+    _write: list[Step]
+    """Records of the write that may still continue: not judged yet."""
+    _waiting: list[_Waiting]
+    """Tombstones not applied yet, see `feed`."""
+    write_offset: int | None
+    """Log offset of the current write's first record, even if a gap caused the write to be judged already."""
+    anomalies: dict[AnomalyKind, int]
+    """Number of anomalies seen, by kind."""
+    unread: dict[str, int]
+    """Number of parts of members' bytes that could not be read; keys as in `unread.SENTENCES`."""
+
+    def __init__(
+        self,
+        group_id: str,
+        log_partition: int,
+        emit: Emit,
+        options: AuditOptions | None = None,
+    ) -> None:
+        """`emit` takes each final row with the name of its table."""
+        given = options or AuditOptions()
+        self.options = given
+        """The options as the caller gave them."""
+        self.outside = ExternalFacts(given)
+        self._options = replace(given, topic_name=self.outside.topic_name)
+        self.recorded = RecordedTopics(self.outside)
+        self._slot = GroupSlot(group_id)
+        self.group_id = group_id
+        self.log_partition = log_partition
+        self._life = Life(group_id, log_partition, emit, self._options)
+        self._findings: GroupFindings | None = None
+        if self._options.with_findings:
+            self._findings = GroupFindings(self._life, self.outside, emit)
+            self._life.on_member = self._findings.arrived
+            self._life.on_departure = self._findings.departed
+        self._splitter = WriteSplitter()
+        self._write = []
+        self._waiting = []
+        self.write_offset = None
+        self._classic = ClassicAudit(self._life)
+        self._modern = ModernAudit(self._life, self.recorded)
+        self.anomalies = {}
+        self.unread = {}
+
+    def parts(self) -> Mapping[str, object]:
+        """Every object that holds state; the state of each is the attributes that its class annotates."""
+        return {
+            "group": self,
+            "outside": self.outside,
+            "writes": self._splitter,
+            "classic": self._classic,
+            "classic_times": self._classic.times,
+            "initial_delay": self._classic.join_phases.delay,
+            "modern": self._modern,
+            "recorded": self.recorded,
+            **self._life.parts(),
+            **(self._findings.parts() if self._findings is not None else {}),
+        }
+
+    def resumed(self) -> None:
+        """Called after the state of all parts has been restored."""
+        if self._findings is not None:
+            self._findings.resumed()
+
+    @property
+    def last_offset(self) -> int:
+        """Log offset of the last record that was applied; -1 before the first."""
+        return self._slot.last_log_offset
+
+    @property
+    def due_ms(self) -> int | None:
+        """After `finish`: the earliest log end (epoch ms) at which the rows would differ without a new record.
+
+        None if they never would. Findings depend on the log's end, and so does the end of members of a classic group
+        that was left empty: removed clients are back soon.
+        """
+        dues = [self._life.due_ms, None if self._findings is None else self._findings.due_ms]
+        return min((due_ms for due_ms in dues if due_ms is not None), default=None)
+
+    @property
+    def unnamed(self) -> frozenset[bytes]:
+        """Ids of topics that rows so far had to leave unnamed; at most 10,000 of them."""
+        return self.outside.unnamed
+
+    def feed(self, record: Record, position: Position) -> None:
+        """Apply one record; judge the previous write if this record begins a new one.
+
+        A classic member may take over the instance id of the last consumer-protocol member and change the subscription.
+        That one request bumps the epoch and ends the consumer group, so the epoch never takes effect. Therefore, if a
+        group has only classic members, tombstones right after its bump wait until it is known whether they end it.
+        """
+        if self._waiting:
+            in_time = adjoins(self._waiting[-1].position, position)
+            if in_time and record.value is None:
+                self._waiting.append(_Waiting(encode_key(record.key), position))
+                return
+            downgraded = in_time and record.record_type is RecordType.GROUP_METADATA
+            self._take_waiting(go_on=downgraded)
+        elif self._splitter.is_tombstone_after_bump(record, position) and _is_all_classic(
+            self._slot
+        ):
+            self._waiting.append(_Waiting(encode_key(record.key), position))
+            return
+        self._apply(record, position, go_on=False)
+
+    def committed(self, summaries: Summaries) -> None:
+        """The group's offset commits since its last record. They end a write: its records are contiguous."""
+        self._take_waiting(go_on=False)
+        self._judge()
+        life = self._life
+        life.commits.take(summaries, life.ownership, life.watches, life.costs.add)
+
+    def gap(self) -> None:
+        """Note that something is missing at this point of the log that may have been of this group."""
+        self._take_waiting(go_on=False)
+        self._judge()
+        self._life.gap = True
+        self._life.overlaps.lose()
+
+    def lost(self, position: Position, record_type: int | None) -> None:
+        """A record of this group could not be decoded: its effect on the group is unknown."""
+        self.gap()
+        life = self._life
+        protocol = group_type_of(record_type) or life.protocol
+        if record_type not in OFFSET_COMMIT_NUMBERS and protocol is not None:
+            life.ownership.doubt()
+            life.states.lose(position, str(protocol), life.incarnation)
+
+    def finish(self) -> None:
+        """The log ends: judge the last write and emit the rows that are still open."""
+        self._take_waiting(go_on=False)
+        self._judge()
+        self._life.costs.close()
+        if self._findings is not None:
+            self._findings.finish(self._options.log_end_ms)
+        self._life.finish()
+
+    def _take_waiting(self, *, go_on: bool) -> None:
+        """Apply the waiting tombstones: with `go_on` as part of the previous write, else as the splitter says."""
+        waiting, self._waiting = self._waiting, []
+        for key, position in waiting:
+            record = decode_record(key, None)
+            assert isinstance(record, Record), f"{record} was one"
+            self._apply(record, position, go_on=go_on)
+
+    def _apply(self, record: Record, position: Position, *, go_on: bool) -> None:
+        if go_on:
+            self._splitter.go_on(record, position)
+        elif self._splitter.begins(record, position):
+            self._judge()
+            self.write_offset = position.log_offset
+            self._look_for_hole(position)
+        changes = apply(self._slot, record, position)
+        self._write.append(self._step(record, position, tuple(changes)))
+
+    def _look_for_hole(self, position: Position) -> None:
+        """Where offsets since the group's last record have none, some may have been its own.
+
+        The numbers of a classic group's generations show whether one is missing.
+        """
+        life = self._life
+        if life.deleted or life.protocol in (None, GroupType.CLASSIC):
+            return
+        holes = self._options.holes(self.log_partition)
+        if holes is not None and holes.between(self.last_offset, position.log_offset):
+            life.doubt(ended=False)
+            self._modern.pass_hole()
+
+    def _lacks_head(self, first: Position) -> bool:
+        """Whether the offset right before a write has no record: it may have been the write's own."""
+        holes = self._options.holes(self.log_partition)
+        return holes is not None and holes.between(first.log_offset - 2, first.log_offset)
+
+    def _step(self, record: Record, position: Position, changes: tuple[Change, ...]) -> Step:
+        group = self._slot.group
+        role = ROLES.get(record.record_type, Role.OTHER)
+        tombstone = record.value is None
+        for change in changes:
+            if isinstance(change, Anomaly):
+                self.anomalies[change.kind] = self.anomalies.get(change.kind, 0) + 1
+            elif isinstance(change, GenerationCompleted) and isinstance(group, ClassicGroup):
+                parts = unread_parts(
+                    group.protocol_type, group.protocol_name, group.members.values()
+                )
+                for part in parts:
+                    self.unread[part] = self.unread.get(part, 0) + 1
+        if isinstance(group, ModernGroup):
+            return Step(
+                role,
+                tombstone,
+                position,
+                changes,
+                group.group_type,
+                group.group_epoch,
+                group.assignment_epoch,
+                len(group.members),
+                group.unconverged_count,
+            )
+        if isinstance(group, ClassicGroup):
+            members = len(group.members)
+            return Step(
+                role,
+                tombstone,
+                position,
+                changes,
+                GroupType.CLASSIC,
+                group.generation,
+                -1,
+                members,
+                0,
+            )
+        return Step(role, tombstone, position, changes, None, -1, -1, 0, 0)
+
+    def _judge(self) -> None:
+        write, self._write = self._write, []
+        if not write:
+            return
+        group = self._slot.group
+        if self._findings is not None:
+            self._findings.write_comes(write[0].position)
+        self._life.begin_write(write)
+        if isinstance(group, ClassicGroup):
+            self._classic.judge(write, group, self._modern.convert_to_classic(write, group))
+        elif isinstance(group, ModernGroup):
+            self._modern.judge(write, group, lacks_head=self._lacks_head(write[0].position))
+        else:
+            self._life.delete(write)
+        self._life.end_write(write, group)
+        if self._findings is not None:
+            self._findings.wrote(write, group)
+        self._life.written()

@@ -1,0 +1,1 @@
+"""Who the members of a group are, and what has been seen of each."""

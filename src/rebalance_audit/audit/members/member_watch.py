@@ -1,0 +1,54 @@
+"""What the audit knows about one living member beyond the coordinator's state: evidence for why it later goes."""
+
+from dataclasses import dataclass, field
+
+from rebalance_audit.audit.commits.last_commit import LastCommit
+from rebalance_audit.audit.members.stint import Stint
+from rebalance_audit.replay.changes import MemberAssigned, Position
+from rebalance_audit.replay.groups.modern_group import STATIC_LEAVE_EPOCH, UNRELEASED, UNREVOKED
+from rebalance_audit.replay.partitions import count
+
+
+@dataclass(slots=True)
+class MemberWatch:
+    """One member, from its join to its end."""
+
+    stint: Stint
+    last_life: Position
+    """Last record that only a living member can cause: its subscription or its current assignment."""
+    unrevoked_since: Position | None = None
+    """Last record that asked the member to revoke partitions, until it has; each such record restarts its timer."""
+    partitions: int = 0
+    """Number of partitions assigned to it."""
+    member_epoch: int = 0
+    """The member epoch of its last assignment record; 0 before the first."""
+    waiting: bool = False
+    """Whether it waits for partitions that other members hold."""
+    waited_for: set[str] = field(default_factory=set)
+    """While it waits: the members that held them."""
+    left_for_a_while: bool = False
+    """Whether it is a static member whose last assignment record has member epoch -2."""
+    last_commit: LastCommit | None = None
+    """The latest offset commit for a partition that it owned."""
+    speaks_classic: bool = False
+    """Whether it is a classic-protocol member of a consumer group, which join and sync timeouts can remove too."""
+
+    @property
+    def last_sign_ms(self) -> int:
+        """When the log last showed it alive (epoch ms), by a record of its own or a commit."""
+        last_ms = self.last_life.record_timestamp_ms
+        if self.last_commit is not None:
+            last_ms = max(last_ms, self.last_commit.position.record_timestamp_ms)
+        return last_ms
+
+    def assigned(self, change: MemberAssigned) -> None:
+        """Take over what its assignment record shows."""
+        self.stint.last_seen_at_ms = change.position.record_timestamp_ms
+        self.last_life = change.position
+        self.unrevoked_since = change.position if change.new_state == UNREVOKED else None
+        self.partitions = count(change.new_assigned)
+        self.member_epoch = change.new_member_epoch
+        self.waiting = change.new_state == UNRELEASED
+        if not self.waiting:
+            self.waited_for.clear()
+        self.left_for_a_while = change.new_member_epoch == STATIC_LEAVE_EPOCH

@@ -1,0 +1,1 @@
+"""Which member owned which partition when, and the offset commits that confirm it."""

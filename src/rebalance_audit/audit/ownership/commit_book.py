@@ -1,0 +1,239 @@
+"""Which member a group's offset commits belong to."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from rebalance_audit.audit.commits.collect import Summaries
+from rebalance_audit.audit.commits.ended_stretch import EndedStretch
+from rebalance_audit.audit.commits.last_commit import LastCommit
+from rebalance_audit.audit.commits.rhythm import CommitHabits, CommitRhythm, rhythm_of
+from rebalance_audit.audit.commits.summary import CommitSummary, Numbers, summary_from
+from rebalance_audit.audit.commits.usual_pause import UsualPause
+from rebalance_audit.audit.lag.standstills import Settle, Standstills
+from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.ownership.ownership import Ownership
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.replay.partitions import TopicPartition
+from rebalance_audit.wire.generated.messages import LegacyOffsetCommitKey, OffsetCommitKey
+from rebalance_audit.wire.records import Undecodable, decode_record
+
+_PARSED_MAX: Final = 100_000
+"""Number of keys whose partition is remembered, to bound memory."""
+
+
+def _none_stopped(_partition: TopicPartition) -> bool:
+    return False
+
+
+class CommitBook:
+    """The commits of one group for the partitions that members own.
+
+    Commits while the partition has no owner are evidence for no member: those of administrators (`--reset-offsets`
+    needs an empty group) and of applications without group management.
+    """
+
+    _of_partition: dict[TopicPartition, CommitSummary]
+    """Since its current owner took the partition; by the topic's name, whatever the group's protocol."""
+    _before: dict[TopicPartition, int]
+    """Last commit (epoch ms) of the owner before."""
+    _of_round: dict[TopicPartition, CommitSummary]
+    """The same since the last generation or epoch."""
+    round_most: int
+    """Most commits of one partition since then."""
+    _round_ms: int
+    """When the last generation began (epoch ms)."""
+    habits: CommitHabits
+
+    def __init__(self, log_partition: int, *, is_whole: bool | None = None) -> None:
+        """`is_whole`: whether the log partition lacks no record; None if unknown."""
+        self._log_partition = log_partition
+        self._is_whole = is_whole
+        self._of_partition = {}
+        self._before = {}
+        self._of_round = {}
+        self.round_most = self._round_ms = 0
+        self.habits = CommitHabits()
+        self.usual_pause = UsualPause()
+        self.standstills = Standstills()
+        """Parts of the state, see `Life.parts`."""
+        self._parsed: dict[bytes, TopicPartition | None] = {}
+
+    def take(
+        self,
+        summaries: Summaries,
+        ownership: Ownership,
+        watches: Mapping[str, MemberWatch],
+        settle: Settle,
+    ) -> None:
+        """Commits after everything that was taken before; in between nothing has changed hands.
+
+        `settle` takes standstills that are over.
+        """
+        standstills = self.standstills
+        parsed, of_partition, of_round = self._parsed, self._of_partition, self._of_round
+        latest: dict[str, tuple[int, TopicPartition, Numbers]] = {}
+        for key, numbers in summaries.items():
+            partition = parsed[key] if key in parsed else self._partition_of(key)
+            if partition is None:
+                continue
+            owner = ownership.owner_by_name(partition)
+            stands_still = standstills.is_open(partition)
+            if owner is None:
+                if stands_still:
+                    standstills.commit_late(partition, numbers, by_member=bool(watches))
+                continue
+            if stands_still:
+                taken_ms = ownership.held_since_ms(partition) or 0
+                standstills.resume(partition, numbers, taken_ms, settle)
+            known = of_partition.get(partition)
+            joined = summary_from(numbers) if known is None else known.then(numbers)
+            if known is not None and self._round_ms and partition not in of_round:
+                # Members do not commit while the group rebalances, so only the time since then counts.
+                pause_ms = numbers[0] - max(self._round_ms, known.last_ms)
+                joined = joined.with_longest(max(known.longest_ms, pause_ms, numbers[5]))
+            of_partition[partition] = joined
+            known = of_round.get(partition)
+            recent = summary_from(numbers) if known is None else known.then(numbers)
+            of_round[partition] = recent
+            self.round_most = max(self.round_most, recent.commits)
+            member_id, last_offset = owner[0], numbers[3]
+            if member_id not in latest or latest[member_id][0] < last_offset:
+                latest[member_id] = last_offset, partition, numbers
+        for member_id, (_, partition, numbers) in latest.items():
+            watch = watches.get(member_id)
+            if watch is not None:
+                self._note_last(watch, partition, summary_from(numbers))
+
+    def begin_round(
+        self, at_ms: int | None = None, stopped: Callable[[TopicPartition], bool] = _none_stopped
+    ) -> None:
+        """A generation (since `at_ms`, epoch ms) or an epoch begins.
+
+        Many clients start their interval anew with a generation, so its commits alone show their rhythm. `stopped`:
+        whether the owner of a partition, who stays the same, stopped for the generation.
+        """
+        if at_ms is not None:
+            self.usual_pause.learn(self._of_round.values())
+            self.standstills.keep(self._of_round, self._of_partition, stopped, at_ms)
+        self._of_round = {}
+        self.round_most, self._round_ms = 0, at_ms or 0
+
+    def learn(self, ownership: Ownership, watches: Mapping[str, MemberWatch]) -> None:
+        """A generation or an epoch ends: keep what its commits show of the clients' habits."""
+        for client_id, commits in self.idle_commits(ownership, watches).items():
+            self.habits.note_idle(client_id, commits)
+
+    def idle_commits(
+        self, ownership: Ownership, watches: Mapping[str, MemberWatch]
+    ) -> Mapping[str, int]:
+        """Client id -> requests without any new position since the last generation or epoch, at least.
+
+        A member commits all its partitions at once, or some of them. So as many requests as were made for one
+        partition, less those for any of its partitions that had moved. The last one can come with a change of owners.
+        """
+        counts: dict[str, list[int]] = {}
+        for partition, summary in self._of_round.items():
+            owner = ownership.owner_by_name(partition)
+            if owner is not None:
+                count = counts.setdefault(owner.member_id, [0, 0])
+                count[0] = max(count[0], summary.commits)
+                count[1] += summary.commits - summary.unchanged
+        found: dict[str, int] = {}
+        for member_id, (most, moved) in counts.items():
+            watch = watches.get(member_id)
+            if watch is not None and most - moved > 1:
+                client_id = watch.stint.identity.client_id
+                found[client_id] = found.get(client_id, 0) + most - moved - 1
+        return found
+
+    def rhythm_of(
+        self, partitions: Iterable[TopicPartition], *, with_round: bool = False
+    ) -> CommitRhythm | None:
+        """The rhythm of the member that owns the partitions; None if it committed none of them.
+
+        `with_round`: its clients start their interval anew with each generation.
+        """
+        owned = tuple(partitions)
+        recent = _most(self._of_round, owned) if with_round else None
+        return rhythm_of(_most(self._of_partition, owned), recent)
+
+    def most_of_round(self, partitions: Iterable[TopicPartition]) -> CommitSummary | None:
+        """The commits since the last generation for the one of the partitions that has most; None if none has any."""
+        return _most(self._of_round, partitions)
+
+    def of_round(self) -> Iterable[tuple[TopicPartition, CommitSummary]]:
+        """The commits since the last generation or epoch, by the topic's name."""
+        return self._of_round.items()
+
+    def usual_pause_ms(self) -> int | None:
+        """The usual pause between two commits for a partition, in a classic group; None if no generation shows one."""
+        return self.usual_pause.usual_ms(self._of_round.values())
+
+    def end(self, partition: TopicPartition) -> EndedStretch:
+        """The commits of the owner that no longer has the partition; from here on those of the next one count."""
+        summary = self._of_partition.pop(partition, None)
+        recent = self._of_round.pop(partition, None)
+        self.standstills.hand_over(partition, summary, recent)
+        before_ms = self._before.pop(partition, None)
+        if summary is not None:
+            self._before[partition] = summary.last_ms
+        return EndedStretch(summary, before_ms, self._is_whole)
+
+    def forget(self) -> None:
+        """The group is gone, and with it whatever was committed."""
+        self._of_partition.clear()
+        self._before.clear()
+        self._of_round = {}
+        self.round_most = self._round_ms = 0
+        self.habits = CommitHabits()
+        self.usual_pause.forget()
+        self.standstills.forget()
+
+    def by_member(
+        self, ownership: Ownership
+    ) -> Mapping[str, list[tuple[TopicPartition, CommitSummary]]]:
+        """Member id -> each partition that it owns and has committed, by the topic's name."""
+        found: dict[str, list[tuple[TopicPartition, CommitSummary]]] = {}
+        for partition, summary in self._of_partition.items():
+            owner = ownership.owner_by_name(partition)
+            if owner is not None:
+                found.setdefault(owner.member_id, []).append((partition, summary))
+        return found
+
+    def _note_last(
+        self, watch: MemberWatch, partition: TopicPartition, summary: CommitSummary
+    ) -> None:
+        last = watch.last_commit
+        if last is None or last.position.log_offset < summary.last_offset:
+            topic, number = partition
+            position = Position(
+                self._log_partition,
+                summary.last_offset,
+                summary.last_ms,
+                summary.leader_epoch,
+                is_transactional=summary.is_transactional,
+            )
+            watch.last_commit = LastCommit(position, str(topic), number)
+
+    def _partition_of(self, key: bytes) -> TopicPartition | None:
+        record = decode_record(key, None)
+        partition: TopicPartition | None = None
+        if not isinstance(record, Undecodable) and isinstance(
+            record.key, LegacyOffsetCommitKey | OffsetCommitKey
+        ):
+            partition = (record.key.topic, record.key.partition)
+        if len(self._parsed) >= _PARSED_MAX:
+            self._parsed.clear()
+        self._parsed[key] = partition
+        return partition
+
+
+def _most(
+    summaries: Mapping[TopicPartition, CommitSummary], partitions: Iterable[TopicPartition]
+) -> CommitSummary | None:
+    found = [
+        (summary.commits, partition, summary)
+        for partition in partitions
+        if (summary := summaries.get(partition)) is not None
+    ]
+    return max(found)[2] if found else None

@@ -1,0 +1,1 @@
+"""What brokers' logs prove about the epochs and generations of a group."""

@@ -1,0 +1,274 @@
+"""Checks classic generations against the broker's log, which alone says what began the join phase."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
+from rebalance_audit.audit.broker_log.reasons import trigger_of
+from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
+from rebalance_audit.audit.testimony.generation_trigger import RebalanceTrigger
+from rebalance_audit.audit.testimony.testimony import Testimony, departed, proven_by, with_primary
+from rebalance_audit.audit.testimony.witness import (
+    MOVES,
+    TAKE_OVERS,
+    TOLERANCE_MS,
+    Stay,
+    Witness,
+    line_of,
+    said,
+)
+from rebalance_audit.audit.verdicts.cause import (
+    DEPARTURES,
+    CauseRole,
+    Certainty,
+    Evidence,
+    RebalanceCause,
+    Verdict,
+)
+from rebalance_audit.sentences.reason import because
+
+_JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
+_ENDS_OF_JOIN_PHASES: Final = frozenset({FactKind.GENERATION_STABILIZED, FactKind.GROUP_EMPTIED})
+
+
+class _JoinPhase(NamedTuple):
+    """The lines that begin and end a generation's join phase."""
+
+    prepared: BrokerFact
+    ended: BrokerFact
+
+
+def testify_to_generation(
+    witness: Witness,
+    scene: ClassicScene,
+    joined_at_ms: int | None,
+    verdicts: tuple[Verdict, ...],
+) -> Testimony:
+    """The generation's causes, corrected by the broker's log. `joined_at_ms`: end of its join phase (epoch ms)."""
+    ended = _end_of_join_phase(witness, scene.new, joined_at_ms)
+    if ended is None:
+        return Testimony(verdicts)
+    denied = tuple(_denied(witness, scene.new, ended))
+    if denied:
+        return Testimony(verdicts, contradictions=denied)
+    phase = _join_phase(witness, scene, ended)
+    trigger = None if phase is None else RebalanceTrigger(witness, scene, phase.prepared)
+    since_ms = _since(scene, phase, ended)
+
+    def confirm(*, whole: bool) -> tuple[Verdict, ...]:
+        return tuple(
+            _confirm(witness, verdict, scene, since_ms, ended.at_ms, whole=whole)
+            for verdict in verdicts
+        )
+
+    confirmed = confirm(whole=trigger is not None and trigger.is_known)
+    if phase is None or trigger is None:
+        return Testimony(confirmed)
+    denied = tuple(trigger.denied())
+    if denied:
+        return Testimony(verdicts, contradictions=denied)
+    primary = trigger.verdict(confirmed)
+    awaited = tuple(_awaited(witness, scene, phase))
+    if primary is None:  # something began it, but the log does not say what
+        return Testimony((*confirm(whole=False), *awaited), phase.prepared.at_ms)
+    primary, *before = _with_lost_generations(witness, scene, phase, primary)
+    verdicts = (*with_primary(primary, confirmed), *before, *awaited)
+    return Testimony(verdicts, phase.prepared.at_ms)
+
+
+def _end_of_join_phase(
+    witness: Witness, new: Generation, joined_at_ms: int | None
+) -> BrokerFact | None:
+    kind = FactKind.GENERATION_STABILIZED if new.members else FactKind.GROUP_EMPTIED
+    at_ms = new.position.record_timestamp_ms
+    if joined_at_ms is not None:
+        return witness.of_epoch(kind, new.generation, joined_at_ms)
+    # Old record versions do not hold the end of the join phase; they were written when the assignment came.
+    assigned = witness.of_epoch(FactKind.ASSIGNMENT_RECEIVED, new.generation, at_ms)
+    if assigned is None:
+        return witness.of_epoch(kind, new.generation, at_ms)
+    return witness.last_of_epoch(kind, new.generation, assigned.at_ms)
+
+
+def _join_phase(witness: Witness, scene: ClassicScene, ended: BrokerFact) -> _JoinPhase | None:
+    """The join phase that `ended`; None if the log does not hold all of it."""
+    old, new = scene.old, scene.new
+    prepared = witness.last_of_epoch(FactKind.REBALANCE_PREPARED, new.generation - 1, ended.at_ms)
+    if prepared is None or prepared.broker != ended.broker:
+        return None
+    for fact in witness.between(prepared.at_ms + 1, ended.at_ms - 1):
+        if fact.kind in MOVES and fact.broker == ended.broker:
+            return None
+        if fact.kind in _ENDS_OF_JOIN_PHASES:
+            return None
+    if old is None:
+        return _JoinPhase(prepared, ended) if _is_of_this_life(prepared, ended, new) else None
+    old_ms = old.position.record_timestamp_ms
+    if prepared.at_ms < old_ms - TOLERANCE_MS:
+        return None
+    if old.position.leader_epoch != new.position.leader_epoch and not any(
+        fact.kind in TAKE_OVERS and fact.broker == ended.broker
+        for fact in witness.between(old_ms - TOLERANCE_MS, prepared.at_ms)
+    ):
+        # The coordinator moved since the previous record; its log does not show whether before or after this line.
+        return None
+    return _JoinPhase(prepared, ended)
+
+
+def _awaited(witness: Witness, scene: ClassicScene, phase: _JoinPhase) -> Iterator[Verdict]:
+    """Members that were given an id and never joined with it: the join phase waits for them (KIP-394)."""
+    for fact in witness.between(phase.prepared.at_ms, phase.ended.at_ms):
+        if fact.kind is not FactKind.PENDING_MEMBER_EXPIRED or fact.broker != phase.ended.broker:
+            continue
+        yield Verdict(
+            RebalanceCause.MEMBER_SESSION_EXPIRED,
+            Certainty.PROVEN,
+            fact.at_ms,
+            (
+                because(
+                    "id_never_joined",
+                    member=fact.member_id,
+                    waited=fact.at_ms - phase.prepared.at_ms,
+                ),
+            ),
+            (said(fact, scene.new.position, line_of(fact)),),
+            fact.member_id,
+            role=CauseRole.MEANWHILE,
+        )
+
+
+_LOST_NAMED: Final = 5
+"""Number of generations without a record whose reasons are listed."""
+
+
+def _with_lost_generations(
+    witness: Witness, scene: ClassicScene, phase: _JoinPhase, primary: Verdict
+) -> Iterator[Verdict]:
+    """The primary cause with what the log says of generations that left no record, then what began the first of them.
+
+    The record before shows the group stable, so the first of them began the rebalance.
+    """
+    old = scene.old
+    if old is None or not scene.skipped:
+        yield primary
+        return
+    from_ms = old.position.record_timestamp_ms - TOLERANCE_MS
+    begun = [
+        fact
+        for fact in witness.between(from_ms, phase.prepared.at_ms)
+        if fact.kind is FactKind.REBALANCE_PREPARED
+        and fact.epoch is not None
+        and old.generation <= fact.epoch < scene.new.generation - 1
+        and fact.broker == phase.ended.broker
+    ]
+    if not begun:
+        yield primary
+        return
+    prepared = [
+        because("generation_prepared", epoch=fact.epoch + 1, text=fact.text or "")
+        for fact in begun[:_LOST_NAMED]
+        if fact.epoch is not None
+    ]
+    if len(begun) > _LOST_NAMED:
+        prepared.append(because("and_more", more=len(begun) - _LOST_NAMED))
+    last = scene.new.generation - 1
+    lost = because("lost_generation", last=last, begun=prepared)
+    if scene.skipped > 1:
+        lost = because("lost_generations", first=old.generation + 1, last=last, begun=prepared)
+    lines = tuple(
+        said(
+            fact,
+            scene.new.position,
+            because("logged_rebalance_of", epoch=fact.epoch, text=fact.text or ""),
+        )
+        for fact in begun[:_LOST_NAMED]
+    )
+    yield primary._replace(
+        reasons=(*primary.reasons, lost),
+        evidence=(*primary.evidence, *lines),
+    )
+    first = begun[0]
+    if first.epoch != old.generation:
+        return
+    began = RebalanceTrigger(witness, scene, first).verdict(())
+    if began is not None and (began.cause, began.member_id) != (primary.cause, primary.member_id):
+        yield began._replace(role=CauseRole.MEANWHILE)
+
+
+def _is_of_this_life(prepared: BrokerFact, ended: BrokerFact, new: Generation) -> bool:
+    """Whether the line is from this life of the group: numbers restart with each life.
+
+    Decided by a member or by nearness in time.
+    """
+    trigger = trigger_of(prepared.text or "")
+    if trigger is not None and any(each in new.members for each in trigger.members):
+        return True
+    timeout_ms = max((each.rebalance_timeout_ms for each in new.members.values()), default=0)
+    return ended.at_ms - prepared.at_ms <= timeout_ms + TOLERANCE_MS
+
+
+def _since(scene: ClassicScene, phase: _JoinPhase | None, ended: BrokerFact) -> int:
+    """Earliest time (epoch ms) of this generation's lines: the previous record, or the begin of the join phase."""
+    if scene.old is not None:
+        return scene.old.position.record_timestamp_ms
+    return phase.prepared.at_ms if phase is not None else ended.at_ms
+
+
+def _denied(witness: Witness, new: Generation, ended: BrokerFact) -> Iterator[Evidence]:
+    """A contradiction if the log and the record count different numbers of members."""
+    at_ms = new.position.record_timestamp_ms
+    assigned = witness.of_epoch(FactKind.ASSIGNMENT_RECEIVED, new.generation, at_ms)
+    for fact in (ended, assigned):
+        if fact is not None and fact.size is not None and fact.size != len(new.members):
+            yield said(
+                fact,
+                new.position,
+                because(
+                    "logged_size",
+                    epoch=new.generation,
+                    logged=fact.size,
+                    recorded=len(new.members),
+                ),
+            )
+
+
+def _confirm(
+    witness: Witness,
+    verdict: Verdict,
+    scene: ClassicScene,
+    from_ms: int,
+    to_ms: int,
+    *,
+    whole: bool,
+) -> Verdict:
+    """The verdict on one member with the line that confirms it, if there is one.
+
+    Unless the log has the `whole` join phase and its reason, it remains open whether this set the rebalance off.
+    """
+    member_id, position = verdict.member_id, scene.new.position
+    if member_id is None:
+        return verdict
+    if verdict.cause in DEPARTURES:
+        old = scene.old
+        stay = None if old is None else Stay.between(old.position, position)
+        found = witness.departure(member_id, verdict.instance_id, from_ms, to_ms, stay=stay)
+        if found is None:
+            return verdict
+        others = () if whole else _other_causes(verdict)
+        return departed(verdict, found, position, others)
+    if not whole:
+        return verdict
+    fact = None
+    if verdict.cause in _JOINS:
+        fact = witness.of_member(FactKind.MEMBER_JOINED, member_id, from_ms, to_ms)
+    elif verdict.cause is RebalanceCause.STATIC_MEMBER_REPLACED:
+        fact = witness.replacement(verdict.instance_id or "", member_id, from_ms, to_ms)
+    if fact is None or verdict.certainty is Certainty.PROVEN:
+        return verdict
+    return proven_by(verdict, said(fact, position, line_of(fact)))
+
+
+def _other_causes(verdict: Verdict) -> tuple[RebalanceCause, ...]:
+    """What else may have set the rebalance off, now that the departure itself is no longer in doubt."""
+    others = tuple(cause for cause in verdict.alternatives if cause not in DEPARTURES)
+    return others or (RebalanceCause.LEADER_REJOINED,)

@@ -1,0 +1,137 @@
+"""What the broker's log changes in the verdicts on one epoch."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from rebalance_audit.audit.broker_log.reasons import NOT_PROVIDED, LoggedDeparture
+from rebalance_audit.audit.testimony.witness import line_of, said
+from rebalance_audit.audit.verdicts.cause import (
+    DEPARTURES,
+    Certainty,
+    Evidence,
+    RebalanceCause,
+    Verdict,
+    meanwhile,
+)
+from rebalance_audit.replay.changes import Position
+from rebalance_audit.sentences.reason import CodedReason, because
+
+
+class Testimony(NamedTuple):
+    """The epoch's causes after the broker's log was taken into account, and what else the log says."""
+
+    verdicts: tuple[Verdict, ...]
+    join_started_ms: int | None = None
+    """Classic: when the join phase began (epoch ms), as the coordinator logged it."""
+    contradictions: tuple[Evidence, ...] = ()
+    """Statements of the log that the records contradict."""
+
+
+def proven_by(verdict: Verdict, evidence: Evidence, cause: RebalanceCause | None = None) -> Verdict:
+    """The verdict as proven by the line in `evidence`; `cause` replaces its cause if given."""
+    return verdict._replace(
+        cause=cause or verdict.cause,
+        certainty=Certainty.PROVEN,
+        alternatives=(),
+        evidence=(*verdict.evidence, evidence),
+    )
+
+
+def departed(
+    verdict: Verdict,
+    departure: LoggedDeparture,
+    position: Position,
+    others: tuple[RebalanceCause, ...] = (),
+) -> Verdict:
+    """The verdict on a departure whose reason the broker logged; `others` may also have set the epoch off."""
+    fact = departure.fact
+    alternatives = tuple(dict.fromkeys((*departure.alternatives, *others)))
+    return verdict._replace(
+        cause=departure.cause,
+        certainty=Certainty.PROBABLE if alternatives else Certainty.PROVEN,
+        alternatives=alternatives,
+        reasons=(logged_departure(verdict.member_id, departure.cause, fact.text),),
+        evidence=(*verdict.evidence, said(fact, position, line_of(fact))),
+    )
+
+
+def logged_departure(
+    member_id: str | None,
+    cause: RebalanceCause,
+    text: str | None,
+    *,
+    instance_id: str | None = None,
+    more: int = 0,
+) -> CodedReason:
+    """What the broker logged about the end of a member, or of the holder of an instance id, and of `more` others."""
+    return because(
+        "logged_departure",
+        who=who_is_it(member_id, instance_id),
+        how=because(_HOW[cause]),
+        others=because("with_others", more=more) if more else None,
+        text=None if text == NOT_PROVIDED else text,
+    )
+
+
+def who_is_it(member_id: str | None, instance_id: str | None = None) -> CodedReason:
+    """The subject of a sentence on a broker's line, which may name a member by its instance id alone, or not at all."""
+    if member_id:
+        return because("who_member", member=member_id)
+    if instance_id:
+        return because("who_instance", instance=instance_id)
+    return because("who_unknown")
+
+
+_HOW: Final[Mapping[RebalanceCause, str]] = {
+    RebalanceCause.MEMBER_LEFT: "logged_left",
+    RebalanceCause.MEMBER_SESSION_EXPIRED: "logged_expired",
+    RebalanceCause.MEMBER_REBALANCE_TIMEOUT: "logged_timeout",
+    RebalanceCause.MEMBER_REMOVED_BY_ADMIN: "logged_removed",
+    RebalanceCause.STATIC_MEMBER_EXPIRED: "logged_static_expired",
+}
+
+
+_OUTCOMES = frozenset({RebalanceCause.GROUP_CREATED, RebalanceCause.GROUP_EMPTIED})
+"""Causes that name the kind of epoch, whatever set it off."""
+
+GUESSES = frozenset(
+    {
+        RebalanceCause.LEADER_REJOINED,
+        RebalanceCause.COOPERATIVE_FOLLOW_UP,
+        RebalanceCause.TOPIC_METADATA_CHANGED,
+        RebalanceCause.PROTOCOL_DOWNGRADED,
+        RebalanceCause.ASSIGNMENT_ONLY,
+        RebalanceCause.UNKNOWN,
+    }
+)
+"""Causes that the records alone can only guess; dropped if the log names the cause."""
+
+
+def with_primary(primary: Verdict, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """`primary` first; verdicts with the same cause for the same member, and mere guesses, are dropped.
+
+    A leader's rejoin does not say why it rejoined, so guesses at the reason stay.
+    """
+    bare = primary.cause is RebalanceCause.LEADER_REJOINED
+    others = (
+        verdict
+        for verdict in verdicts
+        if not (
+            verdict.member_id == primary.member_id
+            and (verdict.cause is primary.cause or {verdict.cause, primary.cause} <= DEPARTURES)
+        )
+        and (
+            verdict.member_id is not None
+            or verdict.cause not in GUESSES
+            or verdict.certainty is Certainty.PROVEN
+            or (bare and verdict.cause not in {primary.cause, RebalanceCause.UNKNOWN})
+        )
+    )
+    return (primary, *(_beside(verdict, primary.cause) for verdict in others))
+
+
+def _beside(verdict: Verdict, began: RebalanceCause) -> Verdict:
+    """The verdict on what else the records show of a join phase that, by the log, something else had begun."""
+    if verdict.cause in _OUTCOMES or verdict.cause in GUESSES:
+        return verdict
+    return meanwhile(verdict, began)

@@ -1,0 +1,1 @@
+"""State of groups of all types, as records leave it."""
