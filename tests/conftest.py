@@ -1,6 +1,5 @@
 """What holds for all tests."""
 
-import gc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,16 +22,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("tests")
-
-# Four thousand tests and what they have imported stay in memory: at Python's own thresholds a tenth of the time goes
-# into looking for garbage among them.
-gc.set_threshold(10_000, 10, 10)
-
-
-def pytest_unconfigure() -> None:
-    """Tell of what is garbage by now; pytest then collects five times, half a second each after thousands of tests."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -10,14 +10,9 @@ import pytest
 
 from rebalance_audit.resources import checkout_root
 
+SUITES_WITH_MARKS = ("spark", "broker", "cluster", "swarm")
 TOOLS = ("bash", "env", "make", "sed", "awk", "rm", "mkdir", "touch", "cat", "mv")
 JAVA_17 = """echo 'openjdk version "17.0.9" 2023-10-17' >&2"""
-PYTHON = """case "$*" in
-  *process_time*) echo {microseconds} {release} ;;
-  *--version) echo Python {release}.2 ;;
-  *sys.exit*|*ensurepip*) ;;
-  *) exit 1 ;;
-esac"""
 PYTHON_39 = """case "$2" in *sys.exit*) exit 1 ;; *) echo Python 3.9.18 ;; esac"""
 
 
@@ -145,29 +140,6 @@ def test_missing_or_old_python_is_one_sentence(
 
 
 @pytest.mark.parametrize(
-    ("other", "wanted", "chosen"),
-    [
-        ("2000 3.11", None, "python3.11"),
-        ("2700 3.11", None, "python3"),
-        ("2000 3.12", None, "python3"),
-        ("2000 3.11", "python3", "python3"),
-    ],
-    ids=["faster by a third", "by a tenth", "faster, but of another release", "named"],
-)
-def test_the_environment_has_a_fast_python(
-    other: str, wanted: str | None, chosen: str, project: Path
-) -> None:
-    """The first on PATH, unless one of its release is clearly faster: builds differ by up to a half."""
-    program(project / "bin", "java", JAVA_17)
-    for name, measured in {"python3": "3000 3.11", "python3.11": other}.items():
-        microseconds, release = measured.split()
-        script = PYTHON.format(microseconds=microseconds, release=release)
-        program(project / "bin", name, script)
-    told = make(project, "setup", *([f"PYTHON={wanted}"] if wanted else []))
-    assert f"({project}/bin/{chosen})" in told.stderr.splitlines()[0]
-
-
-@pytest.mark.parametrize(
     ("changed", "installs"),
     [(None, False), ("requirements.txt", True), ("pyproject.toml", True)],
 )
@@ -188,11 +160,16 @@ def test_what_is_installed_is_installed_once(
 
 
 @pytest.mark.parametrize("mark", ["spark", "quality", "cluster", "broker", "swarm"])
-def test_every_file_with_a_mark_is_read_by_the_target_of_the_mark(mark: str, project: Path) -> None:
+def test_every_file_with_a_mark_is_read_by_a_suite(mark: str, project: Path) -> None:
     """`make test-spark` and its like read some folders: nothing that has their mark lies elsewhere."""
-    told = make(project, "--dry-run", f"test-{mark}")
-    (command,) = (line for line in told.stdout.splitlines() if f"-m {mark}" in line)
-    read = {word for word in command.split() if word.startswith("tests/")}
+    told = make(project, "--dry-run", *(f"test-{suite}" for suite in SUITES_WITH_MARKS))
+    read = {
+        Path(word)
+        for line in told.stdout.splitlines()
+        if "-m pytest" in line
+        for word in line.split()
+        if word.startswith("tests/")
+    }
     root = checkout_root()
     files = [
         file.relative_to(root)
@@ -200,7 +177,24 @@ def test_every_file_with_a_mark_is_read_by_the_target_of_the_mark(mark: str, pro
         if re.search(rf"pytest\.mark\.{mark}\b", file.read_text())
     ]
     assert files
-    assert [file for file in files if not read & {str(file), *map(str, file.parents)}] == []
+    assert [file for file in files if not read & {file, *file.parents}] == []
+
+
+def test_every_suite_is_run_or_by_hand() -> None:
+    """`make test` leaves out only what takes more than the project installs, or repeats a suite in another way."""
+    makefile = (checkout_root() / "Makefile").read_text(encoding="utf-8")
+    (run,) = re.findall(r"^SUITES := (.*)$", makefile, re.MULTILINE)
+    suites = {
+        name
+        for targets in re.findall(r"^(test-[a-z -]+):", makefile, re.MULTILINE)
+        for name in targets.split()
+    }
+    assert suites - set(run.split()) == {
+        "test-writers",
+        "test-release",
+        "test-deploy",
+        "test-superset",
+    }
 
 
 def test_help_comes_first(project: Path) -> None:
@@ -233,7 +227,7 @@ def test_what_debian_has_is_left_out_where_it_cannot_be_had(project: Path) -> No
     """No browser, no promtool, no apt: a line for each, and the other suites are not lost with them."""
     (project / ".venv").mkdir()
     (project / ".venv" / ".installed").touch()
-    done = make(project, "test-if-possible")
+    done = make(project, "test-page", "test-alerts")
     assert done.returncode == 0, done.stderr
     assert "The page was not tried in a browser" in done.stdout
     assert "Alert rules were not checked" in done.stdout

@@ -19,7 +19,7 @@ from tests.support.broker import Broker
 CLUSTER = "blue"
 RECORD = ("partition", "offset", "timestamp", "timestamp_type", "key", "value")
 """What every source tells of a record."""
-PATIENCE_S = 900
+PATIENCE_S = 600
 """With what comes by itself, on a machine that has much else to do."""
 
 Rows: TypeAlias = list[tuple[Any, ...]]

@@ -33,7 +33,7 @@ def test_a_broker_that_dies_in_the_middle(spark: SparkSession, tmp_path: Path) -
                 time.sleep(0.05)
             broker.kill()
 
-        killer = threading.Thread(target=kill_soon)
+        killer = threading.Thread(target=kill_soon, daemon=True)
         killer.start()
         with pytest.raises(
             SourceNotReadable,

@@ -96,9 +96,13 @@ class Cluster:
         ) as process:
             assert process.stdout is not None
             lines = []
-            for line in process.stdout:
-                lines.append(line)
-                on_line(line)
+            try:
+                for line in process.stdout:
+                    lines.append(line)
+                    on_line(line)
+            except BaseException:
+                process.kill()
+                raise
         return Submitted(process.returncode, "".join(lines))
 
     def kill_worker(self) -> None:

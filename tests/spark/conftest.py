@@ -1,5 +1,7 @@
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final, cast
 
 import pytest
 from pyspark.sql import SparkSession
@@ -12,6 +14,16 @@ from tests.spark.lakes import Earlier, Whole, empty_lake, request_of
 from tests.spark.mixed_log import write_log
 from tests.spark.pieces import Pieces
 
+WRITER: Final = cast("WriterKind", os.environ.get("LAKE_WRITER", KINDS[0]))
+"""What writes the lakes of tests that do not run with each writer; `make test-writers` sets the other one."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run tests of lakes with one writer, and those marked `each_writer` with both."""
+    if "writer" in metafunc.fixturenames:
+        is_each = metafunc.definition.get_closest_marker("each_writer") is not None
+        metafunc.parametrize("writer", KINDS if is_each else (WRITER,), scope="session")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything in this folder needs the session, and lives with the sockets that pyspark leaves to the collector."""
@@ -20,13 +32,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if here in item.path.parents:
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
-
-
-@pytest.fixture(scope="session", params=KINDS)
-def writer(request: pytest.FixtureRequest) -> WriterKind:
-    """What writes the lakes of a test: each of its kind."""
-    kind: WriterKind = request.param
-    return kind
 
 
 @pytest.fixture(scope="session")

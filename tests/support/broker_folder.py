@@ -1,7 +1,6 @@
 """The folder that a broker starts from: settings, storage format, and a log that is there already."""
 
 import os
-import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,6 @@ from rebalance_audit.sim.brokers.batch_writer import NO_SEQUENCE, LoggedRecord, 
 from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.segment_file import read_batches
 from rebalance_audit.wire.topic_names import topic_id_text
-from tests.support.class_sharing import sharing
 from tests.support.cluster_topics import ONLY_BROKER, ClusterTopic, creating, read_topics
 from tests.support.ports import free_ports
 
@@ -26,14 +24,11 @@ JARS: Final = checkout_root() / "jars" / "broker"
 NEW_OFFSETS_TOPIC: Final = ClusterTopic(b"consumer-offsets", 4)
 """`__consumer_offsets` where no metadata log of the cluster creates it."""
 
-SMALL: Final = (
+JVM_OPTIONS: Final = (
     "-Xmx256m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",  # starts faster
 )
-BROKER_CLASSES: Final = checkout_root() / "build" / "broker.jsa"
-"""An archive of the classes that a broker loads: see `broker_classes`. One of another release passes over it."""
-JVM_OPTIONS: Final = (*SMALL, *shlex.split(sharing(BROKER_CLASSES)))
 
 SETTINGS: Final = {
     "process.roles": "broker,controller",

@@ -131,7 +131,7 @@ def at_work(broker: Broker) -> Iterator[None]:
         except BaseException as error:  # noqa: BLE001 - raised again below, in the test's thread
             failures.append(error)
 
-    worker = threading.Thread(target=keep_on)
+    worker = threading.Thread(target=keep_on, daemon=True)
     worker.start()
     try:
         yield

@@ -66,6 +66,7 @@ def assert_nothing_new(report: RunReport) -> None:
     assert not any(rows for name, rows in report.rows.items() if name != "meta.progress")
 
 
+@pytest.mark.each_writer
 def test_however_records_and_lines_come(
     spark: SparkSession, whole: Whole, earlier: Earlier, logged: Path, tmp_path: Path
 ) -> None:

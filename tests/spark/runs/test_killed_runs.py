@@ -1,5 +1,6 @@
 """Runs that are killed anywhere, and two runs at once."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -35,7 +36,7 @@ KILLS = ((0.85, "all"), (1.0, "java"))
 """How much of the log a run finds, and what of its processes is killed."""
 COMMITS = (2, 16)
 """A run over what is new makes about this many: it is killed after one of them."""
-PATIENCE_S = 900
+PATIENCE_S = 600
 JAVA_GONE = "Error: Spark's Java process ended during the work. "
 
 
@@ -67,25 +68,27 @@ def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
             text=True,
             start_new_session=True,
         ) as process:
-            deadline = time.monotonic() + PATIENCE_S
-            turned_away = False
-            while commits(lake) < enough and process.poll() is None:
-                assert time.monotonic() < deadline
-                if not turned_away and commits(lake) > before:
-                    with pytest.raises(LakeBusy, match="try again when it has ended"):
-                        run_audit(spark, request_of(None, lake))
-                    turned_away = True
-                time.sleep(0.02)
-            if victim == "java":
-                (java,) = javas_below(process.pid)
-                kill(java)
-                _, told = process.communicate(timeout=PATIENCE_S)
-                # Spark's Python workers may add a traceback of theirs, before or after.
-                assert JAVA_GONE in told
-                assert not re.search(r'File ".*rebalance_audit/', told), told
-                assert process.returncode == UNEXPECTED
-            else:
-                os.killpg(process.pid, signal.SIGKILL)
+            try:
+                deadline = time.monotonic() + PATIENCE_S
+                turned_away = False
+                while commits(lake) < enough and process.poll() is None:
+                    assert time.monotonic() < deadline
+                    if not turned_away and commits(lake) > before:
+                        with pytest.raises(LakeBusy, match="try again when it has ended"):
+                            run_audit(spark, request_of(None, lake))
+                        turned_away = True
+                    time.sleep(0.02)
+                if victim == "java":
+                    (java,) = javas_below(process.pid)
+                    kill(java)
+                    _, told = process.communicate(timeout=PATIENCE_S)
+                    # Spark's Python workers may add a traceback of theirs, before or after.
+                    assert JAVA_GONE in told
+                    assert not re.search(r'File ".*rebalance_audit/', told), told
+                    assert process.returncode == UNEXPECTED
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
         assert turned_away
     run_audit(spark, request_of(f"segments:{log}", lake))
     outcomes = {row["outcome"] for row in table(lake, "meta.runs")}

@@ -13,7 +13,7 @@ from tests.spark.lakes import CLUSTER, FINDINGS, TABLES, Whole, difference, tabl
 from tests.spark.mixed_log import write_log
 from tests.support.spark_sessions import configuration
 
-PATIENCE_S = 900
+PATIENCE_S = 600
 
 
 def wait_for(process: subprocess.Popen[str], condition: Callable[[], bool]) -> None:

@@ -37,6 +37,7 @@ from tests.spark.lakes import (
 from tests.spark.mixed_log import BAD_RECORDS, DAMAGED_PARTITION
 
 
+@pytest.mark.each_writer
 def test_gold_equals_the_audit_in_one_process(whole: Whole) -> None:
     """Every gold table has the rows of `inspect`, to the last column: all protocols, gaps from damage included.
 
