@@ -73,6 +73,7 @@ def test_the_object_has_the_shape_that_programs_read() -> None:
         "rebalances": 8,
         "partitions_moved": 48,
         "unowned_ms": {"low": 0, "high": 100_000},
+        "records_delayed": None,
     }
     [predicted] = found["predicted"]
     for losses in (found["control"], predicted):

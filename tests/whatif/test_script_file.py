@@ -1,6 +1,7 @@
 """Scripts as files: what is written is read back, and what is wrong in one is named."""
 
 import contextlib
+from dataclasses import replace
 
 import orjson
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.whatif.script import (
     CoordinatorMove,
+    Logged,
+    LoggedDelay,
     ProcessEnd,
     SlowRevocation,
     SubscriptionChange,
@@ -20,16 +23,20 @@ from rebalance_audit.whatif.script_file import script_from, script_text
 from rebalance_audit.whatif.spread import Spread
 from tests.whatif.scripts import T0, at, instance, script
 
-WHOLE = script(
-    instance("pod-ü\n0", (100, ProcessEnd.KILLED, 130.5)),
-    instance("pod-1", (50, ProcessEnd.CLOSED, None)),
-    events=(
-        TopicExpansion(Spread(T0, T0 + 5, T0 + 1), "orders", 16),
-        TopicDeletion(at(70), "orders"),
-        CoordinatorMove(at(80), Spread(50, 10_000, 1_000)),
-        SlowRevocation(at(90), at(95), None, Spread(2_000, 3_000)),
-        SubscriptionChange(at(99), "pod-1", ("orders", "other")),
+WHOLE = replace(
+    script(
+        instance("pod-ü\n0", (100, ProcessEnd.KILLED, 130.5)),
+        instance("pod-1", (50, ProcessEnd.CLOSED, None)),
+        events=(
+            TopicExpansion(Spread(T0, T0 + 5, T0 + 1), "orders", 16),
+            TopicDeletion(at(70), "orders"),
+            CoordinatorMove(at(80), Spread(50, 10_000, 1_000)),
+            SlowRevocation(at(90), at(95), None, Spread(2_000, 3_000)),
+            SubscriptionChange(at(99), "pod-1", ("orders", "other")),
+        ),
+        logged=Logged(3, 12, None, None, None, LoggedDelay(41, 30, None)),
     ),
+    rates={"orders": [1.5, None, 0.0]},
 )
 
 
@@ -63,6 +70,7 @@ def test_people_can_read_and_edit_it() -> None:
         ('"low":2000,"high":3000', '"low":3000,"high":2000', "f.json: bounds must be in order"),
         ('"instance":"pod-1"', '"instance":"pod-7"', "'pod-7', which is not there"),
         ('"event":"topic_growth"', '"event":"flood"', "there is no event 'flood'"),
+        ("[1.5,null,0.0]", "[-1.5]", "records_per_second must lie between 0 and 1,000,000,000"),
         ('"protocol":"classic"', '"protocol":"share"', "protocol is 'share'"),
         ('"name":"pod-1"', '"name":"pod-ü\\n0"', "two instances have the same name"),
     ],

@@ -25,6 +25,7 @@ def answer_object(answer: Answer) -> dict[str, Any]:
         "as_logged": _logged(script.logged),
         "control": _outcomes(answer.control, script),
         "predicted": [_prediction(answer, each) for each in answer.predictions],
+        "records_delayed_unknown": script.rates_unknown,
         "assumptions": explanation.assumptions(answer),
     }
 
@@ -59,6 +60,7 @@ def _logged(logged: Logged) -> dict[str, Any]:
         "rebalances": logged.rebalances,
         "partitions_moved": logged.partitions_moved,
         "unowned_ms": None if high_ms is None else {"low": low_ms or 0, "high": high_ms},
+        "records_delayed": None if logged.delayed is None else logged.delayed._asdict(),
     }
 
 
@@ -68,19 +70,10 @@ def _outcomes(outcomes: Outcomes, script: Script) -> dict[str, Any]:
         "partitions_moved": _range(outcomes.partitions_moved),
         "unowned_ms": _range(outcomes.unowned_ms),
         "longest_stop_ms": _range(outcomes.longest_stop_ms),
-        "records_delayed": _delayed(outcomes, script),
+        "records_delayed": _range(outcomes.records_delayed) if script.rates else None,
         "unowned_ms_by_reason": outcomes.unowned_by_reason(REASONS),
     }
     return found
-
-
-def _delayed(outcomes: Outcomes, script: Script) -> dict[str, int] | None:
-    """Records that came while their partition had no owner; None where commits do not show the rate."""
-    per_hour = script.habits.records_per_partition_hour
-    if per_hour is None:
-        return None
-    unowned = outcomes.unowned_ms
-    return _range(MedianRange(*(round(per_hour * each / 3_600_000) for each in unowned)))
 
 
 def _range(found: MedianRange) -> dict[str, int]:

@@ -12,6 +12,7 @@ from rebalance_audit.whatif.outcome import MedianRange, Outcomes
 from rebalance_audit.whatif.variant import describe_settings
 
 _NUMBERS: Final = ("Rebalances", "Moved", "Unowned", "Longest stop")
+_DELAYED: Final = "Delayed"
 LOGGED: Final = "as logged"
 CONTROL: Final = "control: simulated as it was"
 MANY: Final = 3
@@ -30,6 +31,11 @@ def heading(answer: Answer) -> str:
     )
 
 
+def numbers_of(answer: Answer) -> tuple[str, ...]:
+    """Titles of the table's columns after the first: delayed records only where commits show their rate."""
+    return (*_NUMBERS, _DELAYED) if answer.script.rates else _NUMBERS
+
+
 def answer_rows(answer: Answer) -> Iterator[tuple[str, list[str], list[str]]]:
     """The table: label; medians or known values; low and high, empty where nothing varies."""
     logged = answer.script.logged
@@ -40,19 +46,24 @@ def answer_rows(answer: Answer) -> Iterator[tuple[str, list[str], list[str]]]:
         unowned = duration(high_ms) if is_known else ""
         bounds = "" if is_known else f"{duration(low_ms or 0)} – {duration(high_ms)}"
     known = [number(logged.rebalances), number(logged.partitions_moved), unowned or bounds, NOTHING]
+    has_rates = bool(answer.script.rates)
+    if has_rates:
+        known.append(NOTHING if logged.delayed is None else number(logged.delayed.estimate))
     yield LOGGED, known, [""] * len(known)
-    yield CONTROL, *_cells(answer.control)
+    yield CONTROL, *_cells(answer.control, has_rates)
     for prediction in answer.predictions:
-        yield prediction.label, *_cells(prediction.outcomes)
+        yield prediction.label, *_cells(prediction.outcomes, has_rates)
 
 
-def _cells(outcomes: Outcomes) -> tuple[list[str], list[str]]:
+def _cells(outcomes: Outcomes, has_rates: bool) -> tuple[list[str], list[str]]:
     cells = [
         _cell(outcomes.rebalances, number),
         _cell(outcomes.partitions_moved, number),
         _cell(outcomes.unowned_ms, duration),
         (duration(outcomes.longest_stop_ms.median), ""),
     ]
+    if has_rates:
+        cells.append((number(outcomes.records_delayed.median), ""))
     return [median for median, _ in cells], [bounds for _, bounds in cells]
 
 
@@ -65,7 +76,8 @@ def print_answer(report: ConsoleReport, answer: Answer) -> None:
     """The answer on a console."""
     report.line(heading(answer))
     report.line()
-    tables = [report.table("", *_NUMBERS, right=_NUMBERS) for _ in range(2)]
+    numbers = numbers_of(answer)
+    tables = [report.table("", *numbers, right=numbers) for _ in range(2)]
     for label, values, bounds in answer_rows(answer):
         for table in tables:
             table.add_row(*map(cell, (label, *values)))
@@ -82,7 +94,8 @@ def print_answer(report: ConsoleReport, answer: Answer) -> None:
 def markdown(answer: Answer) -> str:
     """The answer in Markdown."""
     lines = [f"**{literal(heading(answer))}**", ""]
-    lines += [f"| | {' | '.join(_NUMBERS)} |", "|---|--:|--:|--:|--:|"]
+    numbers = numbers_of(answer)
+    lines += [f"| | {' | '.join(numbers)} |", f"|---|{'--:|' * len(numbers)}"]
     for label, values, bounds in answer_rows(answer):
         cells = [
             f"{value} ({bound})" if bound else value

@@ -25,6 +25,9 @@ def reasons(answer: Answer, prediction: Prediction) -> list[str]:
     """What the difference comes from, the largest part first."""
     control, outcomes = answer.control, prediction.outcomes
     sentences = [_rebalances(control, outcomes)]
+    was, now = control.records_delayed.median, outcomes.records_delayed.median
+    if abs(now - was) >= _NOTABLE * max(was, now, 1):
+        sentences.append(f"About {counted(now, 'record')} delayed instead of {was:,}.")
     sentences += _mechanism(answer.script.settings, prediction.settings)
     before, after = (each.unowned_by_reason(REASONS) for each in (control, outcomes))
     whole = max(control.unowned_ms.median, outcomes.unowned_ms.median, 1)
@@ -150,6 +153,18 @@ def _protocol_costs(after: Settings) -> list[str]:
     ]
 
 
+def _arrivals(script: Script) -> str:
+    if script.rates_unknown is not None or not script.rates:
+        return f"Delayed records are not counted. {script.rates_unknown or ''}".rstrip()
+    known = sum(each is not None for rates in script.rates.values() for each in rates)
+    whole = sum(script.topics.values())
+    others = "" if known >= whole else ", and in the others at the mean of their topic"
+    return (
+        f"Records arrive at the mean rate of the window, which commits show for {known:,} of"
+        f" {counted(whole, 'partition')}{others}."
+    )
+
+
 def assumptions(answer: Answer) -> list[str]:
     """What every number leans on."""
     script = answer.script
@@ -175,6 +190,7 @@ def assumptions(answer: Answer) -> list[str]:
         )
     if not deploys_of(script) and any(each.change.deploy for each in answer.predictions):
         sentences.append("The log shows no deploy, so --deploy changes nothing.")
+    sentences.append(_arrivals(script))
     sentences += [
         "The same processes would have started, ended and been suspended at the same moments.",
         "Clients behave as Kafka's Java client does, the coordinator as that of release 4.3.",

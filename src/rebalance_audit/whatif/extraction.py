@@ -7,6 +7,7 @@ from typing import Final
 from rebalance_audit.audit.rows import GAP
 from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGNORS
 from rebalance_audit.whatif import habits as habit
+from rebalance_audit.whatif.arrival_rates import arrivals_of
 from rebalance_audit.whatif.events import event_ms, events_of, topics_at_begin
 from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
 from rebalance_audit.whatif.history import logged
@@ -65,6 +66,7 @@ def script_of(
     events: list[Event] = [each for story in stories for each in story.slow]
     events += events_of(rows, slots, phases, measured, settings.heartbeat_interval_ms)
     instances = [story.instance for story in stories]
+    arrivals = arrivals_of(rows.ownership, from_ms, to_ms)
     restarts = [
         after.start.middle - life.end.middle
         for instance in instances
@@ -80,8 +82,9 @@ def script_of(
         topics_at_begin(rows),
         instances,
         sorted(events, key=event_ms),
-        logged(rows, slots, from_ms, to_ms),
+        logged(rows, slots, from_ms, to_ms, arrivals.rates),
         assumptions,
+        *arrivals,
     )
 
 

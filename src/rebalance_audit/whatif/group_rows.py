@@ -19,6 +19,7 @@ class GroupRows(NamedTuple):
     ownership: list[Row]
     findings: list[Row]
     topics: list[Row]
+    rebalances: list[Row]
     end_ms: int | None
     """Where the log ends; None where the rows do not say."""
 
@@ -48,6 +49,7 @@ def group_rows(
         ownership,
         rows("findings"),
         rows("topics", "made_at"),
+        rows("rebalances", "started_at", "started_at_earliest"),
         end_ms if end_ms is not None else _last_ms(epochs, members, ownership),
     )
 

@@ -1,24 +1,58 @@
 """What the log itself says of a window: rebalances, moves, time without owner."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.whatif.arrival_rates import ArrivalRates, rate_of
 from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
 from rebalance_audit.whatif.memberships import REPLACED, Slot, slot_names
-from rebalance_audit.whatif.script import Logged
+from rebalance_audit.whatif.script import Logged, LoggedDelay
 
 
-def logged(rows: GroupRows, slots: Sequence[Slot], from_ms: int, to_ms: int) -> Logged:
-    """The window `[from_ms, to_ms)` of a group."""
+def logged(
+    rows: GroupRows, slots: Sequence[Slot], from_ms: int, to_ms: int, rates: ArrivalRates
+) -> Logged:
+    """The window `[from_ms, to_ms)` of a group, in which records arrive at these rates."""
     epochs = [row for row in rows.epochs if from_ms <= epoch_began_ms(row) < to_ms]
     low_ms, high_ms = _unowned(epochs)
-    gap_low_ms, gap_high_ms = _replacements(rows.ownership, slots, from_ms, to_ms)
+    gaps = list(_replacements(rows.ownership, slots, from_ms, to_ms))
     return Logged(
         len(epochs),
         _moved(rows.ownership, slots, from_ms, to_ms),
-        None if low_ms is None else low_ms + gap_low_ms,
-        None if high_ms is None else high_ms + gap_high_ms,
+        low_ms,
+        None if high_ms is None else high_ms + sum(gap_ms for _, gap_ms in gaps),
         max((row["not_stable_max_ms"] or 0 for row in epochs), default=None),
+        _delayed(rows.rebalances, gaps, rates, from_ms, to_ms) if rates else None,
+    )
+
+
+def _delayed(
+    rebalances: Sequence[Row],
+    gaps: Sequence[tuple[Row, int]],
+    rates: ArrivalRates,
+    from_ms: int,
+    to_ms: int,
+) -> LoggedDelay:
+    """What the audit says of the rebalances, and the same for what lies between a static member and its successor."""
+    began = ((row, row["started_at"] or row["started_at_earliest"]) for row in rebalances)
+    stopped = [
+        row
+        for row, moment in began
+        if moment is not None and from_ms <= moment < to_ms and row["partitions_stopped"]
+    ]
+    estimate = sum(row["records_delayed_estimate"] or 0 for row in stopped)
+    estimate += sum(
+        round(rate_of(rates, row["topic"], row["topic_partition"]) * gap_ms / 1_000)
+        for row, gap_ms in gaps
+    )
+    least = [
+        row["records_delayed_min"] for row in stopped if row["records_delayed_min"] is not None
+    ]
+    most = [row["records_delayed_max"] for row in stopped]
+    return LoggedDelay(
+        estimate,
+        sum(least) if least else None,
+        None if gaps or None in most or not most else sum(most),
     )
 
 
@@ -34,10 +68,11 @@ def _unowned(epochs: Sequence[Row]) -> tuple[int | None, int | None]:
 
 def _replacements(
     ownership: Sequence[Row], slots: Sequence[Slot], from_ms: int, to_ms: int
-) -> tuple[int, int]:
-    """Bounds of the same between a static member and its successor, which no rebalance shows.
+) -> Iterator[tuple[Row, int]]:
+    """Between a static member and its successor, which no rebalance shows: what was held, and for how long no more.
 
-    The partitions had no owner from somewhere after the last commit until the successor took them over.
+    The partitions had no owner from somewhere after the last commit until the successor took them over, so the
+    milliseconds are an upper bound.
     """
     replaced = {
         (stint.member["member_id"], stint.to_ms)
@@ -45,13 +80,11 @@ def _replacements(
         for stint in slot.stints
         if stint.how == REPLACED and stint.to_ms is not None
     }
-    high_ms = 0
     for row in ownership:
         ended = (row["member_id"], row["to_at"])
         if ended in replaced and from_ms <= row["to_at"] < to_ms:
             begun_ms = row["last_committed_at"] or row["from_at"] or row["to_at"]
-            high_ms += max(0, row["to_at"] - max(begun_ms, from_ms))
-    return 0, high_ms
+            yield row, max(0, row["to_at"] - max(begun_ms, from_ms))
 
 
 def _moved(ownership: Sequence[Row], slots: Sequence[Slot], from_ms: int, to_ms: int) -> int:

@@ -22,6 +22,8 @@ class RunOutcome:
     """The same partition-milliseconds by what began them."""
     refused_returns: int = 0
     """How often a process ended because the coordinator refused its return."""
+    records_delayed: int = 0
+    """Records that arrived while their partition had no owner, at the rates of the script."""
 
 
 class MedianRange(NamedTuple):
@@ -66,6 +68,11 @@ class Outcomes(NamedTuple):
     def longest_stop_ms(self) -> MedianRange:
         """Over all runs."""
         return self.range(lambda run: run.longest_stop_ms)
+
+    @property
+    def records_delayed(self) -> MedianRange:
+        """Over all runs."""
+        return self.range(lambda run: run.records_delayed)
 
     @property
     def refused_returns(self) -> MedianRange:

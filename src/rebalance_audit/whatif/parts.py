@@ -36,6 +36,7 @@ class Part(NamedTuple):
             outcome.longest_stop_ms,
             {reason: self._whole(part) for reason, part in outcome.unowned_by_reason.items()},
             self._whole(outcome.refused_returns),
+            self._whole(outcome.records_delayed),
         )
 
     def _whole(self, number: int) -> int:

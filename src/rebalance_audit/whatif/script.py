@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
+from rebalance_audit.whatif.arrival_rates import ArrivalRates
 from rebalance_audit.whatif.spread import Spread
 
 
@@ -125,8 +126,15 @@ class Habits:
     """How long the leader of a classic group takes to assign."""
     initial_delay_ms: int = 3_000
     """`group.initial.rebalance.delay.ms` of the broker."""
-    records_per_partition_hour: float | None = None
-    """Mean over all partitions; None where commits do not show it."""
+
+
+class LoggedDelay(NamedTuple):
+    """Records that a window delayed, as far as the log shows it; see docs/lag.md."""
+
+    estimate: int
+    low: int | None
+    """At least; None without samples of end offsets, as `high`."""
+    high: int | None
 
 
 @dataclass(slots=True)
@@ -138,6 +146,8 @@ class Logged:
     unowned_low_ms: int | None
     unowned_high_ms: int | None
     longest_stop_ms: int | None = None
+    delayed: LoggedDelay | None = None
+    """None where commits do not show it."""
 
 
 @dataclass(slots=True)
@@ -157,6 +167,9 @@ class Script:
     logged: Logged
     assumptions: list[str] = field(default_factory=list)
     """Sentences: what the log does not hold and the script takes for granted."""
+    rates: ArrivalRates = field(default_factory=dict)
+    rates_unknown: str | None = None
+    """Why `rates` is empty, as a sentence."""
 
 
 SCRIPT_FORMAT: Final = "rebalance-audit what-if script 1"

@@ -1,6 +1,6 @@
 """A script as a file that people read and edit: JSON, its moments in ISO 8601, a line for each process and event."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -8,6 +8,7 @@ import orjson
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.moment_text import parse_moment
 from rebalance_audit.sentences.words import iso
+from rebalance_audit.whatif.arrival_rates import ArrivalRates
 from rebalance_audit.whatif.script import (
     SCRIPT_FORMAT,
     AppInstance,
@@ -15,6 +16,7 @@ from rebalance_audit.whatif.script import (
     Event,
     Habits,
     Logged,
+    LoggedDelay,
     ProcessEnd,
     ProcessLife,
     Script,
@@ -26,6 +28,7 @@ from rebalance_audit.whatif.script import (
 )
 from rebalance_audit.whatif.spread import Spread
 
+_RATE_MAX: Final = 1_000_000_000
 _GROWTH: Final = "topic_growth"
 _DELETION: Final = "topic_deletion"
 _MOVE: Final = "coordinator_move"
@@ -60,7 +63,6 @@ def script_text(script: Script) -> str:
             "commit_interval_ms": habits.commit_interval_ms,
             "leader_ms": habits.leader_ms,
             "initial_delay_ms": habits.initial_delay_ms,
-            "records_per_partition_hour": habits.records_per_partition_hour,
         },
         "as_logged": {
             "rebalances": logged.rebalances,
@@ -68,9 +70,12 @@ def script_text(script: Script) -> str:
             "unowned_low_ms": logged.unowned_low_ms,
             "unowned_high_ms": logged.unowned_high_ms,
             "longest_stop_ms": logged.longest_stop_ms,
+            "records_delayed": None if logged.delayed is None else logged.delayed._asdict(),
         },
         "assumptions": script.assumptions,
         "topics": script.topics,
+        "records_per_second": script.rates or None,
+        "records_per_second_unknown": script.rates_unknown,
     }
     lines = [f"  {_json(name)}: {_json(value)}" for name, value in head.items()]
     lines.append(f'  "instances": {_listed([_instance(each) for each in script.instances])}')
@@ -200,7 +205,6 @@ def _script(found: Mapping[str, Any]) -> Script:
             int(habits["commit_interval_ms"]),
             int(habits["leader_ms"]),
             int(habits["initial_delay_ms"]),
-            habits["records_per_partition_hour"],
         ),
         {str(name): int(count) for name, count in found["topics"].items()},
         instances,
@@ -211,9 +215,29 @@ def _script(found: Mapping[str, Any]) -> Script:
             logged["unowned_low_ms"],
             logged["unowned_high_ms"],
             logged["longest_stop_ms"],
+            _read_delay(logged.get("records_delayed")),
         ),
         [str(each) for each in found["assumptions"]],
+        _read_rates(found.get("records_per_second")),
+        found.get("records_per_second_unknown"),
     )
+
+
+def _read_rates(found: Mapping[str, Sequence[float | None]] | None) -> ArrivalRates:
+    rates = {
+        str(topic): [None if each is None else float(each) for each in of_topic]
+        for topic, of_topic in (found or {}).items()
+    }
+    known = [each for of_topic in rates.values() for each in of_topic if each is not None]
+    if not all(0 <= each <= _RATE_MAX for each in known):
+        raise BadRequest(f"records_per_second must lie between 0 and {_RATE_MAX:,}.")
+    return rates if known else {}
+
+
+def _read_delay(found: Mapping[str, int | None] | None) -> LoggedDelay | None:
+    if found is None:
+        return None
+    return LoggedDelay(int(found["estimate"] or 0), found["low"], found["high"])
 
 
 def _one_of(value: object, known: tuple[str, ...], field: str) -> str:

@@ -13,6 +13,7 @@ from rebalance_audit.sim.clients.consumer import ConsumerClient
 from rebalance_audit.sim.cluster import Cluster, ClusterOptions
 from rebalance_audit.sim.network import NetworkOptions
 from rebalance_audit.sim.scheduler import Scheduler
+from rebalance_audit.whatif.arrival_rates import rate_of
 from rebalance_audit.whatif.habits import RESTART_MS
 from rebalance_audit.whatif.outcome import RunOutcome
 from rebalance_audit.whatif.protocol_times import times_of
@@ -288,8 +289,13 @@ class ScriptRun:
     def _await_owners(self, name: str, first: int) -> None:
         """The partitions of a topic from `first` on should have owners now, if the group subscribes to it."""
         topic = self._cluster.topics.image.topic(name)
-        if topic is not None and (self._subscribes_to_all or name in self._subscribed):
-            numbers = range(first, len(topic.partition_racks))
+        if topic is None:
+            return
+        numbers = range(first, len(topic.partition_racks))
+        for number in numbers:
+            rate = rate_of(self._script.rates, name, number)
+            self._tracker.records_per_second[topic.topic_id, number] = rate
+        if self._subscribes_to_all or name in self._subscribed:
             self._tracker.create((topic.topic_id, number) for number in numbers)
 
     def _delete(self, name: str) -> None:
@@ -332,5 +338,4 @@ def _habits_under(script: Script, settings: Settings) -> Habits:
         habits.commit_interval_ms,
         habits.leader_ms,
         habits.initial_delay_ms,
-        habits.records_per_partition_hour,
     )

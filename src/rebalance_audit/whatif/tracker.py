@@ -34,6 +34,9 @@ class Tracker(Holdings):
         self._holders: dict[HeldPartition, set[str]] = {}
         self._last: dict[HeldPartition, str] = {}
         self._gone: set[HeldPartition] = set()
+        self.records_per_second: dict[HeldPartition, float] = {}
+        """How many records arrive; a partition that is missing gets none."""
+        self._delayed = 0.0
         self._unowned: dict[HeldPartition, tuple[int, str]] = {}
         """Partition -> since when it has no owner, and why."""
 
@@ -54,7 +57,7 @@ class Tracker(Holdings):
             self._gone.add(partition)
             begun = self._unowned.pop(partition, None)
             if begun is not None:
-                self._count(*begun, self._clock())
+                self._count(partition, *begun, self._clock())
 
     def acquire(self, holder: Holder, partitions: Iterable[HeldPartition], now_ms: int) -> None:
         """A client starts to use partitions."""
@@ -69,7 +72,7 @@ class Tracker(Holdings):
                 self.outcome.partitions_moved += 1
             begun = self._unowned.pop(partition, None)
             if begun is not None:
-                self._count(*begun, moment)
+                self._count(partition, *begun, moment)
         super().acquire(holder, wanted, now_ms)
 
     def release(
@@ -94,17 +97,19 @@ class Tracker(Holdings):
 
     def finish(self) -> RunOutcome:
         """The outcome, with what is still without owner."""
-        for begun_ms, reason in self._unowned.values():
-            self._count(begun_ms, reason, self._clock())
+        for partition, begun in self._unowned.items():
+            self._count(partition, *begun, self._clock())
         self._unowned.clear()
+        self.outcome.records_delayed = round(self._delayed)
         return self.outcome
 
-    def _count(self, begun_ms: int, reason: str, ended_ms: int) -> None:
+    def _count(self, partition: HeldPartition, begun_ms: int, reason: str, ended_ms: int) -> None:
         length_ms = min(ended_ms, self._to_ms) - max(begun_ms, self._from_ms)
         if length_ms <= 0:
             return
         outcome = self.outcome
         outcome.unowned_ms += length_ms
+        self._delayed += self.records_per_second.get(partition, 0.0) * length_ms / 1_000
         outcome.longest_stop_ms = max(outcome.longest_stop_ms, length_ms)
         by_reason = outcome.unowned_by_reason
         by_reason[reason] = by_reason.get(reason, 0) + length_ms

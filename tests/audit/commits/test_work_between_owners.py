@@ -41,6 +41,12 @@ def test_work_stopped_with_the_last_commit_of_one_owner_until_the_first_of_the_n
         uncommitted_ms,
         why,
     )
+    # Each of these commits commits its own time as the offset.
+    for owned, commits in zip(
+        third, ([each for each in of_a if each < 22_000], of_b), strict=False
+    ):
+        bounds = owned["first_committed_offset"], owned["last_committed_offset"]
+        assert bounds == ((commits[0], commits[-1]) if commits else (None, None))
     assert third[2]["uncommitted_before_unknown"] == "open"
     assert third[2]["last_committed_at"] is None
 

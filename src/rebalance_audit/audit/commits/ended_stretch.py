@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rebalance_audit.audit.commits.summary import CommitSummary
+from rebalance_audit.audit.commits.summary import NO_POSITION, CommitSummary
 from rebalance_audit.audit.rows import Row, duration_ms
 
 
@@ -48,6 +48,7 @@ def commit_columns(ended: EndedStretch | None, *, gap: bool, is_open: bool) -> R
     Those of an open stretch wait for its end: commits alone do not call for an audit.
     """
     first_ms = last_ms = uncommitted_ms = None
+    first_position = last_position = NO_POSITION
     if is_open or gap:
         unknown: str | None = "open" if is_open else "gap"
     elif ended is None:
@@ -57,9 +58,14 @@ def commit_columns(ended: EndedStretch | None, *, gap: bool, is_open: bool) -> R
         if ended.summary is not None:
             first_ms, last_ms = ended.first_ms, ended.summary.last_ms
             uncommitted_ms = ended.uncommitted_ms
+            last_position = ended.summary.last_position
+            if first_ms is not None:
+                first_position = ended.summary.first_position
     return {
         "first_committed_at": first_ms,
         "last_committed_at": last_ms,
         "uncommitted_before_ms": uncommitted_ms,
         "uncommitted_before_unknown": unknown,
+        "first_committed_offset": None if first_position == NO_POSITION else first_position,
+        "last_committed_offset": None if last_position == NO_POSITION else last_position,
     }
