@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_audit.errors import BadRequest
+from rebalance_audit.whatif.facts import GroupFacts
 from rebalance_audit.whatif.script import (
     CoordinatorMove,
     Logged,
@@ -37,6 +38,7 @@ WHOLE = replace(
         logged=Logged(3, 12, None, None, None, LoggedDelay(41, 30, None)),
     ),
     rates={"orders": [1.5, None, 0.0]},
+    facts=GroupFacts(("classic",), ("range",), 2, 1, (6_000,), (), (), ("a.*",), 1, 3, ()),
 )
 
 
@@ -71,6 +73,7 @@ def test_people_can_read_and_edit_it() -> None:
         ('"instance":"pod-1"', '"instance":"pod-7"', "'pod-7', which is not there"),
         ('"event":"topic_growth"', '"event":"flood"', "there is no event 'flood'"),
         ("[1.5,null,0.0]", "[-1.5]", "records_per_second must lie between 0 and 1,000,000,000"),
+        ('"instances":2,', '"instances":"two",', "f.json: invalid literal"),
         ('"protocol":"classic"', '"protocol":"share"', "protocol is 'share'"),
         ('"name":"pod-1"', '"name":"pod-ü\\n0"', "two instances have the same name"),
     ],

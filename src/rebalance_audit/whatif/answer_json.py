@@ -5,6 +5,7 @@ from typing import Any
 from rebalance_audit.sentences.words import iso
 from rebalance_audit.whatif import explanation
 from rebalance_audit.whatif.answer import TOLERANCE, Answer, Prediction
+from rebalance_audit.whatif.fact_sentences import fact_sentences
 from rebalance_audit.whatif.outcome import MedianRange, Outcomes
 from rebalance_audit.whatif.script import Logged, Script, Settings
 from rebalance_audit.whatif.tracker import REASONS
@@ -22,6 +23,7 @@ def answer_object(answer: Answer) -> dict[str, Any]:
         "seeds": len(answer.parts),
         "share_played": round(answer.parts[0].share, 4),
         "tolerance": TOLERANCE,
+        "facts": _facts(script),
         "as_logged": _logged(script.logged),
         "control": _outcomes(answer.control, script),
         "predicted": [_prediction(answer, each) for each in answer.predictions],
@@ -35,11 +37,18 @@ def refused_object(group_id: str, sentence: str) -> dict[str, Any]:
     return {
         "group_id": group_id,
         "refused": sentence,
+        "facts": None,
         "as_logged": None,
         "control": None,
         "predicted": [],
         "assumptions": [],
     }
+
+
+def _facts(script: Script) -> dict[str, Any] | None:
+    if script.facts is None:
+        return None
+    return {**script.facts._asdict(), "sentences": fact_sentences(script)}
 
 
 def _settings(settings: Settings, script: Script) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 from rebalance_audit.sentences.words import NOTHING, counted, duration, moment, number
 from rebalance_audit.whatif import explanation
 from rebalance_audit.whatif.answer import Answer
+from rebalance_audit.whatif.arrival_rates import has_arrivals
+from rebalance_audit.whatif.fact_sentences import fact_sentences
 from rebalance_audit.whatif.outcome import MedianRange, Outcomes
 from rebalance_audit.whatif.variant import describe_settings
 
@@ -32,8 +34,8 @@ def heading(answer: Answer) -> str:
 
 
 def numbers_of(answer: Answer) -> tuple[str, ...]:
-    """Titles of the table's columns after the first: delayed records only where commits show their rate."""
-    return (*_NUMBERS, _DELAYED) if answer.script.rates else _NUMBERS
+    """Titles of the table's columns after the first: delayed records only where commits show that some arrive."""
+    return (*_NUMBERS, _DELAYED) if has_arrivals(answer.script.rates) else _NUMBERS
 
 
 def answer_rows(answer: Answer) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -46,7 +48,7 @@ def answer_rows(answer: Answer) -> Iterator[tuple[str, list[str], list[str]]]:
         unowned = duration(high_ms) if is_known else ""
         bounds = "" if is_known else f"{duration(low_ms or 0)} – {duration(high_ms)}"
     known = [number(logged.rebalances), number(logged.partitions_moved), unowned or bounds, NOTHING]
-    has_rates = bool(answer.script.rates)
+    has_rates = has_arrivals(answer.script.rates)
     if has_rates:
         known.append(NOTHING if logged.delayed is None else number(logged.delayed.estimate))
     yield LOGGED, known, [""] * len(known)
@@ -111,6 +113,9 @@ def sections(answer: Answer) -> Iterator[tuple[str, list[str]]]:
     """Titles and their sentences."""
     if answer.refused is not None:
         yield "No advice", [answer.refused]
+    facts = fact_sentences(answer.script)
+    if facts:
+        yield "Facts", facts
     shown = answer.predictions[:MANY] if answer.is_ranked else answer.predictions
     for prediction in shown:
         because = explanation.reasons(answer, prediction)

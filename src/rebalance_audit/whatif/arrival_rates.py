@@ -74,6 +74,11 @@ def rate_of(rates: Mapping[str, Sequence[float | None]], topic: str, number: int
     return fmean(known) if known else 0.0
 
 
+def has_arrivals(rates: ArrivalRates) -> bool:
+    """Whether some partition is known to get records."""
+    return any(each for of_topic in rates.values() for each in of_topic)
+
+
 def _rate(commits: list[tuple[int, int]]) -> float | None:
     """Records per second between the first commit and the last one."""
     commits.sort()

@@ -5,7 +5,7 @@ from typing import Final
 from rebalance_audit.sentences.words import counted, duration
 from rebalance_audit.whatif.answer import Answer, Prediction
 from rebalance_audit.whatif.outcome import Outcomes
-from rebalance_audit.whatif.script import ProcessEnd, Script, Settings
+from rebalance_audit.whatif.script import ProcessEnd, Script, Settings, TopicExpansion
 from rebalance_audit.whatif.script_changes import deploys_of
 from rebalance_audit.whatif.tracker import CLOSED, KILLED, NEW_PARTITION, REASONS, REVOKED
 from rebalance_audit.whatif.variant import CLASSIC, CONSUMER
@@ -157,7 +157,11 @@ def _arrivals(script: Script) -> str:
     if script.rates_unknown is not None or not script.rates:
         return f"Delayed records are not counted. {script.rates_unknown or ''}".rstrip()
     known = sum(each is not None for rates in script.rates.values() for each in rates)
-    whole = sum(script.topics.values())
+    partitions = dict(script.topics)
+    for event in script.events:
+        if isinstance(event, TopicExpansion):
+            partitions[event.topic] = max(event.partitions, partitions.get(event.topic, 0))
+    whole = max(known, sum(partitions.values()))
     others = "" if known >= whole else ", and in the others at the mean of their topic"
     return (
         f"Records arrive at the mean rate of the window, which commits show for {known:,} of"

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.whatif.arrival_rates import ArrivalRates
+from rebalance_audit.whatif.facts import GroupFacts
 from rebalance_audit.whatif.spread import Spread
 
 
@@ -170,6 +171,7 @@ class Script:
     rates: ArrivalRates = field(default_factory=dict)
     rates_unknown: str | None = None
     """Why `rates` is empty, as a sentence."""
+    facts: GroupFacts | None = None
 
 
 SCRIPT_FORMAT: Final = "rebalance-audit what-if script 1"

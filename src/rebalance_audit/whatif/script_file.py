@@ -9,6 +9,7 @@ from rebalance_audit.errors import BadRequest
 from rebalance_audit.moment_text import parse_moment
 from rebalance_audit.sentences.words import iso
 from rebalance_audit.whatif.arrival_rates import ArrivalRates
+from rebalance_audit.whatif.facts import facts_from
 from rebalance_audit.whatif.script import (
     SCRIPT_FORMAT,
     AppInstance,
@@ -76,6 +77,7 @@ def script_text(script: Script) -> str:
         "topics": script.topics,
         "records_per_second": script.rates or None,
         "records_per_second_unknown": script.rates_unknown,
+        "facts": None if script.facts is None else script.facts._asdict(),
     }
     lines = [f"  {_json(name)}: {_json(value)}" for name, value in head.items()]
     lines.append(f'  "instances": {_listed([_instance(each) for each in script.instances])}')
@@ -220,6 +222,7 @@ def _script(found: Mapping[str, Any]) -> Script:
         [str(each) for each in found["assumptions"]],
         _read_rates(found.get("records_per_second")),
         found.get("records_per_second_unknown"),
+        None if found.get("facts") is None else facts_from(found["facts"]),
     )
 
 
