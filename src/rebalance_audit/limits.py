@@ -181,6 +181,27 @@ BROKER_LOG_NESTING: Final = Limit(
     "the file is refused",
     "A tar of gzip files is two deep.",
 )
+ANSWER_BYTES: Final = Limit(
+    "a file of `report --what-if`",
+    1 << 20,
+    "bytes",
+    "the file is refused",
+    "An answer of `what-if --json` has some 10,000 bytes.",
+)
+ANSWER_PREDICTIONS: Final = Limit(
+    "predictions of such a file",
+    20,
+    "predictions",
+    "further ones are left out",
+    "`what-if` tries at most nine changes.",
+)
+ANSWER_SENTENCES: Final = Limit(
+    "sentences on one prediction of such a file",
+    40,
+    "sentences",
+    "further ones are left out",
+    "The page stays small.",
+)
 
 LIMITS: Final = (
     LOG_PARTITIONS,
@@ -205,4 +226,7 @@ LIMITS: Final = (
     ARCHIVE_SEGMENTS,
     BROKER_LOG_EXPANSION,
     BROKER_LOG_NESTING,
+    ANSWER_BYTES,
+    ANSWER_PREDICTIONS,
+    ANSWER_SENTENCES,
 )

@@ -9,7 +9,7 @@ from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGN
 from rebalance_audit.whatif import habits as habit
 from rebalance_audit.whatif.arrival_rates import arrivals_of
 from rebalance_audit.whatif.events import event_ms, events_of, topics_at_begin
-from rebalance_audit.whatif.facts import facts_of
+from rebalance_audit.whatif.facts import group_facts
 from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
 from rebalance_audit.whatif.history import logged
 from rebalance_audit.whatif.join_phases import EpochKey, PhaseTimes, join_phases
@@ -86,7 +86,7 @@ def script_of(
         logged(rows, slots, from_ms, to_ms, arrivals.rates),
         assumptions,
         *arrivals,
-        facts_of(rows, slots, from_ms, to_ms),
+        group_facts(rows, slots, from_ms, to_ms),
     )
 
 

@@ -41,7 +41,7 @@ class GroupFacts(NamedTuple):
     """Kinds of DECISIVE_FINDINGS that the window has."""
 
 
-def facts_of(rows: GroupRows, slots: Sequence[Slot], from_ms: int, to_ms: int) -> GroupFacts:
+def group_facts(rows: GroupRows, slots: Sequence[Slot], from_ms: int, to_ms: int) -> GroupFacts:
     """The facts of the window `[from_ms, to_ms)`."""
     epochs = [row for row in rows.epochs if from_ms <= epoch_began_ms(row) < to_ms]
     lived = [

@@ -30,6 +30,7 @@ Examples:
   rebalance-audit report --lake lake --out report.html
   rebalance-audit report --lake /data/lake --cluster blue --from -7d --out week.html
   rebalance-audit report --lake lake --group checkout --group billing --out two.html
+  rebalance-audit report copy-of-log --what-if checkout.json --out report.html
   rebalance-audit report copy-of-log --png checkout --out checkout.png
 """
 
@@ -67,6 +68,14 @@ Examples:
     help="Sections for the N groups that need attention most, as far as they fit.",
 )
 @click.option(
+    "--what-if",
+    "answers",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    multiple=True,
+    help="Show this answer of `what-if --json` on the page; may be repeated.",
+)
+@click.option(
     "--png",
     "drawn",
     metavar="GROUP",
@@ -86,6 +95,7 @@ def report(
     end_offsets: tuple[Path, ...],
     hand_out: HandOut,
     drawn: str | None,
+    answers: tuple[Path, ...],
     **wanted: Any,
 ) -> None:
     """Write an HTML page: rebalances, their causes, findings with advice, each group in detail.
@@ -99,16 +109,25 @@ def report(
         raise click.UsageError("The window is empty: its end is not after its start.")
     source = _source(invocation, segments, lake, cluster, broker_logs, broker_log_zone, end_offsets)
     require_within_log("--from", wanted["from_ms"], source.gold.log_end_ms())
+    if drawn is not None and answers:
+        raise click.UsageError("--what-if is a section of the page, which --png does not make.")
     if drawn is not None:
         _draw(source, drawn, wanted["from_ms"], wanted["to_ms"], out)
         hand_out({"group": drawn, "out": str(out)}, str(out))
         return
+    from rebalance_audit.cli.answer_files import (  # noqa: PLC0415 - imports the page
+        what_if_sections,
+    )
     from rebalance_audit.cli.report_facts import report_facts  # noqa: PLC0415 - imports Arrow
-    from rebalance_audit.report.html.page import render_page  # noqa: PLC0415 - imports the templates
+    from rebalance_audit.report.html.page import (  # noqa: PLC0415 - imports the templates
+        LISTED_MAX,
+        render_page,
+    )
 
     with bad_arguments(), slow_step("making the page"):
         facts = report_facts(source, **wanted)
-        page = render_page(facts).encode()
+        listed = {group["group_id"] for group in facts.groups[:LISTED_MAX]}
+        page = render_page(facts, what_if_sections(answers, listed)).encode()
     write_file(page, out)
     totals = facts.totals
     summary = {

@@ -9,7 +9,7 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, Final
 
@@ -46,6 +46,7 @@ from rebalance_audit.report.html.rebalances import (
     shown_sentence,
 )
 from rebalance_audit.report.html.swimlane import swimlane
+from rebalance_audit.report.html.what_if import COLUMNS
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import TableRow, bounds_in
@@ -89,8 +90,8 @@ _TEXT: Final = re.compile(r">[^<>]+<")
 _BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=(?:ms|s|min|h|d|%)(?!\w))")
 
 
-def render_page(facts: PageFacts) -> str:
-    """The whole page."""
+def render_page(facts: PageFacts, what_if: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The whole page; `what_if` are sections of `html.what_if`."""
     library, script = _file("echarts/echarts.min.js"), _file("page.js")
     names = MemberNames(facts.details["members"])
     cause_numbers = {row["cause"]: number for number, row in enumerate(facts.causes)}
@@ -134,6 +135,8 @@ def render_page(facts: PageFacts) -> str:
         rebalances_note=_rebalances_note(facts),
         group_columns=[{"name": name, "right": right} for name, right in GROUP_COLUMNS],
         first_groups=[cells_of(group, names) for group in facts.groups[:FIRST_GROUPS]],
+        what_if=what_if,
+        what_if_columns=COLUMNS,
         groups_note=_groups_note(len(facts.groups)),
         details_note=_details_note(facts, len(sections)),
         notes=_notes(facts),
