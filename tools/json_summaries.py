@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from tools.json_answers import predict, what_if
 from tools.json_shapes import (
     BOOLEAN,
     INTEGER,
@@ -33,6 +34,7 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
         "ingest": _ingest(),
         "maintain": _maintain(),
         "check": _check(),
+        "predict": predict(),
         "jars": {"folder": TEXT, "jars": list_of(TEXT)},
     }
     counts = ("seed", "records", "partitions", "groups", "epochs", "simulated_seconds", "events")
@@ -48,6 +50,7 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
     )
     summaries["export"] = ("export --json; with --perfetto the second form", _export())
     summaries["notify"] = ("notify --json; with --dry-run the second form", _notify())
+    summaries["what-if"] = ("what-if --json", what_if())
     summaries["decode"] = ("a line of decode", _decode())
     return summaries
 

@@ -1,8 +1,10 @@
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from rebalance_audit.audit.rows import GOLD_OF_LOG
 from rebalance_audit.cli import exit_codes
@@ -77,6 +79,24 @@ def test_state_of_the_lake_is_that_of_the_segments(demo: tuple[Path, str, str]) 
     other = call("state", "--lake", out, "--cluster", "blue")
     assert other.code == exit_codes.NOT_READABLE
     assert "no records of cluster blue" in other.err
+
+
+def test_predict_writes_what_would_have_been(demo: tuple[Path, str, str], tmp_path: Path) -> None:
+    """The groups that need attention most, readable without Spark; a second time nothing changes."""
+    lake = tmp_path / "lake"
+    shutil.copytree(demo[0], lake)
+    asked = ("predict", "--lake", lake, "--worst", "2", "--seeds", "2", "--json")
+    first, second = (process(*asked) for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    summary = json.loads(first.stdout)
+    checked("predict", summary)
+    assert len(summary["groups"]) == 2
+    assert summary["rows"] == summary["rows_changed"] > 6
+    assert json.loads(second.stdout)["rows_changed"] == 0
+    rows = DeltaTable(str(lake / "gold" / "what_if")).to_pyarrow_table().to_pylist()
+    assert {row["group_id"] for row in rows} == {each["group_id"] for each in summary["groups"]}
+    assert {row["scenario"] for row in rows} == {"as_logged", "control", "predicted"}
+    assert {row["cluster"] for row in rows} == {"demo"}
 
 
 def commits(lake: Path) -> int:

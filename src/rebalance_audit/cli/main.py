@@ -45,6 +45,7 @@ COMMANDS: Final = {
     "decode": "Print every record of the log as one line of JSON.",
     "jars": "Fetch the jars that Spark needs.",
     "what-if": "Simulate a group's own history under another protocol, assignor or timeout.",
+    "predict": "Run what-if for groups of a lake, and write the answers to gold.what_if.",
     "simulate": "Write the log of simulated groups, and the truth about every rebalance.",
 }
 """Command -> what the overview says of it. A command is imported only when it is called for."""

@@ -43,8 +43,8 @@ class ScriptSource(NamedTuple):
     broker_log_zone: str | None
     from_ms: int | None
     to_ms: int | None
-    was_session_timeout_ms: int | None
-    was_heartbeat_ms: int | None
+    was_session_timeout_ms: int | None = None
+    was_heartbeat_ms: int | None = None
 
 
 def script_at(invocation: Invocation, source: ScriptSource) -> Script | Refused:

@@ -15,6 +15,7 @@ from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.runs import maintain as care
 from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest, run_ingest
+from rebalance_audit.lake.runs.predictions import write_predictions
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
@@ -25,6 +26,7 @@ from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.lake_options import LakeOptions
+from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from rebalance_audit.location import absolute, catalog_settings, local_path
@@ -200,6 +202,17 @@ def check_once(
     lake = absolute(config.lake.path)
     with session("check", lake, config, on_progress, is_short=_is_small(lake)) as spark:
         return run_check(Lake(spark, lake, lake_options(config)), request, on_progress)
+
+
+def write_answers(
+    config: Config, rows: Sequence[Mapping[str, Any]], on_progress: OnProgress
+) -> Written:
+    """Write rows of gold.what_if in a session of its own; raises as `audit_once`."""
+    lake = absolute(config.lake.path)
+    with session("predict", lake, config, on_progress, is_short=True) as spark:
+        on_progress("writing gold.what_if")
+        written = Lake(spark, lake, lake_options(config))
+        return write_predictions(written, config.cluster, rows, datetime.now(UTC))
 
 
 @contextmanager

@@ -40,6 +40,7 @@ class TableName:
     FINDINGS: Final = "gold.findings"
     GROUP_HOURS: Final = "gold.group_hours"
     TOPICS: Final = "gold.topics"
+    WHAT_IF: Final = "gold.what_if"
     BROKER_LOG: Final = "meta.broker_log"
     CHECKS: Final = "meta.checks"
     INGESTED: Final = "meta.ingested"
@@ -60,7 +61,10 @@ GOLD_TABLES: Final = (
     TableName.GROUP_HOURS,
     TableName.TOPICS,
 )
-"""What dashboards read: the tables that the audit fills, those made of these, and the names of topics."""
+"""What dashboards read: the tables that the audit fills, those made of these, and the names of topics.
+
+gold.what_if is not among them: a lake has it only where `predict` has written it.
+"""
 
 
 @dataclass(frozen=True, slots=True)

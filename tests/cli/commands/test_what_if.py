@@ -9,6 +9,7 @@ import pytest
 from rebalance_audit.local.audit import audit_segments
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import write_lake
+from tests.tools.test_json_schemas import checked
 from tests.whatif.paired import unpacked
 
 GROUP = ("--group", "same-848", "--seeds", "3")
@@ -28,6 +29,7 @@ def asked(*arguments: str | Path) -> dict[str, Any]:
     outcome = call("what-if", *arguments, "--json")
     assert outcome.code == 0, outcome.err
     found: dict[str, Any] = json.loads(outcome.out)
+    checked("what-if", found)
     return found
 
 

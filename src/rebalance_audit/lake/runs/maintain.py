@@ -60,6 +60,7 @@ AGES: Final[Mapping[str, str]] = {
     TableName.GROUP_STATES: "to_at",
     TableName.FINDINGS: "to_at",
     TableName.GROUP_HOURS: "hour",
+    TableName.WHAT_IF: "to_at",
     TableName.RUNS: "ended_at",
     TableName.CHECKS: "checked_at",
     TableName.BROKER_LOG: "logged_at",

@@ -117,10 +117,14 @@ class Sink:
 
         return self._applied(name, replace)
 
-    def rows_here(self, name: str, rows: Sequence[Mapping[str, Any]]) -> RowsHere:
-        """Rows that the driver knows, keyed by column, for `merge`."""
-        here = self.lake.rows_here(name, [{**row, "cluster": self.cluster} for row in rows])
-        return replace(here, rows=here.rows.append_column(GONE, pa.repeat(False, len(rows))))
+    def rows_here(
+        self, name: str, rows: Sequence[Mapping[str, Any]], gone: Sequence[Mapping[str, Any]] = ()
+    ) -> RowsHere:
+        """Rows that the driver knows, keyed by column, for `merge`; `gone` are keys to remove."""
+        given = [{**row, "cluster": self.cluster} for row in (*rows, *gone)]
+        here = self.lake.rows_here(name, given)
+        is_gone = pa.array([False] * len(rows) + [True] * len(gone), pa.bool_())
+        return replace(here, rows=here.rows.append_column(GONE, is_gone))
 
     def is_empty(self, name: str) -> bool:
         """Whether nothing was ever written to the table."""
