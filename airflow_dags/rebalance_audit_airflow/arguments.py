@@ -43,6 +43,11 @@ def maintain(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]
     return [*arguments, *(["--dry-run"] if params.get("dry_run") else [])]
 
 
+def predict(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:  # noqa: ARG001
+    """The groups that needed attention most in the window."""
+    return [*_place(site), *window.flags()]
+
+
 def report(site: Site, window: Window, params: Mapping[str, Any]) -> list[str]:
     """The days up to the end of the window that was audited."""
     days = params.get("days") or site.report_days

@@ -21,12 +21,14 @@ DAG_IDS = {
     "rebalance_audit_backfill",
     "rebalance_audit_maintenance",
     "rebalance_audit_report",
+    "rebalance_audit_what_if",
 }
 PARAMS = {
     "rebalance_audit_hourly": {"cluster", "groups", "from", "to"},
     "rebalance_audit_backfill": {"cluster", "groups", "source", "from", "to"},
     "rebalance_audit_maintenance": {"cluster", "dry_run", "tables"},
     "rebalance_audit_report": {"cluster", "from", "to", "days"},
+    "rebalance_audit_what_if": {"cluster", "from", "to"},
 }
 
 

@@ -112,6 +112,18 @@ def test_what_a_trigger_sets_arrives(site: RecordedSite, bag: DagBag) -> None:
     ]  # fmt: skip
 
 
+def test_predictions_are_about_the_window(site: RecordedSite, bag: DagBag) -> None:
+    """Of the week before, or of the window that the run names, in the site's lake."""
+    week = {"from": "2026-11-16T00:00:00Z", "to": "2026-11-23T00:00:00Z"}
+    assert run(bag, "what_if", week)[0] == "success"
+    (call,) = site.calls()
+    at = call.arguments.index("/opt/project/jobs/predict.py")
+    assert call.arguments[at + 1 :][:8] == [
+        "--lake", "/data/lake", "--cluster", "blue",
+        "--from", "2026-11-16T00:00:00.000Z", "--to", "2026-11-23T00:00:00.000Z",
+    ]  # fmt: skip
+
+
 def test_a_trigger_names_clusters_and_sources_of_the_site(site: RecordedSite, bag: DagBag) -> None:
     """A name chooses lake and source; a name that the site lacks is refused, as is an address."""
     hours = {"from": "2026-11-21T09:00:00Z", "to": "2026-11-21T10:00:00Z"}
