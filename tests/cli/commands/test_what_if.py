@@ -1,13 +1,14 @@
 """`what-if`: what its options do, what programs and people read, from segments, a lake and a file."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rebalance_audit.local.audit import audit_segments
-from tests.cli.call import call, segments
+from tests.cli.call import call, process, segments
 from tests.support.lake_without_spark import write_lake
 from tests.tools.test_json_schemas import checked
 from tests.whatif.paired import unpacked
@@ -45,6 +46,22 @@ def test_one_change_is_answered_with_its_control(log: Path) -> None:
     assert predicted["rebalances"]["median"] < found["control"]["rebalances"]["median"]
     again = call("what-if", log, *change, "--json")
     assert json.loads(again.out) == found
+
+
+@pytest.mark.parametrize("group_id", ["same-coop", "same-848-static"])
+def test_every_process_prints_the_same_bytes(log: Path, group_id: str) -> None:
+    """Whatever the order of sets in it, with the table of variants and the script."""
+    ways = ("--json", "--markdown")
+    asked_of = ("what-if", log, "--group", group_id, "--seeds", "2")
+    printed = [
+        [
+            process(*asked_of, way, env={**os.environ, "PYTHONHASHSEED": hash_seed}).stdout
+            for way in ways
+        ]
+        for hash_seed in ("1", "2")
+    ]
+    assert printed[0] == printed[1]
+    assert all(printed[0])
 
 
 def test_a_window_limits_what_counts(log: Path) -> None:
