@@ -182,7 +182,7 @@ def assumptions(answer: Answer) -> list[str]:
             f"The log leaves open how {open_ends:,} of {counted(len(ends), 'process', 'processes')} ended:"
             " each run draws it by the odds in the script."
         )
-    if any(ProcessEnd.CLOSED not in life.ends for life in ends):
+    if any(ProcessEnd.KILLED in life.ends for life in ends):
         sentences.append(
             "A process that died did so one session before its membership ended, give or take a heartbeat."
         )

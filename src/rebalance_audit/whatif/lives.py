@@ -14,6 +14,7 @@ from rebalance_audit.whatif.spread import Spread, exactly
 _EXPIRED: Final = RebalanceCause.MEMBER_SESSION_EXPIRED.value
 _TIMED_OUT: Final = RebalanceCause.MEMBER_REBALANCE_TIMEOUT.value
 _STATIC_EXPIRED: Final = RebalanceCause.STATIC_MEMBER_EXPIRED.value
+_REMOVED: Final = RebalanceCause.MEMBER_REMOVED_BY_ADMIN.value
 _LEAST_WEIGHT: Final = 0.1
 """Ends that are less likely are left out."""
 _NO_COMMITS: Ends = {ProcessEnd.CLOSED: 0.8, ProcessEnd.KILLED: 0.2}
@@ -146,6 +147,13 @@ def _was_slow(stint: MemberStint, clues: Clues) -> bool:
     return last_ms is None or gone_first_ms is None or last_ms > gone_first_ms
 
 
+def _was_removed(stint: MemberStint, after: MemberStint | None, clues: Clues) -> bool:
+    """Whether an administrator removed it, and its process joined again with its next heartbeats."""
+    if stint.how != _REMOVED or after is None or stint.to_ms is None:
+        return False
+    return after.from_ms - stint.to_ms <= 2 * clues.heartbeat_ms
+
+
 def _slow_since(stint: MemberStint, clues: Clues) -> int:
     assert stint.to_ms is not None
     phase = _phase_of(stint, clues, stint.to_ms)
@@ -163,6 +171,8 @@ def _end(stint: MemberStint, after: MemberStint | None, clues: Clues) -> tuple[S
             # It announced that it leaves for a while, and the record of that is the last one that has it.
             return exactly(stint.member["last_seen_at"] or stint.to_ms), _CLOSED
         return _static_end(stint, last_ms, clues)
+    if _was_removed(stint, after, clues):
+        return _closed_at(stint, None, clues), {ProcessEnd.REMOVED: 1.0}
     key = (stint.member["member_id"], stint.from_ms)
     ends = clues.static_ends.get(key) or _ends(stint, after, clues)
     if ends.get(ProcessEnd.CLOSED, 0.0) > 0.5 and key in clues.static_ends and last_ms is not None:

@@ -18,6 +18,8 @@ class ProcessEnd(StrEnum):
     """It died without a word: the coordinator notices when its session expires."""
     FROZEN = "frozen"
     """It was suspended until its next start, and resumed then with what it had in memory."""
+    REMOVED = "removed"
+    """An administrator removed it from the group. It goes on, and joins again as soon as it learns of that."""
 
 
 Ends: TypeAlias = dict[ProcessEnd, float]

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Callable
+from itertools import groupby
 from typing import Final
 
 from rebalance_audit.coordinator.handling import CoordinatorConfig, Dialect, ErrorCode
+from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, MemberIdentity
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.classic import ClassicClient
 from rebalance_audit.sim.clients.client import RETRY_BACKOFF_MS
@@ -101,6 +103,8 @@ class ScriptRun:
         self._cluster.holdings = self._tracker
         self._moments = self._chance.stream("moments")
         self._processes = {each.name: self._process(each) for each in script.instances}
+        self._removed: list[MemberIdentity] = []
+        """Members that an administrator removes with the next request."""
         self._restarts = 0
         """Processes that a supervisor will start again."""
         self._subscribed = {name for each in script.instances for name in each.topics}
@@ -124,10 +128,12 @@ class ScriptRun:
 
     def run(self) -> RunOutcome:
         """Play the script to its end."""
-        for action in self._actions:
-            self._run_until(action.at_ms)
-            self._vary()
-            self._do(action)
+        for at_ms, actions in groupby(self._actions, lambda action: action.at_ms):
+            self._run_until(at_ms)
+            for action in actions:
+                self._vary()
+                self._do(action)
+            self._remove_members()
         self._run_until(self._script.to_ms)
         return self._tracker.finish()
 
@@ -271,6 +277,8 @@ class ScriptRun:
             case ActionKind.FREEZE:
                 if client.running:
                     client.freeze()
+            case ActionKind.REMOVE:
+                self._removed += self._identity(client)
             case ActionKind.SUBSCRIBE:
                 client.subscribe(action.topics)
                 for name in set(action.topics) - self._subscribed:
@@ -281,6 +289,20 @@ class ScriptRun:
                 client.config.revoke_ms = action.number
             case ActionKind.BE_USUAL:
                 process.is_slow = False
+
+    def _identity(self, client: ClassicProcess | ConsumerProcess) -> list[MemberIdentity]:
+        """How Kafka's Admin names a member: a static one by its instance id, any other by its member id."""
+        if client.config.instance_id is not None:
+            return [MemberIdentity(group_instance_id=client.config.instance_id)]
+        return [MemberIdentity(client.member_id)] if client.running and client.member_id else []
+
+    def _remove_members(self) -> None:
+        """All that are removed at one moment are in one request."""
+        if self._removed:
+            served = self._cluster.partition_of(self._script.group_id)
+            request = LeaveGroupRequest(self._script.group_id, tuple(self._removed))
+            self._cluster.ask("admin", served, request, lambda _: None)
+            self._removed = []
 
     def _create(self, name: str, partition_count: int) -> None:
         self._cluster.topics.create(name, partition_count)

@@ -17,6 +17,7 @@ from rebalance_audit.whatif.script import (
     TopicDeletion,
     TopicExpansion,
 )
+from rebalance_audit.whatif.spread import Spread
 
 LEAD_MS: Final = 120_000
 """How long before the window the processes that run at its begin are started."""
@@ -35,9 +36,10 @@ class ActionKind(IntEnum):
     CLOSE = 4
     KILL = 5
     FREEZE = 6
-    START = 7
-    MOVE = 8
-    DELETE = 9
+    REMOVE = 7
+    START = 8
+    MOVE = 9
+    DELETE = 10
 
 
 class TimedAction(NamedTuple):
@@ -58,6 +60,7 @@ _BY_END: Final = {
     ProcessEnd.CLOSED: ActionKind.CLOSE,
     ProcessEnd.KILLED: ActionKind.KILL,
     ProcessEnd.FROZEN: ActionKind.FREEZE,
+    ProcessEnd.REMOVED: ActionKind.REMOVE,
 }
 
 
@@ -67,8 +70,7 @@ def draw_timeline(script: Script, seed: int) -> list[TimedAction]:
     begin_ms = script.from_ms - LEAD_MS
     running: list[tuple[int, str]] = []
     for instance in script.instances:
-        chance = Chance(seed, f"what-if/{instance.name}")
-        actions += _of_instance(instance, chance, begin_ms, script.to_ms, running)
+        actions += _of_instance(instance, seed, begin_ms, script.to_ms, running)
     for place, (_, name) in enumerate(sorted(running)):
         actions.append(TimedAction(begin_ms + place * _START_APART_MS, ActionKind.START, name))
     for place, event in enumerate(script.events):
@@ -83,17 +85,20 @@ def draw_timeline(script: Script, seed: int) -> list[TimedAction]:
 
 def _of_instance(
     instance: AppInstance,
-    chance: Chance,
+    seed: int,
     begin_ms: int,
     to_ms: int,
     running: list[tuple[int, str]],
 ) -> list[TimedAction]:
+    chance = Chance(seed, f"what-if/{instance.name}")
     actions: list[TimedAction] = []
     earliest_ms = 0
     for place, life in enumerate(instance.lives):
         of_life = chance.stream(f"life {place}")
         start_ms = max(life.start.draw(of_life), earliest_ms)
-        end_ms = None if life.end is None else max(life.end.draw(of_life), start_ms + 1)
+        end_ms = (
+            None if life.end is None else max(_end_ms(life.end, life, of_life, seed), start_ms + 1)
+        )
         earliest_ms = start_ms if end_ms is None else end_ms + 1
         if start_ms >= to_ms:
             break
@@ -107,6 +112,13 @@ def _of_instance(
             kind = _BY_END[_how(life, of_life, is_last=place == len(instance.lives) - 1)]
             actions.append(TimedAction(end_ms, kind, instance.name))
     return actions
+
+
+def _end_ms(end: Spread, life: ProcessLife, of_life: Chance, seed: int) -> int:
+    """Members whose removal has the same bounds are removed by one request, at the same moment."""
+    if ProcessEnd.REMOVED in life.ends:
+        of_life = Chance(seed, f"what-if/removal {end.low} {end.high}")
+    return end.draw(of_life)
 
 
 def _how(life: ProcessLife, chance: Chance, *, is_last: bool) -> ProcessEnd:
