@@ -47,6 +47,7 @@ def test_every_command_line_is_understood(
         "key",
         "mcp-token",
         "samples.jsonl",
+        "checkout.json",
     ):
         (tmp_path / file).touch()
     for _, *words in command_lines(page.read_text(encoding="utf-8")):

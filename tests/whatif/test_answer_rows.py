@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.whatif.answer import evaluate
-from rebalance_audit.whatif.answer_rows import refused_row, rows_of
+from rebalance_audit.whatif.answer_rows import answer_table_rows, refused_row
 from rebalance_audit.whatif.script import Logged, LoggedDelay
 from rebalance_audit.whatif.variants import variants_of
 from tests.whatif.test_answer import DEPLOY
@@ -21,7 +21,7 @@ WHOLE = replace(
 
 def test_an_answer_fills_every_column() -> None:
     """Each in some row, no other column, each key once."""
-    rows = [*rows_of(evaluate(WHOLE, variants_of(WHOLE), seeds=2, ranked=True))]
+    rows = [*answer_table_rows(evaluate(WHOLE, variants_of(WHOLE), seeds=2, ranked=True))]
     rows.append(refused_row("manual", "Nothing rebalances.", None, None))
     filled = {name for row in rows for name, value in row.items() if value is not None}
     columns = {*SCHEMA.column_names} - {"cluster", "records_delayed_unknown"}
@@ -34,7 +34,7 @@ def test_an_answer_fills_every_column() -> None:
 
 def test_what_the_log_shows_has_bounds_and_no_runs() -> None:
     """Medians and ranges belong to simulations."""
-    logged, control, *_ = rows_of(evaluate(WHOLE, [], seeds=2))
+    logged, control, *_ = answer_table_rows(evaluate(WHOLE, [], seeds=2))
     assert logged["scenario"] == "as_logged"
     assert logged["unowned_partition_ms"] is None
     bounds = logged["unowned_partition_low_ms"], logged["unowned_partition_high_ms"]
@@ -49,7 +49,7 @@ def test_what_the_log_shows_has_bounds_and_no_runs() -> None:
 def test_a_control_that_misses_the_log_leaves_its_reason() -> None:
     """In both rows, and there is no prediction."""
     missed = replace(WHOLE, logged=Logged(80, 480, None, None))
-    rows = [*rows_of(evaluate(missed, variants_of(missed), seeds=1))]
+    rows = [*answer_table_rows(evaluate(missed, variants_of(missed), seeds=1))]
     assert [row["scenario"] for row in rows] == ["as_logged", "control"]
     assert all("where the log has 80" in row["refused"] for row in rows)
     assert rows[0]["unowned_partition_high_ms"] is None

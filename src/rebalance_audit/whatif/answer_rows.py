@@ -10,7 +10,7 @@ from rebalance_audit.whatif.outcome import MedianRange, Outcomes
 from rebalance_audit.whatif.script import Script, Settings
 
 
-def rows_of(answer: Answer) -> Iterator[Row]:
+def answer_table_rows(answer: Answer) -> Iterator[Row]:
     """What the log shows, the control, and each change."""
     script = answer.script
     window = {

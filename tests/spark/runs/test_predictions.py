@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from rebalance_audit.lake.runs.predictions import write_predictions
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.whatif.answer import evaluate
-from rebalance_audit.whatif.answer_rows import refused_row, rows_of
+from rebalance_audit.whatif.answer_rows import answer_table_rows, refused_row
 from rebalance_audit.whatif.variant import Variant
 from tests.spark.in_process import in_order
 from tests.spark.in_process import rows_of as rows_in
@@ -32,7 +32,7 @@ def test_an_answer_replaces_the_one_about_the_same_window(
     lake = Lake(spark, str(tmp_path / "lake"))
     refused = refused_row("manual", "Nothing rebalances.", None, None)
     both = evaluate(DEPLOY, [Variant(is_static=True), Variant("consumer")], seeds=1, ranked=True)
-    rows = [*rows_of(both), refused]
+    rows = [*answer_table_rows(both), refused]
     assert write_predictions(lake, "green", rows, NOW).inserted == 5
     assert write_predictions(lake, "blue", rows, NOW).inserted == 5
     assert stored(lake) == in_order("gold.what_if", rows)
@@ -40,7 +40,7 @@ def test_an_answer_replaces_the_one_about_the_same_window(
     assert write_predictions(lake, "blue", rows, NOW).rows == 0
     assert lake.version("gold.what_if") == version
 
-    one = [*rows_of(evaluate(DEPLOY, [Variant("consumer")], seeds=2, ranked=True))]
+    one = [*answer_table_rows(evaluate(DEPLOY, [Variant("consumer")], seeds=2, ranked=True))]
     later = [{**row, "from_at": row["from_at"] + 1} for row in one]
     done = write_predictions(lake, "blue", [*one, *later], NOW)
     assert (done.inserted, done.deleted) == (3, 1)

@@ -16,7 +16,7 @@ from rebalance_audit.garbage import collecting_less
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible
 from rebalance_audit.whatif.answer import Answer, evaluate
-from rebalance_audit.whatif.answer_rows import refused_row, rows_of
+from rebalance_audit.whatif.answer_rows import answer_table_rows, refused_row
 from rebalance_audit.whatif.variants import variants_of
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _answer(
     with collecting_less():
         changes = variants_of(script)
         found: Answer = evaluate(script, changes, seeds=seeds, ranked=True, on_progress=of_group)
-    return [*rows_of(found)]
+    return [*answer_table_rows(found)]
 
 
 def _shape(rows: list[dict[str, Any]]) -> dict[str, Any]:
