@@ -48,10 +48,10 @@ def logged(spark: SparkSession, whole: Whole, tmp_path_factory: pytest.TempPathF
     return lake
 
 
-def assert_same(lake: Path, logged: Path) -> None:
+def assert_same(lake: Path, whole: Path) -> None:
     """Every table that a log decides is as in the lake of one run."""
     for name in TABLES:
-        assert not difference(name, lake, logged), name
+        assert not difference(name, lake, whole), name
 
 
 def lines_of(lake: Path) -> Rows:
@@ -67,6 +67,16 @@ def assert_nothing_new(report: RunReport) -> None:
 
 
 @pytest.mark.each_writer
+def test_a_log_that_has_grown(
+    spark: SparkSession, whole: Whole, earlier: Earlier, tmp_path: Path
+) -> None:
+    """The third run over a log that grows leaves the tables of one run over all of it."""
+    lake = Path(shutil.copytree(earlier.lake, tmp_path / "lake"))
+    report = run_audit(spark, request_of(f"segments:{whole.log}", lake))
+    assert report.resumed > 0
+    assert_same(lake, whole.lake)
+
+
 def test_however_records_and_lines_come(
     spark: SparkSession, whole: Whole, earlier: Earlier, logged: Path, tmp_path: Path
 ) -> None:

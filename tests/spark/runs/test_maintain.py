@@ -29,8 +29,6 @@ from tests.cli.call import segments
 from tests.spark.mixed_log import Part, write_log
 from tests.tools.test_json_schemas import checked_summary
 
-pytestmark = pytest.mark.each_writer
-
 CLUSTER = "blue"
 PARTS = [
     Part("failover", number, number) for number in open_log_folder(segments("failover")).segments

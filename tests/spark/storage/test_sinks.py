@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.errors import BadRequest, LakeBusy
+from rebalance_audit.lake.runs.maintain import AGES
 from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.key_range import KeyRange
@@ -316,6 +317,26 @@ def test_files_are_made_fewer_and_unused_ones_removed(spark: SparkSession, lake:
     assert len([*Path(lake.table_path(TOPICS)).glob("*.parquet")]) == 1
     assert known is not None
     assert lake.change_since(TOPICS, known) is None
+
+
+def test_old_rows_go(spark: SparkSession, lake: Lake) -> None:
+    """Those that ended before a moment; what has not ended stays."""
+    lake.create([FINDINGS])
+    ends = {"old": datetime(2026, 1, 1, tzinfo=UTC), "new": datetime(2026, 1, 3, tzinfo=UTC)}
+    same = {"kind": "storm", "severity": "info", "detail": "", "advice": "", "evidence": []}
+    rows = [
+        {**same, "finding_id": each, "group_id": "g", "to_at": ends.get(each)}
+        for each in ("old", "new", "open")
+    ]
+    Sink(lake, "blue", FIRST_RUN).append(FINDINGS, frame_of(spark, FINDINGS, rows))
+    with commit_metadata(spark, "maintenance"):
+        lake.writer.delete_before(
+            table_schemas()[FINDINGS], AGES[FINDINGS], datetime(2026, 1, 2, tzinfo=UTC)
+        )
+    assert {row["finding_id"] for row in table(Path(lake.path), FINDINGS, "blue")} == {
+        "new",
+        "open",
+    }
 
 
 def test_a_version_that_other_commits_reached_again(spark: SparkSession, lake: Lake) -> None:
