@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AclOperation, ResourcePatternType, ResourceType
 
-from rebalance_audit.lake.session.spark_session import SHORT_LIVED
 from tests.support.live_groups import make_topic, work
 from tests.support.secured_broker import OF_THE_LOG, USER, Grant, secured_broker
 from tests.tools.test_json_schemas import checked
@@ -91,7 +90,7 @@ class _Scene:
             "spark.sql.shuffle.partitions" = "2"
             "spark.sql.codegen.wholeStage" = "false"
             "spark.sql.codegen.factoryMode" = "NO_CODEGEN"
-            "spark.driver.extraJavaOptions" = "{SHORT_LIVED} -Dlog4j2.configurationFile={logging.as_uri()}"
+            "spark.driver.extraJavaOptions" = "-Dlog4j2.configurationFile={logging.as_uri()}"
             """
         )
         self.environment = {**os.environ, "PASSWORD": PASSWORD}

@@ -26,7 +26,6 @@ from rich.console import Console
 from rich.table import Table
 
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
-from rebalance_audit.lake.session.spark_session import SHORT_LIVED
 from tests.endurance.clients import SESSION_TIMEOUT_MS, TOPICS
 from tests.endurance.programs import Ended, Repeated
 from tests.endurance.verdict import differences, epochs_of_protocols
@@ -47,7 +46,7 @@ BROKER_SETTINGS: Final = {
     "group.consumer.session.timeout.ms": str(SESSION_TIMEOUT_MS),
     "log.segment.bytes": str(1 << 20),
 }
-CONFIG: Final = f"""\
+CONFIG: Final = """\
 [source.kafka]
 trigger_seconds = 2
 timeout_ms = 8000
@@ -55,7 +54,6 @@ timeout_ms = 8000
 "spark.driver.memory" = "1g"
 "spark.sql.shuffle.partitions" = "2"
 "spark.default.parallelism" = "2"
-"spark.driver.extraJavaOptions" = "{SHORT_LIVED}"
 """
 
 

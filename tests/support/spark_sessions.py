@@ -9,12 +9,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.session.spark_session import (
-    DRIVER_OPTIONS,
-    SERIAL,
-    SHORT_LIVED,
-    build_session,
-)
+from rebalance_audit.lake.session.spark_session import DRIVER_OPTIONS, build_session
 from rebalance_audit.resources import checkout_root
 from tests.support import local_files
 
@@ -39,19 +34,12 @@ SETTINGS: Final[Mapping[str, str]] = {
 HEAP: Final = "-Xms2g -Xmn1200m"
 """A run makes garbage by the hundred megabytes. With all of the heap from the start, and more than half of it for what
 is new, collections are a fifth as many (4 runs: 83 s instead of 92 s of processor time)."""
-SHORT: Final[Mapping[str, str]] = {**SETTINGS, DRIVER_OPTIONS: f"{SHORT_LIVED} {HEAP}"}
+SHORT: Final[Mapping[str, str]] = {**SETTINGS, DRIVER_OPTIONS: HEAP}
 """For a session of one or two commands."""
-HOT: Final = (
-    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
-    " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
-)
 LONG: Final[Mapping[str, str]] = {
     **SETTINGS,
-    # Some hundred tests in one session pay for the second compiler: 558 s of processor time instead of 618, and 518 s
-    # by the clock instead of 677. Without room for its code it would compile again what had to make way. And it is to
-    # take what is ten times as hot as by default: 400 s instead of 431 for the runs over what is new. Huge pages for
-    # the heap take 4 % off that, and nothing off a short session.
-    DRIVER_OPTIONS: f"{SERIAL} -XX:+UseTransparentHugePages -XX:ReservedCodeCacheSize=512m {HOT} {HEAP}",
+    # Some hundred tests in one session pay for the second compiler and room for its code.
+    DRIVER_OPTIONS: f"-XX:TieredStopAtLevel=4 -XX:ReservedCodeCacheSize=512m {HEAP}",
 }
 """For the session that the tests share."""
 ONE_WRITER: Final[Mapping[str, str]] = {

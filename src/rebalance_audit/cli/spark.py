@@ -19,27 +19,21 @@ from rebalance_audit.lake.runs.predictions import write_predictions
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
-from rebalance_audit.lake.session.small_queries import FEW_BYTES
 from rebalance_audit.lake.session.spark_end import reporting_a_failed_start, stopping
 from rebalance_audit.lake.session.spark_session import SUBMITTED, build_session
-from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.lake_options import LakeOptions
 from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
-from rebalance_audit.location import absolute, catalog_settings, local_path
+from rebalance_audit.location import absolute, catalog_settings
 from rebalance_audit.steps import OnProgress
 
 if TYPE_CHECKING:
     from rebalance_audit.quality.check import CheckReport
 
 DAY_MS: Final = 86_400_000
-SHORT_BYTES: Final = 2 << 30
-"""Some 20 M records: of 4 M a run makes a lake in 31 s without the second compiler, 38 with it; of 16 M 56 and 63."""
-SMALL_LAKE_BYTES: Final = 16 << 20
-"""A check of files of so many bytes, some two million records, costs as much with the second compiler as without it."""
 LAYERS: Final = {"all": ALL_LAYERS, "gold": GOLD_ONLY}
 
 
@@ -117,9 +111,7 @@ def audit_once(request: RunRequest, config: Config, on_progress: OnProgress) -> 
 
     Raises click.ClickException without Java, LakeError without Delta, and what `run_audit` raises.
     """
-    # One that rebuilds everything may read all of a large bronze table.
-    is_short = not request.full and _is_short(request.source, request.lake)
-    with session(request.command, request.lake, config, on_progress, is_short=is_short) as spark:
+    with session(request.command, request.lake, config, on_progress) as spark:
         return run_audit(spark, request, on_progress)
 
 
@@ -135,8 +127,7 @@ def audit_rounds(
 
 def ingest_once(request: IngestRequest, config: Config, on_progress: OnProgress) -> IngestReport:
     """One ingest in a session of its own; raises as `audit_once`."""
-    is_short = _is_short(request.source, request.lake)
-    with session("ingest", request.lake, config, on_progress, is_short=is_short) as spark:
+    with session("ingest", request.lake, config, on_progress) as spark:
         return run_ingest(spark, request, on_progress)
 
 
@@ -200,7 +191,7 @@ def check_once(
     request = CheckRequest(scope, tables, docs, config.checks.sample_keys)
     check_tables(request)
     lake = absolute(config.lake.path)
-    with session("check", lake, config, on_progress, is_short=_is_small(lake)) as spark:
+    with session("check", lake, config, on_progress) as spark:
         return run_check(Lake(spark, lake, lake_options(config)), request, on_progress)
 
 
@@ -209,22 +200,15 @@ def write_answers(
 ) -> Written:
     """Write rows of gold.what_if in a session of its own; raises as `audit_once`."""
     lake = absolute(config.lake.path)
-    with session("predict", lake, config, on_progress, is_short=True) as spark:
+    with session("predict", lake, config, on_progress) as spark:
         on_progress("writing gold.what_if")
         written = Lake(spark, lake, lake_options(config))
         return write_predictions(written, config.cluster, rows, datetime.now(UTC))
 
 
 @contextmanager
-def session(
-    command: str,
-    lake: str,
-    config: Config,
-    on_progress: OnProgress,
-    *,
-    is_short: bool = False,
-) -> Iterator[Any]:
-    """A session of its own for a command; `is_short` if it has little to do.
+def session(command: str, lake: str, config: Config, on_progress: OnProgress) -> Iterator[Any]:
+    """A session of its own for a command.
 
     Raises click.ClickException without Java, LakeError without Delta, SparkEnded where Spark ends by itself.
     """
@@ -237,25 +221,6 @@ def session(
             master=config.spark.master,
             settings={**catalog_settings(lake), **config.spark.settings},
             jars_folder=jars_folder(Path(config.spark.jars_folder)),
-            is_short=is_short,
         )
     with stopping(spark):
         yield spark
-
-
-def _is_short(source: Source | None, lake: str) -> bool:
-    """Whether what a command does with a source is over before Java's second compiler has paid for itself."""
-    # On a disk of this machine Python's tasks read and write the files, however many.
-    most = FEW_BYTES if local_path(lake) is None else SHORT_BYTES
-    return isinstance(source, SegmentsSource) and source.size_bytes <= most
-
-
-def _is_small(lake: str) -> bool:
-    """Whether all of a lake is read before Java's second compiler has paid for itself."""
-    folder = local_path(lake)
-    if folder is None:
-        return False
-    try:
-        return sum(file.stat().st_size for file in folder.rglob("*.parquet")) <= SMALL_LAKE_BYTES
-    except FileNotFoundError:
-        return False  # somebody else removes files meanwhile, as maintenance does

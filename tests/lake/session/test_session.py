@@ -1,19 +1,13 @@
 """What Spark is told on one machine."""
 
-from rebalance_audit.lake.session.spark_session import (
-    DRIVER_OPTIONS,
-    SERIAL,
-    SHORT_LIVED,
-    local_settings,
-)
+from rebalance_audit.lake.session.spark_session import DRIVER_OPTIONS, SERIAL, local_settings
 
 
-def test_a_short_life_is_not_spent_compiling() -> None:
-    """Both compilers are for logs that take long enough."""
-    short, long = (local_settings("local[2]", is_short=each) for each in (True, False))
-    assert short[DRIVER_OPTIONS].startswith(f"{SHORT_LIVED} -Dlog4j2")
-    assert SHORT_LIVED not in long[DRIVER_OPTIONS]
-    assert {**short, DRIVER_OPTIONS: ""} == {**long, DRIVER_OPTIONS: ""}
+def test_what_the_file_gives_java_stays() -> None:
+    """The collector and the logging of this machine come after it."""
+    options = local_settings("local[2]")[DRIVER_OPTIONS]
+    assert options.startswith(f"-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m {SERIAL} ")
+    assert " -Dlog4j2.configurationFile=" in options
 
 
 def test_few_cores_are_not_shared_with_a_collector() -> None:
@@ -21,8 +15,8 @@ def test_few_cores_are_not_shared_with_a_collector() -> None:
     of_two, of_four = (
         local_settings(master)[DRIVER_OPTIONS] for master in ("local[2]", "local[4]")
     )
-    told = local_settings("local[2]", is_short=True, leaves_java_alone=True)[DRIVER_OPTIONS]
-    assert of_two.startswith(f"{SERIAL} ")
+    told = local_settings("local[2]", leaves_java_alone=True)[DRIVER_OPTIONS]
+    assert f" {SERIAL} " in of_two
     assert "GC" not in of_four + told
 
 

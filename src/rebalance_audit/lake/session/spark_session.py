@@ -17,9 +17,6 @@ LOCAL_CONF: Final = "conf/spark/local.conf"
 LOGGING_CONF: Final = "conf/spark/log4j2.properties"
 DELTA_EXTENSION: Final = "io.delta.sql.DeltaSparkSessionExtension"
 DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
-SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
-"""For a JVM that lives a minute or two: half of its processor time would go into optimising code that then hardly runs.
-Without the second compiler the default size of the code cache is too small."""
 NOWHERE: Final = "/nowhere/rebalance-audit"
 FEW_CORES: Final = 2
 SERIAL: Final = "-XX:+UseSerialGC"
@@ -101,14 +98,12 @@ def build_session(
     master: str | None = None,
     settings: Mapping[str, str] | None = None,
     jars_folder: Path | None = None,
-    is_short: bool = False,
 ) -> SparkSession:
     """The session of this process.
 
     Under spark-submit, master, memory and jars are those of the submission. Otherwise a session of `master` starts, a
     local one with conf/spark/local.conf, and Delta comes from the jars in `jars_folder` unless `settings` name jars or
-    packages. `is_short`: the session is for few records. `settings` win over everything except REQUIRED. Raises
-    LakeError if Delta is not on the class path.
+    packages. `settings` win over everything except REQUIRED. Raises LakeError if Delta is not on the class path.
     """
     wanted = dict(settings or {})
     conf = SparkConf()
@@ -122,12 +117,10 @@ def build_session(
             is_configured = DRIVER_OPTIONS in wanted or any(
                 "GC" in os.environ.get(name, "") for name in JAVA_VARIABLES
             )
-            local = local_settings(
-                master or "local[*]", is_short=is_short, leaves_java_alone=is_configured
-            )
+            local = local_settings(master or "local[*]", leaves_java_alone=is_configured)
             if DRIVER_OPTIONS in wanted:
                 # Java takes the last of two equal options, so the user's wins here too.
-                wanted[DRIVER_OPTIONS] = f"{local.get(DRIVER_OPTIONS, '')} {wanted[DRIVER_OPTIONS]}"
+                wanted[DRIVER_OPTIONS] = f"{local[DRIVER_OPTIONS]} {wanted[DRIVER_OPTIONS]}"
             conf.setAll(list(local.items()))
         if jars_folder is not None and not {"spark.jars", "spark.jars.packages"} & wanted.keys():
             wanted["spark.jars"] = _jars(jars_folder)
@@ -161,9 +154,7 @@ def parse_conf(text: str) -> dict[str, str]:
     return {pair[0]: pair[1] for pair in pairs if pair and not pair[0].startswith("#")}
 
 
-def local_settings(
-    master: str, *, is_short: bool = False, leaves_java_alone: bool = False
-) -> dict[str, str]:
+def local_settings(master: str, *, leaves_java_alone: bool = False) -> dict[str, str]:
     """Settings of a session on this machine, by name.
 
     `leaves_java_alone`: no collector is chosen, because the user has given options for Java.
@@ -172,14 +163,13 @@ def local_settings(
     # 200 by default: on one machine a shuffle needs only as many tasks as keep its cores busy.
     cores = _cores(master)
     settings["spark.sql.shuffle.partitions"] = str(2 * cores)
-    options = []
-    if not leaves_java_alone and (is_short or cores <= FEW_CORES):
-        options.append(SHORT_LIVED if is_short else SERIAL)
+    options = [settings[DRIVER_OPTIONS]]
+    if not leaves_java_alone and cores <= FEW_CORES:
+        options.append(SERIAL)
     logging = resource(LOGGING_CONF)
     if isinstance(logging, Path):  # not inside a zip
         options.append(f"-Dlog4j2.configurationFile={logging.as_uri()} {ONE_LOGGING}")
-    if options:
-        settings[DRIVER_OPTIONS] = " ".join(options)
+    settings[DRIVER_OPTIONS] = " ".join(options)
     return settings
 
 

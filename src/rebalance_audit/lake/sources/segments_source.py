@@ -60,11 +60,6 @@ class SegmentsSource(Source):
             for number, segments in open_log_folder(self.location).segments.items()
         }
 
-    @property
-    def size_bytes(self) -> int:
-        """Size of all files. Raises SourceNotReadable."""
-        return open_log_folder(self.location).size_bytes
-
     def check(self) -> None:
         """Open the folder."""
         open_log_folder(self.location)
