@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from rebalance_audit.audit.causes.departure_model import posteriors_of
 from rebalance_audit.audit.causes.departures import verdict_of
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, CommitRhythm
+from rebalance_audit.audit.epochs.generation_delta import GenerationDelta
 from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.audit.ownership.commit_book import CommitBook
 from rebalance_audit.audit.ownership.ownership import Ownership
@@ -15,7 +16,7 @@ from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts, Phase
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.classic.work import Kind, kind_of
 from rebalance_audit.replay.groups.classic_group import ClassicMember
-from rebalance_audit.replay.partitions import Partitions, partitions_of, union
+from rebalance_audit.replay.partitions import Partitions, partitions_of, union_of
 from rebalance_audit.wire.consumer_protocol import OWNED_PARTITIONS, PROTOCOL_TYPE
 
 _CLOCKS_MS: Final = 1_000
@@ -55,23 +56,20 @@ class Generation(NamedTuple):
 
     def assigned(self) -> Partitions:
         """Every partition that the generation assigns."""
-        total: Partitions = {}
-        for member in self.members.values():
-            total = union(total, member.assigned)
-        return total
+        return union_of(member.assigned for member in self.members.values())
 
     def owned_before(self) -> Partitions | None:
         """Every partition that a member listed as owned when it joined this generation (cooperative members).
 
         None if a member's subscription does not show.
         """
-        total: Partitions = {}
+        owned: list[Partitions] = []
         for member in self.members.values():
             said = member.subscription
             if said is None or OWNED_PARTITIONS in said.unread:
                 return None
-            total = union(total, partitions_of(said.owned_partitions))
-        return total
+            owned.append(partitions_of(said.owned_partitions))
+        return union_of(owned)
 
 
 class ClassicScene(NamedTuple):
@@ -80,6 +78,8 @@ class ClassicScene(NamedTuple):
     old: Generation | None
     """The previous generation; None at the start of the group or of the log."""
     new: Generation
+    delta: GenerationDelta
+    """How their members differ."""
     watches: Mapping[str, MemberWatch]
     first: bool
     """Whether the generation is the first of a group that began in this log."""
@@ -119,12 +119,7 @@ class ClassicScene(NamedTuple):
 
     def _newcomers(self) -> AbstractSet[tuple[str, str]]:
         """Client ids and hosts of those that joined."""
-        known = frozenset[str]() if self.old is None else self.old.members.keys()
-        return {
-            (each.client_id, each.client_host)
-            for member_id, each in self.new.members.items()
-            if member_id not in known
-        }
+        return {(each.client_id, each.client_host) for each in self.delta.joined}
 
     def _facts_of(
         self,

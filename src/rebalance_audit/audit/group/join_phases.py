@@ -48,8 +48,8 @@ class JoinPhases:
         `shown_ms`: when the record before shows the group without a rebalance; both epoch ms.
         """
         life = self._life
-        before = {} if old is None else by_identity(old.members)
-        now = by_identity(new.members)
+        before = {} if old is None else by_identity(old)
+        now = by_identity(new)
         created = old is None and life.created_at is not None and new.generation == 1
         if created and shown_ms is not None:
             self.delay.learn(end_ms - shown_ms, len(now))
@@ -61,13 +61,15 @@ class JoinPhases:
                 Former(
                     member.member_id,
                     member.session_timeout_ms,
-                    member.rebalance_timeout_ms,
-                    identity in now,
-                    _may_have_expired(departure_of(verdicts, member.member_id)),
+                    is_back := identity in now,
+                    not is_back and _may_have_expired(departure_of(verdicts, member.member_id)),
                     None if old is None else self._last_commits(member, old, committed),
                 )
                 for identity, member in before.items()
+                if identity not in now or member.member_id in committed
             ],
+            max((each.rebalance_timeout_ms for each in before.values()), default=None),
+            not now.keys().isdisjoint(before),
             len(now.keys() - before.keys()),
             min((each.session_timeout_ms for each in (now or before).values()), default=0),
             created,
