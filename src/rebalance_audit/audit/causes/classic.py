@@ -13,7 +13,7 @@ from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.first_to_join import first_to_join
 from rebalance_audit.audit.causes.join_reasons import join_reasons
 from rebalance_audit.audit.causes.member_metadata import (
-    changed,
+    changed_members,
     changed_metadata,
     generation_evidence,
 )
@@ -240,7 +240,7 @@ def _subscriptions(scene: ClassicScene) -> Iterator[Verdict]:
     if not scene.new.kind.owns_partitions:
         yield from changed_metadata(scene)
         return
-    for before, member in changed(scene):
+    for before, member in changed_members(scene):
         if before.subscription is None or member.subscription is None:
             continue
         had, has = before.subscription.topics, member.subscription.topics

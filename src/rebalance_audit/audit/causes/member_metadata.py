@@ -37,7 +37,7 @@ def generation_evidence(scene: ClassicScene, fact: CodedReason) -> tuple[Evidenc
     return tuple(found)
 
 
-def changed(scene: ClassicScene) -> Iterator[tuple[ClassicMember, ClassicMember]]:
+def changed_members(scene: ClassicScene) -> Iterator[tuple[ClassicMember, ClassicMember]]:
     """Members of both generations that differ, before and now; static ones also under a new member id."""
     for known, now in scene.delta.differing:
         before = known or scene.replaced.get(now.member_id)
@@ -51,7 +51,7 @@ def changed_metadata(scene: ClassicScene) -> Iterator[Verdict]:
     differ = _DIFFERENCES.get(kind, _other_bytes)
     found = {
         now.member_id: (now, clauses)
-        for before, now in changed(scene)
+        for before, now in changed_members(scene)
         if before.subscription_bytes != now.subscription_bytes and (clauses := differ(before, now))
     }
     if not found:
