@@ -109,7 +109,7 @@ def measure_reducer(records: list[Entry]) -> tuple[float, int]:
     batches = table.to_batches(ARROW_ROWS)
     began = time.process_time()
     stream = reduced(batches, ReducerOptions())
-    rows = sum(sum(batch["rows"].drop_null().to_pylist()) for batch in stream)
+    rows = sum(map(len, stream))
     return len(records) / (time.process_time() - began), rows
 
 

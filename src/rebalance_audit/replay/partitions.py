@@ -67,6 +67,15 @@ def union(left: Partitions, right: Partitions) -> Partitions:
     return joined
 
 
+def union_of(sets: Iterable[Partitions]) -> Partitions:
+    """What is in any of them."""
+    joined: dict[Topic, set[int]] = {}
+    for partitions in sets:
+        for topic, numbers in partitions.items():
+            joined.setdefault(topic, set()).update(numbers)
+    return {topic: frozenset(numbers) for topic, numbers in joined.items()}
+
+
 def text_of(topic: Topic) -> str:
     """A topic for people: a name as it is, an id as Kafka prints it (url-safe base64 without padding)."""
     if isinstance(topic, str):

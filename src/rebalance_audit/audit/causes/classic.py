@@ -12,7 +12,11 @@ from rebalance_audit.audit.causes.departure_model import WAYS
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.first_to_join import first_to_join
 from rebalance_audit.audit.causes.join_reasons import join_reasons
-from rebalance_audit.audit.causes.member_metadata import changed_metadata, generation_evidence
+from rebalance_audit.audit.causes.member_metadata import (
+    changed_members,
+    changed_metadata,
+    generation_evidence,
+)
 from rebalance_audit.audit.causes.same_members import may_follow_up, same_members
 from rebalance_audit.audit.verdicts.cause import (
     Certainty,
@@ -209,23 +213,16 @@ def _created(scene: ClassicScene) -> Iterator[Verdict]:
 
 
 def _joins(scene: ClassicScene) -> Iterator[Verdict]:
-    known = scene.old.members if scene.old is not None else {}
-    replaced = scene.replaced
-    for member in scene.new.members.values():
-        if member.member_id in known or member.member_id in replaced:
-            continue
-        yield _about(scene, member, *join_reasons(member.member_id, member.instance_id))
+    for member in scene.delta.joined:
+        if member.member_id not in scene.replaced:
+            yield _about(scene, member, *join_reasons(member.member_id, member.instance_id))
 
 
 def _departures(scene: ClassicScene) -> Iterator[Verdict]:
     if scene.old is None:
         return
     returned = {member.member_id for member in scene.replaced.values()}
-    gone = [
-        member_id
-        for member_id in scene.old.members
-        if member_id not in scene.new.members and member_id not in returned
-    ]
+    gone = [each.member_id for each in scene.delta.gone if each.member_id not in returned]
     yield from scene.ends(gone).values()
     if not scene.new.members and (gone or not scene.old.members):
         yield Verdict(
@@ -243,10 +240,8 @@ def _subscriptions(scene: ClassicScene) -> Iterator[Verdict]:
     if not scene.new.kind.owns_partitions:
         yield from changed_metadata(scene)
         return
-    replaced = scene.replaced
-    for member in scene.new.members.values():
-        before = scene.old.members.get(member.member_id) or replaced.get(member.member_id)
-        if before is None or before.subscription is None or member.subscription is None:
+    for before, member in changed_members(scene):
+        if before.subscription is None or member.subscription is None:
             continue
         had, has = before.subscription.topics, member.subscription.topics
         if had != has and set(had) != set(has):

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.causes.departure_model import posteriors_of
 from rebalance_audit.audit.causes.departures import verdict_of
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, CommitRhythm
+from rebalance_audit.audit.commits.summary import CommitSummary
+from rebalance_audit.audit.epochs.generation_delta import GenerationDelta
 from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.audit.ownership.commit_book import CommitBook
 from rebalance_audit.audit.ownership.ownership import Ownership
@@ -15,9 +17,11 @@ from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts, Phase
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.classic.work import Kind, kind_of
 from rebalance_audit.replay.groups.classic_group import ClassicMember
-from rebalance_audit.replay.partitions import Partitions, partitions_of, union
+from rebalance_audit.replay.partitions import Partitions, TopicPartition, partitions_of, union_of
 from rebalance_audit.wire.consumer_protocol import OWNED_PARTITIONS, PROTOCOL_TYPE
 
+_Committed: TypeAlias = Mapping[str, Sequence[tuple[TopicPartition, CommitSummary]]]
+"""Member id -> each partition that it owns and has committed."""
 _CLOCKS_MS: Final = 1_000
 """A commit that is so little younger than the end of the join phase was made before it."""
 
@@ -55,23 +59,20 @@ class Generation(NamedTuple):
 
     def assigned(self) -> Partitions:
         """Every partition that the generation assigns."""
-        total: Partitions = {}
-        for member in self.members.values():
-            total = union(total, member.assigned)
-        return total
+        return union_of(member.assigned for member in self.members.values())
 
     def owned_before(self) -> Partitions | None:
         """Every partition that a member listed as owned when it joined this generation (cooperative members).
 
         None if a member's subscription does not show.
         """
-        total: Partitions = {}
+        owned: list[Partitions] = []
         for member in self.members.values():
             said = member.subscription
             if said is None or OWNED_PARTITIONS in said.unread:
                 return None
-            total = union(total, partitions_of(said.owned_partitions))
-        return total
+            owned.append(partitions_of(said.owned_partitions))
+        return union_of(owned)
 
 
 class ClassicScene(NamedTuple):
@@ -80,6 +81,8 @@ class ClassicScene(NamedTuple):
     old: Generation | None
     """The previous generation; None at the start of the group or of the log."""
     new: Generation
+    delta: GenerationDelta
+    """How their members differ."""
     watches: Mapping[str, MemberWatch]
     first: bool
     """Whether the generation is the first of a group that began in this log."""
@@ -97,12 +100,12 @@ class ClassicScene(NamedTuple):
         known = [each for each in member_ids if each in self.watches]
         if not known:
             return {}
-        rhythms = self._rhythms()
-        phase, newcomers = self._phase(rhythms), self._newcomers()
+        committed = self.book.by_member(self.ownership)
+        phase, newcomers = self._phase(committed), self._newcomers()
         facts = {
-            each: self._facts_of(self.watches[each], rhythms.get(each), phase, newcomers)._replace(
-                gone_together=len(member_ids) - 1
-            )
+            each: self._facts_of(
+                self.watches[each], self._rhythm_of(each, committed), phase, newcomers
+            )._replace(gone_together=len(member_ids) - 1)
             for each in known
         }
         return {
@@ -110,21 +113,16 @@ class ClassicScene(NamedTuple):
             for each, posterior in zip(facts, posteriors_of(list(facts.values())), strict=True)
         }
 
-    def _rhythms(self) -> Mapping[str, CommitRhythm | None]:
-        """Member id -> how often it commits, of those that committed what they own."""
-        return {
-            member_id: self.book.rhythm_of((each for each, _ in committed), with_round=True)
-            for member_id, committed in self.book.by_member(self.ownership).items()
-        }
+    def _rhythm_of(self, member_id: str, committed: _Committed) -> CommitRhythm | None:
+        """How often the member commits; None if it has committed nothing that it owns."""
+        own = committed.get(member_id)
+        if own is None:
+            return None
+        return self.book.rhythm_of((each for each, _ in own), with_round=True)
 
     def _newcomers(self) -> AbstractSet[tuple[str, str]]:
         """Client ids and hosts of those that joined."""
-        known = frozenset[str]() if self.old is None else self.old.members.keys()
-        return {
-            (each.client_id, each.client_host)
-            for member_id, each in self.new.members.items()
-            if member_id not in known
-        }
+        return {(each.client_id, each.client_host) for each in self.delta.joined}
 
     def _facts_of(
         self,
@@ -171,7 +169,7 @@ class ClassicScene(NamedTuple):
             phase,
         )
 
-    def _phase(self, rhythms: Mapping[str, CommitRhythm | None]) -> Phase | None:
+    def _phase(self, committed: _Committed) -> Phase | None:
         """The join phase that a member of the previous generation missed."""
         old, new = self.old, self.new
         if old is None or old.joined_at_ms is None or new.joined_at_ms is None:
@@ -184,7 +182,8 @@ class ClassicScene(NamedTuple):
         ]
         if stayed:
             last_ms, latest = max(stayed)
-            silent_ms, rhythm = max(0, new.joined_at_ms - last_ms), rhythms.get(latest)
+            silent_ms = max(0, new.joined_at_ms - last_ms)
+            rhythm = self._rhythm_of(latest, committed)
             idle = self.book.habits.idle_commits(new.members[latest].client_id)
         return Phase(
             max(member.rebalance_timeout_ms for member in old.members.values()),

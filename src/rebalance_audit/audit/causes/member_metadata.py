@@ -37,13 +37,12 @@ def generation_evidence(scene: ClassicScene, fact: CodedReason) -> tuple[Evidenc
     return tuple(found)
 
 
-def continuing(scene: ClassicScene) -> Iterator[tuple[ClassicMember, ClassicMember]]:
-    """Members of both generations, before and now; static ones also under a new member id."""
-    if scene.old is not None:
-        for member_id, now in scene.new.members.items():
-            before = scene.old.members.get(member_id) or scene.replaced.get(member_id)
-            if before is not None:
-                yield before, now
+def changed_members(scene: ClassicScene) -> Iterator[tuple[ClassicMember, ClassicMember]]:
+    """Members of both generations that differ, before and now; static ones also under a new member id."""
+    for known, now in scene.delta.differing:
+        before = known or scene.replaced.get(now.member_id)
+        if before is not None:
+            yield before, now
 
 
 def changed_metadata(scene: ClassicScene) -> Iterator[Verdict]:
@@ -52,7 +51,7 @@ def changed_metadata(scene: ClassicScene) -> Iterator[Verdict]:
     differ = _DIFFERENCES.get(kind, _other_bytes)
     found = {
         now.member_id: (now, clauses)
-        for before, now in continuing(scene)
+        for before, now in changed_members(scene)
         if before.subscription_bytes != now.subscription_bytes and (clauses := differ(before, now))
     }
     if not found:

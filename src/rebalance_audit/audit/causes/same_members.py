@@ -76,17 +76,18 @@ def _of_consumers(scene: ClassicScene) -> Favoured:
                 (because("unreadable_assignment"),),
                 Certainty.POSSIBLE,
             )
-        fresh = minus(new.assigned(), old.assigned())
+        had, has = old.assigned(), new.assigned()
+        fresh = minus(has, had)
         owned = old.owned_before()
         may_be_late = is_cooperative(old) and owned is None
         if is_cooperative(old) and owned is not None:
-            revoked = minus(owned, old.assigned())
+            revoked = minus(owned, had)
             if minus(fresh, revoked) != fresh:
                 return Favoured(
                     RebalanceCause.COOPERATIVE_FOLLOW_UP,
                     (because("hands_out_revoked"),),
                 )
-        if fresh or minus(old.assigned(), new.assigned()):
+        if fresh or minus(had, has):
             shares = because("other_partitions")
             if may_be_late:
                 return Favoured(

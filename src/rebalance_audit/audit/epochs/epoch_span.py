@@ -207,9 +207,9 @@ class EpochSpan:
     contradictions: tuple[Evidence, ...] = ()
     """Statements of a broker's log that the records contradict."""
     progress: dict[str, MemberProgress] = field(default_factory=dict)
-    """Members for which something happened in its time; classic: all members of the generation."""
+    """Members for which something happened in its time; classic: also the last of all, which all reach it with."""
     untouched: int = 0
-    """Members at its begin that have no record since, and so are not in `progress`."""
+    """Members at its begin that have no record since, and so are not in `progress`; classic: those as before."""
     untouched_by_two_clocks: bool = False
     """The coordinator moved in its time: no durations of these members are known."""
     quiet: list[MemberProgress] = field(default_factory=list)
@@ -240,7 +240,7 @@ class EpochSpan:
             self.is_assigned_elsewhere = True
         elif self.converged_at_ms is None:
             self.is_converged_elsewhere = True
-        self.untouched_by_two_clocks = True
+        self.untouched_by_two_clocks = self.protocol != GroupType.CLASSIC
         for progress in self.progress.values():
             progress.by_two_clocks |= progress.reached_at_ms is None
 

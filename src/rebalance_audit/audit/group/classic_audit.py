@@ -8,15 +8,17 @@ from rebalance_audit.audit.causes.classic import judge_classic
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
 from rebalance_audit.audit.causes.member_metadata import with_protocol
 from rebalance_audit.audit.causes.same_members import is_cooperative
-from rebalance_audit.audit.epochs.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
+from rebalance_audit.audit.epochs.generation_delta import GenerationDelta, delta_of
 from rebalance_audit.audit.group.classic_identity import identity_of, same_identity
 from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable, stopped_by
 from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.join_phases import JoinPhases
 from rebalance_audit.audit.group.life import Life
+from rebalance_audit.audit.group.reached_members import reach
 from rebalance_audit.audit.group.rebalance import Rebalance
-from rebalance_audit.audit.group.shifts import Shift, by_identity, shifts
+from rebalance_audit.audit.group.shifts import Shift, identified, shifts
 from rebalance_audit.audit.rows import duration_ms
 from rebalance_audit.audit.testimony.of_generations import testify_to_generation
 from rebalance_audit.audit.testimony.testimony import Testimony
@@ -25,7 +27,6 @@ from rebalance_audit.audit.writes import Step, is_other_coordinator
 from rebalance_audit.bounds import UNBOUNDED
 from rebalance_audit.replay.changes import GenerationCompleted, GroupType
 from rebalance_audit.replay.groups.classic_group import ClassicGroup, ClassicMember
-from rebalance_audit.replay.partitions import count
 
 
 class ClassicAudit:
@@ -90,9 +91,10 @@ class ClassicAudit:
     def _adopt(self, new: Generation) -> None:
         """Take over the generation that a downgrade leaves: the consumer group's last epoch, now as a generation."""
         gap = self._life.gap
-        self._follow_members(None, new, (), gap=gap)
+        delta = delta_of({}, new.members)
+        self._follow_members(None, new, delta, (), gap=gap)
         lacks = self._life.is_whole is False
-        self._follow_partitions(None, new, since_known=False, gap=gap, must_be_free=lacks)
+        self._follow_partitions(None, new, delta, since_known=False, gap=gap, must_be_free=lacks)
         self._life.moves.install()
         self._life.previous_generation = new._replace(joined_at_ms=None)
 
@@ -107,15 +109,17 @@ class ClassicAudit:
             self._life.doubt()
         if span is not None and span.unowned is not None:
             span.unowned = span.unowned.plus(self.times.came_back(old, new))
-        self._follow_members(old, new, (), gap=gap)
-        self._follow_partitions(old, new, since_known=True, gap=gap)
+        delta = delta_of(old.members, new.members)
+        self._follow_members(old, new, delta, (), gap=gap)
+        self._follow_partitions(old, new, delta, since_known=True, gap=gap)
         self._life.moves.install()
         self._life.previous_generation = new._replace(joined_at_ms=old.joined_at_ms)
 
     def _open(self, old: Generation | None, new: Generation, group: ClassicGroup) -> None:
         life, at_ms = self._life, new.position.record_timestamp_ms
-        clients = [(each.client_id, each.client_host) for each in new.members.values()]
-        life.absences.judge(clients, at_ms)
+        if life.away.has_rows:
+            clients = [(each.client_id, each.client_host) for each in new.members.values()]
+            life.absences.judge(clients, at_ms)
         life.commits.learn(life.ownership, life.watches)
         first = old is None and self._is_first(new)
         gap = life.gap or (old is None and not first)
@@ -123,11 +127,13 @@ class ClassicAudit:
         skipped = 0 if gap and old is None else new.generation - base - 1
         # A generation that no leader assigned leaves no record. Where records are missing, its record may be one.
         gap = gap or (skipped > 0 and life.is_whole is False)
+        delta = delta_of({} if old is None else old.members, new.members)
         replaced = replaced_by(old, new)
         gap = gap or self._may_repeat(old, new, replaced)
         scene = ClassicScene(
             old,
             new,
+            delta,
             life.watches,
             first,
             self._downgraded,
@@ -158,7 +164,7 @@ class ClassicAudit:
         moved_here = is_other_coordinator(old.position, new.position) if old is not None else False
         unstable_ms = None if moved_here else earliest_ms
         rebalance = life.open_rebalance(latest_ms, unstable_ms, goes_on=self.times.hands_out(new))
-        joined, left = self._count_changes(old, new, scene)
+        joined, left = self._count_changes(scene)
         end_ms = at_ms if joined_at_ms is None else joined_at_ms
         likely = self.join_phases.estimate(old, new, verdicts, end_ms, shown_ms)
         start_ms = latest_ms if exact else min(likely.start_ms, latest_ms)
@@ -199,8 +205,8 @@ class ClassicAudit:
             life.ownership.doubt()  # the generations that are missing may have moved what was held
         waits = not new.members and life.witness is None
         # Unowned time that ends here belongs to the previous generation, so partitions move first.
-        self._follow_members(old, new, verdicts, gap=gap, waits=waits)
-        moved = self._follow_partitions(old, new, since_known=False, gap=gap or is_unread)
+        self._follow_members(old, new, delta, verdicts, gap=gap, waits=waits)
+        moved = self._follow_partitions(old, new, delta, since_known=False, gap=gap or is_unread)
         if gap or is_unread:
             life.ownership.forget_unowned()  # nor is it known since when others are free
         was_first = follows_gap(life.span)
@@ -218,7 +224,7 @@ class ClassicAudit:
         rebalance.begin_epoch(span)
         takes_away = self.times.took_away(old, new)
         self._install(span, rebalance, takes_away=takes_away)
-        self._reach(span, old, new, moved)
+        reach(span, new, delta, moved)
         if new.members:
             life.converge(at_ms, takes_away=takes_away)
         else:
@@ -296,46 +302,11 @@ class ClassicAudit:
         span.partitions_dropped = len(moves.dropped)
         rebalance.move(moves.moved)
 
-    def _count_changes(
-        self, old: Generation | None, new: Generation, scene: ClassicScene
-    ) -> tuple[int, int]:
-        known = old.members.keys() if old is not None else frozenset[str]()
+    def _count_changes(self, scene: ClassicScene) -> tuple[int, int]:
         returned = {member.member_id for member in scene.replaced.values()}
-        joined = len(new.members.keys() - known - scene.replaced.keys())
-        left = len(known - new.members.keys() - returned)
+        joined = len(scene.delta.joined) - len(scene.replaced)
+        left = len(scene.delta.gone) - len(returned)
         return joined + self._life.joined_since, left + self._life.left_since
-
-    def _reach(
-        self,
-        span: EpochSpan,
-        old: Generation | None,
-        new: Generation,
-        moved_by_identity: Mapping[str, Shift],
-    ) -> None:
-        """Every member has reached the new generation once its record is written."""
-        known = old.members if old is not None else {}
-        at_ms, work = new.position.record_timestamp_ms, new.kind.work
-        for member in new.members.values():
-            shift = moved_by_identity.get(member.instance_id or member.member_id)
-            gained_count = lost_count = 0
-            if shift is not None:
-                gained_count, lost_count = count(shift.gained), count(shift.lost)
-            before = known.get(member.member_id)
-            span.progress[member.member_id] = MemberProgress(
-                member.member_id,
-                member.instance_id,
-                member.client_id,
-                member.client_host,
-                span.started_at_ms,
-                member.partition_count + lost_count - gained_count,
-                at_ms,
-                partitions_after=member.partition_count,
-                partitions_revoked=lost_count,
-                partitions_assigned=gained_count,
-                outcome="reached",
-                work=work(member),
-                is_new=before is None or work(before) != work(member),
-            )
 
     # -- members and partitions -----------------------------------------------------------------
 
@@ -343,6 +314,7 @@ class ClassicAudit:
         self,
         old: Generation | None,
         new: Generation,
+        delta: GenerationDelta,
         verdicts: Sequence[Verdict],
         *,
         gap: bool,
@@ -379,27 +351,29 @@ class ClassicAudit:
             life.close_member(member_id, position, cause, certainty, last_epoch, waits=waits)
         # A generation's record is written again when one static member returns: no sign of life of the others.
         repeats = old is not None and old.generation == new.generation
-        before, protocol = old.members if old is not None else {}, GroupType.CLASSIC.value
-        for member in new.members.values():
+        for before, member in delta.differing:
             watch = life.watches.get(member.member_id)
             if watch is None:
                 watch = life.open_member(
                     member.member_id, identity_of(member), new.generation, position, gap=gap
                 )
-            elif not same_identity(before.get(member.member_id), member):
+            elif not same_identity(before, member):
                 life.identify(watch, identity_of(member))
-            stint = watch.stint
-            stint.protocol, stint.last_seen_at_ms = protocol, position.record_timestamp_ms
-            if not repeats or member.member_id in previous_ids:
-                watch.last_life = position
+            watch.stint.protocol = GroupType.CLASSIC.value
             watch.partitions = member.partition_count
             if member.member_id in previous_ids:
-                stint.previous_member_id = previous_ids[member.member_id]
+                watch.stint.previous_member_id = previous_ids[member.member_id]
+                watch.last_life = position
+        for watch in life.watches.values():
+            watch.stint.last_seen_at_ms = position.record_timestamp_ms
+            if not repeats:
+                watch.last_life = position
 
     def _follow_partitions(
         self,
         old: Generation | None,
         new: Generation,
+        delta: GenerationDelta,
         *,
         since_known: bool,
         gap: bool = False,
@@ -408,12 +382,11 @@ class ClassicAudit:
         """Move every partition whose owner changed; returns the shifts by instance id, or by member id without one."""
         life, position = self._life, new.position
         ownership = life.ownership
-        before = old.members if old is not None else {}
-        after = new.members
+        before, after = delta.before, delta.after
         moved = shifts(before, after)
         instances: AbstractSet[str | None] = frozenset()
         if new.has_static:
-            instances = {member.instance_id for member in after.values()} - {None}
+            instances = {member.instance_id for member in new.members.values()} - {None}
         for member_id, shift in moved.items():
             how = "revoked"
             if member_id not in after:
@@ -422,7 +395,7 @@ class ClassicAudit:
             ownership.release(shift.lost, member_id, position, new.generation, how)
         moved_by_identity = moved
         if new.has_static or (old is not None and old.has_static):
-            moved_by_identity = shifts(by_identity(before), by_identity(after))
+            moved_by_identity = shifts(identified(before), identified(after))
         for identity, shift in moved_by_identity.items():
             life.moves.shift(identity, shift.lost, shift.gained)
         for member_id, shift in moved.items():

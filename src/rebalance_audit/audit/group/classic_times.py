@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.causes.same_members import is_cooperative
+from rebalance_audit.audit.epochs.generation_delta import Members
 from rebalance_audit.audit.group.shifts import Shift, by_identity
 from rebalance_audit.audit.ownership.ownership import Ownership
 from rebalance_audit.bounds import NOTHING, Bounds
 from rebalance_audit.replay.groups.classic_group import ClassicMember
-from rebalance_audit.replay.partitions import NOTHING as NO_PARTITIONS
 from rebalance_audit.replay.partitions import TopicPartition, count, each
 
 
@@ -52,10 +52,9 @@ class ClassicTimes:
 
     def took_away(self, old: Generation | None, new: Generation) -> bool:
         """Whether a cooperative generation took partitions from members that stay and left them unassigned."""
-        if old is None or not is_cooperative(new):
+        if old is None or not self._loose or not is_cooperative(new):
             return False
-        before = by_identity(old.members)
-        now = by_identity(new.members)
+        before, now = by_identity(old), by_identity(new)
         return any(
             partition in self._loose
             for identity in before.keys() & now.keys()
@@ -76,8 +75,8 @@ class ClassicTimes:
         `moved`: shifts by identity; `shown_ms`: timestamp of the previous record.
         """
         at_ms = new.position.record_timestamp_ms
-        before = {} if old is None else by_identity(old.members)
-        now = by_identity(new.members)
+        before = {} if old is None else by_identity(old)
+        now = by_identity(new)
         cooperative = is_cooperative(new)
         sync = sync_ms or 0
         # Members give up their partitions one after another, each at its next heartbeat.
@@ -91,20 +90,17 @@ class ClassicTimes:
         had: dict[TopicPartition, str] = {}
         for identity, shift in moved.items():
             had |= dict.fromkeys(each(shift.lost), identity)
+        kept, kept_by_heirs = _kept(before, now, moved, cooperative=cooperative)
+        if kept:
+            stopped = Bounds.between(0, gave_up.most, gave_up.estimate) if cooperative else gave_up
+            total = total.plus(stopped.times(kept))
+        if kept_by_heirs:
+            came_back = Bounds.between(0, since_shown, gave_up.estimate)
+            total = total.plus(came_back.times(kept_by_heirs))
         handed: set[TopicPartition] = set()
         directly = 0
-        for identity, member in now.items():
-            gained = moved[identity].gained if identity in moved else NO_PARTITIONS
-            kept = member.partition_count - count(gained)
-            if kept and not (cooperative and _claims_to_own(member)):
-                came_back = before[identity].member_id != member.member_id
-                stopped = gave_up
-                if cooperative or came_back:
-                    stopped = Bounds.between(
-                        0, since_shown if came_back else gave_up.most, gave_up.estimate
-                    )
-                total = total.plus(stopped.times(kept))
-            gains = each(gained)
+        for shift in moved.values():
+            gains = each(shift.gained)
             handed.update(gains)
             for partition in gains:
                 loose = self._loose.pop(partition, None) if self._loose else None
@@ -133,8 +129,8 @@ class ClassicTimes:
     def came_back(self, old: Generation, new: Generation) -> Bounds:
         """For another record of the same generation: a static member's partitions stood still while it was away."""
         at_ms, shown_ms = new.position.record_timestamp_ms, old.position.record_timestamp_ms
-        before, total = by_identity(old.members), NOTHING
-        for identity, member in by_identity(new.members).items():
+        before, total = by_identity(old), NOTHING
+        for identity, member in by_identity(new).items():
             earlier = before.get(identity)
             if earlier is not None and earlier.member_id != member.member_id:
                 away = Bounds.between(0, at_ms - shown_ms, member.session_timeout_ms // 2)
@@ -146,7 +142,7 @@ class ClassicTimes:
         new: Generation,
         had: Mapping[TopicPartition, str],
         handed: AbstractSet[TopicPartition],
-        now: Mapping[str, ClassicMember],
+        now: Members,
         taken_ms: int,
         shown_ms: int,
     ) -> None:
@@ -194,6 +190,28 @@ def not_stable(
         return Bounds.between(least, least, least)
     most = None if earliest_ms is None else at_ms - earliest_ms
     return Bounds.between(least, most, at_ms - likely_ms)
+
+
+def _kept(
+    before: Members, now: Members, moved: Mapping[str, Shift], *, cooperative: bool
+) -> tuple[int, int]:
+    """Partitions that members kept and stopped for meanwhile: static ones under a new member id are counted apart.
+
+    Cooperative members keep theirs and go on. All maps are by identity.
+    """
+    counted = now
+    if cooperative:
+        counted = {who: member for who, member in now.items() if not _claims_to_own(member)}
+    gained = {who: count(shift.gained) for who, shift in moved.items() if who in counted}
+    kept = sum(member.partition_count for member in counted.values()) - sum(gained.values())
+    heirs = sum(
+        member.partition_count - gained.get(who, 0)
+        for who, member in counted.items()
+        if who != member.member_id
+        and (known := before.get(who)) is not None
+        and known.member_id != member.member_id
+    )
+    return kept - heirs, heirs
 
 
 def _claims_to_own(member: ClassicMember) -> bool:

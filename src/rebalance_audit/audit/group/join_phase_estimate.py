@@ -50,11 +50,10 @@ class Former(NamedTuple):
 
     member_id: str
     session_timeout_ms: int
-    rebalance_timeout_ms: int
     is_back: bool
     """Whether it is a member of the new generation as well."""
     may_have_expired: bool
-    """Whether the audit takes it for possible that its session expired."""
+    """Whether it is gone, and the audit takes it for possible that its session expired."""
     commits: FinalCommits | None
 
 
@@ -66,6 +65,11 @@ class JoinPhase(NamedTuple):
     shown_ms: int | None
     """Timestamp of the previous record of the group, None if there is none that bounds the phase."""
     former: Sequence[Former]
+    """Members of the previous generation that are gone, or that committed in it."""
+    rebalance_timeout_ms: int | None
+    """The longest one in the previous generation; None if that had no members."""
+    has_stayed: bool
+    """Whether any of them is a member of the new generation."""
     newcomers: int
     session_timeout_ms: int
     """The shortest one, of the new members, or of the former ones if none is left."""
@@ -119,9 +123,9 @@ def _estimate(phase: JoinPhase, delay: InitialDelay) -> Estimate:
     end_ms, former = phase.end_ms, phase.former
     if phase.is_first and phase.shown_ms is not None:
         return Estimate(phase.shown_ms)
-    if not former:
+    if phase.rebalance_timeout_ms is None:
         return Estimate(end_ms - delay.expected_ms(phase.newcomers))
-    stayed = any(each.is_back for each in former)
+    stayed = phase.has_stayed
     heartbeat_ms = min(HEARTBEAT_MS, phase.session_timeout_ms // HEARTBEATS_PER_SESSION)
     expired = [each for each in former if _has_expired(each, end_ms)]
     gone = [each for each in former if not each.is_back]
@@ -137,7 +141,8 @@ def _estimate(phase: JoinPhase, delay: InitialDelay) -> Estimate:
         start_ms = min(latest_ms, stop_ms - int(HEARD_AFTER * heartbeat_ms) if is_back else stop_ms)
         if end_ms - start_ms <= 2 * heartbeat_ms:
             return Estimate(start_ms)
-        held_by = held_by or _timed_out(phase, start_ms, is_back=is_back)
+        is_over = end_ms - start_ms >= ALL_OF_IT * phase.rebalance_timeout_ms
+        held_by = held_by or (_timed_out(phase, is_back=is_back) if is_over else ())
         return Estimate(start_ms, held_by, None if late is None else late.member_id)
     unseen = [each for each in gone if each.may_have_expired and each.commits is None]
     if phase.newcomers and (expired or (unseen and len(unseen) == len(gone))):
@@ -147,11 +152,8 @@ def _estimate(phase: JoinPhase, delay: InitialDelay) -> Estimate:
     return Estimate(latest_ms)
 
 
-def _timed_out(phase: JoinPhase, start_ms: int, *, is_back: bool) -> tuple[str, ...]:
+def _timed_out(phase: JoinPhase, *, is_back: bool) -> tuple[str, ...]:
     """Those that did not rejoin in a phase as long as the rebalance timeout, but for one that began it by leaving."""
-    longest_ms = max(each.rebalance_timeout_ms for each in phase.former)
-    if phase.end_ms - start_ms < ALL_OF_IT * longest_ms:
-        return ()
     gone = [each for each in phase.former if not each.is_back and each.may_have_expired]
     if not is_back:
         gone = [each for each in gone if each.commits is not None]

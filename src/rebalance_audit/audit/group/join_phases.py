@@ -1,9 +1,10 @@
 """The join phases of one classic group: when each most likely began, and who held it up."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rebalance_audit.audit.causes.classic_scene import Generation
+from rebalance_audit.audit.commits.summary import CommitSummary
 from rebalance_audit.audit.group.held_up import UNANNOUNCED, HeldUpWhy, HoldUp, hold_up_of
 from rebalance_audit.audit.group.join_phase_estimate import (
     Estimate,
@@ -47,11 +48,12 @@ class JoinPhases:
         `shown_ms`: when the record before shows the group without a rebalance; both epoch ms.
         """
         life = self._life
-        before = {} if old is None else by_identity(old.members)
-        now = by_identity(new.members)
+        before = {} if old is None else by_identity(old)
+        now = by_identity(new)
         created = old is None and life.created_at is not None and new.generation == 1
         if created and shown_ms is not None:
             self.delay.learn(end_ms - shown_ms, len(now))
+        committed = life.commits.most_of_round(life.ownership)
         phase = JoinPhase(
             end_ms,
             shown_ms,
@@ -59,13 +61,15 @@ class JoinPhases:
                 Former(
                     member.member_id,
                     member.session_timeout_ms,
-                    member.rebalance_timeout_ms,
-                    identity in now,
-                    _may_have_expired(departure_of(verdicts, member.member_id)),
-                    self._last_commits(member, old),
+                    is_back := identity in now,
+                    not is_back and _may_have_expired(departure_of(verdicts, member.member_id)),
+                    None if old is None else self._last_commits(member, old, committed),
                 )
                 for identity, member in before.items()
+                if identity not in now or member.member_id in committed
             ],
+            max((each.rebalance_timeout_ms for each in before.values()), default=None),
+            not now.keys().isdisjoint(before),
             len(now.keys() - before.keys()),
             min((each.session_timeout_ms for each in (now or before).values()), default=0),
             created,
@@ -113,12 +117,12 @@ class JoinPhases:
             if (watch := watches.get(member_id)) is not None
         )
 
-    def _last_commits(self, member: ClassicMember, old: Generation | None) -> FinalCommits | None:
-        """What the member committed last in the generation before."""
-        life = self._life
-        watch = life.watches.get(member.member_id)
-        most = life.commits.most_of_round(life.ownership.owned_by(member.member_id))
-        if most is None or old is None or watch is None or watch.last_commit is None:
+    def _last_commits(
+        self, member: ClassicMember, old: Generation, committed: Mapping[str, CommitSummary]
+    ) -> FinalCommits | None:
+        """What the member committed last in the generation before. `committed`: by member id."""
+        most, watch = committed.get(member.member_id), self._life.watches.get(member.member_id)
+        if most is None or watch is None or watch.last_commit is None:
             return None
         pause_ms = most.pause_ms
         if pause_ms is None:

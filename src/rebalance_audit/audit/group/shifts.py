@@ -1,9 +1,9 @@
 """What members lost and gained between two generations of a classic group."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
-from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.audit.causes.classic_scene import Generation
+from rebalance_audit.audit.epochs.generation_delta import Members
 from rebalance_audit.replay.partitions import NOTHING, Partitions, minus
 
 
@@ -14,9 +14,7 @@ class Shift(NamedTuple):
     gained: Partitions
 
 
-def shifts(
-    before: Mapping[str, ClassicMember], after: Mapping[str, ClassicMember]
-) -> dict[str, Shift]:
+def shifts(before: Members, after: Members) -> dict[str, Shift]:
     """Shifts of all members whose assignment differs, by the maps' keys: members that stayed or came, then the rest."""
     found: dict[str, Shift] = {}
     for key, member in after.items():
@@ -34,6 +32,11 @@ def shifts(
     return found
 
 
-def by_identity(members: Mapping[str, ClassicMember]) -> Mapping[str, ClassicMember]:
+def by_identity(generation: Generation) -> Members:
     """A generation's members by instance id, or by member id if they have none."""
+    return identified(generation.members) if generation.has_static else generation.members
+
+
+def identified(members: Members) -> Members:
+    """Members by instance id, or by member id if they have none."""
     return {member.instance_id or member.member_id: member for member in members.values()}

@@ -157,9 +157,15 @@ class CommitBook:
         recent = _most(self._of_round, owned) if with_round else None
         return rhythm_of(_most(self._of_partition, owned), recent)
 
-    def most_of_round(self, partitions: Iterable[TopicPartition]) -> CommitSummary | None:
-        """The commits since the last generation for the one of the partitions that has most; None if none has any."""
-        return _most(self._of_round, partitions)
+    def most_of_round(self, ownership: Ownership) -> Mapping[str, CommitSummary]:
+        """Member id -> its commits since the last generation for the partition that has most; without who made none."""
+        found: dict[str, tuple[int, TopicPartition, CommitSummary]] = {}
+        for partition, summary in self._of_round.items():
+            owner = ownership.owner_by_name(partition)
+            if owner is not None:
+                made = (summary.commits, partition, summary)
+                found[owner.member_id] = max(made, found.get(owner.member_id, made))
+        return {member_id: summary for member_id, (_, _, summary) in found.items()}
 
     def of_round(self) -> Iterable[tuple[TopicPartition, CommitSummary]]:
         """The commits since the last generation or epoch, by the topic's name."""

@@ -33,6 +33,9 @@ from rebalance_audit.wire.generated.messages import (
 )
 from rebalance_audit.wire.payload_cache import PayloadCache
 
+_STORED: Final = ClassicMember._fields.index("subscription")
+"""How many fields of a member are in the record; the others are read from its bytes."""
+
 
 def replay_generation(
     step: ReplayStep, _key: GroupMetadataKey, value: GroupMetadataValue | None
@@ -70,16 +73,17 @@ def replay_generation(
 
 
 def _members(value: GroupMetadataValue, known: ClassicGroup | None) -> Mapping[str, ClassicMember]:
-    """The snapshot's members; bytes that did not change are not decoded again."""
+    """The snapshot's members; one that is as before is the same object, and bytes that are, are not decoded again."""
     is_consumer = value.protocol_type == PROTOCOL_TYPE
-    earlier = known.members if known is not None and known.protocol_type == PROTOCOL_TYPE else {}
+    is_same_type = known is not None and known.protocol_type == value.protocol_type
+    earlier = known.members if known is not None and is_same_type else {}
     members: dict[str, ClassicMember] = {}
     for snapshot in value.members:
-        rebalance_timeout_ms = snapshot.rebalance_timeout
+        member_id, rebalance_timeout_ms = snapshot.member_id, snapshot.rebalance_timeout
         if rebalance_timeout_ms == -1:
             rebalance_timeout_ms = snapshot.session_timeout
-        members[snapshot.member_id] = read_member(
-            snapshot.member_id,
+        stored = (
+            member_id,
             snapshot.group_instance_id,
             snapshot.client_id,
             snapshot.client_host,
@@ -87,9 +91,11 @@ def _members(value: GroupMetadataValue, known: ClassicGroup | None) -> Mapping[s
             snapshot.session_timeout,
             snapshot.subscription,
             snapshot.assignment,
-            earlier.get(snapshot.member_id) if is_consumer else None,
-            is_consumer=is_consumer,
         )
+        member = earlier.get(member_id)
+        if member is None or member[:_STORED] != stored:
+            member = read_member(*stored, member, is_consumer=is_consumer)
+        members[member_id] = member
     return members
 
 
