@@ -27,6 +27,7 @@ class TableName:
     """Full name of each table in `schemas/tables`: layer and name."""
 
     RECORDS: Final = "bronze.records"
+    END_OFFSETS: Final = "bronze.end_offsets"
     GROUP_RECORDS: Final = "silver.group_records"
     OFFSET_COMMITS: Final = "silver.offset_commits"
     QUARANTINE: Final = "silver.quarantine"

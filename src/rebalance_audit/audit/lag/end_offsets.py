@@ -104,6 +104,10 @@ class EndOffsets:
         """The samples of a partition; None if there are none."""
         return self._of.get((topic, topic_partition))
 
+    def items(self) -> Iterable[tuple[tuple[str, int], PartitionSamples]]:
+        """(topic, partition) and samples of every partition."""
+        return self._of.items()
+
     def __len__(self) -> int:
         """Number of partitions."""
         return len(self._of)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
-import orjson
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -18,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.hours.group_hours import GroupHours
+from rebalance_audit.audit.lag.end_offsets import PartitionSamples, no_end_offsets
 from rebalance_audit.audit.rows import MEMBERS, REBALANCES, Row
 from rebalance_audit.audit.snapshots.snapshot import (
     STATE_FORMAT,
@@ -26,11 +26,13 @@ from rebalance_audit.audit.snapshots.snapshot import (
     snapshot_of,
 )
 from rebalance_audit.garbage import collecting_less
+from rebalance_audit.lake.bronze.end_offsets import SAMPLES, samples_of
 from rebalance_audit.lake.gold.commit_hours import CommitHours
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
 from rebalance_audit.lake.gold.hour_rows import HourRows
 from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, frame_ddl
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHOTS
+from rebalance_audit.lake.gold.record_rows import record_row
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import (
     INPUT,
@@ -40,7 +42,6 @@ from rebalance_audit.lake.records.commit_packs import (
 )
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.positions import position_of
-from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 
@@ -54,9 +55,12 @@ HELD_BYTES: Final = 8 << 20
 megabyte of JSON, and so has the state of such a group."""
 
 
-def with_commits(records: DataFrame, packs: DataFrame) -> DataFrame:
-    """What the reducer gets: group records and packs of offset commits, see `commit_packs`."""
-    return records.select(*INPUT).unionByName(packs)
+def with_commits(
+    records: DataFrame, packs: DataFrame, samples: DataFrame | None = None
+) -> DataFrame:
+    """What the reducer gets: group records, packs of offset commits, see `commit_packs`, and samples of end offsets."""
+    given = records.select(*INPUT).unionByName(packs)
+    return given if samples is None else given.unionByName(samples, allowMissingColumns=True)
 
 
 def reduce_groups(
@@ -122,7 +126,9 @@ class _Group:
             is_whole=options.is_whole,
             holes=options.holes.get,
             broker_facts=options.broker_facts,
+            end_offsets=self._end_offsets_of if options.has_end_offsets else no_end_offsets,
         )
+        self._samples: dict[tuple[str, int], PartitionSamples] = {}
         self._provisional = Provisional(())
         self._hours = GroupHours(options.log_end_ms, with_commits=options.with_silver)
         self._commit_hours = CommitHours()
@@ -187,9 +193,15 @@ class _Group:
     def apart(self, run: Sequence["_Given"]) -> Sequence["_Given"]:
         """The group's records in a batch. Its state is resumed, and packs of commits are held.
 
-        Empty for a group that is lost.
+        Samples of end offsets come first. Empty for a group that is lost.
         """
-        if run[0].position.log_offset == RESUMES:
+        begin = 0
+        while begin < len(run) and run[begin].position.log_offset == SAMPLES:
+            partition, samples = samples_of(run[begin].value or b"")
+            self._samples[partition] = samples
+            begin += 1
+        run = run[begin:]
+        if run and run[0].position.log_offset == RESUMES:
             self.resume(run[0].value)
             run = run[1:]
         if self.is_lost:
@@ -310,6 +322,9 @@ class _Group:
         # Without a snapshot this run replays the group from its first record.
         self._rows.add(SNAPSHOTS, GONE if memory is None else self.mark, row)
 
+    def _end_offsets_of(self, topic: str, topic_partition: int) -> PartitionSamples | None:
+        return self._samples.get((topic, topic_partition))
+
     def _emit(self, table: str, row: Row) -> None:
         self._hours.add(table, row)
         provisional = self._provisional
@@ -382,7 +397,10 @@ class _Reducer:
             return
         group.audit.feed(record, position)
         if self._options.with_silver:
-            self._rows.add(GROUP_RECORDS, group.mark, _record_row(group, record, given))
+            row = record_row(group.group_id, record, position, group.audit.write_offset)
+            row["producer_id"] = given.producer_id
+            row["is_transactional"] = given.is_transactional
+            self._rows.add(GROUP_RECORDS, group.mark, row)
 
     def _quarantine(self, found: Record | Undecodable, given: _Given, mark: str) -> None:
         assert isinstance(found, Undecodable), f"{found} has a group that is not in its key"
@@ -398,28 +416,6 @@ class _Reducer:
             "value_version": found.value_version,
         }
         self._rows.add(QUARANTINE, mark, row)
-
-
-def _record_row(group: _Group, record: Record, given: _Given) -> Row:
-    position, tombstone = given.position, record.value is None
-    return {
-        "partition": position.log_partition,
-        "offset": position.log_offset,
-        "timestamp": position.record_timestamp_ms,
-        "leader_epoch": position.leader_epoch,
-        "record_type": int(record.record_type),
-        "record_name": record.record_type.name,
-        "group_id": group.group_id,
-        "member_id": getattr(record.key, "member_id", None),
-        "value_version": record.value_version,
-        "layout": record.layout,
-        "tombstone": tombstone,
-        "key_json": orjson.dumps(key_data(record)).decode(),
-        "value_json": None if tombstone else orjson.dumps(value_data(record)).decode(),
-        "write_id": f"{group.log_partition}:{group.audit.write_offset}",
-        "producer_id": given.producer_id,
-        "is_transactional": given.is_transactional,
-    }
 
 
 def _group_of(given: _Given) -> tuple[int, str | None]:

@@ -48,6 +48,7 @@ FILE_BYTES: Final = 128 << 20
 
 AGES: Final[Mapping[str, str]] = {
     TableName.RECORDS: "timestamp",
+    TableName.END_OFFSETS: "sampled_at",
     TableName.GROUP_RECORDS: "timestamp",
     TableName.OFFSET_COMMITS: "timestamp",
     TableName.QUARANTINE: "timestamp",

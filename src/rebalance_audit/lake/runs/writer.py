@@ -205,6 +205,12 @@ class Writer:
             "run_id": context.run_id,
             "updated_at": context.started_at,
         }
-        reached = replace(reached, tables=marks_of_tables(context.lake))
+        tables = marks_of_tables(context.lake)
+        if context.end_offsets.version is not None:
+            # An ingest may have added samples that this run has not seen.
+            mark = tables[TableName.END_OFFSETS]
+            seen = mark._replace(version=context.end_offsets.version, made_by=None)
+            tables[TableName.END_OFFSETS] = seen
+        reached = replace(reached, tables=tables)
         rows = [columns | of_run for columns in progress_columns(reached)]
         context.note(TableName.PROGRESS, self._sink.rewrite(TableName.PROGRESS, rows))
