@@ -15,8 +15,10 @@ from rebalance_audit.audit.rows import (
     REBALANCES,
     Row,
 )
+from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.local.live.live_audit import GroupUpdate
 from rebalance_audit.readers.duration_counts import DurationCounts
+from rebalance_audit.report.lag_text import GroupLag, LagSum
 from rebalance_audit.report.present import Present, present_of
 
 _PARTS = ("min", "max", "estimate")
@@ -32,19 +34,19 @@ Sample: TypeAlias = tuple[str, Mapping[str, str], float | DurationCounts]
 
 
 class Lost(NamedTuple):
-    """Milliseconds not stable; `most` is None where a part has no upper bound."""
+    """Milliseconds not stable, or records delayed; `most` is None where a part has no upper bound."""
 
     least: int = 0
     most: int | None = 0
     estimate: int = 0
 
-    def plus(self, rebalance: Row) -> "Lost":
-        """With one more rebalance; one that goes on has no duration yet."""
-        least, most, estimate = (rebalance[f"duration_{part}_ms"] for part in _PARTS)
-        if least is None:
+    def plus(self, rebalance: Row, column: str = "duration_{}_ms") -> "Lost":
+        """With one more rebalance; one that goes on has no duration yet, and not all have delayed records."""
+        least, most, estimate = (rebalance[column.format(part)] for part in _PARTS)
+        if estimate is None:
             return self
         return Lost(
-            self.least + least,
+            self.least + (least or 0),
             None if self.most is None or most is None else self.most + most,
             self.estimate + estimate,
         )
@@ -62,6 +64,8 @@ class WatchedGroup:
     """The last update: rows of the rebalance in progress."""
     settled_causes: Counter[str] = field(default_factory=Counter)
     settled_lost: Lost = field(default_factory=Lost)
+    delayed: Lost = field(default_factory=Lost)
+    """Records that its rebalances delayed, of those that no record changes any more."""
     settled_durations: DurationCounts = field(default_factory=DurationCounts)
     unsettled: list[Row] = field(default_factory=list)
     last: Row | None = None
@@ -108,6 +112,8 @@ class WatchedGroups:
     def __init__(self, cluster: str) -> None:
         self._cluster = cluster
         self._groups: dict[str, WatchedGroup] = {}
+        self.lags: Mapping[str, GroupLag] = {}
+        """By group id, of groups whose lag is known."""
 
     def take(self, updates: Iterable[GroupUpdate]) -> None:
         """What is new."""
@@ -119,6 +125,7 @@ class WatchedGroups:
             for row in each.settled:
                 group.settled_causes[_cause(row)] += 1
                 group.settled_lost = group.settled_lost.plus(row)
+                group.delayed = group.delayed.plus(row, "records_delayed_{}")
             group.settled_durations = group.settled_durations.plus(_durations(each.settled))
             group.unsettled = [row for row in tables[REBALANCES] if row not in each.settled]
             over = [row for row in tables[REBALANCES] if row["outcome"] != "open"]
@@ -182,7 +189,11 @@ class WatchedGroups:
         if durations != NO_DURATIONS:
             yield "cluster_rebalance_duration_seconds", cluster, durations
         for group in there[:groups_max]:
-            yield from _samples_of(group, {**cluster, "group": group.group_id})
+            labels = {**cluster, "group": group.group_id}
+            yield from _samples_of(group, labels)
+            lag = self.lags.get(group.group_id)
+            if lag is not None:
+                yield from _lag_samples(lag.total, labels, clock_ms())
 
 
 def _samples_of(group: WatchedGroup, labels: Mapping[str, str]) -> Iterator[Sample]:
@@ -202,8 +213,23 @@ def _samples_of(group: WatchedGroup, labels: Mapping[str, str]) -> Iterator[Samp
             yield "group_not_stable_seconds", {**labels, "bound": bound}, lost_ms / 1000
     if (durations := group.durations) != NO_DURATIONS:
         yield "group_rebalance_duration_seconds", labels, durations
+    for bound, delayed in zip(_PARTS, group.delayed, strict=True):
+        if delayed is not None:
+            yield "group_records_delayed", {**labels, "bound": bound}, delayed
     for (kind, severity), count in group.findings.items():
         yield "group_open_findings", {**labels, "kind": kind, "severity": severity}, count
+
+
+def _lag_samples(lag: LagSum, labels: Mapping[str, str], now_ms: int) -> Iterator[Sample]:
+    if lag.last_commit_ms is not None:
+        yield "group_last_commit_age_seconds", labels, max(0, now_ms - lag.last_commit_ms) / 1000
+    if not lag.partitions:
+        return
+    records, seconds = (lag.records.least, lag.records.most), (lag.least_ms, lag.most_ms)
+    for name, bounds, unit in (("records", records, 1), ("seconds", seconds, 1000)):
+        for bound, value in zip(_PARTS, bounds, strict=False):
+            if value is not None:
+                yield f"group_lag_{name}", {**labels, "bound": bound}, value / unit
 
 
 def _durations(rows: Iterable[Row]) -> DurationCounts:

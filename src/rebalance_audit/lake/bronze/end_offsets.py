@@ -127,9 +127,7 @@ class StoredEndOffsets:
         )
         records = self._sink.of_cluster(TableName.GROUP_RECORDS)
         newest = records.groupBy(*_GROUP).agg(F.max("timestamp").alias("newest_at"))
-        replayed = snapshots.where("next_offset > 0").select(
-            F.col("log_partition").alias("partition"), "group_id"
-        )
+        replayed = snapshots.select(F.col("log_partition").alias("partition"), "group_id")
         is_late = F.col("is_past") | F.coalesce(F.col("newest_at") > F.col("last_at"), F.lit(False))
         return (
             groups.join(replayed, [*_GROUP], "left_semi")

@@ -1,11 +1,11 @@
-"""Rows of silver.group_records."""
+"""Rows of silver.group_records and silver.quarantine."""
 
 import orjson
 
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.json_shape import key_data, value_data
-from rebalance_audit.wire.records import Record
+from rebalance_audit.wire.records import Record, Undecodable
 
 
 def record_row(group_id: str, record: Record, position: Position, write_offset: int | None) -> Row:
@@ -26,4 +26,21 @@ def record_row(group_id: str, record: Record, position: Position, write_offset: 
         "key_json": orjson.dumps(key_data(record)).decode(),
         "value_json": None if tombstone else orjson.dumps(value_data(record)).decode(),
         "write_id": f"{position.log_partition}:{write_offset}",
+    }
+
+
+def quarantine_row(
+    found: Undecodable, position: Position, key: bytes | None, value: bytes | None
+) -> Row:
+    """The row of a record that could not be decoded."""
+    return {
+        "partition": position.log_partition,
+        "offset": position.log_offset,
+        "timestamp": position.record_timestamp_ms,
+        "key": key,
+        "value": value,
+        "reason": found.reason.value,
+        "detail": found.detail,
+        "record_type": found.record_type,
+        "value_version": found.value_version,
     }
