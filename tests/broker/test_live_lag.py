@@ -1,14 +1,18 @@
 """Lag of groups of a live broker, against Kafka's own tool at the same moment."""
 
+import json
+import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from rebalance_audit.live_cluster.kafka_cluster import KafkaCluster, KafkaSettings
 from rebalance_audit.local.audit import audit_segments
+from tests.cli.call import PROGRAM
 from tests.support.broker import Broker, running_broker
 from tests.support.broker_folder import java
 from tests.support.live_groups import HASTE, TOPIC, TOPIC_PARTITIONS, make_topic
@@ -74,6 +78,47 @@ def commit(broker: Broker, group_id: str, isolation: str, behind: int) -> None:
         consumer.close()
 
 
+def member_of(broker: Broker, group_id: str) -> Consumer:
+    """A consumer that owns all partitions of the topic."""
+    isolation = GROUPS[group_id]
+    settings = {"group.id": group_id, "isolation.level": isolation, "enable.auto.commit": False}
+    consumer = Consumer({**broker.client_settings, **settings, "auto.offset.reset": "earliest"})
+    consumer.subscribe([TOPIC])
+    until = time.monotonic() + 60
+    while len(consumer.assignment()) < TOPIC_PARTITIONS and time.monotonic() < until:
+        consumer.poll(0.1)
+    assert len(consumer.assignment()) == TOPIC_PARTITIONS
+    return consumer
+
+
+def commit_in_transaction(broker: Broker, consumer: Consumer, offset: int) -> None:
+    """Commit this offset of every partition as a transactional application does."""
+    producer = Producer({**broker.client_settings, "transactional.id": "offsets"})
+    producer.init_transactions()
+    producer.begin_transaction()
+    offsets = [TopicPartition(TOPIC, number, offset) for number in range(TOPIC_PARTITIONS)]
+    producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata())
+    producer.commit_transaction()
+
+
+def first_lag(broker: Broker, groups: int) -> dict[str, dict[str, Any]]:
+    """Group id -> what `watch --lag` says of it, in the first line that has so many groups with all partitions."""
+    source = f"kafka:{broker.bootstrap_servers}"
+    command = [*PROGRAM, "watch", source, "--lag", "0.5", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                said = json.loads(line)
+                found = {each["group_id"]: each for each in said.get("groups", ())}
+                sampled = [each["partitions"] for each in found.values()]
+                if sampled == [TOPIC_PARTITIONS] * groups:
+                    return found
+        finally:
+            process.send_signal(signal.SIGTERM)
+    raise AssertionError("watch ended")
+
+
 def described(broker: Broker) -> dict[tuple[str, int], tuple[int, int, int]]:
     """(group, partition) -> committed offset, end offset and lag, as kafka-consumer-groups prints them."""
     groups = [each for group_id in GROUPS for each in ("--group", group_id)]
@@ -123,3 +168,34 @@ def test_lag_equals_what_kafka_consumer_groups_describes(tmp_path: Path) -> None
     lags = {group_id: lag for (group_id, _), (_, _, lag) in described_rows.items()}
     # 5 records, for read_committed also the open transaction's.
     assert lags == {"steady": 5, "late": 12, "exactly-once": 6}
+
+
+def test_watch_shows_the_lag_that_kafka_consumer_groups_describes(tmp_path: Path) -> None:
+    """Of groups with members, by owner; one of them commits in transactions and reads read_committed."""
+    with running_broker(tmp_path / "broker", settings=HASTE) as broker:
+        make_topic(broker)
+        produce(broker, 50)
+        open_transaction = produce_in_transactions(broker)
+        members = {group_id: member_of(broker, group_id) for group_id in GROUPS}
+        for group_id, committed in (("steady", 50), ("late", 3)):
+            places = [
+                TopicPartition(TOPIC, number, committed) for number in range(TOPIC_PARTITIONS)
+            ]
+            members[group_id].commit(offsets=places, asynchronous=False)
+        commit_in_transaction(broker, members["exactly-once"], 40)
+        produce(broker, 5)
+        found = first_lag(broker, len(GROUPS))
+        rows = described(broker)
+        for member in members.values():
+            member.close()
+        open_transaction.abort_transaction()
+    lags = {group_id: each["lag_records"] for group_id, each in found.items()}
+    expected = dict.fromkeys(GROUPS, 0)
+    for (group_id, _), (_, _, lag) in rows.items():
+        expected[group_id] += lag
+    assert lags == expected
+    assert min(lags.values()) > 0
+    for each in found.values():
+        (owner,) = each["owners"]
+        assert (owner["client_id"], owner["lag_records"]) == ("rdkafka", each["lag_records"])
+        assert each["lag_max_ms"] is None or each["lag_min_ms"] <= each["lag_max_ms"]

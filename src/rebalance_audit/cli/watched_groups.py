@@ -34,21 +34,44 @@ Sample: TypeAlias = tuple[str, Mapping[str, str], float | DurationCounts]
 
 
 class Lost(NamedTuple):
-    """Milliseconds not stable, or records delayed; `most` is None where a part has no upper bound."""
+    """Milliseconds not stable; `most` is None where a part has no upper bound."""
 
     least: int = 0
     most: int | None = 0
     estimate: int = 0
 
-    def plus(self, rebalance: Row, column: str = "duration_{}_ms") -> "Lost":
-        """With one more rebalance; one that goes on has no duration yet, and not all have delayed records."""
-        least, most, estimate = (rebalance[column.format(part)] for part in _PARTS)
-        if estimate is None:
+    def plus(self, rebalance: Row) -> "Lost":
+        """With one more rebalance; one that goes on has no duration yet."""
+        least, most, estimate = (rebalance[f"duration_{part}_ms"] for part in _PARTS)
+        if least is None:
             return self
         return Lost(
-            self.least + (least or 0),
+            self.least + least,
             None if self.most is None or most is None else self.most + most,
             self.estimate + estimate,
+        )
+
+
+class Delayed(NamedTuple):
+    """Records that rebalances delayed: fields as in `_PARTS`, None where unknown."""
+
+    least: int | None = None
+    most: int | None = None
+    estimate: int | None = None
+    rebalances: int = 0
+    """Those that made a partition stop."""
+
+    def plus(self, rebalance: Row) -> "Delayed":
+        """With one more rebalance."""
+        if not rebalance["partitions_stopped"]:
+            return self
+        least, most, estimate = (rebalance[f"records_delayed_{part}"] for part in _PARTS)
+        is_bounded = most is not None and (self.most is not None or not self.rebalances)
+        return Delayed(
+            self.least if least is None else (self.least or 0) + least,
+            (self.most or 0) + most if is_bounded else None,
+            (self.estimate or 0) + estimate,
+            self.rebalances + 1,
         )
 
 
@@ -64,8 +87,7 @@ class WatchedGroup:
     """The last update: rows of the rebalance in progress."""
     settled_causes: Counter[str] = field(default_factory=Counter)
     settled_lost: Lost = field(default_factory=Lost)
-    delayed: Lost = field(default_factory=Lost)
-    """Records that its rebalances delayed, of those that no record changes any more."""
+    settled_delayed: Delayed = field(default_factory=Delayed)
     settled_durations: DurationCounts = field(default_factory=DurationCounts)
     unsettled: list[Row] = field(default_factory=list)
     last: Row | None = None
@@ -85,6 +107,11 @@ class WatchedGroup:
         for row in self.unsettled:
             lost = lost.plus(row)
         return lost
+
+    @property
+    def delayed(self) -> Delayed:
+        """Records that its rebalances delayed so far."""
+        return reduce(Delayed.plus, self.unsettled, self.settled_delayed)
 
     @property
     def durations(self) -> DurationCounts:
@@ -125,7 +152,7 @@ class WatchedGroups:
             for row in each.settled:
                 group.settled_causes[_cause(row)] += 1
                 group.settled_lost = group.settled_lost.plus(row)
-                group.delayed = group.delayed.plus(row, "records_delayed_{}")
+                group.settled_delayed = group.settled_delayed.plus(row)
             group.settled_durations = group.settled_durations.plus(_durations(each.settled))
             group.unsettled = [row for row in tables[REBALANCES] if row not in each.settled]
             over = [row for row in tables[REBALANCES] if row["outcome"] != "open"]
@@ -213,7 +240,7 @@ def _samples_of(group: WatchedGroup, labels: Mapping[str, str]) -> Iterator[Samp
             yield "group_not_stable_seconds", {**labels, "bound": bound}, lost_ms / 1000
     if (durations := group.durations) != NO_DURATIONS:
         yield "group_rebalance_duration_seconds", labels, durations
-    for bound, delayed in zip(_PARTS, group.delayed, strict=True):
+    for bound, delayed in zip(_PARTS, group.delayed, strict=False):
         if delayed is not None:
             yield "group_records_delayed", {**labels, "bound": bound}, delayed
     for (kind, severity), count in group.findings.items():

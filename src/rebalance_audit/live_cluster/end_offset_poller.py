@@ -13,8 +13,8 @@ KEPT: Final = 60
 PAUSES_MAX: Final = 32
 """A cluster that does not answer is asked half as often each time, at least after so many intervals."""
 
-Partitions: TypeAlias = Collection[tuple[str, int]]
-SampleEndOffsets: TypeAlias = Callable[[Partitions], EndOffsets]
+WantedPartitions: TypeAlias = Collection[tuple[str, int]]
+SampleEndOffsets: TypeAlias = Callable[[WantedPartitions], EndOffsets]
 """One sample of each partition. Raises SourceNotReadable."""
 
 
@@ -37,7 +37,7 @@ class EndOffsetPoller:
         self.problem = ""
         """Why there is no newer sample; empty while the cluster answers."""
         self.left_out = 0
-        """Partitions above the bound."""
+        """WantedPartitions above the bound."""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -47,7 +47,7 @@ class EndOffsetPoller:
         self._ended.set()
         self._has_wanted.set()
 
-    def want(self, partitions: Partitions) -> None:
+    def want(self, partitions: WantedPartitions) -> None:
         """Sample these from now on."""
         ordered = sorted(partitions)
         self._wanted, self.left_out = ordered[: self._most], max(0, len(ordered) - self._most)

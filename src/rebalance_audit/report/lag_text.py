@@ -121,10 +121,10 @@ def group_lags(
 
 
 def _waiting(lag: LagSum) -> str:
+    if lag.most_ms is None:
+        return f", waiting for at least {words.duration(lag.least_ms)}" if lag.least_ms else ""
     if not lag.records.least:
         return ""
-    if lag.most_ms is None:
-        return f", waiting for at least {words.duration(lag.least_ms)}"
     return f", waiting for up to {words.duration(lag.most_ms)}"
 
 
