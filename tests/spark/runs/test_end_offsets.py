@@ -114,6 +114,24 @@ def test_tables_equal_the_audit_in_one_process(sampled: Sampled) -> None:
     assert "end_offsets" in by
 
 
+def test_progress_has_the_lag_at_each_sample(sampled: Sampled) -> None:
+    """End offset less the committed one; some partitions with their owner."""
+    ends = read_end_offsets([sampled.samples])
+    exact = []
+    for row in table(sampled.lake, "gold.progress"):
+        samples = ends.of(row["topic"], row["topic_partition"])
+        assert samples is not None
+        sample = samples.at(row["lag_at"])
+        if sample is None or not row["last_commit_at"] <= row["lag_at"] == sample.sampled_at_ms:
+            continue
+        lag = max(0, sample.end_offset - row["committed_offset"])
+        assert (row["lag_records_min"], row["lag_records_max"]) == (lag, lag)
+        exact.append(row)
+    assert len(exact) > 10
+    assert any(row["client_id"] for row in exact)
+    assert any(row["committed_per_second"] for row in exact)
+
+
 def test_however_samples_and_records_come(
     spark: SparkSession, sampled: Sampled, tmp_path: Path
 ) -> None:
