@@ -179,7 +179,7 @@ def test_lag_has_lanes_where_it_is_known(tmp_path: Path) -> None:
     tables = rows_of("g")
     began = 1_790_000_000_000 // MINUTE_MS * MINUTE_MS
     known = {"committed_per_second": 20.5, "lag_records_min": 30, "lag_max_ms": 9_000}
-    minutes = [
+    minutes: list[dict[str, Any]] = [
         {**known, "lag_records_max": 30},
         {"committed_per_second": None, "lag_records_min": None, "lag_records_max": None},
     ]
