@@ -24,7 +24,7 @@ class LagRounds:
         """By group id, those that have committed what members own."""
 
     def take(self, audit: LiveAudit) -> bool:
-        """Whether there was a new sample. Say what is to be sampled next."""
+        """Whether there was a new sample; the poller gets the partitions to sample next."""
         poller = self._poller
         self._report(self._problem())
         if poller.count == self._taken:
