@@ -111,7 +111,7 @@ def _broker_log_file() -> dict[str, Any]:
 
 
 def _watched() -> dict[str, Any]:
-    """A rebalance, or the last line."""
+    """A rebalance, the lag of groups, or the last line."""
     rebalance = {
         "schema_version": VERSION,
         "event": {"const": "rebalance"},
@@ -137,7 +137,24 @@ def _watched() -> dict[str, Any]:
             "description": "Since when the log could not be read any more; null if it could to the end",
         },
     }
-    return {"oneOf": [object_of(rebalance), object_of(end)]}
+    number = or_null({"type": "number"})
+    lag = {
+        "partitions": {**INTEGER, "description": "Partitions whose end offset was sampled"},
+        "lag_records": {**INTEGER, "description": "Offsets to the ends at the newest samples"},
+        "lag_min_ms": INTEGER,
+        "lag_max_ms": or_null(INTEGER),
+        "committed_per_second": number,
+        "records_lost": {**INTEGER, "description": "Deleted before they were committed, at least"},
+        "last_commit_at": or_null(MOMENT),
+        "sampled_at": or_null(MOMENT),
+    }
+    owner = object_of({"member": TEXT, "client_id": TEXT, **lag})
+    lags = {
+        "schema_version": VERSION,
+        "event": {"const": "lag"},
+        "groups": list_of(object_of({"group_id": TEXT, **lag, "owners": list_of(owner)})),
+    }
+    return {"oneOf": [object_of(rebalance), object_of(lags), object_of(end)]}
 
 
 def _brief() -> dict[str, Any]:

@@ -96,6 +96,7 @@ class KafkaConfig(_Section):
     min_partitions: int = Field(ge=0)
     group_id_prefix: str = Field(min_length=1)
     timeout_ms: int = Field(ge=1_000)
+    sampled_partitions_max: int = Field(ge=0)
     checkpoint_folder: str
     options: dict[str, ClientOption]
     admin: dict[str, ClientOption]

@@ -6,6 +6,8 @@ from http.client import HTTPConnection
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from rebalance_audit.audit.lag.committed import CommittedPosition
+from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.live_source import live_source
@@ -14,6 +16,7 @@ from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.local.live.live_audit import LiveAudit
 from rebalance_audit.readers.live_metrics import LiveMetrics, served
 from rebalance_audit.readers.metrics import metrics_text
+from rebalance_audit.report.lag_text import group_lags
 from tests.cli.call import segments
 
 LOG = segments("consumer-protocol")
@@ -71,6 +74,35 @@ def test_series_of_groups_are_bounded() -> None:
     assert len({labels["group"] for name, labels, _ in told if "group" in labels}) == 1
     (without,) = [value for name, _, value in told if name == "groups_without_series"]
     assert without == len(watched.by_trouble()) - 1 > 0
+
+
+def test_lag_is_shown_of_groups_with_samples() -> None:
+    """Bounds; of groups without any end offset only when they committed last."""
+    watched = groups()
+    group_id = min(group.group_id for group in watched.by_trouble())
+    position = CommittedPosition("orders", 0, "m", None, "app", 70, 1_000, None)
+    ends = EndOffsets({("orders", 0): [EndOffset(0, 0, 60), EndOffset(9_000, 0, 100)]})
+    for end_offsets, expected in (
+        (
+            ends,
+            {
+                ("group_lag_records", "min"): 30,
+                ("group_lag_records", "max"): 30,
+                ("group_lag_seconds", "min"): 0.0,
+                ("group_lag_seconds", "max"): 9.0,
+            },
+        ),
+        (EndOffsets(), {}),
+    ):
+        (lag,) = group_lags([(group_id, position)], end_offsets)
+        watched.lags = {group_id: lag}
+        found = {
+            (name, labels.get("bound")): value
+            for name, labels, value in watched.samples(GROUPS_MAX)
+            if isinstance(value, float | int)
+        }
+        assert {key: found[key] for key in found if "_lag_" in key[0]} == expected
+        assert found["group_last_commit_age_seconds", None] > 1_000
 
 
 def groups() -> WatchedGroups:

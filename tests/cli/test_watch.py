@@ -55,5 +55,10 @@ def test_a_source_that_cannot_be_watched_is_one_sentence() -> None:
         "",
         "Error: 'delta:somewhere' names no log that can be watched: write segments:DIR or kafka:HOST:PORT.\n",
     )
+    lag = call("watch", f"segments:{segments('broker-4.0')}", "--lag", "5")
+    assert (lag.code, lag.err.splitlines()[-1]) == (
+        2,
+        "Error: --lag needs a live cluster: kafka:HOST:PORT.",
+    )
     missing = call("watch", "segments:/nowhere")
     assert (missing.code, missing.err) == (3, "Error: /nowhere does not exist.\n")

@@ -1,15 +1,19 @@
 """The full-screen view of `watch`, drawn at a moment of a real log."""
 
 import io
+from collections.abc import Mapping
 
 from rich.console import Console
 
+from rebalance_audit.audit.lag.committed import CommittedPosition
+from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.live_source import live_source
 from rebalance_audit.cli.watch_screen import WatchScreen
 from rebalance_audit.cli.watched_groups import WatchedGroups
 from rebalance_audit.local.live.live_audit import LiveAudit
+from rebalance_audit.report.lag_text import GroupLag, group_lags
 from rebalance_audit.report.live_text import rebalance_sentence
 from rebalance_audit.wire.segments.columns import ColumnChunk
 from tests.cli.call import segments
@@ -32,7 +36,17 @@ def test_it_says_who_is_waited_for_and_fits_80_columns() -> None:
     assert state == ["stuck", "Reconciling", "(1)", "2", "0", "ms", "member", "joined", "2×"]
 
 
-def drawn(width: int, height: int) -> list[str]:
+def test_lag_has_columns_once_it_is_known() -> None:
+    """Offsets, how long the oldest record has been waiting, and the commit rate."""
+    position = CommittedPosition("orders", 0, "m", None, "app", 970, 1_000, 12.0)
+    ends = EndOffsets({("orders", 0): [EndOffset(0, 0, 900), EndOffset(43_000, 0, 2_000)]})
+    (lag,) = group_lags([("stuck", position)], ends)
+    lines = drawn(140, 60, {"stuck": lag})
+    (line,) = [line.split() for line in lines if line.startswith("stuck   ")]
+    assert line[6:10] == ["1,030", "43.0", "s", "12"]
+
+
+def drawn(width: int, height: int, lags: Mapping[str, GroupLag] | None = None) -> list[str]:
     """The lines three seconds after the last record."""
     source = live_source(Invocation(), f"segments:{segments('consumer-protocol')}")
     live = LiveAudit(AuditOptions(topic_name=source.names.name_of), source.names)
@@ -43,6 +57,7 @@ def drawn(width: int, height: int) -> list[str]:
         live.take(log_partition, first(found, int(len(found.log_offsets) * SHARE)))
     news = list(live.updates())
     groups.take(news)
+    groups.lags = lags or {}
     for group in news:
         for row, times in group.ended:
             screen.ended(rebalance_sentence(row, group.tables, times))

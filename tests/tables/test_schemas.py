@@ -63,6 +63,7 @@ def check(**given: Any) -> list[dict[str, Any]]:
         ("gold.group_states", "cluster group_id incarnation from_offset"),
         ("gold.findings", "cluster finding_id"),
         ("gold.group_hours", "cluster group_id hour"),
+        ("gold.progress", "cluster group_id topic topic_partition minute log_partition"),
         ("gold.topics", "cluster topic_id"),
         ("gold.what_if", "cluster group_id from_at to_at label"),
         ("meta.progress", "cluster partition"),

@@ -101,6 +101,25 @@ CHARTS: Final = (
         bars=True,
     ),
     Chart(
+        "lag_by_owner",
+        ("lag_records_min", "lag_min_ms"),
+        (
+            "cluster",
+            "group_id",
+            "member",
+            "client_id",
+            "partitions",
+            "lag_records_min",
+            "lag_records_max",
+            "lag_min_ms",
+            "lag_max_ms",
+            "committed_per_second",
+            "records_lost",
+            "last_commit_at",
+        ),
+        wide=True,
+    ),
+    Chart(
         "worst_members",
         ("rebalances_held_up", "longest_hold_ms"),
         (

@@ -1,6 +1,6 @@
 """The audit of one group: one pass over its records; rows are emitted as soon as they are final."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from rebalance_audit.audit.group.classic_audit import ClassicAudit
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.modern_audit import ModernAudit
 from rebalance_audit.audit.group.unread import unread_parts
+from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Emit
 from rebalance_audit.audit.writes import ROLES, Role, Step, WriteSplitter, adjoins
@@ -122,6 +123,10 @@ class GroupAudit:
         """Called after the state of all parts has been restored."""
         if self._findings is not None:
             self._findings.resumed()
+
+    def committed_positions(self) -> Iterator[CommittedPosition]:
+        """What the group has committed so far of the partitions that members own."""
+        return self._life.commits.committed(self._life.ownership)
 
     @property
     def last_offset(self) -> int:

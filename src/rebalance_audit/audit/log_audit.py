@@ -1,12 +1,13 @@
 """The audit of many groups in one process: `inspect` and the tests run it, and the Spark reducer must equal it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.commits.summary import NO_POSITION, summary_of
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.hours.group_hours import hours_of_tables
+from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.members.stint import merge_stints
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, GROUP_HOURS, MEMBERS, Emit, Row
@@ -87,6 +88,12 @@ class LogAudit:
             twin.finish()
             self._unnamed_by_twins |= twin.unnamed
         return rows
+
+    def committed_positions(self) -> Iterator[tuple[str, CommittedPosition]]:
+        """Group id and what the group has committed so far, for each partition that a member owns."""
+        for group_id, audit in self._audits.items():
+            for position in audit.committed_positions():
+                yield group_id, position
 
     def forget(self, group_id: str) -> None:
         """The group's records so far turn out not to be in the log."""

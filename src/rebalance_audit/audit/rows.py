@@ -32,6 +32,8 @@ GOLD_OF_GROUP = (
 """Tables that the audit of one group fills; `findings` only if its AuditOptions ask for them."""
 GROUP_HOURS = "group_hours"
 """Made of rows of the other tables, see `audit.hours`."""
+PROGRESS = "progress"
+"""Offset commits minute by minute: made where each commit is read, so only in lakes."""
 TOPICS = "topics"
 GOLD_OF_LOG = (*GOLD_OF_GROUP, GROUP_HOURS, TOPICS)
 """Tables that the audit of a log fills."""

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rebalance_audit.cli.invocation import Invocation
+from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.errors import BadRequest
+from rebalance_audit.live_cluster.end_offset_poller import SampleEndOffsets
 from rebalance_audit.local.live.growing_segments import GrowingSegments
 from rebalance_audit.local.live.growth import LiveLog
 from rebalance_audit.local.survey import survey
@@ -26,6 +28,9 @@ class LiveSource(NamedTuple):
     """Asks the source for names again. Raises SourceNotReadable."""
     shows_markers: bool
     """Whether it has the markers of transactions, too."""
+    sample_end_offsets: SampleEndOffsets | None = None
+    """None for a source that cannot be asked for end offsets."""
+    sampled_partitions_max: int = 0
 
 
 def live_source(invocation: Invocation, spec: str) -> LiveSource:
@@ -67,4 +72,11 @@ def _of_kafka(invocation: Invocation, servers: str) -> LiveSource:
     cluster.view()  # whether the topic is there and may be described, in one sentence
     client_id = cluster.options.get("client.id", CLIENT_ID)
     log = GrowingTopic(cluster.servers, wanted, kafka.timeout_ms, client_id)
-    return LiveSource(log, cluster.topic_names(), cluster.topic_names, shows_markers=False)
+    return LiveSource(
+        log,
+        cluster.topic_names(),
+        cluster.topic_names,
+        shows_markers=False,
+        sample_end_offsets=lambda partitions: cluster.end_offsets(partitions, clock_ms),
+        sampled_partitions_max=kafka.sampled_partitions_max,
+    )

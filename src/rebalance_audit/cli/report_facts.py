@@ -31,6 +31,7 @@ DETAIL_LIMITS: Final = {
     "longest": 5,
     "longest_epochs": 100,
     "longest_causes": 500,
+    "lag": 300,
 }
 """Rows of one group that its section is made of."""
 LANE_ROWS_MAX: Final = 1500

@@ -14,6 +14,7 @@ from rebalance_audit.audit.rows import CONVERGENCE, EPOCHS, MEMBERS, Row
 from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.cli.watched_groups import WatchedGroup, WatchedGroups
 from rebalance_audit.report import causes
+from rebalance_audit.report.lag_text import GroupLag
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.terminal.console import Visible
 from rebalance_audit.report.terminal.layout import cell
@@ -75,7 +76,7 @@ class WatchScreen:
             lines.pop()
         room = height - FRAME_LINES - _height([*notes, *lines, *ended], width)
         parts: list[RenderableType] = [head, *notes, *lines, Text()]
-        parts.append(_table(groups, max(1, room)))
+        parts.append(_table(groups, self._groups.lags, max(1, room)))
         if ended:
             parts += [Text(), Text("Ended last", "bold"), *reversed(ended)]
         parts.append(Text("Ctrl-C ends.", "dim"))
@@ -155,14 +156,15 @@ def _ago(moment_ms: int | None, now_ms: int) -> str:
     return f"{words.clock(moment_ms)} ({words.duration(max(0, now_ms - moment_ms))})"
 
 
-def _table(groups: list[WatchedGroup], room: int) -> Table:
-    """A line for each group."""
+def _table(groups: list[WatchedGroup], lags: Mapping[str, GroupLag], room: int) -> Table:
+    """A line for each group; with its lag if any is known."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", expand=True)
     for name, right in (
         ("Group", False),
         ("State", False),
         ("Rebalances", True),
         ("Not stable", True),
+        *([("Lag", True), ("Waiting", True), ("Records/s", True)] if lags else []),
         ("Mostly", False),
     ):
         justify = "right" if right else "left"
@@ -175,8 +177,19 @@ def _table(groups: list[WatchedGroup], room: int) -> Table:
             cell("" if present is None else present.cell(), "yellow" if group.open else ""),
             f"{by_cause.total():,}",
             words.duration(group.lost.estimate),
+            *(_lag_cells(lags.get(group.group_id)) if lags else []),
             "" if mostly is None else f"{causes.label(mostly[0])} {mostly[1]:,}×",
         )
     if len(groups) > room:
         table.caption = f"and {words.counted(len(groups) - room, 'more group')}"
     return table
+
+
+def _lag_cells(lag: GroupLag | None) -> list[str]:
+    """Records, how long the oldest has been waiting, and the commit rate."""
+    if lag is None or not lag.total.partitions:
+        return ["", "", ""]
+    total = lag.total
+    waiting = total.least_ms if total.most_ms is None else total.most_ms
+    rate = "" if total.per_second is None else f"{total.per_second:,.0f}"
+    return [f"{total.records.least:,}", words.duration(waiting) if waiting else "", rate]

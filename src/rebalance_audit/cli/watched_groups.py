@@ -15,8 +15,10 @@ from rebalance_audit.audit.rows import (
     REBALANCES,
     Row,
 )
+from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.local.live.live_audit import GroupUpdate
 from rebalance_audit.readers.duration_counts import DurationCounts
+from rebalance_audit.report.lag_text import GroupLag, LagSum
 from rebalance_audit.report.present import Present, present_of
 
 _PARTS = ("min", "max", "estimate")
@@ -50,6 +52,29 @@ class Lost(NamedTuple):
         )
 
 
+class Delayed(NamedTuple):
+    """Records that rebalances delayed: fields as in `_PARTS`, None where unknown."""
+
+    least: int | None = None
+    most: int | None = None
+    estimate: int | None = None
+    rebalances: int = 0
+    """Those that made a partition stop."""
+
+    def plus(self, rebalance: Row) -> "Delayed":
+        """With one more rebalance."""
+        if not rebalance["partitions_stopped"]:
+            return self
+        least, most, estimate = (rebalance[f"records_delayed_{part}"] for part in _PARTS)
+        is_bounded = most is not None and (self.most is not None or not self.rebalances)
+        return Delayed(
+            self.least if least is None else (self.least or 0) + least,
+            (self.most or 0) + most if is_bounded else None,
+            (self.estimate or 0) + estimate,
+            self.rebalances + 1,
+        )
+
+
 @dataclass(slots=True)
 class WatchedGroup:
     """One group."""
@@ -62,6 +87,7 @@ class WatchedGroup:
     """The last update: rows of the rebalance in progress."""
     settled_causes: Counter[str] = field(default_factory=Counter)
     settled_lost: Lost = field(default_factory=Lost)
+    settled_delayed: Delayed = field(default_factory=Delayed)
     settled_durations: DurationCounts = field(default_factory=DurationCounts)
     unsettled: list[Row] = field(default_factory=list)
     last: Row | None = None
@@ -81,6 +107,11 @@ class WatchedGroup:
         for row in self.unsettled:
             lost = lost.plus(row)
         return lost
+
+    @property
+    def delayed(self) -> Delayed:
+        """Records that its rebalances delayed so far."""
+        return reduce(Delayed.plus, self.unsettled, self.settled_delayed)
 
     @property
     def durations(self) -> DurationCounts:
@@ -108,6 +139,8 @@ class WatchedGroups:
     def __init__(self, cluster: str) -> None:
         self._cluster = cluster
         self._groups: dict[str, WatchedGroup] = {}
+        self.lags: Mapping[str, GroupLag] = {}
+        """By group id, of groups whose lag is known."""
 
     def take(self, updates: Iterable[GroupUpdate]) -> None:
         """What is new."""
@@ -119,6 +152,7 @@ class WatchedGroups:
             for row in each.settled:
                 group.settled_causes[_cause(row)] += 1
                 group.settled_lost = group.settled_lost.plus(row)
+                group.settled_delayed = group.settled_delayed.plus(row)
             group.settled_durations = group.settled_durations.plus(_durations(each.settled))
             group.unsettled = [row for row in tables[REBALANCES] if row not in each.settled]
             over = [row for row in tables[REBALANCES] if row["outcome"] != "open"]
@@ -182,7 +216,11 @@ class WatchedGroups:
         if durations != NO_DURATIONS:
             yield "cluster_rebalance_duration_seconds", cluster, durations
         for group in there[:groups_max]:
-            yield from _samples_of(group, {**cluster, "group": group.group_id})
+            labels = {**cluster, "group": group.group_id}
+            yield from _samples_of(group, labels)
+            lag = self.lags.get(group.group_id)
+            if lag is not None:
+                yield from _lag_samples(lag.total, labels, clock_ms())
 
 
 def _samples_of(group: WatchedGroup, labels: Mapping[str, str]) -> Iterator[Sample]:
@@ -202,8 +240,23 @@ def _samples_of(group: WatchedGroup, labels: Mapping[str, str]) -> Iterator[Samp
             yield "group_not_stable_seconds", {**labels, "bound": bound}, lost_ms / 1000
     if (durations := group.durations) != NO_DURATIONS:
         yield "group_rebalance_duration_seconds", labels, durations
+    for bound, delayed in zip(_PARTS, group.delayed, strict=False):
+        if delayed is not None:
+            yield "group_records_delayed", {**labels, "bound": bound}, delayed
     for (kind, severity), count in group.findings.items():
         yield "group_open_findings", {**labels, "kind": kind, "severity": severity}, count
+
+
+def _lag_samples(lag: LagSum, labels: Mapping[str, str], now_ms: int) -> Iterator[Sample]:
+    if lag.last_commit_ms is not None:
+        yield "group_last_commit_age_seconds", labels, max(0, now_ms - lag.last_commit_ms) / 1000
+    if not lag.partitions:
+        return
+    records, seconds = (lag.records.least, lag.records.most), (lag.least_ms, lag.most_ms)
+    for name, bounds, unit in (("records", records, 1), ("seconds", seconds, 1000)):
+        for bound, value in zip(_PARTS, bounds, strict=False):
+            if value is not None:
+                yield f"group_lag_{name}", {**labels, "bound": bound}, value / unit
 
 
 def _durations(rows: Iterable[Row]) -> DurationCounts:

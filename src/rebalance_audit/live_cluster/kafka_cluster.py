@@ -7,14 +7,16 @@ these.
 import logging
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.kafka_options import BadOption, hide, resolved
 from rebalance_audit.live_cluster.kafka_login import login
+from rebalance_audit.moments import NO_TIMESTAMP_MS
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
 from rebalance_audit.wire.topic_names import (
     ZERO_TOPIC_ID,
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from kafka import KafkaAdminClient
 
 BROKER: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}")
+PARTITIONS_ASKED: Final = 1_000
+"""In one request; each takes some 40 bytes of it."""
 CLIENT_ID: Final = "rebalance-audit"
 FORCED: Final[Mapping[str, str]] = {
     # Group records are never part of a transaction, but read_committed stops all reading at the first open one, and
@@ -48,6 +52,8 @@ class KafkaSettings:
     min_partitions: int = 0
     group_id_prefix: str = "rebalance-audit"
     timeout_ms: int = 30_000
+    sampled_partitions_max: int = 0
+    """Sample end offsets of at most so many topic partitions; 0 for none."""
     checkpoint_folder: str = ""
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Options of Kafka's client, as given: they may refer to variables and files."""
@@ -154,6 +160,55 @@ class KafkaCluster:
             number: found[number] if found[number] >= 0 else ends.end
             for number, ends in view.partitions.items()
         }
+
+    def end_offsets(
+        self, partitions: Collection[tuple[str, int]], now_ms: Callable[[], int]
+    ) -> EndOffsets:
+        """A sample of each (topic, partition) that exists and may be described, as it is now.
+
+        One ListOffsets request for each end, broker and PARTITIONS_ASKED partitions. `now_ms` (epoch milliseconds) is
+        asked when an answer has arrived. Raises SourceNotReadable.
+        """
+        from kafka import TopicPartition  # noqa: PLC0415 - as above
+        from kafka.admin import OffsetSpec  # noqa: PLC0415
+        from kafka.errors import UnsupportedVersionError  # noqa: PLC0415
+
+        samples: dict[tuple[str, int], list[EndOffset]] = {}
+        with self._asking() as admin:
+            wanted = frozenset(partitions)
+            there = sorted(
+                (topic["name"], each["partition_index"])
+                for topic in admin.describe_topics(sorted({topic for topic, _ in wanted}))
+                if not topic["error_code"]
+                for each in topic["partitions"]
+                # A partition without a leader cannot answer.
+                if not each["error_code"] and (topic["name"], each["partition_index"]) in wanted
+            )
+
+            def asked(spec: OffsetSpec) -> Mapping[TopicPartition, Any]:
+                found: Mapping[TopicPartition, Any] = admin.list_partition_offsets(
+                    dict.fromkeys(places, spec), timeout_ms=self.settings.timeout_ms
+                )
+                return found
+
+            for first in range(0, len(there), PARTITIONS_ASKED):
+                places = [TopicPartition(*each) for each in there[first : first + PARTITIONS_ASKED]]
+                begins = asked(OffsetSpec.EARLIEST)
+                latest: Mapping[TopicPartition, Any] = {}
+                with suppress(UnsupportedVersionError):  # brokers before 3.0
+                    latest = asked(OffsetSpec.MAX_TIMESTAMP)
+                # Asked last: a sample counts from the moment at which this answer has arrived.
+                ends, at_ms = asked(OffsetSpec.LATEST), now_ms()
+                for place in places:
+                    newest_ms = latest[place].timestamp if place in latest else NO_TIMESTAMP_MS
+                    sample = EndOffset(
+                        at_ms,
+                        begins[place].offset,
+                        ends[place].offset,
+                        None if newest_ms == NO_TIMESTAMP_MS else newest_ms,
+                    )
+                    samples[place.topic, place.partition] = [sample]
+        return EndOffsets(samples)
 
     def topic_names(self) -> TopicNames:
         """Names of all topics that the user may describe. Raises SourceNotReadable."""

@@ -12,12 +12,11 @@ from rebalance_audit.new_file import replacing
 from rebalance_audit.readers.gold_sql import (
     gold_sql,
     make_views,
+    names_in,
     quoted,
-    views_over,
 )
 from rebalance_audit.tables.gold_rows import GoldRows
-from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
-from rebalance_audit.tables.views import VIEWS_SCHEMA
+from rebalance_audit.tables.schemas import table_schemas
 
 ROWS_AT_ONCE: Final = 10_000
 MOMENT_FORMAT: Final = "%Y-%m-%dT%H:%M:%S.%gZ"
@@ -47,9 +46,8 @@ def export_gold(
     `kind` is a key of EXPORTERS; `guard_formulas` is for CSV. A file that is there is replaced once all is written; in
     a folder each file is. Raises LakeNotReadable, and OSError.
     """
-    views = views_over(GOLD_TABLES)
-    names = [*GOLD_TABLES, *(f"{VIEWS_SCHEMA}.{view.name}" for view in views)]
     with closing(gold_sql(rows)) as sql:
+        names = names_in(sql)
         if guard_formulas:
             _to_csv(sql, names, target, guard_formulas=True)
         else:

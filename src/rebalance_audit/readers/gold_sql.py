@@ -8,12 +8,14 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from rebalance_audit.readers.lake_reader import LakeReader
-from rebalance_audit.readers.tables import open_table
+from rebalance_audit.readers.tables import is_there, open_table
 from rebalance_audit.tables.arrow_types import arrow_schema
 from rebalance_audit.tables.gold_rows import GoldRows
-from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
+from rebalance_audit.tables.schemas import GOLD_TABLES, TableName, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View, views
 
+CAME_LATER: Final = (TableName.COMMIT_PROGRESS,)
+"""Tables that a lake may lack until its next run; the views over them are then left out as well."""
 OFFLINE: Final = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 """DuckDB would fetch from the network what it lacks."""
 Relations: TypeAlias = Mapping[str, pa.Table | ds.Dataset]
@@ -33,7 +35,8 @@ def gold_sql(rows: GoldRows) -> duckdb.DuckDBPyConnection:
 
 def relations_of_lake(lake: str, cluster: str | None) -> Relations:
     """The gold tables of a lake as they are now, with the rows of one cluster or of all. Raises LakeNotReadable."""
-    tables = {name: open_table(lake, name) for name in GOLD_TABLES}
+    missing = {name for name in CAME_LATER if not is_there(lake, name)}
+    tables = {name: open_table(lake, name) for name in GOLD_TABLES if name not in missing}
     if cluster is None:
         return tables
     # Filtered here, not by a view: what a query can name has no other rows.
@@ -53,6 +56,14 @@ def sql_over(relations: Relations) -> duckdb.DuckDBPyConnection:
 def views_over(tables: Collection[str]) -> list[View]:
     """The views that need no other tables."""
     return [view for view in views() if view.tables.issubset(tables)]
+
+
+def names_in(sql: duckdb.DuckDBPyConnection) -> list[str]:
+    """Full names of the gold tables and the views of a database, tables first."""
+    query = "select table_schema || '.' || table_name from information_schema.tables"
+    found = {name for (name,) in sql.execute(query).fetchall()}
+    names = [*GOLD_TABLES, *(f"{VIEWS_SCHEMA}.{view.name}" for view in views())]
+    return [name for name in names if name in found]
 
 
 def make_views(sql: duckdb.DuckDBPyConnection, tables: Collection[str]) -> None:

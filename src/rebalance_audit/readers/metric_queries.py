@@ -55,6 +55,16 @@ def _seconds_of(table: str, stem: str) -> str:
     return " union all ".join(parts)
 
 
+def _lag(columns: Mapping[str, str]) -> str:
+    """Rows of (cluster, group, bound, value); no upper bound where an owner's partitions have none."""
+    parts = (
+        f"select cluster, group_id, '{bound}' as bound, {total} as value"  # noqa: S608 - our own names
+        " from views.lag_by_owner join chosen using (cluster, group_id) group by all"
+        for bound, total in columns.items()
+    )
+    return " union all ".join(parts)
+
+
 METRICS: Final[Mapping[str, tuple[str, str]]] = {
     "newest_change_timestamp_seconds": (
         "Time of the newest change of a group in the tables.",
@@ -130,6 +140,18 @@ METRICS: Final[Mapping[str, tuple[str, str]]] = {
         from gold.ownership join chosen using (cluster, group_id) join newest using (cluster)
         where last_committed_at is not null group by cluster, group_id""",
     ),
+    "group_records_delayed": (
+        "Records that rebalances of the group delayed: bounds and the best estimate.",
+        " union all ".join(
+            f"""select cluster, group_id, '{bound}' as bound, {total} as value from gold.rebalances
+            join chosen using (cluster, group_id) where partitions_stopped > 0 group by all"""  # noqa: S608 - our own names
+            for bound, total in {
+                "min": "sum(records_delayed_min)",
+                "max": "case when count(records_delayed_max) = count(*) then sum(records_delayed_max) end",
+                "estimate": "sum(records_delayed_estimate)",
+            }.items()
+        ),
+    ),
     "group_open_findings": (
         "Findings about the group that go on.",
         """select cluster, group_id, kind, severity, count(*) as value
@@ -137,6 +159,28 @@ METRICS: Final[Mapping[str, tuple[str, str]]] = {
     ),
 }
 """Metric without its prefix -> what it means, and a query for its labels and its `value`."""
+
+METRICS_OF_PROGRESS: Final[Mapping[str, tuple[str, str]]] = {
+    "group_lag_records": (
+        "Offsets from the committed ones to the ends of the group's partitions, when they were sampled last: bounds.",
+        _lag(
+            {
+                "min": "sum(lag_records_min)",
+                "max": "case when count(lag_records_max) = count(*) then sum(lag_records_max) end",
+            }
+        ),
+    ),
+    "group_lag_seconds": (
+        "For how long the oldest record that the group has not committed had been waiting then: bounds.",
+        _lag(
+            {
+                "min": "max(lag_min_ms) / 1000.0",
+                "max": "case when count(lag_max_ms) = count(*) then max(lag_max_ms) / 1000.0 end",
+            }
+        ),
+    ),
+}
+"""The same of a lake with gold.progress. An audit of segments has no rows there."""
 
 
 def _durations(labels: str, chosen: str = "") -> str:
@@ -161,7 +205,9 @@ HISTOGRAMS: Final[Mapping[str, tuple[str, str]]] = {
 """Histogram -> what it means, and a query as of `_durations`."""
 
 MEANINGS: Final = {
-    name: meaning for questions in (METRICS, HISTOGRAMS) for name, (meaning, _) in questions.items()
+    name: meaning
+    for questions in (METRICS, METRICS_OF_PROGRESS, HISTOGRAMS)
+    for name, (meaning, _) in questions.items()
 }
 
 RUNS: Final = """

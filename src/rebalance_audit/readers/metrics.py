@@ -18,7 +18,7 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.registry import Collector
 
 from rebalance_audit.readers.duration_counts import DurationCounts
-from rebalance_audit.readers.gold_sql import gold_sql
+from rebalance_audit.readers.gold_sql import gold_sql, names_in
 from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.readers.metric_families import duration_histogram
 from rebalance_audit.readers.metric_queries import (
@@ -26,6 +26,7 @@ from rebalance_audit.readers.metric_queries import (
     HISTOGRAMS,
     METRICS,
     METRICS_OF_BRONZE,
+    METRICS_OF_PROGRESS,
     METRICS_OF_RUNS,
     PREFIX,
     RUNS,
@@ -76,6 +77,8 @@ def _answers(rows: GoldRows, groups_max: int) -> Iterator["_Answers"]:
     with closing(gold_sql(rows)) as sql:
         sql.execute(CHOSEN.format(groups_max=int(groups_max)))
         asked = dict(METRICS)
+        if TableName.COMMIT_PROGRESS in names_in(sql):
+            asked |= METRICS_OF_PROGRESS
         if isinstance(rows, LakeReader):
             sql.register("runs", rows.table(TableName.RUNS).to_arrow())
             sql.execute(RUNS)

@@ -12,7 +12,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from rebalance_audit.audit.rows import GOLD_OF_GROUP, Row
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, PROGRESS, Row
+from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.readers.finding_costs import (
     BEGAN_MS,
     COSTS,
@@ -21,9 +22,11 @@ from rebalance_audit.readers.finding_costs import (
     MOST_SEVERE_FIRST,
     RANK,
 )
-from rebalance_audit.readers.gold_sql import OFFLINE
+from rebalance_audit.readers.gold_sql import CAME_LATER, OFFLINE
 from rebalance_audit.readers.group_questions import COSTLIEST, OF_GROUPS
 from rebalance_audit.readers.tables import lacking_columns
+from rebalance_audit.tables.arrow_types import arrow_schema
+from rebalance_audit.tables.schemas import table_schemas
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
@@ -38,6 +41,7 @@ _VIEWS: Final = {
     "findings": "from_at",
     "ownership": "from_at",
     "convergence": "coalesce(started_at, reached_at)",
+    "progress": "minute",
 }
 """Table -> the moment that decides on its rows."""
 
@@ -265,6 +269,16 @@ from rebalances where epochs > 0 qualify place <= 5
 """What may be the longest rebalance of each group, and one that goes on: `report.longest` decides."""
 
 
+def _opened(open_gold: Callable[[str], pa.Table | ds.Dataset], name: str) -> pa.Table | ds.Dataset:
+    """A table; without rows if it is one that a lake may lack until its next run."""
+    try:
+        return open_gold(name)
+    except LakeNotReadable:
+        if name not in CAME_LATER:
+            raise
+        return arrow_schema(table_schemas()[name]).empty_table()
+
+
 class ReportRows:
     """The answers about one cluster in a window."""
 
@@ -283,8 +297,8 @@ class ReportRows:
         bounds = (FIRST_MS if from_ms is None else from_ms, LAST_MS if to_ms is None else to_ms)
         self._lacking: dict[str, dict[str, str]] = {}
         """Table -> columns that came with a later release than the lake's, with their types."""
-        for name in GOLD_OF_GROUP:
-            table = open_gold(f"gold.{name}")
+        for name in (*GOLD_OF_GROUP, PROGRESS):
+            table = _opened(open_gold, f"gold.{name}")
             self._sql.register(f"{name}_as_given", table)
             self._lacking[name] = lacking_columns(f"gold.{name}", table)
             self._view(name, name, cluster, *bounds)

@@ -27,6 +27,7 @@ class TableName:
     """Full name of each table in `schemas/tables`: layer and name."""
 
     RECORDS: Final = "bronze.records"
+    END_OFFSETS: Final = "bronze.end_offsets"
     GROUP_RECORDS: Final = "silver.group_records"
     OFFSET_COMMITS: Final = "silver.offset_commits"
     QUARANTINE: Final = "silver.quarantine"
@@ -39,6 +40,7 @@ class TableName:
     GROUP_STATES: Final = "gold.group_states"
     FINDINGS: Final = "gold.findings"
     GROUP_HOURS: Final = "gold.group_hours"
+    COMMIT_PROGRESS: Final = "gold.progress"
     TOPICS: Final = "gold.topics"
     WHAT_IF: Final = "gold.what_if"
     BROKER_LOG: Final = "meta.broker_log"
@@ -59,6 +61,7 @@ GOLD_TABLES: Final = (
     TableName.GROUP_STATES,
     TableName.FINDINGS,
     TableName.GROUP_HOURS,
+    TableName.COMMIT_PROGRESS,
     TableName.TOPICS,
 )
 """What dashboards read: the tables that the audit fills, those made of these, and the names of topics.

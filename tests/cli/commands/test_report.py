@@ -174,6 +174,46 @@ def test_a_section_shows_what_the_tables_say_of_members(page: Page) -> None:
         assert len(picture["giving_up"]) == len(given_up)
 
 
+def test_lag_has_lanes_where_it_is_known(tmp_path: Path) -> None:
+    """Lag and commit rate over all partitions of the group, minute by minute; null where neither is known."""
+    tables = rows_of("g")
+    began = 1_790_000_000_000 // MINUTE_MS * MINUTE_MS
+    known = {"committed_per_second": 20.5, "lag_records_min": 30, "lag_max_ms": 9_000}
+    minutes: list[dict[str, Any]] = [
+        {**known, "lag_records_max": 30},
+        {"committed_per_second": None, "lag_records_min": None, "lag_records_max": None},
+    ]
+    progress = [
+        {
+            **columns,
+            "group_id": "g",
+            "topic": "orders",
+            "topic_partition": number,
+            "minute": began + place * MINUTE_MS,
+            "log_partition": 0,
+            "committed_offset": 1,
+            "last_commit_at": began,
+            "is_transactional": False,
+            "commits": 1,
+            "handovers": 0,
+        }
+        for place, columns in enumerate(minutes)
+        for number in (0, 1)
+    ]
+    write_lake(tmp_path, {**tables, "progress": progress}, "blue")
+    (section,) = report(tmp_path).sections
+    marks = [mark[2:] for mark in section["gantt"]["lag"]]
+    assert marks == [
+        [
+            60,
+            "lag of 2 partitions: 60 records, waiting for up to 9.0 s",
+            41.0,
+            "commits of 2 partitions: 41.0 records a second",
+        ],
+        [None, "", None, ""],
+    ]
+
+
 def test_a_log_of_two_weeks_names_the_groups_that_got_worse(tmp_path: Path) -> None:
     """By how much longer they were not stable in the last seven days; a shorter log has no such table."""
     week = 7 * 24 * 60

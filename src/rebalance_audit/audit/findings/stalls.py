@@ -54,9 +54,11 @@ class StalledWithLag(Watcher):
     def write_comes(self, position: Position) -> None:
         """Look from time to time."""
         now_ms = position.record_timestamp_ms
-        if now_ms >= self._look_from_ms and self.scene.options.end_offsets is not no_end_offsets:
-            self._look(Ending(now_ms))
+        if now_ms >= self._look_from_ms:
+            # Whether or not there are samples by now: a resumed audit looks at the same moments as one from the start.
             self._look_from_ms = now_ms + self.rules.stalled_ms // _LOOKS
+            if self.scene.options.end_offsets is not no_end_offsets:
+                self._look(Ending(now_ms))
 
     def ended(self, end: Ending) -> None:
         """Report what is stalled when the log ends, or the group is deleted."""

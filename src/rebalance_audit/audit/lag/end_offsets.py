@@ -33,7 +33,11 @@ class PartitionSamples:
         """In order of time."""
         self._times = [sample.sampled_at_ms for sample in self.samples]
         self._ends = [sample.end_offset for sample in self.samples]
-        self._only_grows = self._ends == sorted(self._ends)
+        self._grows_from: list[int] = []
+        """Of each sample, the first one from which end offsets did not fall up to it."""
+        for index, end in enumerate(self._ends):
+            falls = not index or end < self._ends[index - 1]
+            self._grows_from.append(index if falls else self._grows_from[-1])
 
     def at(self, at_ms: int) -> EndOffset | None:
         """The last sample at or before this time (epoch ms)."""
@@ -65,17 +69,25 @@ class PartitionSamples:
         sample = self.at(at_ms)
         return None if sample is None else sample.start_offset
 
+    def next_at(self, at_ms: int) -> int | None:
+        """Time of the first sample at or after this time (both epoch ms); None if there is none."""
+        index = bisect_left(self._times, at_ms)
+        return self._times[index] if index < len(self._times) else None
+
     def arrival_of(self, offset: int, by_ms: int) -> tuple[int | None, int] | None:
         """(Not before, not after) which the record at `offset` arrived (epoch ms), by the samples up to `by_ms`.
 
-        None if none of them has it, or if end offsets fell. Not before None: the first sample has it already.
+        Only samples since end offsets last fell count. None if none of them has the record. Not before None: the first
+        of them has it already.
         """
-        if not self._only_grows:
+        end = bisect_right(self._times, by_ms)
+        if not end:
             return None
-        first_with = bisect_right(self._ends, offset)
-        if first_with == len(self._ends) or self._times[first_with] > by_ms:
+        begin = self._grows_from[end - 1]
+        first_with = bisect_right(self._ends, offset, begin, end)
+        if first_with == end:
             return None
-        return self._times[first_with - 1] if first_with else None, self._times[first_with]
+        return self._times[first_with - 1] if first_with > begin else None, self._times[first_with]
 
 
 def _order(sample: EndOffset) -> tuple[int, int, int]:
@@ -103,6 +115,10 @@ class EndOffsets:
     def of(self, topic: str, topic_partition: int) -> PartitionSamples | None:
         """The samples of a partition; None if there are none."""
         return self._of.get((topic, topic_partition))
+
+    def items(self) -> Iterable[tuple[tuple[str, int], PartitionSamples]]:
+        """(topic, partition) and samples of every partition."""
+        return self._of.items()
 
     def __len__(self) -> int:
         """Number of partitions."""

@@ -59,6 +59,10 @@ class Standstills:
                 if found is not None:
                     self._open[partition] = found._replace(is_kept=True)
 
+    def open(self) -> Iterator[tuple[TopicPartition, Standstill]]:
+        """What has not been committed since it stopped."""
+        yield from self._open.items()
+
     def is_open(self, partition: TopicPartition) -> bool:
         """Whether the partition has not been committed since it stopped."""
         return partition in self._open

@@ -1,14 +1,15 @@
 """Which member a group's offset commits belong to."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.commits.ended_stretch import EndedStretch
 from rebalance_audit.audit.commits.last_commit import LastCommit
 from rebalance_audit.audit.commits.rhythm import CommitHabits, CommitRhythm, rhythm_of
-from rebalance_audit.audit.commits.summary import CommitSummary, Numbers, summary_from
+from rebalance_audit.audit.commits.summary import NO_POSITION, CommitSummary, Numbers, summary_from
 from rebalance_audit.audit.commits.usual_pause import UsualPause
+from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.lag.standstills import Settle, Standstills
 from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.audit.ownership.ownership import Ownership
@@ -205,6 +206,27 @@ class CommitBook:
             if owner is not None:
                 found.setdefault(owner.member_id, []).append((partition, summary))
         return found
+
+    def committed(self, ownership: Ownership) -> Iterator[CommittedPosition]:
+        """The committed offset of each partition that has an owner, committed by it or by the one before."""
+        for partition, stood in self.standstills.open():
+            owner = ownership.owner_by_name(partition)
+            if owner is not None and partition not in self._of_partition:
+                who = owner.member_id, owner.instance_id, owner.client_id
+                yield CommittedPosition(
+                    str(partition[0]), partition[1], *who, stood.begins_at, stood.committed_ms, None
+                )
+        for partition, summary in self._of_partition.items():
+            owner = ownership.owner_by_name(partition)
+            if owner is None or summary.last_position == NO_POSITION:
+                continue
+            recent = self._of_round.get(partition, summary)
+            took_ms = recent.last_ms - recent.first_ms
+            moved = recent.last_position - recent.first_position
+            rate = moved * 1000 / took_ms if took_ms > 0 <= moved else None
+            who = owner.member_id, owner.instance_id, owner.client_id
+            last = summary.last_position, summary.last_ms, rate
+            yield CommittedPosition(str(partition[0]), partition[1], *who, *last)
 
     def _note_last(
         self, watch: MemberWatch, partition: TopicPartition, summary: CommitSummary

@@ -13,6 +13,7 @@ from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.rounds import asked_to_end, rounds
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.local.broker_logs import read_broker_logs
+from rebalance_audit.local.end_offsets import read_end_offsets
 from rebalance_audit.sentences import words
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ Examples:
 )
 @options.broker_logs
 @options.broker_log_zone
+@options.end_offsets
 @options.seconds(
     "--every",
     "every_s",
@@ -81,6 +83,7 @@ def run(
     cluster: str | None,
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
+    end_offsets: tuple[Path, ...],
     every_s: float | None,
     stop_after_s: float | None,
     hand_out: HandOut,
@@ -113,9 +116,10 @@ def run(
         zone = broker_log_zone or config.audit.broker_log_time_zone
         with bad_arguments():
             log = read_broker_logs(broker_logs, zone)
+            samples = read_end_offsets(end_offsets) if end_offsets else None
         if log is not None:
             print_file_notes([each.outcome() for each in log.files])
-        return spark.run_request_of(config, broker_log=log, **flags)
+        return spark.run_request_of(config, broker_log=log, end_offsets=samples, **flags)
 
     if every_s is None:
         only = request()

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
-from rebalance_audit.cli.live_source import live_source
+from rebalance_audit.cli.lag_rounds import LagRounds
+from rebalance_audit.cli.live_source import LiveSource, live_source
 from rebalance_audit.cli.live_watch import Watch
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.rounds import asked_to_end
@@ -23,6 +25,7 @@ from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.cli.watch_cursor import WatchCursor
 from rebalance_audit.cli.watch_screen import WatchScreen
 from rebalance_audit.cli.watched_groups import Sample, WatchedGroups
+from rebalance_audit.live_cluster.end_offset_poller import EndOffsetPoller
 from rebalance_audit.local.live.live_audit import GroupUpdate, LiveAudit
 from rebalance_audit.report.live_text import opening_sentence, rebalance_sentence
 from rebalance_audit.report.terminal.console import stdout_console
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 
 METRICS_S: Final = 1.0
 """Between two states of the metrics."""
+LAGGING_SHOWN: Final = 10
+"""Lines of text about groups that lag, for each sample."""
 RECENT_MS: Final = 600_000
 """Rebalances that ended so long before the start are printed, unless --since says otherwise."""
 
@@ -45,7 +50,7 @@ Examples:
   rebalance-audit watch kafka:broker-1:9092 --group checkout --since -1d
   rebalance-audit watch segments:/var/lib/kafka/data
   rebalance-audit watch kafka:broker-1:9092 --screen
-  rebalance-audit watch kafka:broker-1:9092 --metrics-port 9187
+  rebalance-audit watch kafka:broker-1:9092 --metrics-port 9187 --lag 15
   rebalance-audit watch kafka:broker-1:9092 --json | jq -r .sentence
 
 \b
@@ -96,6 +101,11 @@ Ctrl-C or SIGTERM ends it with exit code 0.
     multiple=True,
     help="Another host name that scrapers may use for this machine; may be repeated.",
 )
+@options.seconds(
+    "--lag",
+    "lag_every_s",
+    text="Sample end offsets of what members commit this often, and print lag and commit rate by group and owner.",
+)
 @options.groups_max
 @configured
 def watch(
@@ -110,6 +120,7 @@ def watch(
     metrics_port: int | None,
     metrics_address: str,
     metrics_hosts: tuple[str, ...],
+    lag_every_s: float | None,
     groups_max: int,
 ) -> None:
     """Print and explain each rebalance of SOURCE as it ends.
@@ -125,6 +136,7 @@ def watch(
     settings = audit_settings(invocation, cluster)
     with bad_arguments():
         source = live_source(invocation, spec)
+    poller = None if lag_every_s is None else _poller(source, lag_every_s)
     names = source.names
     audit_options = AuditOptions(
         topic_name=names.name_of,
@@ -133,6 +145,7 @@ def watch(
         topic_lives=names.lives_of,
         topic_shapes=names.shapes_of,
         findings=settings.finding_rules,
+        end_offsets=no_end_offsets if poller is None else poller.of,
     )
     since_ms = clock_ms() - RECENT_MS if since_ms is None else since_ms
     cursor = None if state_file is None else WatchCursor(state_file, spec, since_ms)
@@ -155,6 +168,7 @@ def watch(
             if screen is not None:
                 printer.say = screen.ended
             watched = Watch(source, audit, note)
+            lags = None if poller is None else LagRounds(held.enter_context(poller), note)
             for updates in watched.updates(asked):
                 groups.take(updates)
                 if watched.is_at_end and not printer.has_opened:
@@ -165,6 +179,10 @@ def watch(
                 printer.print(fresh)
                 if cursor is not None:
                     cursor.keep(fresh)
+                if lags is not None and watched.is_at_end and lags.take(audit):
+                    groups.lags = lags.of_group
+                    if screen is None:
+                        printer.print_lags(lags, groups_max)
                 if screen is not None and live is not None:
                     if watched.reads and watched.is_at_end:
                         screen.note("")
@@ -184,6 +202,12 @@ def watch(
     if audit.log_end_ms is not None:
         since = "" if cursor is not None else f" with --since {words.iso(audit.log_end_ms)}"
         _notes(invocation)(f"To go on from here: the same command{since}")
+
+
+def _poller(source: LiveSource, every_s: float) -> EndOffsetPoller:
+    if source.sample_end_offsets is None:
+        raise click.UsageError("--lag needs a live cluster: kafka:HOST:PORT.")
+    return EndOffsetPoller(source.sample_end_offsets, every_s, source.sampled_partitions_max)
 
 
 @contextmanager
@@ -238,6 +262,18 @@ class UpdatePrinter:
             self._print(self._shape(group, row, times, sentence) if self._as_json else sentence)
         if found:
             sys.stdout.flush()
+
+    def print_lags(self, lags: LagRounds, groups_max: int) -> None:
+        """The groups that lag, most first; for programs in one line."""
+        found = sorted(lags.of_group.values(), key=lambda group: -group.total.records.least)
+        if self._as_json:
+            groups = [group.columns() for group in found[:groups_max]]
+            self._print({"schema_version": JSON_VERSION, "event": "lag", "groups": groups})
+        else:
+            for group in found[:LAGGING_SHOWN]:
+                if group.total.records.least:
+                    self._print(group.sentence())
+        sys.stdout.flush()
 
     def end(self, unread_since_ms: int | None) -> None:
         """The last line; `unread_since_ms`: since when the log could not be read (epoch ms)."""

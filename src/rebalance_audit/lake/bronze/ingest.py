@@ -8,6 +8,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.lake.bronze.end_offset_sampler import EndOffsetSampler
 from rebalance_audit.lake.bronze.kafka_stream import Duration, KafkaStream
 from rebalance_audit.lake.bronze.ledger import Ledger, PartitionInBronze
 from rebalance_audit.lake.bronze.record_table import Appended, Bronze, as_quarantine, offset_of
@@ -86,7 +87,12 @@ def ingest(
                 ledger.save(source.spec, run_id, started_at)
 
         if isinstance(source, KafkaSource):
-            ingested = _ingest_stream(source, bronze, duration or Duration(), on_progress, save)
+            sampler = EndOffsetSampler(source, sink, ledger, on_progress)
+            ingested = _ingest_stream(
+                source, bronze, duration or Duration(), on_progress, save, sampler.sample_when_due
+            )
+            # Newer than every record that was read.
+            sampler.sample()
         elif isinstance(source, SegmentsSource) and from_ms is None:
             ingested = _ingest_files(source, bronze, sink)
         else:
@@ -107,9 +113,10 @@ def _ingest_stream(
     duration: Duration,
     on_progress: OnProgress,
     save: Callable[[], None],
+    each_poll: Callable[[], None],
 ) -> Ingested:
     stream = KafkaStream(source, bronze, bronze.ledger.lake.path, bronze.ledger.cluster)
-    stream.run(duration, on_progress, save)
+    stream.run(duration, on_progress, save, each_poll)
     found = stream.appended
     return Ingested(
         found.records,

@@ -76,9 +76,15 @@ class KafkaStream:
         self._is_over = False
 
     def run(
-        self, duration: Duration, on_progress: Callable[[str], None], save: Callable[[], None]
+        self,
+        duration: Duration,
+        on_progress: Callable[[str], None],
+        save: Callable[[], None],
+        each_poll: Callable[[], None],
     ) -> None:
-        """Check that the cluster's log is the one in bronze, then append. `save` writes the ledger.
+        """Check that the cluster's log is the one in bronze, then append.
+
+        `save` writes the ledger; `each_poll` is called now and then.
 
         Raises BadRequest, SourceNotReadable, LakeBusy and LakeNotWritable.
         """
@@ -115,7 +121,7 @@ class KafkaStream:
         try:
             query = writer.start()
             try:
-                self._follow(query, duration, on_progress, save)
+                self._follow(query, duration, on_progress, save, each_poll)
             finally:
                 self._end(query)
         except StreamingQueryException as error:
@@ -266,6 +272,7 @@ class KafkaStream:
         duration: Duration,
         on_progress: Callable[[str], None],
         save: Callable[[], None],
+        each_poll: Callable[[], None],
     ) -> None:
         """Wait until it is time to stop, or until the query ends by itself."""
         began = saved = time.monotonic()
@@ -287,6 +294,7 @@ class KafkaStream:
             if now - saved >= UPDATED_EVERY_SECONDS:
                 save()
                 saved = now
+            each_poll()
             if reported != self.appended.records:
                 reported = self.appended.records
                 on_progress(f"reading {self._source.location}, {reported:,} records so far")

@@ -38,6 +38,8 @@ class Memory(NamedTuple):
     """See `GroupHours.state`; None in what earlier releases left."""
     commit_hours: Sequence[Any] | None = None
     """See `CommitHours.state`."""
+    progress: dict[str, Any] | None = None
+    """See `GroupProgress.state`."""
 
     def to_json(self) -> bytes:
         """The state as JSON."""

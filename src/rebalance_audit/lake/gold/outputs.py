@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Final
 
-from rebalance_audit.audit.rows import GOLD_OF_GROUP, GROUP_HOURS
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, GROUP_HOURS, PROGRESS
 from rebalance_audit.tables.schemas import TableName
 
 GROUP_RECORDS: Final = "group_records"
 QUARANTINE: Final = "quarantine"
 SNAPSHOTS: Final = "snapshots"
 OUTPUTS: Final[Mapping[str, str]] = {
-    **{name: f"gold.{name}" for name in (*GOLD_OF_GROUP, GROUP_HOURS)},
+    **{name: f"gold.{name}" for name in (*GOLD_OF_GROUP, GROUP_HOURS, PROGRESS)},
     GROUP_RECORDS: TableName.GROUP_RECORDS,
     QUARANTINE: TableName.QUARANTINE,
     SNAPSHOTS: TableName.SNAPSHOTS,

@@ -6,11 +6,10 @@ with the group's state, from which the replay resumes.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
-import orjson
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -18,7 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.hours.group_hours import GroupHours
-from rebalance_audit.audit.rows import MEMBERS, REBALANCES, Row
+from rebalance_audit.audit.lag.end_offsets import PartitionSamples, no_end_offsets
+from rebalance_audit.audit.rows import MEMBERS, OWNERSHIP, PROGRESS, REBALANCES, Row
 from rebalance_audit.audit.snapshots.snapshot import (
     STATE_FORMAT,
     SnapshotNotUsable,
@@ -26,21 +26,24 @@ from rebalance_audit.audit.snapshots.snapshot import (
     snapshot_of,
 )
 from rebalance_audit.garbage import collecting_less
+from rebalance_audit.lake.bronze.end_offsets import SAMPLES, samples_of
 from rebalance_audit.lake.gold.commit_hours import CommitHours
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
+from rebalance_audit.lake.gold.group_progress import GroupProgress
 from rebalance_audit.lake.gold.hour_rows import HourRows
 from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, frame_ddl
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHOTS
+from rebalance_audit.lake.gold.record_rows import quarantine_row, record_row
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import (
     INPUT,
+    TOMBSTONES,
     UNDECODABLE,
     HeldCommits,
-    offsets_and_times,
+    pack_columns,
 )
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.positions import position_of
-from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 
@@ -54,9 +57,12 @@ HELD_BYTES: Final = 8 << 20
 megabyte of JSON, and so has the state of such a group."""
 
 
-def with_commits(records: DataFrame, packs: DataFrame) -> DataFrame:
-    """What the reducer gets: group records and packs of offset commits, see `commit_packs`."""
-    return records.select(*INPUT).unionByName(packs)
+def with_commits(
+    records: DataFrame, packs: DataFrame, samples: DataFrame | None = None
+) -> DataFrame:
+    """What the reducer gets: group records, packs of offset commits, see `commit_packs`, and samples of end offsets."""
+    given = records.select(*INPUT).unionByName(packs)
+    return given if samples is None else given.unionByName(samples, allowMissingColumns=True)
 
 
 def reduce_groups(
@@ -122,10 +128,13 @@ class _Group:
             is_whole=options.is_whole,
             holes=options.holes.get,
             broker_facts=options.broker_facts,
+            end_offsets=self._end_offsets_of if options.has_end_offsets else no_end_offsets,
         )
+        self._samples: dict[tuple[str, int], PartitionSamples] = {}
         self._provisional = Provisional(())
         self._hours = GroupHours(options.log_end_ms, with_commits=options.with_silver)
         self._commit_hours = CommitHours()
+        self._progress = GroupProgress(log_partition)
         self.audit: GroupAudit = GroupAudit(
             group_id, log_partition, self._emit, self._audit_options
         )
@@ -153,13 +162,15 @@ class _Group:
         if state is None:
             return
         memory = Memory.from_json(state)
-        if memory.hours is None:
+        if memory.hours is None or memory.progress is None:
             self.is_lost = True
             return
         self._hours = GroupHours(
             self._options.log_end_ms, with_commits=self._options.with_silver, state=memory.hours
         )
         self._commit_hours = CommitHours(memory.commit_hours)
+        self._progress = GroupProgress(self.log_partition, memory.progress)
+        self._progress.sampled(self._samples)
         self._first_new = self._next_commit = memory.next_commit
         if memory.audit is None:
             self._only_commits = True
@@ -187,9 +198,16 @@ class _Group:
     def apart(self, run: Sequence["_Given"]) -> Sequence["_Given"]:
         """The group's records in a batch. Its state is resumed, and packs of commits are held.
 
-        Empty for a group that is lost.
+        Samples of end offsets come first. Empty for a group that is lost.
         """
-        if run[0].position.log_offset == RESUMES:
+        begin = 0
+        while begin < len(run) and run[begin].position.log_offset == SAMPLES:
+            partition, samples = samples_of(run[begin].value or b"")
+            self._samples[partition] = samples
+            begin += 1
+        self._progress.sampled(self._samples)
+        run = run[begin:]
+        if run and run[0].position.log_offset == RESUMES:
             self.resume(run[0].value)
             run = run[1:]
         if self.is_lost:
@@ -212,10 +230,16 @@ class _Group:
         assert pack.key is not None
         assert pack.value is not None
         _, _, _, leader_epoch, _, flag = pack.position
+        columns = pack_columns(pack.value)
+        offsets, times, _ = columns
+        if pack.producer_id == TOMBSTONES:
+            self._progress.deleted(pack.key, columns[:, offsets >= self._first_new])
+            return
         self._commits.hold(pack.key, pack.value, leader_epoch, is_transactional=flag)
         if self._options.with_silver and pack.producer_id != UNDECODABLE:
-            offsets, times = offsets_and_times(pack.value)
-            self._commit_hours.add(times[offsets >= self._first_new])
+            is_new = offsets >= self._first_new
+            self._commit_hours.add(times[is_new])
+            self._progress.committed(pack.key, columns[:, is_new], is_transactional=flag)
             if not self._is_known:
                 self._next_commit = max(self._next_commit, int(offsets[-1]) + 1)
 
@@ -233,18 +257,19 @@ class _Group:
             self._next_commit = max(self._next_commit, last + 1)
             self._first_unseen = max(self._first_unseen, last + 1)
 
-    def finish(self) -> None:
-        """The group has no more records: emit what is open, and keep the state."""
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """The group has no more records: emit what is open, and keep the state. Yields full batches of rows."""
         if self.is_lost:
             self._remember(None)
         elif self._is_known:
-            self._finish_audit()
+            yield from self._finish_audit()
         elif self._options.with_silver:
             self._finish_hours()
+            yield from self._finish_progress()
             if self._next_commit:
                 self._remember(self._memory(None))
 
-    def _finish_audit(self) -> None:
+    def _finish_audit(self) -> Iterator[pa.RecordBatch]:
         self._note_commits(self._commits.take_rest(self._first_unseen))
         wants_memory = self._options.with_silver
         state = snapshot_of(self.audit) if wants_memory else {}
@@ -256,6 +281,7 @@ class _Group:
         self._finish_hours()
         if not wants_memory:
             return
+        yield from self._finish_progress()
         memory = self._memory(state)
         for table, key in self._provisional.gone():
             if table == MEMBERS:
@@ -271,9 +297,17 @@ class _Group:
             mark = self.mark if is_there else GONE
             self._hour_rows.add(self.group_id, mark, row, of_records=self._is_known)
 
+    def _finish_progress(self) -> Iterator[pa.RecordBatch]:
+        settled = max(self.audit.write_offset or 0, self._next_commit)
+        for row, is_there in self._progress.rows(settled):
+            mark = self.mark if is_there else GONE
+            self._rows.add(PROGRESS, mark, row | {"group_id": self.group_id})
+            if self._rows.full():
+                yield from self._rows.take_full()
+
     def _memory(self, audit: dict[str, object] | None) -> Memory | None:
         """What a later run resumes from; None if the hours reach back further than the state that was kept."""
-        if self._hours.is_lost or self._commit_hours.is_lost:
+        if self._hours.is_lost or self._commit_hours.is_lost or self._progress.is_lost:
             return None
         return Memory(
             audit,
@@ -283,6 +317,7 @@ class _Group:
             self._next_commit,
             self._hours.state(),
             self._commit_hours.state(),
+            self._progress.state(),
         )
 
     def _due_ms(self) -> int | None:
@@ -310,8 +345,13 @@ class _Group:
         # Without a snapshot this run replays the group from its first record.
         self._rows.add(SNAPSHOTS, GONE if memory is None else self.mark, row)
 
+    def _end_offsets_of(self, topic: str, topic_partition: int) -> PartitionSamples | None:
+        return self._samples.get((topic, topic_partition))
+
     def _emit(self, table: str, row: Row) -> None:
         self._hours.add(table, row)
+        if table == OWNERSHIP and self._options.with_silver:
+            self._progress.owned(row)
         provisional = self._provisional
         if provisional.is_tracking:
             provisional.note(table, row)
@@ -332,7 +372,7 @@ class _Reducer:
     def reduce(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """All output rows of the task's groups."""
         yield from self._reduced(batches)
-        self._leave()
+        yield from self._leave()
         self._hour_rows.release()
         yield from self._rows.take_rest()
 
@@ -344,7 +384,7 @@ class _Reducer:
                     for given in run:
                         self._quarantine(decode_record(given.key, given.value), given, NEW)
                     continue
-                group = self._enter(partition, group_id)
+                group = yield from self._enter(partition, group_id)
                 for given in group.apart([*run]):
                     self._feed(group, given)
                     held_bytes += len(given.value or b"")
@@ -357,18 +397,18 @@ class _Reducer:
             if self._rows.full():
                 yield from self._rows.take_full()
 
-    def _enter(self, partition: int, group_id: str) -> _Group:
+    def _enter(self, partition: int, group_id: str) -> Generator[pa.RecordBatch, None, _Group]:
         """The group that a record belongs to; the previous group is finished."""
         group = self._group
         if group is not None and group.group_id == group_id and group.log_partition == partition:
             return group
-        self._leave()
+        yield from self._leave()
         self._group = _Group(partition, group_id, self._rows, self._hour_rows, self._options)
         return self._group
 
-    def _leave(self) -> None:
+    def _leave(self) -> Iterator[pa.RecordBatch]:
         if self._group is not None:
-            self._group.finish()
+            yield from self._group.finish()
             self._group = None
 
     def _feed(self, group: _Group, given: _Given) -> None:
@@ -382,44 +422,15 @@ class _Reducer:
             return
         group.audit.feed(record, position)
         if self._options.with_silver:
-            self._rows.add(GROUP_RECORDS, group.mark, _record_row(group, record, given))
+            row = record_row(group.group_id, record, position, group.audit.write_offset)
+            row["producer_id"] = given.producer_id
+            row["is_transactional"] = given.is_transactional
+            self._rows.add(GROUP_RECORDS, group.mark, row)
 
     def _quarantine(self, found: Record | Undecodable, given: _Given, mark: str) -> None:
         assert isinstance(found, Undecodable), f"{found} has a group that is not in its key"
-        row = {
-            "partition": given.position.log_partition,
-            "offset": given.position.log_offset,
-            "timestamp": given.position.record_timestamp_ms,
-            "key": given.key,
-            "value": given.value,
-            "reason": found.reason.value,
-            "detail": found.detail,
-            "record_type": found.record_type,
-            "value_version": found.value_version,
-        }
+        row = quarantine_row(found, given.position, given.key, given.value)
         self._rows.add(QUARANTINE, mark, row)
-
-
-def _record_row(group: _Group, record: Record, given: _Given) -> Row:
-    position, tombstone = given.position, record.value is None
-    return {
-        "partition": position.log_partition,
-        "offset": position.log_offset,
-        "timestamp": position.record_timestamp_ms,
-        "leader_epoch": position.leader_epoch,
-        "record_type": int(record.record_type),
-        "record_name": record.record_type.name,
-        "group_id": group.group_id,
-        "member_id": getattr(record.key, "member_id", None),
-        "value_version": record.value_version,
-        "layout": record.layout,
-        "tombstone": tombstone,
-        "key_json": orjson.dumps(key_data(record)).decode(),
-        "value_json": None if tombstone else orjson.dumps(value_data(record)).decode(),
-        "write_id": f"{group.log_partition}:{group.audit.write_offset}",
-        "producer_id": given.producer_id,
-        "is_transactional": given.is_transactional,
-    }
 
 
 def _group_of(given: _Given) -> tuple[int, str | None]:

@@ -33,6 +33,8 @@ class ReducerOptions:
     """Whether rows of silver.group_records and of meta.snapshots are wanted."""
     broker_log: BrokerLog | None = None
     """What the brokers logged, by the records' clock."""
+    has_end_offsets: bool = False
+    """Whether end offsets of any partition were sampled; the samples come with the records."""
     constants: Mapping[str, Any] = field(default_factory=dict)
     """Columns that are the same in all rows of a run, such as the cluster."""
 

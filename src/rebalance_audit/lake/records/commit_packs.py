@@ -51,6 +51,9 @@ _NUMBERS: Final = np.dtype("<i8")
 _UNKNOWN_EPOCH: Final = -1
 UNDECODABLE: Final = 0
 """`producer_id` of packs of commits that cannot be decoded: the audit sees them, silver does not have them."""
+TOMBSTONES: Final = 1
+"""`producer_id` of packs of tombstones, which delete committed offsets: they show no active member."""
+_DECODABLE: Final = -1
 _MICROS: Final = 1000
 _POSITION: Final = slice(2, 10)
 """Where the bytes of a value have the offset that it commits, see `summary.position_in`."""
@@ -62,17 +65,17 @@ _NOTHING: Final[Summaries] = {}
 def commit_packs(records: DataFrame, groups_regex: str | None) -> DataFrame:
     """Packs of the offset commits of some groups; of records of bronze or of a source.
 
-    Left out: tombstones, commits without a time, and keys that name no group.
+    Left out: commits without a time, and keys that name no group.
     """
     commits = routing.commits(records, groups_regex)
-    there = commits.where(F.col("value").isNotNull() & F.col("timestamp").isNotNull())
+    there = commits.where(F.col("timestamp").isNotNull())
     return there.select(*_GIVEN).mapInArrow(packed, PACK_DDL)
 
 
 def commits_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same choice among batches of records with the columns READ, without Spark; for `packed`."""
     for batch in batches:
-        there = pc.and_(batch["value"].is_valid(), batch["timestamp"].is_valid())
+        there = batch["timestamp"].is_valid()
         yield batch.select(_GIVEN).filter(pc.and_(are_commits(batch), there))
 
 
@@ -108,13 +111,15 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     epochs = pc.fill_null(table["leader_epoch"], _UNKNOWN_EPOCH).to_numpy()
     flags = pc.fill_null(table["is_transactional"], False).to_numpy()
     values = table["value"].combine_chunks()
-    odd = ~are_decodable(table["key"].combine_chunks(), values)
-    columns = [keys.indices.to_numpy(), table["partition"].to_numpy(), epochs, flags, odd]
+    decodable = are_decodable(table["key"].combine_chunks(), values)
+    kinds = np.where(decodable, _DECODABLE, UNDECODABLE)
+    kinds[values.is_null().to_numpy(zero_copy_only=False)] = TOMBSTONES
+    columns = [keys.indices.to_numpy(), table["partition"].to_numpy(), epochs, flags, kinds]
     order = np.lexsort((offsets, *reversed(columns)))
     offsets, times = offsets[order], times[order]
     committed = _positions(values)[order]
     columns = [column[order] for column in columns]
-    codes, partitions, epochs, flags, odd = columns
+    codes, partitions, epochs, flags, kinds = columns
     differs = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     begins = np.concatenate(([0], np.flatnonzero(differs) + 1))
     first = pa.array(codes[begins])
@@ -125,7 +130,7 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
             pa.array(offsets[begins], pa.int64()),
             pa.array(times[begins] * _MICROS, pa.timestamp("us", "UTC")),
             pa.array(epochs[begins], pa.int32(), mask=epochs[begins] == _UNKNOWN_EPOCH),
-            pa.array(np.full(len(begins), UNDECODABLE), pa.int64(), mask=~odd[begins]),
+            pa.array(kinds[begins], pa.int64(), mask=kinds[begins] == _DECODABLE),
             pa.array(flags[begins]),
             keys.dictionary.take(first),
             _values(begins, offsets, times, committed),
@@ -135,12 +140,7 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     return packs.filter(packs["group_id"].is_valid())
 
 
-def offsets_and_times(value: bytes) -> npt.NDArray[np.int64]:
-    """The log offsets and the times (ms) of a pack's commits: two rows."""
-    return _columns(value)[:2]
-
-
-def _columns(value: bytes) -> npt.NDArray[np.int64]:
+def pack_columns(value: bytes) -> npt.NDArray[np.int64]:
     """What a pack holds: rows of log offsets, times (ms) and committed offsets."""
     return np.frombuffer(value, _NUMBERS).reshape(3, -1)
 
@@ -148,7 +148,7 @@ def _columns(value: bytes) -> npt.NDArray[np.int64]:
 def _positions(values: pa.BinaryArray) -> npt.NDArray[np.int64]:
     """The offset that each value commits, as `position_in` has it."""
     found = pc.binary_slice(values, _POSITION.start, _POSITION.stop)
-    is_there = pc.equal(pc.binary_length(found), _NUMBERS.itemsize)
+    is_there = pc.fill_null(pc.equal(pc.binary_length(found), _NUMBERS.itemsize), False)
     whole = pc.if_else(is_there, found, pa.scalar(NO_POSITION.to_bytes(8, signed=True)))
     return np.frombuffer(b"".join(whole.to_pylist()), ">i8").astype(_NUMBERS)
 
@@ -211,7 +211,7 @@ class HeldCommits:
         self, key: bytes, value: bytes, leader_epoch: int | None, *, is_transactional: bool
     ) -> None:
         """Take a pack."""
-        offsets, times, committed = _columns(value)
+        offsets, times, committed = pack_columns(value)
         place = self._keys.setdefault(key, len(self._keys))
         part = _Part(offsets, times, committed, place, leader_epoch, is_transactional)
         self._parts.append(part)

@@ -11,6 +11,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.lake.bronze.end_offsets import StoredEndOffsets
 from rebalance_audit.lake.bronze.ledger import partitions_seen
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.broker_logs import StoredBrokerLogs
@@ -95,7 +96,7 @@ class RunContext:
         """Forget what was read so far. What was written stays, and its counts add up."""
         self.log.retries += 1
         self.report = RunReport(self.run_id, rows=self.report.rows, notes=self.report.notes)
-        for cached in ("known_topics", "broker_logs"):
+        for cached in ("known_topics", "broker_logs", "end_offsets"):
             self.__dict__.pop(cached, None)
 
     def explain(self) -> None:
@@ -144,6 +145,11 @@ class RunContext:
     def broker_logs(self) -> StoredBrokerLogs:
         """What brokers logged, as given to this run and earlier ones; available once the run log has the run."""
         return StoredBrokerLogs(self.sink, self.run_number, self.run_id)
+
+    @cached_property
+    def end_offsets(self) -> StoredEndOffsets:
+        """Samples of end offsets, as they were when the run asked first."""
+        return StoredEndOffsets(self.sink)
 
     def _entry(self) -> RunEntry:
         request = self.request

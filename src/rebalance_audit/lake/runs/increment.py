@@ -5,6 +5,7 @@ The tables equal those of a replay of all of bronze. What is not affected is not
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import reduce
 from typing import Final
 
 from pyspark import StorageLevel
@@ -199,7 +200,11 @@ class _Increment:
         given = counts.of_groups + affected.resumed
         tasks = None if affected.rebuilt else few_tasks(context.spark, given)
         return ReplayedGroups(
-            with_commits(affected.input(history), commit_packs(affected.commits(bronze), None)),
+            with_commits(
+                affected.input(history),
+                commit_packs(affected.commits(bronze), None),
+                context.end_offsets.packs(affected.groups),
+            ),
             affected.resumed,
             affected.rebuilt,
             affected.groups,
@@ -213,13 +218,19 @@ class _Increment:
         return {number: part.next_offset for number, part in self._since.partitions.items()}
 
     def _broker_news(self, records: DataFrame) -> DataFrame | None:
-        """Groups about which the brokers' logs say something that they did not say before."""
+        """Groups about which the brokers' logs or samples of end offsets say something that was not known before."""
         context, since = self._context, self._since
         logs = context.broker_logs
         old = moments_in_silver(context.of_cluster(TableName.GROUP_RECORDS))
         logs.take(context.request.broker_log, records, old)
         snapshots = context.of_cluster(TableName.SNAPSHOTS)
-        return logs.groups_with_new_facts(snapshots, since.run_number, since.last_ms)
+        of_logs = logs.groups_with_new_facts(snapshots, since.run_number, since.last_ms)
+        mark = since.tables.get(TableName.END_OFFSETS)
+        of_samples = context.end_offsets.groups_with_new_samples(
+            None if mark is None else mark.version, snapshots
+        )
+        found = [each for each in (of_logs, of_samples) if each is not None]
+        return reduce(DataFrame.unionByName, found) if found else None
 
 
 def _differing(before: TopicNames, after: TopicNames) -> frozenset[str]:

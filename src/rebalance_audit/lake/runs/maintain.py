@@ -48,6 +48,7 @@ FILE_BYTES: Final = 128 << 20
 
 AGES: Final[Mapping[str, str]] = {
     TableName.RECORDS: "timestamp",
+    TableName.END_OFFSETS: "sampled_at",
     TableName.GROUP_RECORDS: "timestamp",
     TableName.OFFSET_COMMITS: "timestamp",
     TableName.QUARANTINE: "timestamp",
@@ -61,6 +62,7 @@ AGES: Final[Mapping[str, str]] = {
     TableName.FINDINGS: "to_at",
     TableName.GROUP_HOURS: "hour",
     TableName.WHAT_IF: "to_at",
+    TableName.COMMIT_PROGRESS: "minute",
     TableName.RUNS: "ended_at",
     TableName.CHECKS: "checked_at",
     TableName.BROKER_LOG: "logged_at",

@@ -26,6 +26,7 @@ BUILT_ON: Final = (
     TableName.QUARANTINE,
     TableName.SNAPSHOTS,
     TableName.BROKER_LOG,
+    TableName.END_OFFSETS,
 )
 """The tables that a run over new records resumes from or adds to."""
 

@@ -129,7 +129,7 @@ class _Rebuild:
             counts=counts,
             group_records=counted.records,
             groups=ReplayedGroups(
-                with_commits(records, self._commit_packs()),
+                with_commits(records, self._commit_packs(), self._samples()),
                 resumed=0,
                 rebuilt=counted.groups,
                 replaced=self._groups(records),
@@ -192,6 +192,11 @@ class _Rebuild:
         return request.source.commit_packs(
             self._context.spark, request.cluster, request.groups_regex
         )
+
+    def _samples(self) -> DataFrame | None:
+        if not self._with_silver:
+            return None
+        return self._context.end_offsets.packs(None, self._request.groups_regex)
 
     def _counts(self) -> RecordCounts:
         source = self._request.source

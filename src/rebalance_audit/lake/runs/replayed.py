@@ -80,6 +80,7 @@ def _reduce(context: RunContext, plan: Plan) -> StagedTables:
         plan.known.holes,
         request.with_silver,
         context.broker_logs.facts(groups.groups),
+        request.with_silver and bool(context.end_offsets.version),
         context.constants,
     )
     return stage.put_tables(

@@ -8,6 +8,7 @@ from typing import Final
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.departure_rules import DepartureRules
 from rebalance_audit.audit.finding_rules import FindingRules
+from rebalance_audit.audit.lag.end_offsets import EndOffsets
 from rebalance_audit.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.lake_options import LakeOptions
@@ -47,6 +48,8 @@ class RunRequest:
     findings: FindingRules = field(default_factory=FindingRules)
     broker_log: BrokerLog | None = None
     """What the brokers logged, in the time of their own clocks."""
+    end_offsets: EndOffsets | None = None
+    """Samples of end offsets to keep in bronze."""
     options: LakeOptions = field(default_factory=LakeOptions)
     command: str = "run"
     explain: bool = False
@@ -87,6 +90,8 @@ def check_request(request: RunRequest) -> None:
     if not request.cluster:
         raise BadRequest("The name of the cluster is empty.")
     _check_lake(request.lake)
+    if request.end_offsets is not None and not request.with_silver:
+        raise BadRequest("Samples of end offsets are kept in bronze: write all layers.")
     if request.source is not None:
         request.source.check()
     elif not request.with_silver:

@@ -14,7 +14,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.audit.lag.end_offsets import EndOffsets
 from rebalance_audit.errors import BadRequest, two_partition_counts
+from rebalance_audit.lake.bronze.end_offsets import keep_samples
 from rebalance_audit.lake.bronze.ingest import ingest
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
 from rebalance_audit.lake.runs.context import RunContext
@@ -128,6 +130,8 @@ def _work(context: RunContext) -> None:
     # If quarantine was empty, only this ingest can have found differing sources.
     was_empty = context.sink.is_empty(TableName.QUARANTINE)
     differing = _ingest(context, read_again=TableName.QUARANTINE in changed)
+    if context.request.end_offsets is not None:
+        _keep_samples(context, context.request.end_offsets)
     if differing or not was_empty:
         write_source_findings(context)
     _replay(context, None if changed or context.request.full else reached)
@@ -178,6 +182,14 @@ def _ingest(context: RunContext, *, read_again: bool) -> int:
     if ingested.added_partitions:
         context.add_warning(two_partition_counts(ingested.added_partitions))
     return ingested.differing
+
+
+def _keep_samples(context: RunContext, samples: EndOffsets) -> None:
+    with context.step("keeping samples of end offsets"):
+        spec = "end_offsets"
+        added = keep_samples(context.sink, samples, spec, context.started_at)
+    rows = context.report.rows
+    rows[TableName.END_OFFSETS] = rows.get(TableName.END_OFFSETS, 0) + added
 
 
 def _replay(context: RunContext, reached: Progress | None) -> None:

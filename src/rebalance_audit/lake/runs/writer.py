@@ -1,11 +1,12 @@
 """Writes the results of a plan: silver and gold, then snapshots, topics and progress; one commit for each table."""
 
 from dataclasses import replace
+from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP, GROUP_HOURS, MEMBERS
+from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP, GROUP_HOURS, MEMBERS, PROGRESS
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.commit_findings import (
     Days,
@@ -30,6 +31,9 @@ from rebalance_audit.lake.session.parallel_map import parallel_map
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.tables.schemas import TableName, table_schemas
+
+OF_COMMITTING_GROUPS: Final = (GROUP_HOURS, PROGRESS)
+"""Outputs that also have rows of groups with offset commits and no record."""
 
 
 class Writer:
@@ -64,7 +68,7 @@ class Writer:
         """The reducer's outputs that may change a table of silver or gold."""
         outputs = [
             *GOLD_OF_GROUP,
-            GROUP_HOURS,
+            *OF_COMMITTING_GROUPS,
             *([GROUP_RECORDS] if self._request.with_silver else []),
         ]
         return [
@@ -87,8 +91,7 @@ class Writer:
         if output != MEMBERS and not self._request.has_window and self._sink.is_empty(name):
             return self._sink.append(name, self._staged.of(output))
         rows = rebuilt_rows_of(self._staged, output).where(window)
-        if output == GROUP_HOURS:
-            # Also of groups that have offset commits and no record.
+        if output in OF_COMMITTING_GROUPS:
             return self._sink.replace(name, rows, scope & self._of_regex())
         return self._sink.replace(name, rows, scope, self._replaced)
 
@@ -119,7 +122,7 @@ class Writer:
         return self._staged.changes_of(output).frame.where("_gone").select(*keys)
 
     def _window(self, output: str) -> Column:
-        if output not in {*GOLD_OF_GROUP, GROUP_HOURS}:
+        if output not in {*GOLD_OF_GROUP, *OF_COMMITTING_GROUPS}:
             return F.lit(True)
         return in_window(output, self._request.from_ms, self._request.to_ms)
 
@@ -205,6 +208,12 @@ class Writer:
             "run_id": context.run_id,
             "updated_at": context.started_at,
         }
-        reached = replace(reached, tables=marks_of_tables(context.lake))
+        tables = marks_of_tables(context.lake)
+        if context.end_offsets.version is not None:
+            # An ingest may have added samples that this run has not seen.
+            mark = tables[TableName.END_OFFSETS]
+            seen = mark._replace(version=context.end_offsets.version, made_by=None)
+            tables[TableName.END_OFFSETS] = seen
+        reached = replace(reached, tables=tables)
         rows = [columns | of_run for columns in progress_columns(reached)]
         context.note(TableName.PROGRESS, self._sink.rewrite(TableName.PROGRESS, rows))

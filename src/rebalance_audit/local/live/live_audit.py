@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.commits.collect import set_apart
 from rebalance_audit.audit.holes import Holes
+from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.lag.rebalance_cost import COST_COLUMNS
 from rebalance_audit.audit.members.stint import merge_stints
 from rebalance_audit.audit.options import AuditOptions, unknown_gaps
@@ -124,6 +125,10 @@ class LiveAudit:
             self._feed.miss(log_partition)
         elif isinstance(found, BadBytes):
             self._feed.take(log_partition, found)
+
+    def committed_positions(self) -> Iterator[tuple[str, CommittedPosition]]:
+        """Group id and what the group has committed so far, for each partition that a member owns."""
+        return self._feed.audit.committed_positions()
 
     def full(self) -> Iterator[GroupUpdate]:
         """Updates of groups that hold many rows; ask while a long log is being read."""

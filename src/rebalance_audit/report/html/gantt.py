@@ -65,7 +65,7 @@ def gantt(
 ) -> dict[str, Any]:
     """The data of one group's picture.
 
-    `own`: its rows of `states`, `epochs`, `rebalances`, `owned` and `progress`; times in epoch milliseconds.
+    `own`: its rows of `states`, `epochs`, `rebalances`, `owned`, `progress` and `lag`; times in epoch milliseconds.
     `end_ms`: where the picture ends.
     """
     found = doubts(own["rebalances"], end_ms)
@@ -156,9 +156,29 @@ def gantt(
             for gap in without
             if (place := partition_of(gap.row)) in partitions
         ],
+        "lag": [
+            [row["from_ms"] - origin, row["from_ms"] + row["lasted_ms"] - origin, *_lag_mark(row)]
+            for row in own["lag"]
+        ],
         "at_least": at_least,
         "note": _note(own, shared=at_least),
     }
+
+
+def _lag_mark(row: TableRow) -> Iterator[Any]:
+    """Lag and its text, commit rate and its text; null where they are not known."""
+    lag, rate = row["lag_records"], row["per_second"]
+    of = f"of {words.counted(row['partitions'], 'partition')}"
+    yield lag
+    if lag is None:
+        yield ""
+    else:
+        waiting = row["waiting_ms"]
+        waits = f", waiting for up to {words.duration(waiting)}" if waiting else ""
+        least = "" if row["is_exact"] else "at least "
+        yield f"lag {of}: {least}{words.counted(lag, 'record')}{waits}"
+    yield rate
+    yield "" if rate is None else f"commits {of}: {rate:,.1f} records a second"
 
 
 def _key(row: TableRow) -> str:

@@ -539,6 +539,17 @@
         marks.push({ lane: lane + below, from: at(from), to: at(to), text, fill: shade(data.costs[cost][1]), height: 0.28, shift: -0.3 });
       }
     }
+    // Lag and commit rate, each as high as its share of the highest.
+    for (const [name, value, text, fill] of [["lag", 2, 3, data.marks.waited], ["records/s", 4, 5, data.marks.owned]]) {
+      const most = Math.max(0, ...story.lag.map((each) => each[value] ?? 0));
+      if (!story.lag.some((each) => each[value] !== null)) continue;
+      lanes.push(name);
+      for (const each of story.lag) {
+        if (each[value] === null) continue;
+        const height = most ? 0.04 + (0.86 * each[value]) / most : 0.04;
+        marks.push({ lane: lanes.length - 1, from: at(each[0]), to: at(each[1]), text: each[text], fill: shade(fill), height, shift: (0.9 - height) / 2 });
+      }
+    }
     for (const [from, kind, text] of story.epochs) {
       marks.push({ kind: "line", lane: 1, from: at(from), to: at(from), text, fill: shade(data.kinds[kind ?? data.kinds.length - 1][1]) });
     }

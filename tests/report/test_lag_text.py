@@ -1,0 +1,42 @@
+"""Lag by group and owner, as `watch` shows it."""
+
+from rebalance_audit.audit.lag.committed import CommittedPosition
+from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets
+from rebalance_audit.report.lag_text import GroupLag, group_lags
+
+
+def position(number: int, member: str, committed: int, rate: float | None) -> CommittedPosition:
+    """A committed offset of the topic orders."""
+    return CommittedPosition("orders", number, f"{member}-id", None, member, committed, 9_000, rate)
+
+
+def lags(*positions: CommittedPosition) -> GroupLag:
+    """Of one group, two of whose partitions were sampled, the second one after records were deleted."""
+    samples = {
+        ("orders", 0): [EndOffset(0, 0, 1_000), EndOffset(10_000, 0, 2_000)],
+        ("orders", 1): [EndOffset(10_000, 500, 800)],
+    }
+    (found,) = group_lags([("checkout", each) for each in positions], EndOffsets(samples))
+    return found
+
+
+def test_owners_come_with_the_one_that_lags_most_first() -> None:
+    """Records, how long the oldest has been waiting, the commit rate, and what retention deleted."""
+    found = lags(position(1, "pod-1", 480, 2.5), position(0, "pod-0", 1_500, 10.0))
+    assert found.sentence() == (
+        "checkout lags 820 records, commits 12 records/s, 20 records lost to retention:"
+        " pod-0 500, pod-1 320"
+    )
+    columns = found.columns()
+    assert [(owner["client_id"], owner["lag_max_ms"]) for owner in columns["owners"]] == [
+        ("pod-0", 10_000),
+        ("pod-1", None),
+    ]
+    assert (columns["lag_records"], columns["partitions"]) == (820, 2)
+
+
+def test_partitions_without_a_sample_only_count_their_commits() -> None:
+    """No end offset, no lag."""
+    found = lags(position(7, "pod-0", 10, 4.0)).columns()
+    assert (found["partitions"], found["lag_records"]) == (0, 0)
+    assert (found["committed_per_second"], found["sampled_at"]) == (4.0, None)
