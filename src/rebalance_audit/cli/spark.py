@@ -20,7 +20,7 @@ from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest,
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.session.spark_end import reporting_a_failed_start, stopping
-from rebalance_audit.lake.session.spark_session import SUBMITTED, build_session
+from rebalance_audit.lake.session.spark_session import SUBMITTED, build_session, is_connect
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.lake_options import LakeOptions
@@ -212,7 +212,7 @@ def session(command: str, lake: str, config: Config, on_progress: OnProgress) ->
 
     Raises click.ClickException without Java, LakeError without Delta, SparkEnded where Spark ends by itself.
     """
-    if SUBMITTED not in os.environ:
+    if SUBMITTED not in os.environ and not is_connect(config.spark.master):
         require_java()
     on_progress("starting Spark")
     with reporting_a_failed_start():

@@ -158,7 +158,7 @@ class Sink:
         """The rows whose keys the table does not have."""
         there = self.of_cluster(schema.full_name).select(*schema.key)
         return rows.alias("new").join(
-            there.alias("old"), same_key(schema, "new", "old"), "left_anti"
+            there.alias("old"), F.expr(same_key(schema, "new", "old")), "left_anti"
         )
 
     def _shaped(self, schema: TableSchema, rows: DataFrame) -> DataFrame:
