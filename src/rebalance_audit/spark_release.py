@@ -19,6 +19,7 @@ IVY_FILE: Final = "conf/jars/ivy.xml"
 _NAME: Final = re.compile(r"spark-(?P<spark>\d+\.\d+)_(?P<scala>\d+\.\d+)")
 _CORE: Final = re.compile(r"spark-core_(?P<scala>\d+\.\d+)-(?P<spark>\d+\.\d+)\..*\.jar")
 _DELTA: Final = "delta-spark"
+_KAFKA_SOURCE: Final = "spark-sql-kafka"
 
 
 class Jar(NamedTuple):
@@ -52,6 +53,11 @@ class SparkRelease(NamedTuple):
     def delta(self) -> Jar:
         """The jar of Delta Lake."""
         return next(jar for jar in self.jars if jar.artifact.startswith(_DELTA))
+
+    @property
+    def kafka_source(self) -> Jar:
+        """The jar of Spark's Kafka source."""
+        return next(jar for jar in self.jars if jar.artifact.startswith(_KAFKA_SOURCE))
 
     def has_delta(self, name: str) -> bool:
         """Whether a file is this jar of Delta Lake, in this or another release of the same major version."""

@@ -9,6 +9,7 @@ from typing import Final
 from pyspark import SparkConf
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from rebalance_audit.errors import LakeError
 from rebalance_audit.resources import read_text, resource
@@ -115,6 +116,9 @@ def build_session(
     packages. `settings` win over everything except REQUIRED. Raises LakeError if Delta is not on the class path.
     """
     wanted = dict(settings or {})
+    present = active_session()
+    if present is not None and is_remote():
+        return _prepared(present, wanted)
     if is_connect(master):
         return _remote_session(app_name, str(master), wanted)
     conf = SparkConf()
@@ -147,6 +151,11 @@ def build_session(
     return spark
 
 
+def active_session() -> SparkSession | None:
+    """The session that this process has: a notebook's, or one that a platform has started before the command."""
+    return SparkSession.getActiveSession()
+
+
 def is_connect(master: str | None) -> bool:
     """Whether a master is a Spark Connect server."""
     return (master or "").startswith(CONNECT)
@@ -154,12 +163,16 @@ def is_connect(master: str | None) -> bool:
 
 def _remote_session(app_name: str, address: str, settings: Mapping[str, str]) -> SparkSession:
     """A session of a Spark Connect server."""
-    spark = SparkSession.builder.remote(address).appName(app_name).getOrCreate()
+    return _prepared(SparkSession.builder.remote(address).appName(app_name).getOrCreate(), settings)
+
+
+def _prepared(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    """A remote session with the settings that it can have."""
     for name, value in {**PREFERRED, **settings, **REQUIRED}.items():
         if spark.conf.isModifiable(name):
             spark.conf.set(name, value)
         elif name in settings and spark.conf.get(name, None) != value:
-            raise LakeError(f"A session cannot change {name}: start the server at {address} with it.")
+            raise LakeError(f"A session cannot change {name}: start the Spark Connect server with it.")
     _require_delta(spark)
     return spark
 
