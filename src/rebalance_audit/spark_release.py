@@ -6,7 +6,7 @@ one minor release of Spark, and a jar of Scala's for one of Scala.
 
 import os
 import re
-import xml.etree.ElementTree as ET  # noqa: S405 - of a file of this package
+import xml.etree.ElementTree as ET
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path

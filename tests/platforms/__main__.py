@@ -36,9 +36,7 @@ ESCAPES: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the suite, write the results and print them."""
-    parser = argparse.ArgumentParser(
-        prog="tests.platforms", description=__doc__.split("\n", 1)[0]
-    )
+    parser = argparse.ArgumentParser(prog="tests.platforms", description=__doc__.split("\n", 1)[0])
     names = [platform.name for platform in PLATFORMS]
     parser.add_argument("--only", nargs="+", choices=names, default=names)
     only = parser.parse_args(arguments).only
@@ -65,7 +63,12 @@ def _result(platform: Platform) -> dict[str, Any]:
         smoke, why = _smoke(platform)
     except (EnvironmentNotMade, TimeoutError) as error:
         return {**found, "passed": False, "why": " ".join(str(error).split())}
-    return {**found, **smoke, "passed": why is None, "why": why or "All steps passed, all tables are equal."}
+    return {
+        **found,
+        **smoke,
+        "passed": why is None,
+        "why": why or "All steps passed, all tables are equal.",
+    }
 
 
 def _smoke(platform: Platform) -> tuple[dict[str, Any], str | None]:
@@ -84,7 +87,11 @@ def _smoke(platform: Platform) -> tuple[dict[str, Any], str | None]:
             master = running.enter_context(servers.connect(platform.environment, folder))
         (folder / "config.toml").write_text(_configuration(platform, master))
         python = python_of(platform.environment)
-        variables = {**os.environ, "PYSPARK_PYTHON": str(python), "PYTHONPATH": str(checkout_root())}
+        variables = {
+            **os.environ,
+            "PYSPARK_PYTHON": str(python),
+            "PYTHONPATH": str(checkout_root()),
+        }
         with (folder / "smoke.log").open("w") as said:
             done = subprocess.run(
                 [str(python), "-m", "tests.platforms.smoke", str(folder), lake],
@@ -100,7 +107,10 @@ def _smoke(platform: Platform) -> tuple[dict[str, Any], str | None]:
     failed = smoke.pop("failed", None)
     if done.returncode:
         last = ESCAPES.sub("", (folder / "smoke.log").read_text()).strip().splitlines()[-1:]
-        return smoke, f"{failed or f'The process ended with {done.returncode}'}: {''.join(last)[:300]}"
+        return (
+            smoke,
+            f"{failed or f'The process ended with {done.returncode}'}: {''.join(last)[:300]}",
+        )
     return smoke, _unequal(_tables(platform))
 
 

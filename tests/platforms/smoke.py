@@ -2,8 +2,8 @@
 
     python -m tests.platforms.smoke FOLDER LAKE
 
-FOLDER has `half` and `whole`, a log as it was earlier and as it is now, and `config.toml`. Writes FOLDER/result.json, and
-ends with the exit code of the command that failed.
+FOLDER has `half` and `whole`, a log as it was earlier and as it is now, and `config.toml`. Writes FOLDER/result.json.
+Ends with the exit code of the command that failed.
 """
 
 import json
@@ -35,23 +35,25 @@ def main(folder: Path, lake: str) -> int:
         # A catalog is read with Spark alone.
         **({} if lake.startswith("catalog:") else {"read": ("whole", ["inspect", "--lake", lake])}),
     }
-    result = {
-        "python": platform.python_version(),
-        "delta": installed_spark_release().delta.coordinates,
-        "packages": {name: version(name) for name in PACKAGES},
-        "seconds": {},
-        "failed": None,
-    }
+    seconds = {}
+    failed = None
     code = 0
     for name, (state, arguments) in steps.items():
         shutil.copytree(folder / state, log, dirs_exist_ok=True)
         began = time.monotonic()
         sys.stdout.write(f"== {name}\n")
         code = run(arguments)
-        result["seconds"][name] = round(time.monotonic() - began)
+        seconds[name] = round(time.monotonic() - began)
         if code:
-            result["failed"] = f"{name} ended with exit code {code}"
+            failed = f"{name} ended with exit code {code}"
             break
+    result = {
+        "python": platform.python_version(),
+        "delta": installed_spark_release().delta.coordinates,
+        "packages": {name: version(name) for name in PACKAGES},
+        "seconds": seconds,
+        "failed": failed,
+    }
     (folder / "result.json").write_text(json.dumps(result))
     return code
 

@@ -14,8 +14,8 @@ RESULTS: Final = "docs/platform-results.json"
 INTRODUCTION: Final = """\
 # Spark releases
 
-Generated from `conf/jars/ivy.xml` and `docs/platform-results.json` by `make codegen`. `rebalance-audit jars` fetches the
-jars for the Spark that is installed; `spark.jars.packages` takes the same coordinates.
+Generated from `conf/jars/ivy.xml` and `docs/platform-results.json` by `make codegen`. `rebalance-audit jars` fetches
+the jars for the Spark that is installed; `spark.jars.packages` takes the same coordinates.
 
 | Spark | Scala | Delta Lake | Kafka source |
 |---|---|---|---|
@@ -23,8 +23,8 @@ jars for the Spark that is installed; `spark.jars.packages` takes the same coord
 SUITE: Final = """
 ## Where it was run
 
-`make test-platforms` runs the same commands on the same log on each of these platforms: `ingest` and `run` over the first
-half of a log, `run` over all of it, `check`, and `inspect` of the lake. Its tables must equal those of the newest pair.
+`make test-platforms` runs the same commands on the same log on each of these platforms: `ingest` and `run` over the
+first half of a log, `run` over all of it, `check`, and `inspect` of the lake. Its tables must equal the newest pair's.
 It runs by hand and once a week, not with `make test`, which tests Spark 4.1. This is the last result:
 
 | platform | Spark | Delta Lake | Python | pyarrow, pandas | date | result |
@@ -38,7 +38,14 @@ def page(results: dict[str, dict[str, Any]]) -> str:
         f"| {each.spark} | {each.scala} | `{each.delta.coordinates}` | `{each.kafka_source.coordinates}` |"
         for each in spark_releases()
     ]
-    return INTRODUCTION + "\n".join(releases) + "\n" + SUITE + "\n".join(map(_row, results.values())) + "\n"
+    return (
+        INTRODUCTION
+        + "\n".join(releases)
+        + "\n"
+        + SUITE
+        + "\n".join(map(_row, results.values()))
+        + "\n"
+    )
 
 
 def _row(result: dict[str, Any]) -> str:

@@ -52,7 +52,10 @@ def rows_of_log(spark: SparkSession, log: BrokerLog) -> DataFrame:
     of_table = table_schemas()[TableName.BROKER_LOG].column_types
     types = {name: of_table[name] for name in _OF_LINES}
     table = pa.table(
-        {name: column_of(kind, [row[name] for row in rows.values()]) for name, kind in types.items()}
+        {
+            name: column_of(kind, [row[name] for row in rows.values()])
+            for name, kind in types.items()
+        }
     )
     return frame_of(spark, types, table).withColumn("zone", F.lit(log.zone))
 

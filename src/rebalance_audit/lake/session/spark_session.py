@@ -110,10 +110,11 @@ def build_session(
 ) -> SparkSession:
     """The session of this process.
 
-    Under spark-submit, master, memory and jars are those of the submission. A master `sc://HOST:PORT` is a Spark Connect
-    server, which has Delta and the settings that a session cannot change. Otherwise a session of `master` starts, a
-    local one with conf/spark/local.conf, and Delta comes from the jars in `jars_folder` unless `settings` name jars or
-    packages. `settings` win over everything except REQUIRED. Raises LakeError if Delta is not on the class path.
+    Under spark-submit, master, memory and jars are those of the submission. A master `sc://HOST:PORT` is a Spark
+    Connect server, which has Delta and the settings that a session cannot change. Otherwise a session of `master`
+    starts, a local one with conf/spark/local.conf, and Delta comes from the jars in `jars_folder` unless `settings`
+    name jars or packages. `settings` win over everything except REQUIRED. Raises LakeError if
+    Delta is not on the class path.
     """
     wanted = dict(settings or {})
     present = active_session()
@@ -172,7 +173,9 @@ def _prepared(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
         if spark.conf.isModifiable(name):
             spark.conf.set(name, value)
         elif name in settings and spark.conf.get(name, None) != value:
-            raise LakeError(f"A session cannot change {name}: start the Spark Connect server with it.")
+            raise LakeError(
+                f"A session cannot change {name}: start the Spark Connect server with it."
+            )
     _require_delta(spark)
     return spark
 
@@ -243,5 +246,6 @@ def _require_delta(spark: SparkSession) -> None:
     except Exception:  # noqa: BLE001, S110 - of a missing class pyspark has no error of its own
         pass
     raise LakeError(
-        "Delta Lake is not on Spark's class path: give its jars with --jars or --packages, or to the Spark Connect server."
+        "Delta Lake is not on Spark's class path: give its jars with --jars or --packages, or to the Spark Connect"
+        " server."
     )

@@ -28,7 +28,7 @@ class KeyRange:
     """First and last group id, if there are many."""
 
     def condition(self, prefix: str = "") -> str:
-        """What every row with one of the keys meets, in SQL with literals; the prefix goes before each column's name."""
+        """What every row with one of the keys meets, as SQL with literals; the prefix is put before column names."""
         parts = [
             f"{prefix}{name} BETWEEN {low} AND {high}" for name, (low, high) in self.numbers.items()
         ]

@@ -193,7 +193,7 @@ class SparkWriter:
         changes.createOrReplaceTempView(view)
         try:
             self._spark.sql(
-                f"MERGE INTO {self._place.sql_name(schema)} AS target USING {view} AS source"
+                f"MERGE INTO {self._place.sql_name(schema)} AS target USING {view} AS source"  # noqa: S608 - quoted names
                 f" ON {' AND '.join(f'({part})' for part in match)}"
                 f" WHEN MATCHED AND source.{CHANGE} = '{DELETE}' THEN DELETE"
                 f" WHEN MATCHED AND source.{CHANGE} = '{UPDATE}'"
