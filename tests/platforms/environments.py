@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tomllib
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -34,8 +35,9 @@ def jars_of(environment: SparkEnvironment) -> Path:
 def make(environment: SparkEnvironment) -> None:
     """Make it unless it is there. Raises EnvironmentNotMade."""
     folder = FOLDER / environment.name
-    project = (ROOT / "pyproject.toml").read_text() + (ROOT / "conf/jars/ivy.xml").read_text()
-    digest = sha256(f"{environment}{project}".encode()).hexdigest()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted_of = (environment, project, (ROOT / "conf/jars/ivy.xml").read_text())
+    digest = sha256(repr(wanted_of).encode()).hexdigest()
     made = folder / MADE
     if made.is_file() and made.read_text() == digest:
         return

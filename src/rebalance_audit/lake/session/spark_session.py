@@ -44,9 +44,8 @@ REQUIRED: Final[Mapping[str, str]] = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # Timestamps of the log are UTC, and so are those of the tables, whatever the machine's time zone.
     "spark.sql.session.timeZone": "UTC",
-    # Rows that the driver has become part of a plan through Arrow, and never in another way.
+    # Rows that the driver has become part of a plan through Arrow.
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.execution.arrow.pyspark.fallback.enabled": "false",
     # What is staged is read without Spark as well. By default moments have 96 bits, a type that Parquet has given up.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Errors then say which file could not be read, and which disk is full: pyspark shows only the first line.
