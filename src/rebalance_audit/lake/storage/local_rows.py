@@ -36,7 +36,7 @@ def frame_of(spark: SparkSession, columns: Mapping[str, str], rows: pa.Table) ->
     return spark.createDataFrame(pd.DataFrame(values), ddl_of_columns(columns))
 
 
-def rows_of(frame: DataFrame) -> pa.Table:
+def arrow_of(frame: DataFrame) -> pa.Table:
     """The rows of a frame that has few, as Arrow has them in the session's time zone."""
 
     def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

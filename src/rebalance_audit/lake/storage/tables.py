@@ -26,7 +26,7 @@ from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
 from rebalance_audit.lake.storage.foreign_changes import change_by_others
 from rebalance_audit.lake.storage.lake_options import LakeOptions, is_name_of_delta_rs, writer_of
-from rebalance_audit.lake.storage.local_rows import arrow_rows, rows_of
+from rebalance_audit.lake.storage.local_rows import arrow_of, arrow_rows
 from rebalance_audit.lake.storage.run_ids import run_of
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
 from rebalance_audit.lake.storage.sql_text import quoted_comment
@@ -248,7 +248,7 @@ class Lake:
         found = self.read(name).where(F.col("cluster") == cluster)
         there = [column for column in columns if column in found.columns]
         with small_queries(self.spark):
-            arrow = rows_of(found.select(*there))
+            arrow = arrow_of(found.select(*there))
         return [{**dict.fromkeys(columns), **row} for row in _plain_rows(arrow)]
 
     def _rows_here(self, name: str, cluster: str, columns: Sequence[str]) -> pa.Table:
