@@ -140,6 +140,10 @@ lab: java $(SETUP) ## Play the stories of tests/broker/lab on brokers (RELEASES=
 	@$(MAKE) --no-print-directory $(LAB_JARS)
 	$(PY) -m tests.broker.lab $(RELEASES) $(if $(KEEP),--keep)
 
+test-platforms: java $(SETUP) ## Run a smoke suite on other Spark releases and platforms, in environments of its own in build/platforms (ONLY="spark-3.5 connect")
+	$(PY) -m tests.platforms $(if $(ONLY),--only $(ONLY))
+	$(PY) -m tools.pages.spark_releases --write
+
 bench: java $(SETUP) $(SPARK_JARS) jars/broker/.fetched ## Compare speed with Kafka's own tools (RECORDS=4000000)
 	$(PY) -m tests.perf.bench --records $(or $(RECORDS),4000000)
 
@@ -176,7 +180,7 @@ types-dags: $(SETUP) .venv-airflow/.installed
 contracts: $(SETUP) ## Check the import contracts
 	$(VENV)/bin/lint-imports
 
-GENERATORS := codegen pages.tables dashboards json_schemas $(addprefix pages.,findings causes departures broker_logs glossary limits commands upgrades)
+GENERATORS := codegen pages.tables dashboards json_schemas $(addprefix pages.,findings causes departures broker_logs glossary limits commands upgrades spark_releases)
 codegen: $(SETUP) ## Write the files that are generated from schemas/ and from tables in the code
 	for name in $(GENERATORS); do $(PY) -m tools.$$name --write; done
 	$(PY) -m tests.cli.readme --write

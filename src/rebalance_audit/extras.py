@@ -12,7 +12,7 @@ from rebalance_audit.resources import checkout_root
 NAME: Final = "rebalance-audit"
 
 PACKAGES: Final = {
-    "spark": ("pyspark", "delta", "pandas"),
+    "spark": ("pyspark", "pandas"),
     "quality": ("great_expectations",),
     "notebook": ("pandas", "matplotlib"),
 }

@@ -20,7 +20,12 @@ from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest,
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.session.spark_end import reporting_a_failed_start, stopping
-from rebalance_audit.lake.session.spark_session import SUBMITTED, build_session
+from rebalance_audit.lake.session.spark_session import (
+    SUBMITTED,
+    active_session,
+    build_session,
+    is_connect,
+)
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.lake_options import LakeOptions
@@ -209,11 +214,13 @@ def write_answers(
 
 @contextmanager
 def session(command: str, lake: str, config: Config, on_progress: OnProgress) -> Iterator[Any]:
-    """A session of its own for a command.
+    """A session of its own for a command, or the one that a platform has started.
 
     Raises click.ClickException without Java, LakeError without Delta, SparkEnded where Spark ends by itself.
     """
-    if SUBMITTED not in os.environ:
+    is_ours = active_session() is None
+    starts_java = is_ours and SUBMITTED not in os.environ and not is_connect(config.spark.master)
+    if starts_java:
         require_java()
     on_progress("starting Spark")
     with reporting_a_failed_start():
@@ -221,7 +228,7 @@ def session(command: str, lake: str, config: Config, on_progress: OnProgress) ->
             f"rebalance-audit {command}",
             master=config.spark.master,
             settings={**catalog_settings(lake), **config.spark.settings},
-            jars_folder=jars_folder(Path(config.spark.jars_folder)),
+            jars_folder=jars_folder(Path(config.spark.jars_folder)) if starts_java else None,
         )
-    with stopping(spark):
+    with stopping(spark, when=is_ours):
         yield spark

@@ -1,4 +1,4 @@
-"""The jars that Spark needs besides its own: where they lie, and how Ivy fetches them."""
+"""Where the jars that Spark needs besides its own lie, and how Ivy fetches them."""
 
 import fcntl
 import os
@@ -9,15 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from importlib.resources import as_file
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from rebalance_audit.errors import JarsNotFetched
 from rebalance_audit.resources import checkout_root, read_text, resource
+from rebalance_audit.spark_release import IVY_FILE, installed_spark_release, jars_of_spark
 from rebalance_audit.steps import OnProgress, no_progress
 
-IVY_FILE: Final = "conf/jars/ivy.xml"
+OF_SPARK: Final = "spark"
+"""Stands for the configuration of the Spark that is installed."""
 COMPLETE: Final = ".fetched"
 """A file in a folder whose jars are all there."""
 ATTEMPTS: Final = 3
@@ -28,7 +29,8 @@ def jars_folder(configured: Path) -> Path:
     """Where Spark finds Delta's and Kafka's jars.
 
     A folder that exists below the current one or is given as an absolute path; else, in a checkout, the checkout's;
-    else one below $XDG_CACHE_HOME (~/.cache) that belongs to the versions this release needs.
+    else one below $XDG_CACHE_HOME (~/.cache) that belongs to the versions that this release needs for the installed
+    Spark. Raises LakeError for a Spark that this release has no jars for.
     """
     if configured.is_absolute() or configured.is_dir():
         return configured
@@ -38,7 +40,8 @@ def jars_folder(configured: Path) -> Path:
         # `Path.home` raises for a user without a home, such as a container's.
         caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
         versions = sha256(read_text(IVY_FILE).encode()).hexdigest()[:16]
-        return Path(caches) / "rebalance-audit" / f"jars-{versions}"
+        of_spark = installed_spark_release().configuration
+        return Path(caches) / "rebalance-audit" / f"jars-{of_spark}-{versions}"
 
 
 def fetch_jars(
@@ -47,11 +50,14 @@ def fetch_jars(
     on_progress: OnProgress = no_progress,
     pauses_s: tuple[float, ...] = PAUSES_S,
 ) -> None:
-    """Fetch the jars of one configuration of conf/jars/ivy.xml with the Ivy inside PySpark, from Maven Central.
+    """Fetch the jars of one configuration of conf/jars/ivy.xml with the Ivy inside Spark, from Maven Central.
 
     The folder is replaced as a whole once every jar is there, so it never holds jars of two versions. A failed fetch is
-    repeated, the last time with an empty cache. Raises JarsNotFetched, and OSError for a folder that cannot be written.
+    repeated, the last time with an empty cache. Raises JarsNotFetched, OSError for a folder that cannot be written, and
+    LakeError as `jars_folder`.
     """
+    if configuration == OF_SPARK:
+        configuration = installed_spark_release().configuration
     ivy_home = Path(os.environ.get("IVY_HOME") or os.path.expanduser("~/.ivy2"))  # noqa: PTH111
     new = folder.with_name(f"{folder.name}.new")
     with as_file(resource(IVY_FILE)) as ivy_file, _only_one(ivy_home):
@@ -100,8 +106,5 @@ def _java() -> str:
 
 
 def _ivy_jar() -> Path:
-    """The Ivy that PySpark brings for `spark.jars.packages`."""
-    spec = find_spec("pyspark")
-    assert spec is not None
-    assert spec.submodule_search_locations
-    return next((Path(spec.submodule_search_locations[0]) / "jars").glob("ivy-*.jar"))
+    """The Ivy that Spark brings for `spark.jars.packages`."""
+    return next(jars_of_spark().glob("ivy-*.jar"))

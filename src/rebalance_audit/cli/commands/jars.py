@@ -8,7 +8,7 @@ import click
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.requirements import require_java, require_packages_of
-from rebalance_audit.cli.spark_jars import fetch_jars, jars_folder
+from rebalance_audit.cli.spark_jars import OF_SPARK, fetch_jars, jars_folder
 from rebalance_audit.cli.summaries import HandOut, summarised
 
 EXAMPLES: Final = """\b
@@ -25,15 +25,15 @@ Examples:
     metavar="DIR",
     help="Replace this folder; by default the one where commands that start Spark look for jars.",
 )
-@click.option("--configuration", default="spark", hidden=True)
+@click.option("--configuration", default=OF_SPARK, hidden=True)
 @summarised()
 @configured
 def jars(
     invocation: Invocation, /, out: Path | None, configuration: str, hand_out: HandOut
 ) -> None:
-    """Fetch the jars of Delta Lake and of Spark's Kafka source, once per release.
+    """Fetch the jars of Delta Lake and of Spark's Kafka source for the installed Spark, once per release.
 
-    22 MB from Maven Central, by the Ivy inside PySpark. Commands that start Spark find them by themselves; with --out,
+    22 MB from Maven Central, by the Ivy inside Spark. Commands that start Spark find them by themselves; with --out,
     name the folder in spark.jars_folder.
     """
     config = invocation.config()

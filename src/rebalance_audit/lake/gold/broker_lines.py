@@ -12,6 +12,7 @@ from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.testimony.clocks import DATED, moments_of
 from rebalance_audit.lake.records.routing import has_type
+from rebalance_audit.lake.storage.local_rows import frame_of
 from rebalance_audit.moments import micros_of
 from rebalance_audit.tables.arrow_types import arrow_type, column_of
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -48,11 +49,15 @@ def rows_of_log(spark: SparkSession, log: BrokerLog) -> DataFrame:
                 "members": list(fact.members),
             },
         )
-    types = table_schemas()[TableName.BROKER_LOG].column_types
+    of_table = table_schemas()[TableName.BROKER_LOG].column_types
+    types = {name: of_table[name] for name in _OF_LINES}
     table = pa.table(
-        {name: column_of(types[name], [row[name] for row in rows.values()]) for name in _OF_LINES}
+        {
+            name: column_of(kind, [row[name] for row in rows.values()])
+            for name, kind in types.items()
+        }
     )
-    return spark.createDataFrame(table).withColumn("zone", F.lit(log.zone))
+    return frame_of(spark, types, table).withColumn("zone", F.lit(log.zone))
 
 
 def log_of_rows(rows: DataFrame) -> BrokerLog:

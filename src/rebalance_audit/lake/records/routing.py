@@ -4,14 +4,17 @@ Every key begins with the record type and the group's id, so routing needs no Py
 are decoded column by column, transaction markers go to the commits that they decide, everything else to the reducer.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
-from pyspark.sql.pandas.functions import arrow_udf
 
 from rebalance_audit.lake.records.commit_columns import COMMIT, COMMIT_DDL, decode_commits
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
+from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES, TYPE_BYTES
 
 GROUP_ID_AT: Final = 5
@@ -20,6 +23,21 @@ INT16_MAX: Final = 32767
 _BEFORE_COMMITS: Final = bytes(TYPE_BYTES)
 _AFTER_COMMITS: Final = (max(OFFSET_COMMIT_TYPES) + 1).to_bytes(TYPE_BYTES)
 """Keys of offset commits begin with the lowest types; what lies before them is too short to have one."""
+_OF_RECORD: Final[Mapping[str, str]] = {
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp": "timestamp",
+    "producer_id": "bigint",
+    "is_transactional": "boolean",
+}
+DECODED: Final[Mapping[str, str]] = {
+    **_OF_RECORD,
+    "tombstone": "boolean",
+    "key": "binary",
+    "value": "binary",
+    "commit": COMMIT_DDL,
+}
+"""Columns of decoded offset commits: key and value only of those that cannot be decoded, see `commit_columns`."""
 ABORT_MARKER: Final = bytes(2)
 COMMIT_MARKER: Final = b"\0\1"
 
@@ -59,9 +77,17 @@ def group_id() -> Column:
     """The group that the key names; null if the key is too short, or the name is not UTF-8."""
     # An int16 from two bytes: hexadecimal digits are Spark's only way from binary to a number.
     length = F.conv(F.hex(_bytes("key", 3, 2)), 16, 10).cast("int")
-    text = F.substring(F.col("key"), F.lit(GROUP_ID_AT), length).cast("string")
+    text = F.col("key").substr(F.lit(GROUP_ID_AT), length).cast("string")
     reaches = (length <= INT16_MAX) & (F.octet_length("key") >= length + GROUP_ID_AT - 1)
-    return F.when(reaches, F.try_validate_utf8(text))
+    return F.when(reaches & (_through_utf16(text) == text), text)
+
+
+def _through_utf16(text: Column) -> Column:
+    """A text that is encoded in another way and decoded again: bytes that are not UTF-8 do not come back as they were.
+
+    Spark has had a function for this only since release 4.
+    """
+    return F.decode(F.encode(text, "UTF-16BE"), "UTF-16BE")
 
 
 def in_groups(regex: str | None, group: Column) -> Column:
@@ -97,13 +123,21 @@ def commits(records: DataFrame, groups_regex: str | None) -> DataFrame:
 
 
 def decoded_commits(records: DataFrame, groups_regex: str | None) -> DataFrame:
-    """The offset commits of some groups, with the record's columns and a struct `commit`, see COMMIT_DDL."""
-    # The stub wants functionType, which has a default.
-    decode = arrow_udf(decode_commits, COMMIT_DDL)  # type: ignore[call-overload]
-    # It is deterministic, but must not be declared so: Spark would push a filter on its result, with a copy of the
-    # function, below the projection, and decode every commit twice.
-    once = decode.asNondeterministic()
-    return commits(records, groups_regex).withColumn("commit", once("key", "value"))
+    """The offset commits of some groups, as DECODED."""
+    given = commits(records, groups_regex).select(*_OF_RECORD, "key", "value")
+    return given.mapInArrow(_decoded, ddl_of_columns(DECODED))
+
+
+def _decoded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        keys, values = batch.column("key"), batch.column("value")
+        commit = decode_commits(keys, values)
+        is_damaged = pc.is_valid(commit.field("reason"))
+        bytes_of = [pc.if_else(is_damaged, column, None) for column in (keys, values)]
+        columns = [batch.column(name) for name in _OF_RECORD]
+        yield pa.RecordBatch.from_arrays(
+            [*columns, pc.is_null(values), *bytes_of, commit], names=[*DECODED]
+        )
 
 
 def offset_commits(decoded: DataFrame, markers: DataFrame | None) -> DataFrame:
@@ -116,7 +150,7 @@ def offset_commits(decoded: DataFrame, markers: DataFrame | None) -> DataFrame:
         "offset",
         "timestamp",
         *[f"commit.{name}" for name in COMMIT if name != "value_version"],
-        F.col("value").isNull().alias("tombstone"),
+        "tombstone",
         "producer_id",
         "is_transactional",
         "commit.value_version",

@@ -24,7 +24,7 @@ from rebalance_audit.errors import (
 )
 from rebalance_audit.lake.session.spark_end import worker_end
 from rebalance_audit.lake.sources.source import Source
-from rebalance_audit.lake.storage.commit_retry import CONFLICTS
+from rebalance_audit.lake.storage.commit_retry import CONFLICT
 from rebalance_audit.lake.storage.table_writer import Outrun
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -40,8 +40,6 @@ UNREADABLE_FILE: Final = re.compile(
 """Spark's words for a data file that is gone or damaged."""
 PARQUET_FILE: Final = re.compile(r"((?:file://)?/[^\s'\"]+\.parquet)")
 """A data file in an error of Arrow or of delta-rs."""
-CONFLICT: Final = re.compile(r"DELTA_CONCURRENT_\w+|DELTA_(?:METADATA|PROTOCOL)_CHANGED")
-"""Delta's words where another commit came first."""
 SCRATCH: Final = "spark.local.dir"
 
 
@@ -65,7 +63,7 @@ class ErrorTranslation:
                 f"{found[0]}: in the lake {self._lake}{_free(self._lake)}, or in Spark's folder for intermediate data"
                 f" ({SCRATCH}: {self._scratch}{_free(self._scratch)}). The next run finishes the work."
             )
-        if isinstance(error, (Outrun, *CONFLICTS)) or CONFLICT.search(trace):
+        if isinstance(error, Outrun) or CONFLICT.search(trace):
             return superseded(self._lake)
         unreadable = self.unreadable_file(error)
         if unreadable is not None:

@@ -8,15 +8,15 @@ from collections.abc import Collection
 from contextlib import ExitStack
 from typing import Final
 
-from delta.tables import DeltaTable
-
 from rebalance_audit.errors import LakeBusy
 from rebalance_audit.lake.runs.lake_clusters import clusters_of
 from rebalance_audit.lake.session.parallel_map import parallel_map
-from rebalance_audit.lake.storage.commit_retry import CONFLICTS
+from rebalance_audit.lake.storage.commit_retry import outrun_on_conflict
 from rebalance_audit.lake.storage.files_without_bounds import files_without_bounds
 from rebalance_audit.lake.storage.lock import sole_run
+from rebalance_audit.lake.storage.optimize import optimize
 from rebalance_audit.lake.storage.table_definition import FILTERED_BY
+from rebalance_audit.lake.storage.table_writer import Outrun
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.schemas import table_schemas
@@ -52,8 +52,9 @@ def write_again_alone(lake: Lake, names: Collection[str], cluster: str, run_id: 
                 if other != cluster:
                     held.enter_context(sole_run(lake.path, other, run_id))
             for name in names:
-                write_again(lake, name)
-    except (LakeBusy, *CONFLICTS):
+                with outrun_on_conflict():
+                    write_again(lake, name)
+    except (LakeBusy, Outrun):
         return (
             f"{_lacking(names)} Another run is writing to this lake, so a later run or `rebalance-audit maintain`"
             " will rewrite them."
@@ -77,12 +78,7 @@ def _lacking(names: Collection[str]) -> str:
 
 def write_again(lake: Lake, name: str) -> None:
     """Write the files of a table again by Delta's own writer; nothing else may write into the table meanwhile."""
-    table = DeltaTable.forName(lake.spark, lake.sql_name(name))
-    clustered_by = table.detail().select("clusteringColumns").first()
-    if clustered_by is not None and clustered_by[0]:
-        table.optimize().executeCompaction()
-    else:
-        # Without an order, OPTIMIZE leaves a file alone that has no small ones beside it.
-        columns = table_schemas()[name].column_names
-        order: list[str] = [column for column in FILTERED_BY if column in columns]
-        table.optimize().executeZOrderBy(order[:ORDERED_BY])
+    # Without an order, OPTIMIZE leaves a file alone that has no small ones beside it.
+    columns = table_schemas()[name].column_names
+    order = [column for column in FILTERED_BY if column in columns]
+    optimize(lake.spark, lake.sql_name(name), order[:ORDERED_BY])

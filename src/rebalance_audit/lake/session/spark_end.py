@@ -32,7 +32,7 @@ def reporting_a_failed_start() -> Iterator[None]:
     try:
         yield
     except (ConnectionError, PySparkRuntimeError) as error:
-        if isinstance(error, PySparkRuntimeError) and error.getCondition() != NEVER_THERE:
+        if isinstance(error, PySparkRuntimeError) and NEVER_THERE not in str(error):
             raise
         raise SparkEnded(
             "Spark's Java process ended while it was starting; its own messages, if any, are above."
@@ -40,8 +40,11 @@ def reporting_a_failed_start() -> Iterator[None]:
 
 
 @contextmanager
-def stopping(spark: SparkSession) -> Iterator[SparkSession]:
-    """The session, stopped at the end of the block. Raises SparkEnded instead of the error that Spark's end caused."""
+def stopping(spark: SparkSession, *, when: bool = True) -> Iterator[SparkSession]:
+    """The session, stopped at the end of the block, if `when` holds.
+
+    Raises SparkEnded instead of the error that Spark's end caused.
+    """
     try:
         yield spark
     except Exception as error:
@@ -50,7 +53,8 @@ def stopping(spark: SparkSession) -> Iterator[SparkSession]:
             raise
         raise ended from error
     finally:
-        stop(spark)
+        if when:
+            stop(spark)
 
 
 def worker_end(error: Exception) -> SparkEnded | None:

@@ -9,15 +9,21 @@ from typing import Final
 from pyspark import SparkConf
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from rebalance_audit.errors import LakeError
 from rebalance_audit.resources import read_text, resource
+from rebalance_audit.spark_release import installed_spark_release
 
 LOCAL_CONF: Final = "conf/spark/local.conf"
 LOGGING_CONF: Final = "conf/spark/log4j2.properties"
 DELTA_EXTENSION: Final = "io.delta.sql.DeltaSparkSessionExtension"
 DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
 NOWHERE: Final = "/nowhere/rebalance-audit"
+NO_DELTA: Final = "DATA_SOURCE_NOT_FOUND"
+"""Spark's error condition for a format whose class is missing."""
+CONNECT: Final = "sc://"
+"""How the address of a Spark Connect server begins."""
 FEW_CORES: Final = 2
 SERIAL: Final = "-XX:+UseSerialGC"
 """On few cores: Java's default collector works concurrently, and makes the program's own writes more expensive. Without
@@ -38,6 +44,8 @@ REQUIRED: Final[Mapping[str, str]] = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # Timestamps of the log are UTC, and so are those of the tables, whatever the machine's time zone.
     "spark.sql.session.timeZone": "UTC",
+    # Rows that the driver has become part of a plan through Arrow.
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
     # What is staged is read without Spark as well. By default moments have 96 bits, a type that Parquet has given up.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Errors then say which file could not be read, and which disk is full: pyspark shows only the first line.
@@ -101,11 +109,18 @@ def build_session(
 ) -> SparkSession:
     """The session of this process.
 
-    Under spark-submit, master, memory and jars are those of the submission. Otherwise a session of `master` starts, a
-    local one with conf/spark/local.conf, and Delta comes from the jars in `jars_folder` unless `settings` name jars or
-    packages. `settings` win over everything except REQUIRED. Raises LakeError if Delta is not on the class path.
+    Under spark-submit, master, memory and jars are those of the submission. A master `sc://HOST:PORT` is a Spark
+    Connect server, which has Delta and the settings that a session cannot change. Otherwise a session of `master`
+    starts, a local one with conf/spark/local.conf, and Delta comes from the jars in `jars_folder` unless `settings`
+    name jars or packages. `settings` win over everything except REQUIRED. Raises LakeError if
+    Delta is not on the class path.
     """
     wanted = dict(settings or {})
+    present = active_session()
+    if present is not None and is_remote():
+        return _prepared(present, wanted)
+    if is_connect(master):
+        return _remote_session(app_name, str(master), wanted)
     conf = SparkConf()
     if SUBMITTED in os.environ:
         conf.setAll(list(wanted.items()))
@@ -132,6 +147,34 @@ def build_session(
         others = conf.get(name, default)
         conf.set(name, f"{others}|{ours}" if others else ours)
     spark = SparkSession.builder.appName(app_name).config(conf=conf).getOrCreate()
+    _require_delta(spark)
+    return spark
+
+
+def active_session() -> SparkSession | None:
+    """The session that this process has: a notebook's, or one that a platform has started before the command."""
+    return SparkSession.getActiveSession()
+
+
+def is_connect(master: str | None) -> bool:
+    """Whether a master is a Spark Connect server."""
+    return (master or "").startswith(CONNECT)
+
+
+def _remote_session(app_name: str, address: str, settings: Mapping[str, str]) -> SparkSession:
+    """A session of a Spark Connect server."""
+    return _prepared(SparkSession.builder.remote(address).appName(app_name).getOrCreate(), settings)
+
+
+def _prepared(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    """A remote session with the settings that it can have."""
+    for name, value in {**PREFERRED, **settings, **REQUIRED}.items():
+        if spark.conf.isModifiable(name):
+            spark.conf.set(name, value)
+        elif name in settings and spark.conf.get(name, None) != value:
+            raise LakeError(
+                f"A session cannot change {name}: start the Spark Connect server with it."
+            )
     _require_delta(spark)
     return spark
 
@@ -183,19 +226,25 @@ def _cores(master: str) -> int:
 
 def _jars(folder: Path) -> str:
     jars = sorted(folder.glob("*.jar"))
-    if not any(jar.name.startswith("delta-spark") for jar in jars):
+    release = installed_spark_release()
+    if not any(release.has_delta(jar.name) for jar in jars):
         raise LakeError(
-            f"No jar of Delta Lake in {folder}: run `rebalance-audit jars`, or set spark.jars.packages."
+            f"No jar of Delta Lake for Spark {release.spark} in {folder}: run `rebalance-audit jars`, or set"
+            f" spark.jars.packages to {release.delta.coordinates}."
         )
     return ",".join(str(jar) for jar in jars)
 
 
 def _require_delta(spark: SparkSession) -> None:
     try:
-        spark.read.format("delta").load(NOWHERE)
-    except AnalysisException:
-        return  # Delta says that nothing is there
-    except Exception:  # noqa: BLE001 - of a missing class pyspark has no error of its own
-        raise LakeError(
-            "Delta Lake is not on Spark's class path: give its jars with --jars or --packages."
-        ) from None
+        # A remote session looks for the table when it is asked for the columns.
+        spark.read.format("delta").load(NOWHERE).schema  # noqa: B018
+    except AnalysisException as error:
+        if NO_DELTA not in str(error):
+            return  # Delta says that nothing is there
+    except Exception:  # noqa: BLE001, S110 - of a missing class pyspark has no error of its own
+        pass
+    raise LakeError(
+        "Delta Lake is not on Spark's class path: give its jars with --jars or --packages, or to the Spark Connect"
+        " server."
+    )

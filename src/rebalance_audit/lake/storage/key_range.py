@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.storage.sql_text import text_literal
@@ -27,8 +27,8 @@ class KeyRange:
     group_ends: tuple[str, str] | None = None
     """First and last group id, if there are many."""
 
-    def condition(self, prefix: str = "") -> Column:
-        """What every row with one of the keys meets, in literals; the prefix goes before each column's name."""
+    def condition(self, prefix: str = "") -> str:
+        """What every row with one of the keys meets, as SQL with literals; the prefix is put before column names."""
         parts = [
             f"{prefix}{name} BETWEEN {low} AND {high}" for name, (low, high) in self.numbers.items()
         ]
@@ -37,7 +37,7 @@ class KeyRange:
         if self.group_ends is not None:
             first, last = map(text_literal, self.group_ends)
             parts.append(f"{prefix}group_id BETWEEN {first} AND {last}")
-        return F.expr(" AND ".join(parts) or "true")
+        return " AND ".join(parts) or "true"
 
 
 def range_of_keys(schema: TableSchema, rows: DataFrame) -> KeyRange:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.lake.storage.table_writer import WriterKind
@@ -63,5 +64,5 @@ def is_name_of_delta_rs(lake: str) -> bool:
 
 
 def is_one_machine(spark: SparkSession) -> bool:
-    """Whether the session's tasks run in the driver's process."""
-    return (spark.conf.get("spark.master", "") or "").startswith("local")
+    """Whether the session's tasks run on this machine; those of a Spark Connect server may run on any."""
+    return not is_remote() and (spark.conf.get("spark.master", "") or "").startswith("local")

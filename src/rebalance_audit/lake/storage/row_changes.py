@@ -17,11 +17,11 @@ WENT_ON: Final = "_went_on"
 """Whether the row in the table may still change, see `goes_on`."""
 
 
-def goes_on(schema: TableSchema, prefix: str = "") -> Column:
-    """Whether a row may still change; never in a table whose schema does not say what ends a row."""
+def goes_on(schema: TableSchema, prefix: str = "") -> str:
+    """Whether a row may still change, in SQL; never in a table whose schema does not say what ends a row."""
     if schema.open_while_null is None:
-        return F.lit(False)
-    return F.col(f"{prefix}{schema.open_while_null}").isNull()
+        return "false"
+    return f"{prefix}{schema.open_while_null} IS NULL"
 
 
 def changes_between(schema: TableSchema, changes: DataFrame, old: DataFrame) -> DataFrame:
@@ -39,11 +39,11 @@ def changes_between(schema: TableSchema, changes: DataFrame, old: DataFrame) -> 
     )
     found = (
         new.alias("new")
-        .join(olds.alias("old"), same_key(schema, "new", "old"), "left")
+        .join(olds.alias("old"), F.expr(same_key(schema, "new", "old")), "left")
         .select(
             change.alias(CHANGE),
             F.expr(f"CASE WHEN new.{GONE} THEN old.row ELSE new.row END AS row"),
-            F.coalesce(goes_on(schema, "old.row."), F.lit(True)).alias(WENT_ON),
+            F.expr(f"coalesce({goes_on(schema, 'old.row.')}, true)").alias(WENT_ON),
         )
     )
     return found.where(F.col(CHANGE).isNotNull()).select(CHANGE, WENT_ON, "row.*")
@@ -52,7 +52,7 @@ def changes_between(schema: TableSchema, changes: DataFrame, old: DataFrame) -> 
 def gone_keys(schema: TableSchema, old: DataFrame, new: DataFrame) -> DataFrame:
     """The keys of old rows without a row among the new ones."""
     missing = old.alias("old").join(
-        new.select(*schema.key).alias("new"), same_key(schema, "old", "new"), "left_anti"
+        new.select(*schema.key).alias("new"), F.expr(same_key(schema, "old", "new")), "left_anti"
     )
     return missing.select(*schema.key)
 
@@ -62,12 +62,9 @@ def _struct(names: Iterable[str]) -> Column:
     return F.expr(f"struct({', '.join(names)})")
 
 
-def same_key(schema: TableSchema, left: str, right: str) -> Column:
-    """Equality of the table's key, null-safe where a key column may be null."""
+def same_key(schema: TableSchema, left: str, right: str) -> str:
+    """Equality of the table's key in SQL, null-safe where a key column may be null."""
     nullable = {column.name for column in schema.columns if column.nullable}
-    return F.expr(
-        " AND ".join(
-            f"{left}.{name} {'<=>' if name in nullable else '='} {right}.{name}"
-            for name in schema.key
-        )
+    return " AND ".join(
+        f"{left}.{name} {'<=>' if name in nullable else '='} {right}.{name}" for name in schema.key
     )

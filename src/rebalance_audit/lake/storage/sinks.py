@@ -124,7 +124,8 @@ class Sink:
         given = [{**row, "cluster": self.cluster} for row in (*rows, *gone)]
         here = self.lake.rows_here(name, given)
         is_gone = pa.array([False] * len(rows) + [True] * len(gone), pa.bool_())
-        return replace(here, rows=here.rows.append_column(GONE, is_gone))
+        columns = {**here.columns, GONE: "boolean"}
+        return replace(here, columns=columns, rows=here.rows.append_column(GONE, is_gone))
 
     def is_empty(self, name: str) -> bool:
         """Whether nothing was ever written to the table."""
@@ -158,7 +159,7 @@ class Sink:
         """The rows whose keys the table does not have."""
         there = self.of_cluster(schema.full_name).select(*schema.key)
         return rows.alias("new").join(
-            there.alias("old"), same_key(schema, "new", "old"), "left_anti"
+            there.alias("old"), F.expr(same_key(schema, "new", "old")), "left_anti"
         )
 
     def _shaped(self, schema: TableSchema, rows: DataFrame) -> DataFrame:

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import count
 from typing import Final
 
-from delta.tables import DeltaTable
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
-from rebalance_audit.lake.storage.commit_retry import CONFLICTS
+from rebalance_audit.lake.storage.commit_retry import outrun_on_conflict
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
+from rebalance_audit.lake.storage.optimize import optimize
 from rebalance_audit.lake.storage.row_changes import (
     CHANGE,
     DELETE,
@@ -33,7 +34,6 @@ from rebalance_audit.lake.storage.table_writer import (
     TableChange,
     WriterKind,
     Written,
-    outrun_on,
 )
 from rebalance_audit.tables.schemas import TableSchema
 
@@ -41,6 +41,8 @@ FEW_CHANGES: Final = 20_000
 """Up to this many rows are broadcast: some MB in every task."""
 OF_FILES: Final = r"\.(parquet|crc|bin)$"
 """VACUUM's dry run answers with the table's own folder if it has found nothing."""
+_VIEWS: Final = count()
+"""Numbers of the temporary views that stand for the rows of a MERGE."""
 
 
 class SparkWriter:
@@ -114,7 +116,7 @@ class SparkWriter:
             source = F.broadcast(source)
         # MERGE takes it from the session alone, where a run has the same.
         of_run = temporary_settings(self._spark, {USER_METADATA: commit.run_id})
-        with outrun_on(*CONFLICTS), of_run:
+        with outrun_on_conflict(), of_run:
             self._merge(schema, source, commit, key_range, among)
         return written
 
@@ -137,20 +139,14 @@ class SparkWriter:
 
     def delete_before(self, schema: TableSchema, moment: str, before: datetime) -> None:
         """By DELETE."""
-        self._table(schema).delete(F.expr(moment) < F.lit(before))
+        name = self._place.sql_name(schema)
+        self._spark.sql(
+            f"DELETE FROM {name} WHERE {moment} < timestamp_millis({round(before.timestamp() * 1000)})"  # noqa: S608 - a quoted name
+        )
 
     def compact(self, schema: TableSchema) -> tuple[int, int]:
         """By OPTIMIZE, with ZORDER BY where the schema says by what and the table is not clustered already."""
-        optimize = self._table(schema).optimize()
-        is_clustered = self._table(schema).detail().select("clusteringColumns").first()
-        by_key = schema.clustered_by and not (is_clustered and is_clustered[0])
-        done = (
-            optimize.executeZOrderBy(*schema.clustered_by)
-            if by_key
-            else optimize.executeCompaction()
-        )
-        metrics = done.select("metrics.*").first()
-        assert metrics is not None
+        metrics = optimize(self._spark, self._place.sql_name(schema), schema.clustered_by)
         return metrics["numFilesAdded"], metrics["numFilesRemoved"]
 
     def vacuum(self, schema: TableSchema, hours: int, *, dry_run: bool) -> int:
@@ -159,7 +155,7 @@ class SparkWriter:
         found = self._spark.sql(f"VACUUM {name} RETAIN {hours} HOURS DRY RUN")
         count = found.where(F.col("path").rlike(OF_FILES)).count()
         if count and not dry_run:
-            self._table(schema).vacuum(hours)
+            self._spark.sql(f"VACUUM {name} RETAIN {hours} HOURS")
         return count
 
     def _write(
@@ -173,7 +169,7 @@ class SparkWriter:
         self._require_version(schema, commit)
         writer = rows.frame.select(*schema.column_names).write.format("delta").mode(mode)
         writer = writer.options(**options).option("userMetadata", commit.run_id)
-        with outrun_on(*CONFLICTS):
+        with outrun_on_conflict():
             self._place.save(schema, writer)
 
     def _merge(
@@ -182,27 +178,32 @@ class SparkWriter:
         changes: DataFrame,
         commit: TableChange,
         key_range: KeyRange,
-        among: Column | None,
+        among: str | None,
     ) -> None:
         """`among` is a condition on the target that every row to be updated or deleted meets."""
         # The literals let Delta skip files of other clusters and of other keys.
-        of_cluster = F.expr(f"target.cluster = {text_literal(commit.cluster)}")
-        match = of_cluster & same_key(schema, "target", "source") & key_range.condition("target.")
-        if among is not None:
-            match &= among
-        change = F.col(f"source.{CHANGE}")
-        values: dict[str, str | Column] = {
-            name: F.col(f"source.{name}") for name in schema.column_names
-        }
-        (
-            self._table(schema)
-            .alias("target")
-            .merge(changes.alias("source"), match)
-            .whenMatchedDelete(change == DELETE)
-            .whenMatchedUpdate(change == UPDATE, set=values)
-            .whenNotMatchedInsert(change == INSERT, values=values)
-            .execute()
-        )
+        match = [
+            f"target.cluster = {text_literal(commit.cluster)}",
+            same_key(schema, "target", "source"),
+            key_range.condition("target."),
+            *([] if among is None else [among]),
+        ]
+        names = schema.column_names
+        view = f"rebalance_audit_changes_{next(_VIEWS)}"
+        changes.createOrReplaceTempView(view)
+        try:
+            self._spark.sql(
+                f"MERGE INTO {self._place.sql_name(schema)} AS target USING {view} AS source"  # noqa: S608 - quoted names
+                f" ON {' AND '.join(f'({part})' for part in match)}"
+                f" WHEN MATCHED AND source.{CHANGE} = '{DELETE}' THEN DELETE"
+                f" WHEN MATCHED AND source.{CHANGE} = '{UPDATE}'"
+                f" THEN UPDATE SET {', '.join(f'target.`{name}` = source.`{name}`' for name in names)}"
+                f" WHEN NOT MATCHED AND source.{CHANGE} = '{INSERT}'"
+                f" THEN INSERT ({', '.join(f'`{name}`' for name in names)})"
+                f" VALUES ({', '.join(f'source.`{name}`' for name in names)})"
+            )
+        finally:
+            self._spark.catalog.dropTempView(view)
 
     def _rows(self, schema: TableSchema, commit: TableChange, key_range: KeyRange) -> DataFrame:
         """The cluster's rows in the range of the keys, as of the version that a commit builds on."""
@@ -210,9 +211,6 @@ class SparkWriter:
         table = self._spark.sql(f"SELECT * FROM {name} VERSION AS OF {commit.based_on}")  # noqa: S608 - a quoted name
         ours = table.where(F.col("cluster") == commit.cluster)
         return ours.where(key_range.condition()).select(*schema.column_names)
-
-    def _table(self, schema: TableSchema) -> DeltaTable:
-        return DeltaTable.forName(self._spark, self._place.sql_name(schema))
 
     def _require_version(self, schema: TableSchema, commit: TableChange) -> None:
         """Raises Outrun if the table has a later version than the one that a commit builds on."""

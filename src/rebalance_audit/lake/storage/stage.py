@@ -22,6 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
+from rebalance_audit.lake.storage.local_rows import frame_of
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns, struct_of_columns
 
@@ -60,12 +61,14 @@ class RowsHere:
     """Few rows, which the driver has: they need no stage."""
 
     spark: SparkSession
+    columns: Mapping[str, str]
+    """Name -> type as DDL."""
     rows: pa.Table
 
     @property
     def frame(self) -> DataFrame:
         """A relation that is part of the plan."""
-        return self.spark.createDataFrame(self.rows)
+        return frame_of(self.spark, self.columns, self.rows)
 
     def batches(self) -> pa.RecordBatchReader:
         """From memory."""
@@ -99,7 +102,7 @@ class Staged:
     def frame(self) -> DataFrame:
         """The rows."""
         if not self.files.exists(self.place):
-            return self.spark.createDataFrame(self._arrow_schema.empty_table())
+            return frame_of(self.spark, self._given, self._arrow_schema.empty_table())
         rows = self.spark.read.schema(ddl_of_columns(self._stored)).parquet(self.path)
         if self.struct is None:
             return rows
@@ -148,7 +151,12 @@ class Staged:
 
     @property
     def _arrow_schema(self) -> pa.Schema:
-        return schema_of_columns({**self.columns, **({GONE: "boolean"} if self.gone else {})})
+        return schema_of_columns(self._given)
+
+    @property
+    def _given(self) -> Mapping[str, str]:
+        """Name -> type of what the rows have."""
+        return {**self.columns, **({GONE: "boolean"} if self.gone else {})}
 
     @property
     def _stored(self) -> Mapping[str, str]:

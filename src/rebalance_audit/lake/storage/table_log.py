@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 import pyarrow as pa
-from delta.tables import DeltaTable as SparkDeltaTable
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyspark.errors import PySparkException
@@ -168,7 +167,7 @@ class LogByName:
     def commits(self, first: int, last: int) -> list[TableCommit]:
         """By the table's history."""
         try:
-            history = self._table().history()
+            history = self._spark.sql(f"DESCRIBE HISTORY {self._name}")
             found = history.where(history["version"].between(first, last)).orderBy("version")
             return [TableCommit(*row) for row in found.selectExpr(*OF_COMMIT).collect()]
         except PySparkException as error:
@@ -202,30 +201,22 @@ class LogByName:
     def _newest(self, *columns: str) -> Row | None:
         """None if there is no table."""
         try:
-            newest = self._table().history(1).select(*columns).first()
-        except _NotThere:
-            return None
+            history = self._spark.sql(f"DESCRIBE HISTORY {self._name} LIMIT 1")
+            newest = history.select(*columns).first()
         except PySparkException as error:
+            if any(word in str(error) for word in NO_TABLE):
+                return None
             raise OSError(first_line(error)) from None
         assert newest is not None
         return newest
 
     def _detail(self, column: str) -> Any:
         try:
-            found = self._table().detail().select(column).first()
+            found = self._spark.sql(f"DESCRIBE DETAIL {self._name}").select(column).first()
         except PySparkException as error:
             raise OSError(first_line(error)) from None
         assert found is not None
         return found[0]
-
-    def _table(self) -> SparkDeltaTable:
-        """Raises _NotThere if there is no table."""
-        try:
-            return SparkDeltaTable.forName(self._spark, self._name)
-        except PySparkException as error:
-            if any(word in str(error) for word in NO_TABLE):
-                raise _NotThere(self._name) from None
-            raise
 
 
 NO_TABLE: Final = (

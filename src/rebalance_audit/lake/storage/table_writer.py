@@ -29,7 +29,7 @@ class Outrun(Exception):  # noqa: N818 - it says what happened
 
 @contextmanager
 def outrun_on(*conflicts: type[Exception]) -> Iterator[None]:
-    """Raise Outrun for exceptions of Delta where another commit came first."""
+    """Raise Outrun for exceptions of delta-rs where another commit came first."""
     try:
         yield
     except conflicts as error:

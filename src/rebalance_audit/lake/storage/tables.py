@@ -26,7 +26,7 @@ from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
 from rebalance_audit.lake.storage.foreign_changes import change_by_others
 from rebalance_audit.lake.storage.lake_options import LakeOptions, is_name_of_delta_rs, writer_of
-from rebalance_audit.lake.storage.local_rows import arrow_rows
+from rebalance_audit.lake.storage.local_rows import arrow_of, arrow_rows
 from rebalance_audit.lake.storage.run_ids import run_of
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
 from rebalance_audit.lake.storage.sql_text import quoted_comment
@@ -248,7 +248,7 @@ class Lake:
         found = self.read(name).where(F.col("cluster") == cluster)
         there = [column for column in columns if column in found.columns]
         with small_queries(self.spark):
-            arrow = found.select(*there).toArrow()
+            arrow = arrow_of(found.select(*there))
         return [{**dict.fromkeys(columns), **row} for row in _plain_rows(arrow)]
 
     def _rows_here(self, name: str, cluster: str, columns: Sequence[str]) -> pa.Table:
@@ -320,7 +320,7 @@ class Lake:
 
     def rows_here(self, name: str, rows: Iterable[Mapping[str, Any]]) -> RowsHere:
         """Rows that the driver knows, keyed by column, as a writer takes them."""
-        return RowsHere(self.spark, arrow_rows(name, rows))
+        return RowsHere(self.spark, table_schemas()[name].column_types, arrow_rows(name, rows))
 
     def add_rows(
         self, name: str, cluster: str, rows_at: Callable[[int], Sequence[Mapping[str, Any]]]

@@ -1,0 +1,62 @@
+"""Ingest, run, increment, check and read in the environment of one platform: the commands, one after the other.
+
+    python -m tests.platforms.smoke FOLDER LAKE
+
+FOLDER has `half` and `whole`, a log as it was earlier and as it is now, and `config.toml`. Writes FOLDER/result.json.
+Ends with the exit code of the command that failed.
+"""
+
+import json
+import platform
+import shutil
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from rebalance_audit.cli.main import run
+from rebalance_audit.spark_release import installed_spark_release
+
+PACKAGES: Final = ("pyspark", "pyarrow", "pandas", "numpy", "deltalake", "great-expectations")
+CLUSTER: Final = "blue"
+
+
+def main(folder: Path, lake: str) -> int:
+    """Run the commands until one fails; returns its exit code."""
+    log = folder / "log"
+    config = ("--config", str(folder / "config.toml"))
+    into = ("--source", f"segments:{log}", "--lake", lake, "--cluster", CLUSTER)
+    steps = {
+        "ingest": ("half", ["ingest", *config, *into]),
+        "run": ("half", ["run", *config, *into]),
+        "increment": ("whole", ["run", *config, *into]),
+        "check": ("whole", ["check", *config, "--lake", lake]),
+        # A catalog is read with Spark alone.
+        **({} if lake.startswith("catalog:") else {"read": ("whole", ["inspect", "--lake", lake])}),
+    }
+    seconds = {}
+    failed = None
+    code = 0
+    for name, (state, arguments) in steps.items():
+        shutil.copytree(folder / state, log, dirs_exist_ok=True)
+        began = time.monotonic()
+        sys.stdout.write(f"== {name}\n")
+        code = run(arguments)
+        seconds[name] = round(time.monotonic() - began)
+        if code:
+            failed = f"{name} ended with exit code {code}"
+            break
+    result = {
+        "python": platform.python_version(),
+        "delta": installed_spark_release().delta.coordinates,
+        "packages": {name: version(name) for name in PACKAGES},
+        "seconds": seconds,
+        "failed": failed,
+    }
+    (folder / "result.json").write_text(json.dumps(result))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2]))

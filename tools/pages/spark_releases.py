@@ -1,0 +1,74 @@
+"""docs/spark-releases.md: the jars of each Spark release, from conf/jars/ivy.xml, and where the smoke suite has run."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from rebalance_audit.resources import checkout_root
+from rebalance_audit.spark_release import spark_releases
+from tools import generated_files
+
+PAGE: Final = "docs/spark-releases.md"
+RESULTS: Final = "docs/platform-results.json"
+INTRODUCTION: Final = """\
+# Spark releases
+
+Generated from `conf/jars/ivy.xml` and `docs/platform-results.json` by `make codegen`. `rebalance-audit jars` fetches
+the jars for the Spark that is installed; `spark.jars.packages` takes the same coordinates.
+
+| Spark | Scala | Delta Lake | Kafka source |
+|---|---|---|---|
+"""
+SUITE: Final = """
+## Where it was run
+
+`make test-platforms` runs the same commands on the same log on each of these platforms: `ingest` and `run` over the
+first half of a log, `run` over all of it, `check`, and `inspect` of the lake. Its tables must equal the newest pair's.
+It runs by hand and once a week, not with `make test`, which tests Spark 4.1. This is the last result:
+
+| platform | Spark | Delta Lake | Python | pyarrow, pandas | date | result |
+|---|---|---|---|---|---|---|
+"""
+
+
+def page(results: dict[str, dict[str, Any]]) -> str:
+    """The page as Markdown."""
+    releases = [
+        f"| {each.spark} | {each.scala} | `{each.delta.coordinates}` | `{each.kafka_source.coordinates}` |"
+        for each in spark_releases()
+    ]
+    return (
+        INTRODUCTION
+        + "\n".join(releases)
+        + "\n"
+        + SUITE
+        + "\n".join(map(_row, results.values()))
+        + "\n"
+    )
+
+
+def _row(result: dict[str, Any]) -> str:
+    packages = result.get("packages", {})
+    delta = result.get("delta", "").rpartition(":")[2]
+    outcome = "passed" if result["passed"] else "**failed**"
+    cells = (
+        result["what"],
+        packages.get("pyspark", result["spark"]),
+        delta,
+        result.get("python", ""),
+        ", ".join(packages[name] for name in ("pyarrow", "pandas") if name in packages),
+        result["date"],
+        f"{outcome}: {result['why'].replace('|', '/')}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def due() -> dict[Path, str]:
+    """The page at its path."""
+    root = checkout_root()
+    return {root / PAGE: page(json.loads((root / RESULTS).read_text()))}
+
+
+if __name__ == "__main__":
+    sys.exit(generated_files.main(due))
