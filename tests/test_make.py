@@ -193,6 +193,7 @@ def test_every_suite_is_run_or_by_hand() -> None:
         "test-writers",
         "test-release",
         "test-deploy",
+        "test-platforms",
         "test-superset",
     }
 
