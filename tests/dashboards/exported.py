@@ -29,6 +29,20 @@ def exported(kind: str, folder: Path) -> Path:
         }
         for number in range(2)
     ]
+    tables["progress"] = [
+        {
+            "group_id": "slow",
+            "topic": "orders",
+            "topic_partition": 0,
+            "minute": MORNING_MS,
+            "log_partition": 1,
+            "committed_offset": 40,
+            "last_commit_at": MORNING_MS + 1_000,
+            "is_transactional": False,
+            "commits": 1,
+            "handovers": 0,
+        }
+    ]
     write_lake(folder / "lake", tables, "blue")
     target = folder / f"audit.{kind}"
     export_gold(open_lake(folder / "lake"), kind, target)

@@ -54,11 +54,14 @@ def test_a_query_that_costs_too_much_is_ended(query: str, why: str, sql: Bounded
     """In time and memory, whether DuckDB looks at its own limits or not."""
     # What ends for another reason is given time: this machine may have others to serve.
     seconds = SECONDS if "took" in why else PATIENCE
+    # Other tests' processes count as well.
+    of_others = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     began = time.monotonic()
     with pytest.raises(BadRequest, match=why):
         sql.query(query, 1000, seconds)
     assert time.monotonic() - began < PATIENCE + seconds
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < MEMORY_KB
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert most < MEMORY_KB or most == of_others
     assert sql.query("select 1 as one", 1, seconds=30.0).rows == [{"one": 1}]
 
 

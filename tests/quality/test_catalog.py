@@ -146,6 +146,7 @@ def test_maintenance_makes_views_that_answer_as_in_duckdb(
             elsewhere.execute(f"create table {name} as from rows")
         for view in views():
             found = spark.table(f"spark_catalog.audit_views.{view.name}").toArrow().to_pylist()
-            expected = elsewhere.sql(view.sql).to_arrow_table().to_pylist()
+            expected = elsewhere.sql(view.duckdb_sql).to_arrow_table().to_pylist()
             assert sorted(map(repr, found)) == sorted(map(repr, expected)), view.name
-            assert expected or view.name == "open_findings", view.name
+            # The log has no commits.
+            assert expected or view.name in {"lag_by_owner", "open_findings"}, view.name

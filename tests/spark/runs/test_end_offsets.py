@@ -129,7 +129,6 @@ def test_progress_has_the_lag_at_each_sample(sampled: Sampled) -> None:
         exact.append(row)
     assert len(exact) > 10
     assert any(row["client_id"] for row in exact)
-    assert any(row["committed_per_second"] for row in exact)
 
 
 def test_however_samples_and_records_come(

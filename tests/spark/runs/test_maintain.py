@@ -196,7 +196,10 @@ def test_a_run_at_work_is_left_alone(lake: Lake) -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"tables": ["gold.epoch"]}, "There is no table gold.epoch; there are bronze.records, "),
+        (
+            {"tables": ["gold.epoch"]},
+            "There is no table gold.epoch; there are bronze.end_offsets, bronze.records, ",
+        ),
         ({"keep_days": {"gold.topics": 9}}, "Rows of gold.topics have no age, so none can expire"),
         ({"vacuum_hours_of": {"epochs": 9}}, "There is no table epochs"),
     ],

@@ -80,10 +80,8 @@ class EndOffsetSampler:
         recent = self._sink.of_cluster(TableName.RECORDS).where(
             F.col("timestamp") > F.lit(newest - COMMITTED_WITHIN)
         )
-        keys = recent.where(routing.is_commit()).select("key").distinct()
-        named = keys.select(
-            "key", F.lit(None).cast("binary").alias("value"), F.lit(False).alias("is_control")
-        )
+        keys = recent.where(routing.is_commit()).dropDuplicates(["key"])
+        named = keys.withColumn("value", F.lit(None).cast("binary"))
         decoded = routing.decoded_commits(named, None).where("commit.reason is null")
         found = decoded.select("commit.topic", "commit.topic_partition").distinct()
         rows = found.orderBy("topic", "topic_partition").limit(most + 1).collect()

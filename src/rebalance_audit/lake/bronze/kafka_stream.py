@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import quote
 
 import fsspec
-from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -176,7 +176,7 @@ class KafkaStream:
                 .select("partition", "key", "value")
                 .collect()
             )
-        except PySparkException as error:
+        except Exception as error:  # noqa: BLE001 - of Kafka's errors pyspark has none of its own
             raise self._explained(error) from None
         for number, key, value in found:
             if digest(key, value) != self._ledger.partitions[number].last_digest:

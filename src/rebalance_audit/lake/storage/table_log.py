@@ -5,6 +5,7 @@ and DESCRIBE DETAIL, a job each.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -203,7 +204,7 @@ class LogByName:
         try:
             history = self._spark.sql(f"DESCRIBE HISTORY {self._name} LIMIT 1")
             newest = history.select(*columns).first()
-        except PySparkException as error:
+        except Exception as error:  # noqa: BLE001 - of a missing file system pyspark has no error of its own
             if any(word in str(error) for word in NO_TABLE):
                 return None
             raise OSError(first_line(error)) from None
@@ -219,6 +220,7 @@ class LogByName:
         return found[0]
 
 
+OF_JAVA: Final = re.compile(r"^An error occurred while calling \S+\n: ")
 NO_TABLE: Final = (
     "DELTA_MISSING_DELTA_TABLE",
     "DELTA_TABLE_NOT_FOUND",
@@ -234,8 +236,8 @@ class _NotThere(OSError):  # noqa: N818 - it says what is the matter
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error's text, without the full stop."""
-    return str(error).strip().partition("\n")[0].rstrip(".")
+    """The first line of an error's text, without the full stop and without what pyspark puts before Java's words."""
+    return OF_JAVA.sub("", str(error).strip()).partition("\n")[0].rstrip(".")
 
 
 def _commit_of(entry: Mapping[str, Any]) -> TableCommit:
