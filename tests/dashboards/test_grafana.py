@@ -79,3 +79,27 @@ def test_every_panel_has_rows_and_its_question(tmp_path: Path) -> None:
             for row in rows:
                 for column in target["timeColumns"]:
                     assert row[column] is None or RFC_3339.fullmatch(row[column]), column
+
+
+def test_series_of_two_clusters_keep_apart(tmp_path: Path) -> None:
+    """Two clusters have a group and topics of the same names; one cluster alone goes without its name."""
+    with closing(sqlite3.connect(exported("sqlite", tmp_path))) as sql:
+        for view in ("stability_by_day", "unowned_by_topic"):
+            alone = series(sql, view)
+            sql.execute(f"create temp table copied as select * from {view}")  # noqa: S608 - our own names
+            sql.execute("update copied set cluster = 'green'")
+            sql.execute(f"insert into {view} select * from copied")  # noqa: S608 - our own names
+            sql.execute("drop table copied")
+            assert alone
+            assert series(sql, view) == sorted(
+                (time, f"{cluster} / {name}", value)
+                for cluster in ("blue", "green")
+                for time, name, value in alone
+            )
+
+
+def series(sql: sqlite3.Connection, view: str) -> list[tuple[str, str, float]]:
+    """(time, name, value) of the panel over a view, sorted."""
+    (question,) = (each.question for each in views() if each.name == view)
+    (panel,) = (each for each in dashboard()["panels"] if each["title"] == question)
+    return sorted(sql.execute(panel["targets"][0]["rawQueryText"]).fetchall())

@@ -10,6 +10,7 @@ _PLUGIN: Final = "frser-sqlite-datasource"
 _HEIGHT: Final = 9
 _WIDTH: Final = 24
 _UNITS: Final = {"_ms": "ms"}
+_NAMES_OF_ONE_CLUSTER: Final = {"group_id", "topic"}
 
 
 def files(folder: Path) -> dict[Path, str]:
@@ -93,9 +94,17 @@ def _rows(chart: Chart) -> str:
 
 def _over_time(chart: Chart) -> str:
     return (
-        f'select {chart.over} as time, {chart.by} as metric, {chart.value} as "{chart.label}"'  # noqa: S608 - our own names
-        f" from {chart.view} group by {chart.over}, {chart.by} order by {chart.over}"
+        f'select {chart.over} as time, {_series(chart)} as metric, {chart.value} as "{chart.label}"'  # noqa: S608 - our own names
+        f" from {chart.view} group by 1, 2 order by 1"
     )
+
+
+def _series(chart: Chart) -> str:
+    """The name of a series; with its cluster where the view has several, for a name is unique only within one."""
+    if chart.by not in _NAMES_OF_ONE_CLUSTER:
+        return chart.by
+    several = f"(select count(distinct cluster) from {chart.view}) > 1"  # noqa: S608 - our own names
+    return f"case when {several} then cluster || ' / ' else '' end || {chart.by}"
 
 
 def _times(chart: Chart) -> list[str]:
