@@ -67,7 +67,7 @@ def _longest(found: Longest, verdicts: Verdicts, *, is_any_open: bool) -> Iterat
     which = "the only one" if found.of == 1 else f"the longest{ended} of {count}{aside}"
     yield Sentence((f"This was {which}: ", rebalance_heading(row), "."))
     if found.rival is not None:
-        yield Sentence(("May have been longer: ", rebalance_name(found.rival), "."))
+        yield Sentence(("May have been longer: ", rebalance_heading(found.rival), "."))
 
 
 def _how_often(own: Tables, found: Longest | None) -> Iterator[Sentence]:
