@@ -100,6 +100,12 @@ def test_the_words_name_what_it_costs() -> None:
     assert "KIP-848" in text
 
 
+def test_the_words_say_what_stayed_the_same() -> None:
+    """Nobody crashes: a longer session changes neither number of the control."""
+    text = markdown(evaluate(DEPLOY, [Variant(session_timeout_ms=94_000)], seeds=3))
+    assert "8 rebalances, as before, and 40 partitions moved, as before." in text
+
+
 def test_a_long_history_is_played_in_parts() -> None:
     """Each run plays another stretch, and the losses are scaled to the whole."""
     lives, start = [], at(-3_600)

@@ -123,7 +123,7 @@ qualify row_number() over (partition by group_id order by at_ms desc, incarnatio
 order by group_id, began_ms, incarnation, rebalance_seq
 """,  # noqa: S608 - our own columns
     "longest": f"""
-select {REBALANCE}, counted from longest where group_id in (select unnest($group_ids))
+select {REBALANCE}, counted, has_creation from longest where group_id in (select unnest($group_ids))
 qualify row_number() over (partition by group_id order by place) <= $limit
 order by group_id, place
 """,  # noqa: S608 - our own columns

@@ -230,7 +230,7 @@ from pieces group by all order by bucket_ms, cost
 
 _FINDINGS: Final = f"""
 select finding_id, kind, severity, group_id, incarnation, log_partition, epoch_ms(from_at) as from_at,
-    epoch_ms(to_at) as to_at, detail, advice, facts, coalesce(lost_ms, 0) as lost_ms
+    epoch_ms(to_at) as to_at, member_ids, detail, advice, facts, coalesce(lost_ms, 0) as lost_ms
 from findings left join costs using (cluster, finding_id)
 where $group_ids is null or list_contains($group_ids, group_id)
 qualify row_number() over (
@@ -260,11 +260,15 @@ limit $limit
 """
 
 _LONGEST: Final = """
-create view longest as select *, count(*) filter (where not is_creation) over (partition by group_id) as counted,
-    row_number() over (
+create view longest as with counted_rows as (
+    select *, count(*) over (partition by group_id) as counted,
+        coalesce(bool_or(is_creation and ended_at is not null) over (partition by group_id), false) as has_creation
+    from rebalances
+)
+select *, row_number() over (
         partition by group_id order by ended_at is not null, is_creation, coalesce(took.estimate, 0) desc, rebalance_seq
     ) as place
-from rebalances where epochs > 0 qualify place <= 5
+from counted_rows where epochs > 0 qualify place <= 5
 """
 """What may be the longest rebalance of each group, and one that goes on: `report.longest` decides."""
 

@@ -2,43 +2,60 @@
 
 from collections.abc import Iterator
 
+from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.longest import Longest, longest_of
-from rebalance_audit.report.row_sentences import advice_of
+from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import Tables, duration_of
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading, rebalance_name
+from rebalance_audit.report.verdict_advice import advice_on
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Sentence
 
 
 def answer(own: Tables) -> Iterator[Sentence]:
     """Sentences about the group whose rows `own` holds: a rebalance that goes on, the longest one, what to do."""
-    yield from worst_rebalances(own, longest_of(own["rebalances"]))
-    yield from _how_often(own)
-    severe = most_severe_first(own)
-    if severe and severe[0]["severity"] != "info":
-        yield Sentence(("What to do: ", advice_of(severe[0])))
+    longest = longest_of(own["rebalances"])
+    yield from worst_rebalances(own, longest)
+    yield from _how_often(own, longest)
+    yield from _what_to_do(own, longest)
+
+
+def _what_to_do(own: Tables, longest: Longest | None) -> Iterator[Sentence]:
+    """The advice on a rebalance whose culprit was named; then a critical finding by name, with its own advice."""
+    findings = most_severe_first(own)
+    named = [row for row in own["rebalances"] if row["ended_at"] is None]
+    if longest is not None and longest.stands_out:
+        named.append(longest.rebalance)
+    on_culprits = (advice_on(row, findings) for row in named)
+    advice = next((found for found in on_culprits if found is not None), None)
+    if advice is not None:
+        yield Sentence(("What to do: ", advice))
+    for row in findings[:1]:
+        if row["severity"] == Severity.CRITICAL and advice_of(row) != advice:
+            yield Sentence(("Critical: ", detail_of(row), " What to do: ", advice_of(row)))
 
 
 def worst_rebalances(own: Tables, longest: Longest | None) -> Iterator[Sentence]:
     """One that goes on at the end of the log, then the longest one: how long, who held it up, what set it off."""
     verdicts = Verdicts(own)
-    for row in own["rebalances"]:
-        if row["ended_at"] is None:
-            yield verdicts.held_up(row, f"The rebalance of {rebalance_name(row)}")
-            yield verdicts.set_off(row)
-            yield from verdicts.ways(row)
+    still_open = [row for row in own["rebalances"] if row["ended_at"] is None]
+    for row in still_open:
+        yield verdicts.held_up(row, f"The rebalance of {rebalance_name(row)}")
+        yield verdicts.set_off(row)
+        yield from verdicts.ways(row)
     if longest is not None:
-        yield from _longest(longest, verdicts)
+        yield from _longest(longest, verdicts, is_any_open=bool(still_open))
 
 
-def _longest(found: Longest, verdicts: Verdicts) -> Iterator[Sentence]:
+def _longest(found: Longest, verdicts: Verdicts, *, is_any_open: bool) -> Iterator[Sentence]:
     row, count = found.rebalance, words.counted(found.of, "rebalance")
+    aside = ", the group's creation aside" if found.leaves_creation_aside else ""
     if not found.stands_out:
         yield Sentence.plain(
-            f"None of its {count} stands out: each took {words.likely(duration_of(row))} or less, "
-            "as far as the log shows."
+            f"None of its {count} stands out{aside}: each {'that ended ' if is_any_open else ''}"
+            f"took {words.likely(duration_of(row))} or less, as far as the log shows."
         )
         at, why = MomentUtc(row["ended_at"]), verdicts.set_off(row)
         yield Sentence(("The one until ", at, " may have been the longest. ", why))
@@ -46,14 +63,14 @@ def _longest(found: Longest, verdicts: Verdicts) -> Iterator[Sentence]:
     yield verdicts.held_up(row, f"The {'only' if found.of == 1 else 'longest'} rebalance")
     yield verdicts.set_off(row)
     yield from verdicts.ways(row)
-    which = "the only one" if found.of == 1 else f"the longest of {count}"
+    ended = " that ended," if is_any_open else ""
+    which = "the only one" if found.of == 1 else f"the longest{ended} of {count}{aside}"
     yield Sentence((f"This was {which}: ", rebalance_heading(row), "."))
     if found.rival is not None:
-        yield Sentence(("May have been longer: ", rebalance_name(found.rival), "."))
+        yield Sentence(("May have been longer: ", rebalance_heading(found.rival), "."))
 
 
-def _how_often(own: Tables) -> Iterator[Sentence]:
-    found = longest_of(own["rebalances"])
+def _how_often(own: Tables, found: Longest | None) -> Iterator[Sentence]:
     if found is None or not found.stands_out or found.of == 1:
         return
     for holder in held_up_of(found.rebalance)[:1]:

@@ -9,6 +9,7 @@ from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import TableRow, Tables, estimate_of
 from rebalance_audit.report.verdict import Verdicts
+from rebalance_audit.report.verdict_advice import advice_on
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import Name, Sentence
 
@@ -35,10 +36,13 @@ def worst_of(tables: Tables) -> Worst:
     if rebalance is not None:
         group_id = rebalance["group_id"]
         is_open = rebalance["ended_at"] is None
-        advice = next((advice_of(row) for row in found if row["group_id"] == group_id), None)
         what = Sentence((Name(group_id), ": its ", "rebalance" if is_open else "longest rebalance"))
         over = " It is still going on." if is_open else " It is over."
-        parts = [Verdicts(tables).held_up(rebalance, what), over, *_what_to_do(advice)]
+        parts = [
+            Verdicts(tables).held_up(rebalance, what),
+            over,
+            *_what_to_do(advice_on(rebalance, found)),
+        ]
         return Worst(group_id, Sentence(parts), rebalance)
     if found:
         return _finding(found[0])

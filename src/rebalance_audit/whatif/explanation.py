@@ -44,10 +44,13 @@ def reasons(answer: Answer, prediction: Prediction) -> list[str]:
 def _rebalances(control: Outcomes, outcomes: Outcomes) -> str:
     was, now = control.rebalances.median, outcomes.rebalances.median
     moved_was, moved_now = control.partitions_moved.median, outcomes.partitions_moved.median
-    return (
-        f"{counted(now, 'rebalance')} instead of {was:,}, and {counted(moved_now, 'partition')} moved"
-        f" instead of {moved_was:,}."
-    )
+    rebalances = _changed(counted(now, "rebalance"), now, was)
+    moved = _changed(f"{counted(moved_now, 'partition')} moved", moved_now, moved_was)
+    return f"{rebalances}, and {moved}."
+
+
+def _changed(what: str, now: int, was: int) -> str:
+    return f"{what}, as before" if now == was else f"{what} instead of {was:,}"
 
 
 def _mechanism(before: Settings, after: Settings) -> list[str]:

@@ -88,7 +88,10 @@ def _membership(script: Script, facts: GroupFacts) -> Iterator[str]:
     elif static:
         yield "Its instances are static, so a restart within the session costs no rebalance under either protocol."
     elif restart is None:
-        yield "Its instances are dynamic, and none came back under its name: static membership would save nothing."
+        yield (
+            "Its instances are dynamic, and none came back under its name: the log has no restart that static "
+            "membership could have spared a rebalance."
+        )
     else:
         fits = "within" if restart.middle <= session_ms else "which is longer than"
         yield (

@@ -186,8 +186,10 @@ def _answer(own: Mapping[str, list[TableRow]]) -> Iterator[Sentence]:
         "rebalance_causes": own["longest_causes"],
         "members": own["members"],
     }
-    counted = rebalances[0]["counted"] if rebalances else None
-    return worst_rebalances(tables, longest_of(rebalances, counted))
+    if not rebalances:
+        return iter(())
+    counted, has_creation = rebalances[0]["counted"], rebalances[0]["has_creation"]
+    return worst_rebalances(tables, longest_of(rebalances, counted, has_creation=has_creation))
 
 
 def _facts(group: TableRow) -> str:

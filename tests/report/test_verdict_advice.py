@@ -1,0 +1,129 @@
+"""The answer gives the advice on what it names, and counts rebalances in one way."""
+
+from typing import Any
+
+import pytest
+
+from rebalance_audit.report.longest import longest_of
+from rebalance_audit.report.verdict_advice import advice_on
+from tests.cli.audited import audited_once
+from tests.cli.call import call, segments
+
+Row = dict[str, Any]
+
+
+def rebalance(seq: int = 1, **other: object) -> Row:
+    """A rebalance of a consumer group from 10 s to 20 s, which `m` held up for 8 s."""
+    row: Row = {
+        "group_id": "g",
+        "incarnation": 0,
+        "rebalance_seq": seq,
+        "protocol": "consumer",
+        "completeness": "complete",
+        "first_epoch": seq + 1,
+        "last_epoch": seq + 1,
+        "members_left": 0,
+        "started_at": 10_000,
+        "ended_at": 20_000,
+        "duration_ms": 10_000,
+        "held_up_member_ids": ["m"],
+        "held_up_by": ["pod-3"],
+        "held_up_why": ["kept_partitions"],
+        "held_up_ms": [8000],
+        "held_up_to": [19_000],
+    }
+    return row | other
+
+
+def finding(**other: object) -> Row:
+    """A slow revoker `m` from 11 s to 19 s."""
+    row: Row = {
+        "kind": "slow_revoker",
+        "group_id": "g",
+        "incarnation": 0,
+        "member_ids": ["m"],
+        "from_at": 11_000,
+        "to_at": 19_000,
+        "advice": "Shorten it.",
+    }
+    return row | other
+
+
+@pytest.mark.parametrize(
+    ("held_up", "found", "is_given"),
+    [
+        ({}, {}, True),
+        ({"held_up_why": ["had_left"]}, {}, False),
+        ({"held_up_why": ["had_left"]}, {"kind": "flapping_member"}, True),
+        ({}, {"kind": "rebalance_storm"}, False),
+        ({}, {"member_ids": ["other"]}, False),
+        ({}, {"from_at": 1000, "to_at": 9000}, False),
+        ({}, {"from_at": 21_000, "to_at": None}, False),
+        ({"ended_at": None}, {"from_at": 21_000, "to_at": None}, True),
+        ({}, {"incarnation": 1}, False),
+        ({}, {"group_id": "other"}, False),
+        # Waited for until 9 s, which set the rebalance off.
+        (
+            {"held_up_why": ["silent"], "held_up_to": [9000]},
+            {"kind": "session_expiries", "from_at": 2000, "to_at": 9000},
+            True,
+        ),
+        (
+            {"held_up_why": ["coordinator"], "held_up_member_ids": [None]},
+            {"kind": "coordinator_moved", "member_ids": []},
+            True,
+        ),
+        ({"held_up_member_ids": [], "held_up_why": []}, {}, False),
+    ],
+)
+def test_advice_is_about_the_member_and_what_it_did(
+    held_up: Row, found: Row, is_given: bool
+) -> None:
+    """Of a finding with the same group, time, member and way of holding others up; else there is none."""
+    if held_up.get("held_up_member_ids") == []:
+        held_up = held_up | {"held_up_by": [], "held_up_ms": [], "held_up_to": []}
+    advice = advice_on(rebalance(**held_up), [finding(**found)])
+    assert advice == ("Shorten it." if is_given else None)
+
+
+@pytest.mark.parametrize(
+    ("rows", "of", "leaves_creation_aside"),
+    [
+        ([rebalance(0)], 1, False),
+        ([rebalance(0), rebalance(1)], 2, True),
+        ([rebalance(1), rebalance(2)], 2, False),
+        ([rebalance(0), rebalance(1, ended_at=None)], 2, False),
+        ([rebalance(0), rebalance(1), rebalance(2, ended_at=None)], 3, True),
+    ],
+)
+def test_the_creation_counts_as_a_rebalance(
+    rows: list[Row], of: int, leaves_creation_aside: bool
+) -> None:
+    """It is only not compared with others."""
+    found = longest_of(rows)
+    assert found is not None
+    assert (found.of, found.leaves_creation_aside) == (of, leaves_creation_aside)
+
+
+@pytest.mark.parametrize("capture", ["consumer-protocol", "consumer-static", "migration"])
+def test_an_answer_has_one_number_of_rebalances(
+    capture: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is the longest of so many is so many in the summary; the only one has no others."""
+    monkeypatch.setenv("COLUMNS", "1000")
+    log = segments(capture)
+    audit = audited_once(log)
+    for group_id in audit.group_ids:
+        total = len(audit.rows_of_group(group_id)["rebalances"])
+        text = call("explain", log, group_id).out
+        assert (" only rebalance " in text) <= (total == 1)
+        if "This was the longest of " in text:
+            assert f"This was the longest of {total} rebalances" in text
+
+
+def test_a_rival_is_named_so_that_it_can_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Generation 2 of one life of a group is not generation 2 of another one."""
+    monkeypatch.setenv("COLUMNS", "1000")
+    text = call("explain", segments("oddities"), "again").out
+    assert ": generation 2, about 3 ms (3 ms – 3.9 s) until 2026-11-21 09:27:23.665 UTC." in text
+    assert "May have been longer: generation 2, up to 3.9 s until 2026-11-21 09:27:36.004" in text
