@@ -6,10 +6,10 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from rebalance_audit.tables.checks import Check, CheckKind, single_checks, words
-from rebalance_audit.tables.rules import Bounds, conditions, unexpected_rows
+from rebalance_audit.tables.checks import Check, CheckKind, Json, single_checks, words
+from rebalance_audit.tables.rules import Conditions, conditions, unexpected_rows
 from rebalance_audit.tables.schemas import Column, TableSchema
 
 FOLDER: Final = "schemas/suites"
@@ -28,12 +28,11 @@ SPARK_TYPES: Final = {
 }
 """DDL type, without its elements -> Spark's class."""
 UNTIL_SET: Final = "Not in the suite, since it depends on a limit that is off until it is set: {}."
-Json: TypeAlias = dict[str, Any]
 
 
 def suite_of(
     schema: TableSchema,
-    bounds: Bounds | None = None,
+    bounds: Conditions | None = None,
     without: Collection[Check] = (),
     columns: Collection[str] | None = None,
 ) -> Json:
@@ -41,7 +40,7 @@ def suite_of(
 
     `columns` are those that a table of an earlier release has; None for all.
     """
-    bounds = bounds or Bounds()
+    bounds = bounds or Conditions()
     found = [column for column in schema.columns if columns is None or column.name in columns]
     expectations = [_type(schema, column) for column in found]
     notes = [schema.description, f"A row is {schema.grain}."]
@@ -66,7 +65,7 @@ def _type(schema: TableSchema, column: Column) -> Json:
     }
 
 
-def _expectations(schema: TableSchema, check: Check, bounds: Bounds) -> Iterator[Json]:
+def _expectations(schema: TableSchema, check: Check, bounds: Conditions) -> Iterator[Json]:
     """One expectation, or one for each pair of columns that are in order."""
     parts = [check]
     if check.kind == "ordered":

@@ -5,6 +5,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row, Window
@@ -94,7 +95,7 @@ def _with_relations(
     if not names:
         return rows
     query = rows_with_problems(checked.schema, names, rows.columns, scope.bounds, _placeholder)
-    frames = {"batch": rows}
+    frames: dict[str, Any] = {"batch": rows}
     for check in related:
         if check.table is not None and (found := tables.find(check.table)) is not None:
             frames[view_name(check.table)] = found[1]
