@@ -3,13 +3,13 @@
 `make codegen` writes them to `schemas/suites`; they need nothing of this package.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Final, TypeAlias
 
-from rebalance_audit.tables.checks import Check, CheckKind, Json, single_checks, words
-from rebalance_audit.tables.rules import Conditions, conditions, unexpected_rows
+from rebalance_audit.tables.checks import Check, CheckKind, Json, Where, single_checks, words
+from rebalance_audit.tables.rules import Conditions, unexpected_rows
 from rebalance_audit.tables.schemas import Column, TableSchema
 
 FOLDER: Final = "schemas/suites"
@@ -73,8 +73,8 @@ def _expectations(schema: TableSchema, check: Check, bounds: Conditions) -> Iter
     for part in parts:
         if part.kind in STANDARD:
             kind, arguments = STANDARD[part.kind](part)
-            if condition := conditions(part):
-                arguments |= {"row_condition": condition, "condition_parser": "spark"}
+            if part.where:
+                arguments |= {"row_condition": _row_condition(part.where)}
         else:
             kind = "unexpected_rows_expectation"
             arguments = {"unexpected_rows_query": unexpected_rows(schema, part, bounds)}
@@ -85,6 +85,25 @@ def _expectations(schema: TableSchema, check: Check, bounds: Conditions) -> Iter
             "description": words(part),
             "meta": {"name": part.name_in(schema.full_name)},
         }
+
+
+def _row_condition(wheres: Sequence[Where]) -> Json:
+    """The conditions as the library's `Condition` objects are written in JSON."""
+    conditions = [_condition_object(where) for where in wheres]
+    return conditions[0] if len(conditions) == 1 else {"type": "and", "conditions": conditions}
+
+
+def _condition_object(where: Where) -> Json:
+    column = {"name": where.column}
+    if where.is_null is not None:
+        return {"type": "nullity", "column": column, "is_null": where.is_null}
+    is_one = len(where.values) == 1
+    return {
+        "type": "comparison",
+        "column": column,
+        "operator": "==" if is_one else "IN",
+        "parameter": where.values[0] if is_one else list(where.values),
+    }
 
 
 # --- kinds that the library has an expectation for ---------------------------------------------
