@@ -24,7 +24,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class CheckBounds:
     """What a check depends on besides the rows: times, and how long rows are kept. Nothing of it by default."""
 
     now: datetime = EPOCH
@@ -60,7 +60,7 @@ def view_name(table: str) -> str:
     return table.replace(".", "_")
 
 
-def unexpected_rows(schema: TableSchema, check: Check, bounds: Conditions) -> str:
+def unexpected_rows(schema: TableSchema, check: Check, bounds: CheckBounds) -> str:
     """The query that returns the rows that break a check: their key, and `problem`."""
     rows = rows_with_problems(schema, {"problem": check}, schema.key, bounds, view_name)
     return f"SELECT * FROM ({rows}) WHERE problem IS NOT NULL"  # noqa: S608 - our own names
@@ -70,7 +70,7 @@ def rows_with_problems(
     schema: TableSchema,
     checks: Mapping[str, Check],
     columns: Sequence[str],
-    bounds: Conditions,
+    bounds: CheckBounds,
     source_of: Callable[[str], str],
 ) -> str:
     """The query that returns all rows with some of their columns, and the problems of checks, by their names.
@@ -96,7 +96,9 @@ def rows_with_problems(
     return f"SELECT {', '.join([*columns, *problems])} FROM {BATCH}{joins}"  # noqa: S608 - our own names
 
 
-def problem(schema: TableSchema, check: Check, bounds: Conditions, alias: str | None = None) -> str:
+def problem(
+    schema: TableSchema, check: Check, bounds: CheckBounds, alias: str | None = None
+) -> str:
     """What is wrong with a row, as an expression; `alias` names the joined rows of another table."""
     wrong, sentence = WRONG[check.kind](check, bounds) if alias is None else _compared(check, alias)
     judged = [*map(_condition, check.where), wrong]
@@ -113,29 +115,29 @@ Wrong = tuple[str, str]
 """When a row is wrong, and the sentence."""
 
 
-def _not_null(check: Check, _: Conditions) -> Wrong:
+def _not_null(check: Check, _: CheckBounds) -> Wrong:
     (name,) = check.columns
-    return f"{name} IS NULL", literal(f"{name} is null")
+    return f"{name} IS NULL", sql_literal(f"{name} is null")
 
 
-def _in_set(check: Check, _: Conditions) -> Wrong:
+def _in_set(check: Check, _: CheckBounds) -> Wrong:
     (name,) = check.columns
     return f"{name} NOT IN ({_list(check.values)})", _words(f"{name} is", name)
 
 
-def _range(check: Check, _: Conditions) -> Wrong:
+def _range(check: Check, _: CheckBounds) -> Wrong:
     (name,) = check.columns
     bounds = (("<", check.minimum), (">", check.maximum))
     wrong = " OR ".join(f"{name} {sign} {bound}" for sign, bound in bounds if bound is not None)
     return f"({wrong})", _words(f"{name} is", name)
 
 
-def _unique(check: Check, _: Conditions) -> Wrong:
+def _unique(check: Check, _: CheckBounds) -> Wrong:
     alike = f"count(1) OVER (PARTITION BY {', '.join(check.columns)})"
     return f"{alike} > 1", f"concat_ws(' ', {alike}, 'rows with this key')"
 
 
-def _ordered(check: Check, _: Conditions) -> Wrong:
+def _ordered(check: Check, _: CheckBounds) -> Wrong:
     pairs = list(combinations(check.columns, 2))
     cases = [
         f"WHEN {one} > {two} THEN concat_ws(' ', '{two} is', {two}, ', {one} is', {one})"
@@ -145,30 +147,30 @@ def _ordered(check: Check, _: Conditions) -> Wrong:
     return f"({wrong})", f"CASE {' '.join(cases)} END"
 
 
-def _sum(check: Check, _: Conditions) -> Wrong:
+def _sum(check: Check, _: CheckBounds) -> Wrong:
     total, *parts = check.columns
     added = " + ".join(parts)
     return f"{total} <> {added}", f"concat_ws(' ', {total}, 'is not', {added})"
 
 
-def _difference(check: Check, _: Conditions) -> Wrong:
+def _difference(check: Check, _: CheckBounds) -> Wrong:
     given, begin, end = check.columns
     taken = f"unix_millis({end}) - unix_millis({begin})"
-    words = literal(f"is not {end} - {begin}, which is")
+    words = sql_literal(f"is not {end} - {begin}, which is")
     return f"{given} <> {taken}", f"concat_ws(' ', {given}, {words}, {taken})"
 
 
-def _absent(check: Check, _: Conditions) -> Wrong:
+def _absent(check: Check, _: CheckBounds) -> Wrong:
     (column,) = check.columns
     return "true", column
 
 
-def _empty(check: Check, _: Conditions) -> Wrong:
+def _empty(check: Check, _: CheckBounds) -> Wrong:
     (name,) = check.columns
     return f"size({name}) > 0", f"concat('{name} is ', to_json({name}))"
 
 
-def _chain(check: Check, _: Conditions) -> Wrong:
+def _chain(check: Check, _: CheckBounds) -> Wrong:
     value, previous = check.columns
     before = f"lag({value}) OVER ({_partition(check)} ORDER BY {value})"
     # The row before the first one is outside the run's window, or has been deleted for its age.
@@ -177,13 +179,13 @@ def _chain(check: Check, _: Conditions) -> Wrong:
     return wrong, f"concat({given}, ', {value} of the row before is ', {before})"
 
 
-def _no_holes(check: Check, _: Conditions) -> Wrong:
+def _no_holes(check: Check, _: CheckBounds) -> Wrong:
     (value,) = check.columns
     before = f"lag({value}) OVER ({_partition(check)} ORDER BY {value})"
     return f"{value} <> {before} + 1", f"concat_ws(' ', 'the row before has', {before})"
 
 
-def _no_overlap(check: Check, _: Conditions) -> Wrong:
+def _no_overlap(check: Check, _: CheckBounds) -> Wrong:
     begin, end = check.columns
     ended = f"coalesce({end}, {ENDLESS})"
     latest = (
@@ -193,7 +195,7 @@ def _no_overlap(check: Check, _: Conditions) -> Wrong:
     return f"{latest} > {begin}", _ends_at("an earlier stretch", latest)
 
 
-def _contiguous(check: Check, _: Conditions) -> Wrong:
+def _contiguous(check: Check, _: CheckBounds) -> Wrong:
     begin, end = check.columns
     # The row before the first one is outside the run's window, or has been deleted for its age.
     ended = f"lag(coalesce({end}, {ENDLESS})) OVER ({_partition(check)} ORDER BY {begin})"
@@ -205,7 +207,7 @@ def _ends_at(what: str, end: str) -> str:
     return f"concat_ws(' ', '{what}', {ended})"
 
 
-def _fresh(check: Check, bounds: Conditions) -> Wrong:
+def _fresh(check: Check, bounds: CheckBounds) -> Wrong:
     (value,) = check.columns
     oldest = _moment(bounds.now, bounds.limits_ms[str(check.limit)])
     newest = f"max({_only_where(check, value)}) OVER ({_partition(check)})"
@@ -213,7 +215,7 @@ def _fresh(check: Check, bounds: Conditions) -> Wrong:
     return wrong, f"concat('nothing newer than ', {newest})"
 
 
-WRONG: Final[Mapping[CheckKind, Callable[[Check, Conditions], Wrong]]] = {
+WRONG: Final[Mapping[CheckKind, Callable[[Check, CheckBounds], Wrong]]] = {
     "unique": _unique,
     "not_null": _not_null,
     "in_set": _in_set,
@@ -245,13 +247,13 @@ def _compared(check: Check, alias: str) -> Wrong:
     if check.kind not in COMPARISONS:
         whole = [f"{name} IS NOT NULL" for name in check.columns]
         wrong = [*known, *whole, f"{alias}.is_there IS NULL"]
-        return " AND ".join(wrong), literal(f"{check.table} has no such row")
+        return " AND ".join(wrong), sql_literal(f"{check.table} has no such row")
     (value,) = check.columns
     sign, words = COMPARISONS[check.kind]
     total = f"coalesce({alias}.{_amount_name(check)}, 0)"
     complete = [f"coalesce({alias}.{_lacks_name(check)}, 0) = 0"] if check.if_known else []
     wrong = [*known, *complete, f"{value} {sign} {total}"]
-    phrase = literal(f"here, by {check.table} {words}")
+    phrase = sql_literal(f"here, by {check.table} {words}")
     return " AND ".join(wrong), f"concat_ws(' ', {value}, {phrase}, {total})"
 
 
@@ -293,7 +295,7 @@ def _lacks_name(check: Check) -> str:
 # --- parts -------------------------------------------------------------------------------------
 
 
-def literal(text: str) -> str:
+def sql_literal(text: str) -> str:
     """The text as a literal."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
@@ -311,11 +313,13 @@ def _condition(where: Where) -> str:
 
 
 def _list(values: Iterable[str | bool | int]) -> str:
-    return ", ".join(literal(value) if isinstance(value, str) else str(value) for value in values)
+    return ", ".join(
+        sql_literal(value) if isinstance(value, str) else str(value) for value in values
+    )
 
 
 def _words(words: str, value: str) -> str:
-    return f"concat_ws(' ', {literal(words)}, {value})"
+    return f"concat_ws(' ', {sql_literal(words)}, {value})"
 
 
 def _partition(check: Check) -> str:

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Final, TypeAlias
 
 from rebalance_audit.tables.checks import Check, CheckKind, Json, Where, single_checks, words
-from rebalance_audit.tables.rules import Conditions, unexpected_rows
+from rebalance_audit.tables.rules import CheckBounds, unexpected_rows
 from rebalance_audit.tables.schemas import Column, TableSchema
 
 FOLDER: Final = "schemas/suites"
@@ -32,7 +32,7 @@ UNTIL_SET: Final = "Not in the suite, since it depends on a limit that is off un
 
 def suite_of(
     schema: TableSchema,
-    bounds: Conditions | None = None,
+    bounds: CheckBounds | None = None,
     without: Collection[Check] = (),
     columns: Collection[str] | None = None,
 ) -> Json:
@@ -40,7 +40,7 @@ def suite_of(
 
     `columns` are those that a table of an earlier release has; None for all.
     """
-    bounds = bounds or Conditions()
+    bounds = bounds or CheckBounds()
     found = [column for column in schema.columns if columns is None or column.name in columns]
     expectations = [_type(schema, column) for column in found]
     notes = [schema.description, f"A row is {schema.grain}."]
@@ -65,7 +65,7 @@ def _type(schema: TableSchema, column: Column) -> Json:
     }
 
 
-def _expectations(schema: TableSchema, check: Check, bounds: Conditions) -> Iterator[Json]:
+def _expectations(schema: TableSchema, check: Check, bounds: CheckBounds) -> Iterator[Json]:
     """One expectation, or one for each pair of columns that are in order."""
     parts = [check]
     if check.kind == "ordered":

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame
 
 from rebalance_audit.lake.gold.output_tables import begins_within
-from rebalance_audit.tables.rules import Conditions
+from rebalance_audit.tables.rules import CheckBounds
 from rebalance_audit.tables.schemas import TableSchema
 
 
@@ -34,10 +34,10 @@ class Scope:
         return self.from_ms is not None or self.to_ms is not None
 
     @property
-    def bounds(self) -> Conditions:
+    def bounds(self) -> CheckBounds:
         """What checks depend on besides the rows."""
         limits = {name: limit_ms for name, limit_ms in self.limits.items() if limit_ms}
-        return Conditions(self.now, limits, self.kept_ms)
+        return CheckBounds(self.now, limits, self.kept_ms)
 
     def rows(self, schema: TableSchema, table: DataFrame) -> DataFrame:
         """The rows of a table that begin in the window."""
