@@ -1,70 +1,17 @@
-"""The suites of `schemas/suites` in a plain context of Great Expectations, as a site loads them: see docs/checks.md."""
+"""The suites of `schemas/suites` as a site reads and loads them: see docs/checks.md."""
 
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
-import great_expectations as gx
 import pytest
-from great_expectations.core.expectation_validation_result import ExpectationSuiteValidationResult
 from pyspark.sql import SparkSession
 
 from rebalance_audit.resources import checkout_root
 from rebalance_audit.tables.checks import single_checks, words
 from rebalance_audit.tables.schemas import table_schemas
 from tests.quality.judged import Judged
-
-SUITES = checkout_root() / "schemas" / "suites"
-TABLES = ("gold.rebalance_causes", "gold.ownership")
-"""Both have keys, sets, ranges and relations; together with neighbours and other tables."""
-
-
-def validated(spark: SparkSession, lake: Path, table: str) -> ExpectationSuiteValidationResult:
-    """A table of a lake, validated by its suite as the page shows."""
-    for folder in lake.glob("*/*"):
-        view = f"{folder.parent.name}_{folder.name}"
-        spark.read.format("delta").load(str(folder)).createOrReplaceTempView(view)
-    context = gx.get_context(mode="ephemeral")
-    suite = context.suites.add(
-        gx.ExpectationSuite(**json.loads((SUITES / f"{table}.json").read_text()))
-    )
-    source = context.data_sources.add_spark("lake")
-    batch = source.add_dataframe_asset(table).add_batch_definition_whole_dataframe("all")
-    definition = context.validation_definitions.add(
-        gx.ValidationDefinition(name=table, data=batch, suite=suite)
-    )
-    frame = spark.table(table.replace(".", "_"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return definition.run(batch_parameters={"dataframe": frame})
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_the_library_finds_what_check_finds(
-    spark: SparkSession, judged: Judged, table: str
-) -> None:
-    """Its own expectations, over planted wrongs: the same rules are broken, by as many rows."""
-    found = {}
-    for result in validated(spark, judged.lake, table).results:
-        config = result.expectation_config
-        assert config is not None
-        details = result.result
-        count = details.get("unexpected_count", details.get("observed_value"))
-        name = config.meta["name"]
-        if " type(" in name:
-            assert result.success, name
-        else:
-            assert isinstance(count, int), (name, result.exception_info)
-            found[name] = count
-    expected = {
-        result.expectation: result.unexpected_count
-        for result in judged.report.results
-        if result.table == table and result.kind != "ordered"
-    }
-    assert {name: count for name, count in found.items() if name in expected} == expected
-    pairs = [name for name in found if name not in expected]
-    assert all(" ordered(" in name and found[name] > 0 for name in pairs)
+from tests.quality.plain_context import SUITES
 
 
 def test_a_suite_says_every_rule_of_the_catalogue() -> None:
