@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple, TypeAlias
 
-from rebalance_audit.quality.expectations import name_of
 from rebalance_audit.tables.checks import Check, CheckKind, Where, single_checks
 from rebalance_audit.tables.schemas import TableSchema, table_schemas
 
@@ -47,7 +46,7 @@ def violations() -> Iterator[Planted]:
                 mark = f"{MARK}{number}"
                 full = [_row(schema, check, mark) | row for row in rows]
                 beside = [(str(check.table), _stranger(check, mark))] if check.if_any else []
-                yield Planted(schema.full_name, name_of(schema, check), mark, full, beside)
+                yield Planted(schema.full_name, check.name_in(schema.full_name), mark, full, beside)
 
 
 def _row(schema: TableSchema, check: Check, mark: str) -> Row:

@@ -186,7 +186,7 @@ def check_once(
 
     Raises as `audit_once`; a bad request is reported before Spark starts.
     """
-    from rebalance_audit.quality.check import (  # noqa: PLC0415 - Great Expectations takes six seconds
+    from rebalance_audit.quality.check import (  # noqa: PLC0415 - imports Spark
         CheckRequest,
         check_tables,
         run_check,

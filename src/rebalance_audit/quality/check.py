@@ -1,4 +1,4 @@
-"""A check of a lake: every table is judged by its suite."""
+"""A check of a lake: the rules of its suites, evaluated for each table in one job."""
 
 from collections import Counter, deque
 from collections.abc import Collection, Iterator
@@ -6,29 +6,25 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable
-from rebalance_audit.lake.checks.check_frames import (
-    BrokenRows,
-    CheckedTable,
-    broken_rows,
-    checked_table,
-)
+from rebalance_audit.lake.checks.check_frames import CheckedTable, broken_rows, checked_table
 from rebalance_audit.lake.checks.check_log import CheckResult, write_results
 from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.checks.table_frames import TableFrames
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.quality.expectations import expectation_of, name_of
-from rebalance_audit.quality.suites import Suites
 from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.tables.window import Window
 
+if TYPE_CHECKING:
+    from rebalance_audit.quality.data_docs import DataDocs
+
 AHEAD: Final = 2
-"""Tables that are prepared ahead: with small ones Spark mostly waits for its driver."""
+"""Tables that are evaluated ahead: with small ones Spark mostly waits for its driver."""
 FEW_TABLE_BYTES: Final = 4 << 20
 """Some 500 000 records with what comes of them: up to here a check is over before compiled code has paid for
 itself."""
@@ -84,23 +80,33 @@ def run_check(
             f"{lake.path} is not a rebalance-audit lake: it has none of its tables."
         )
     check_id = new_run_id(request.scope.now)
-    suites = Suites(request.docs)
+    docs = None if request.docs is None else _data_docs(request.docs)
     results: list[CheckResult] = []
     tables = TableFrames(lake, request.scope)
     with small_queries(lake.spark, when=tables.size_bytes(names) <= FEW_TABLE_BYTES):
         for table in _ahead(tables, request.scope, names):
             on_progress(f"checking {table.schema.full_name}")
             try:
-                results += _results(table, suites, request.sample_keys)
+                results += _results(table, request.sample_keys)
+                if docs is not None:
+                    docs.add(table, tables, request.scope)
             finally:
                 table.release()
     _require_rows(lake, request.scope, results)
-    if request.docs is not None:
+    if docs is not None:
         on_progress("writing Data Docs")
-        suites.build_docs()
+        docs.build()
     on_progress("writing meta.checks")
     write_results(lake, check_id, request.scope, results)
     return CheckReport(check_id, tuple(results))
+
+
+def _data_docs(folder: Path) -> "DataDocs":
+    from rebalance_audit.quality.data_docs import (  # noqa: PLC0415 - Great Expectations takes six seconds
+        DataDocs,
+    )
+
+    return DataDocs(folder)
 
 
 def check_tables(request: CheckRequest) -> list[str]:
@@ -115,7 +121,7 @@ def check_tables(request: CheckRequest) -> list[str]:
 
 
 def _ahead(tables: TableFrames, scope: Scope, names: Collection[str]) -> Iterator[CheckedTable]:
-    """The tables in order; each is prepared while the one before it is judged."""
+    """The tables in order; each is evaluated while the one before it is reported."""
     schemas = iter([table_schemas()[name] for name in names])
     with ThreadPoolExecutor(AHEAD) as pool:
         ready = deque(
@@ -136,47 +142,32 @@ def _require_rows(lake: Lake, scope: Scope, results: Collection[CheckResult]) ->
     raise LakeNotReadable(f"{lake.path} has no row of cluster {scope.cluster}.")
 
 
-def _results(table: CheckedTable, suites: Suites, sample_keys: int) -> Iterator[CheckResult]:
-    schema = table.schema
-    for check, why in table.passed_over.items():
-        yield CheckResult(
-            schema.full_name,
-            name_of(schema, check),
+def _results(table: CheckedTable, sample_keys: int) -> Iterator[CheckResult]:
+    rows = broken_rows(table, sample_keys)
+    for check in table.checks:
+        name = table.schema.full_name
+        held = CheckResult(
+            name,
+            check.name_in(name),
             check.kind,
             check.severity,
-            "passed_over",
-            detail=why,
-            table_version=table.version,
-        )
-    if table.frame is None:
-        return
-    expected = [
-        expectation_of(schema, check, table.problems.get(check))
-        for check in table.checks
-        if check not in table.passed_over
-    ]
-    broken = suites.broken(schema.full_name, expected, table.frame) if table.rows else set()
-    checks = [one.check for one in expected if one.name in broken]
-    rows = broken_rows(table, checks, sample_keys)
-    for one in expected:
-        held = CheckResult(
-            schema.full_name,
-            one.name,
-            one.check.kind,
-            one.check.severity,
             "held",
             rows_checked=table.rows,
             unexpected_count=0,
             table_version=table.version,
         )
-        yield _broken(held, rows[one.check]) if one.name in broken else held
-
-
-def _broken(result: CheckResult, rows: BrokenRows) -> CheckResult:
-    return replace(
-        result,
-        outcome="broken",
-        unexpected_count=rows.count,
-        sample_keys=rows.keys,
-        detail=rows.detail,
-    )
+        if check in table.passed_over:
+            why = table.passed_over[check]
+            yield replace(
+                held, outcome="passed_over", rows_checked=None, unexpected_count=None, detail=why
+            )
+        elif check in rows:
+            yield replace(
+                held,
+                outcome="broken",
+                unexpected_count=table.broken[check],
+                sample_keys=rows[check].keys,
+                detail=rows[check].detail,
+            )
+        else:
+            yield held

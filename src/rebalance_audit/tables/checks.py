@@ -91,6 +91,15 @@ class Check:
         used = (*self.columns, *self.within, *(where.column for where in self.where))
         return tuple(dict.fromkeys(used))
 
+    def name_in(self, table: str) -> str:
+        """Name of a single check of this table: table, kind, columns, conditions. The same from run to run."""
+        parts = [f"{table} {self.kind}({', '.join(self.columns)})"]
+        parts += [f">= {self.minimum}"] if self.minimum is not None else []
+        parts += [f"<= {self.maximum}"] if self.maximum is not None else []
+        parts += [self.table] if self.table is not None else []
+        parts += [f"where {' and '.join(map(where_words, self.where))}"] if self.where else []
+        return " ".join(parts)
+
     def used_there(self) -> Iterator[str]:
         """Columns of `table` that it looks at."""
         yield from (column_of_term(term) for term in self.there)

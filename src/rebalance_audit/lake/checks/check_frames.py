@@ -1,37 +1,26 @@
-"""Tables as frames that an expectation can judge row by row.
+"""Tables with a column for each check that needs more than the row itself, and the rows that break checks.
 
-Most checks look at one column of a row. Those that look at others, at neighbouring rows or at another table get a
-column here: null if the row is fine, otherwise a sentence that says what is wrong. One pass computes all columns of a
-table.
+`tables.rules` says in SQL what is wrong with a row: null, or a sentence. One pass evaluates all checks of a table.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any
 
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, Row, Window
+from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
-from pyspark.sql.types import StringType
 
-from rebalance_audit.lake.checks.row_problems import COLUMN_PROBLEMS, ROW_PROBLEMS, conditions
 from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.checks.table_frames import TableFrames
-from rebalance_audit.lake.checks.table_problems import Sight, judged_together, with_problems
-from rebalance_audit.lake.gold.output_tables import begins_within
 from rebalance_audit.tables.checks import Check, single_checks
+from rebalance_audit.tables.rules import OF_NEIGHBOURS, problem, rows_with_problems, view_name
 from rebalance_audit.tables.schemas import TableSchema
-
-HTML_ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"}
-"""Character -> what stands for it in HTML; the first one first."""
-
-Frame: TypeAlias = DataFrame
-"""The type for modules that judge a frame without knowing the engine."""
 
 
 @dataclass(slots=True)
 class CheckedTable:
-    """A table that is ready to be judged."""
+    """A table that is ready to be checked."""
 
     schema: TableSchema
     checks: tuple[Check, ...]
@@ -39,13 +28,15 @@ class CheckedTable:
     version: int | None
     """Delta version; None if there is no such table."""
     rows: int = 0
-    """How many of its rows are judged."""
+    """How many of its rows are checked."""
     frame: DataFrame | None = None
-    """The columns that checks use, and a column for each check in `problems`; held in memory until `release`."""
+    """The columns that checks use, held in memory until `release`."""
     problems: dict[Check, str] = field(default_factory=dict)
-    """Check -> name of its column: null, or what is wrong with the row."""
+    """Check -> expression over the frame: null, or what is wrong with the row."""
+    broken: dict[Check, int] = field(default_factory=dict)
+    """Check -> how many rows break it; a check that no row breaks is absent."""
     passed_over: dict[Check, str] = field(default_factory=dict)
-    """Check -> why it cannot be judged here."""
+    """Check -> why it cannot be evaluated here."""
 
     def release(self) -> None:
         """Free what the frame holds."""
@@ -54,7 +45,7 @@ class CheckedTable:
 
 
 def checked_table(tables: TableFrames, schema: TableSchema, scope: Scope) -> CheckedTable:
-    """A table with the columns that its checks need. Raises LakeNotReadable."""
+    """A table, and how many rows break each of its checks. Raises LakeNotReadable."""
     checks = tuple(single_checks(schema.checks))
     found = tables.find(schema.full_name)
     if found is None:
@@ -66,101 +57,94 @@ def checked_table(tables: TableFrames, schema: TableSchema, scope: Scope) -> Che
     for check in checks:
         if (why := _cannot(tables, check, table.columns, scope)) is not None:
             checked.passed_over[check] = why
-    judged = [check for check in checks if check not in checked.passed_over]
-    used = {name for check in judged for name in check.used_columns}
+    evaluated = [check for check in checks if check not in checked.passed_over]
+    used = {name for check in evaluated for name in check.used_columns}
     used |= {*schema.key, *filter(None, [schema.begins_at])}
-    rows = table.select(*[name for name in table.columns if name in used])
-    for together in judged_together(judged):
-        names = {
-            check: f"problem_{len(checked.problems) + at}" for at, check in enumerate(together)
-        }
-        sight = Sight(tables, scope, names[together[0]], schema.begins_at)
-        rows = with_problems(sight, rows, names)
-        checked.problems |= names
-    rows = rows.where(_in_window(schema, scope))
-    # For a column under a condition, too, a suite would count the rows twice more.
-    others = [check for check in judged if check not in checked.problems]
-    of_rows = [check for check in others if check.kind in ROW_PROBLEMS or check.where]
-    names = {check: f"row_problem_{number}" for number, check in enumerate(of_rows)}
-    checked.problems |= names
-    # In one step: each step makes Spark analyse the plan again.
-    rows = rows.withColumns({name: _row_problem(check) for check, name in names.items()})
+    columns = [name for name in table.columns if name in used]
+    related = _with_relations(tables, checked, table.select(*columns), evaluated, scope)
+    rows = scope.rows(schema, related)
+    # Only within the window: rows with the same key have the same time, and a window of a long log is quickly sorted.
+    unique = {check: f"unique_{at}" for at, check in enumerate(evaluated) if check.kind == "unique"}
+    rows = rows.withColumns(
+        {name: F.expr(problem(schema, check, scope.bounds)) for check, name in unique.items()}
+    )
+    checked.problems |= unique
+    checked.problems |= {
+        check: problem(schema, check, scope.bounds)
+        for check in evaluated
+        if check not in checked.problems
+    }
     checked.frame = rows.persist(StorageLevel.MEMORY_AND_DISK)
-    checked.rows = checked.frame.count()
+    counts = [F.count(F.expr(checked.problems[check])) for check in evaluated]
+    # The one job over the table, which fills the memory too.
+    checked.rows, *broken = checked.frame.agg(F.count(F.lit(1)), *counts).head() or (0,)
+    checked.broken = {check: rows for check, rows in zip(evaluated, broken, strict=True) if rows}
     return checked
+
+
+def _with_relations(
+    tables: TableFrames,
+    checked: CheckedTable,
+    rows: DataFrame,
+    checks: Sequence[Check],
+    scope: Scope,
+) -> DataFrame:
+    """The rows with a column for each check that looks at neighbouring rows or another table."""
+    related = [check for check in checks if check.kind in OF_NEIGHBOURS or check.table is not None]
+    names = {f"problem_{at}": check for at, check in enumerate(related)}
+    if not names:
+        return rows
+    query = rows_with_problems(checked.schema, names, rows.columns, scope.bounds, _placeholder)
+    frames: dict[str, Any] = {"batch": rows}
+    for check in related:
+        if check.table is not None and (found := tables.find(check.table)) is not None:
+            frames[view_name(check.table)] = found[1]
+    checked.problems |= {check: name for name, check in names.items()}
+    return rows.sparkSession.sql(query, **frames)
+
+
+def _placeholder(table: str) -> str:
+    return f"{{{view_name(table)}}}"
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenRows:
     """The rows of a table that break a check."""
 
-    count: int
     keys: tuple[str, ...]
     """Keys of the first of them, each as JSON."""
     detail: str
     """What is wrong with the first."""
 
 
-def broken_rows(
-    table: CheckedTable, checks: Sequence[Check], sample_keys: int
-) -> dict[Check, BrokenRows]:
-    """The rows that break each of these checks, found in one job; a check that no row breaks is absent."""
-    assert table.frame is not None
-    if not checks:
+def broken_rows(table: CheckedTable, sample_keys: int) -> dict[Check, BrokenRows]:
+    """The first rows that break each check, found in one job; a check that no row breaks is absent."""
+    checks = list(table.broken)
+    if table.frame is None or not checks:
         return {}
     found = [
-        F.struct(F.lit(at).alias("check"), _problem(table, check).alias("problem"))
+        F.struct(F.lit(at).alias("check"), F.expr(table.problems[check]).alias("problem"))
         for at, check in enumerate(checks)
     ]
     key = F.to_json(F.struct(*table.schema.key), {"ignoreNullFields": "false"})
     broken = table.frame.select(key.alias("key"), F.explode(F.array(*found)).alias("found"))
-    alike = Window.partitionBy("found.check")
     first = (
         broken.where("found.problem is not null")
-        .withColumn("place", F.row_number().over(alike.orderBy("key")))
-        .withColumn("count", F.count(F.lit(1)).over(alike))
-        .where(F.col("place") <= sample_keys)
-        .select("found.*", "key", "place", "count")
+        .withColumn("place", F.row_number().over(Window.partitionBy("found.check").orderBy("key")))
+        .where(F.col("place") <= max(sample_keys, 1))
+        .select("found.*", "key", "place")
     )
     rows: dict[int, list[Row]] = {}
     for row in sorted(first.collect(), key=lambda row: row["place"]):
         rows.setdefault(row["check"], []).append(row)
     return {
-        checks[at]: BrokenRows(of[0]["count"], tuple(row["key"] for row in of), of[0]["problem"])
+        checks[at]: BrokenRows(tuple(row["key"] for row in of[:sample_keys]), of[0]["problem"])
         for at, of in rows.items()
     }
 
 
-def text_as_html(frame: Frame) -> Frame:
-    """The frame with its texts, which are not trusted, escaped for HTML."""
-    texts = [field.name for field in frame.schema.fields if field.dataType == StringType()]
-    return frame.withColumns({name: _escaped(F.col(name)) for name in texts})
-
-
-def _escaped(text: Column) -> Column:
-    for char, entity in HTML_ENTITIES.items():
-        text = F.replace(text, F.lit(char), F.lit(entity))
-    return text
-
-
-def _problem(table: CheckedTable, check: Check) -> Column:
-    name = table.problems.get(check)
-    return _row_problem(check) if name is None else F.col(name)
-
-
-def _row_problem(check: Check) -> Column:
-    problem = {**COLUMN_PROBLEMS, **ROW_PROBLEMS}[check.kind](check)
-    return F.when(conditions(check.where), problem)
-
-
-def _in_window(schema: TableSchema, scope: Scope) -> Column:
-    if schema.begins_at is None:
-        return F.lit(True)
-    return begins_within(schema.begins_at, scope.from_ms, scope.to_ms)
-
-
 def _cannot(tables: TableFrames, check: Check, columns: Sequence[str], scope: Scope) -> str | None:
-    """Why a check cannot be judged; None if it can."""
+    """Why a check cannot be evaluated; None if it can."""
     if missing := [name for name in check.used_columns if name not in columns]:
         return f"the table is from an earlier release and lacks {', '.join(missing)}"
     if check.limit is not None and not scope.limits.get(check.limit):

@@ -4,6 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from pyspark.sql import DataFrame
+
+from rebalance_audit.lake.gold.output_tables import begins_within
+from rebalance_audit.tables.rules import CheckBounds
+from rebalance_audit.tables.schemas import TableSchema
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -26,3 +32,15 @@ class Scope:
     def is_window(self) -> bool:
         """Whether rows outside a window of time are left out."""
         return self.from_ms is not None or self.to_ms is not None
+
+    @property
+    def bounds(self) -> CheckBounds:
+        """What checks depend on besides the rows."""
+        limits = {name: limit_ms for name, limit_ms in self.limits.items() if limit_ms}
+        return CheckBounds(self.now, limits, self.kept_ms)
+
+    def rows(self, schema: TableSchema, table: DataFrame) -> DataFrame:
+        """The rows of a table that begin in the window."""
+        if schema.begins_at is None:
+            return table
+        return table.where(begins_within(schema.begins_at, self.from_ms, self.to_ms))
