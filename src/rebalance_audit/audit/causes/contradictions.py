@@ -6,8 +6,13 @@ from typing import NamedTuple
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.audit.ownership.ownership import Owner
-from rebalance_audit.audit.writes import Role, Step
-from rebalance_audit.replay.changes import Anomaly, GroupType, MemberAssigned
+from rebalance_audit.audit.writes import Role, Write
+from rebalance_audit.replay.changes import (
+    GroupType,
+    MemberAssigned,
+    MemberSubscribed,
+    RegexResolved,
+)
 from rebalance_audit.replay.groups.modern_group import (
     STABLE,
     STATIC_LEAVE_EPOCH,
@@ -26,19 +31,20 @@ class Believed(NamedTuple):
 
 
 def contradictions(
-    write: Sequence[Step], evidence: WriteEvidence, group: ModernGroup, believed: Believed
+    write: Write, evidence: WriteEvidence, group: ModernGroup, believed: Believed
 ) -> Iterator[str]:
     """Sentences on why the write, after which the group is `group`, cannot be the group's next one.
 
     A log without missing records has none of these contradictions.
     """
-    for step in write:
-        if step.role is not Role.CLASSIC:
-            yield from (str(each.kind) for each in step.changes if isinstance(each, Anomaly))
-    converts = write[0].role is Role.CLASSIC
-    for check in _CHECKS:
-        if not (converts and check in _NOT_IN_CONVERSIONS):
-            yield from check(evidence, group, believed)
+    if write.is_contradicted:
+        yield "a record is out of place"
+    converts = write.role is Role.CLASSIC
+    for kind, checks in _CHECKS.items():
+        if kind in evidence.kinds:
+            for check in checks:
+                if not (converts and check in _NOT_IN_CONVERSIONS):
+                    yield from check(evidence, group, believed)
 
 
 def _nothing_new(
@@ -171,15 +177,14 @@ def _taken(evidence: WriteEvidence, group: ModernGroup, believed: Believed) -> I
                 return
 
 
-_CHECKS: Sequence[Callable[[WriteEvidence, ModernGroup, Believed], Iterator[str]]] = (
-    _nothing_new,
-    _broken_chain,
-    _impossible_step,
-    _without_beginning,
-    _never_joined,
-    _unknown_expression,
-    _taken,
-)
+_CHECKS: Mapping[
+    type, Sequence[Callable[[WriteEvidence, ModernGroup, Believed], Iterator[str]]]
+] = {
+    MemberSubscribed: (_nothing_new, _never_joined),
+    MemberAssigned: (_broken_chain, _impossible_step, _without_beginning, _taken),
+    RegexResolved: (_unknown_expression,),
+}
+"""A change -> what it can contradict."""
 
 _NOT_IN_CONVERSIONS = (_broken_chain, _impossible_step, _never_joined)
 """What does not hold in the write that upgrades a classic group, whose members come over as they are."""

@@ -14,8 +14,8 @@ from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstill import Standstill
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import FINDINGS, Emit, Row
-from rebalance_audit.audit.writes import Step
-from rebalance_audit.replay.changes import Position
+from rebalance_audit.audit.writes import Write
+from rebalance_audit.replay.changes import Change, Position
 from rebalance_audit.replay.groups.slot import Group
 from rebalance_audit.replay.partitions import TopicPartition
 
@@ -100,9 +100,11 @@ class GroupFindings:
             for watcher in self._on_coming:
                 watcher.write_comes(position)
 
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
-        """The audit has judged a write; `group` is None if the write deleted the group."""
-        life, position = self._life, write[-1].position
+    def wrote(
+        self, write: Write, kinds: Mapping[type, Sequence[Change]], group: Group | None
+    ) -> None:
+        """The audit has judged a write, whose changes by their type are `kinds`; `group`: None if it was deleted."""
+        life, position = self._life, write.last
         self._last_ms = max(self._last_ms, position.record_timestamp_ms)
         if self._alive and (group is None or life.incarnation != self._incarnation):
             self._end(position)
@@ -120,8 +122,8 @@ class GroupFindings:
             self._departures.clear()
             for watcher in self._on_members:
                 watcher.members_changed(arrivals, departures, position)
-        for step in write:
-            for change in step.changes:
+        if not self._on_change.keys().isdisjoint(kinds):
+            for change in write.changes:
                 for watcher in self._on_change.get(type(change), ()):
                     watcher.changed(change, group)
         for watcher in self._on_wrote:

@@ -1,7 +1,6 @@
 """Epochs, convergence and ownership of consumer, share and streams groups, write by write."""
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rebalance_audit.audit.causes.beginnings import (
@@ -41,7 +40,7 @@ from rebalance_audit.audit.verdicts.cause import (
     departure_of,
     weakened,
 )
-from rebalance_audit.audit.writes import Step, adjoins
+from rebalance_audit.audit.writes import Write, adjoins
 from rebalance_audit.replay.changes import (
     GroupEpochBumped,
     GroupRemoved,
@@ -92,7 +91,7 @@ class ModernAudit:
         self._missing = self._is_hidden = False
         self._contradictions: tuple[Evidence, ...] = ()
         self._group = ModernGroup("", GroupType.CONSUMER)
-        self._step_of: Step
+        self._assignment_epoch = -1
         self._handlers: Mapping[type, Callable[[Any], None]] = {
             MemberSubscribed: self._subscribed,
             MemberUnsubscribed: self._unsubscribed,
@@ -107,22 +106,26 @@ class ModernAudit:
         """Offsets between two of the group's writes have no record."""
         self._doubt.pass_hole()
 
-    def judge(self, write: Sequence[Step], group: ModernGroup, *, lacks_head: bool) -> None:
+    def judge(
+        self, write: Write, evidence: WriteEvidence, group: ModernGroup, *, lacks_head: bool
+    ) -> None:
         """Turn one write into rows; after it, `group` is a modern group.
 
         `lacks_head`: records at the beginning of the write may be missing. At the start of a log that is no news.
         """
-        life = self._life
-        self._group = group
-        self._evidence = WriteEvidence.of(write)
-        self._given_up.note(self._evidence.regexes)
-        self._recorded.follow(chain.from_iterable(step.changes for step in write), group)
-        self._liveness.written(write[0].position)
+        life, bump, installed = self._life, evidence.bump, evidence.installed
+        self._group, self._evidence = group, evidence
+        self._assignment_epoch = group.assignment_epoch
+        if installed is not None:
+            self._assignment_epoch = installed.old_assignment_epoch
+        self._given_up.note(evidence.regexes)
+        self._recorded.follow(evidence, group)
+        self._liveness.written(write.first)
         self._enter(write, group)
         self._missing = self._is_hidden = False
         if self._doubt.look_at(
             write,
-            self._evidence,
+            evidence,
             group,
             Believed(life.watches, life.ownership.owner_of),
             at_start=life.span is None,
@@ -130,44 +133,45 @@ class ModernAudit:
             lacks_nothing=life.overlaps.lacks_nothing,
         ):
             life.doubt()
-        follows, bump = life.span is not None or self._began_unnumbered, self._evidence.bump
+        follows = life.span is not None or self._began_unnumbered
         if lacks_head and follows and bump is not None:
             self._doubt.begin(group, at_start=False)
         self._contradictions = ()
-        life.absences.come_back(self._evidence.joined)
+        if evidence.joined:
+            life.absences.come_back(evidence.joined)
         if bump is not None:
             life.commits.learn(life.ownership, life.watches)
         self._verdicts = self._judge_causes(write)
         if bump is not None and bump.old_epoch is None and self._missing:
             self._doubt.begin(group, at_start=True)
         if bump is not None:
-            life.confirm_unowned(write[0].position.record_timestamp_ms)
+            life.confirm_unowned(write.first.record_timestamp_ms)
             life.commits.begin_round()
         # The request that upgrades a group also joins it: states in between were never observable.
-        self._goes_on = self._upgraded_at == write[-1].position
-        for step in write:
-            self._step_of = step
-            for change in step.changes:
-                if (handler := self._handlers.get(type(change))) is not None:
-                    handler(change)
+        self._goes_on = self._upgraded_at == write.last
+        for change in write.changes:
+            if (handler := self._handlers.get(type(change))) is not None:
+                handler(change)
         if bump is not None:
             self._given_up.topics.clear()
             self._began_unnumbered = False
         self._doubt.settle(group, bump)
-        if not self._goes_on and life.span is not None and life.span.is_reached(write[-1]):
-            life.converge(write[-1].position.record_timestamp_ms)
+        if not self._goes_on and life.span is not None and life.span.is_reached(group):
+            life.converge(write.last.record_timestamp_ms)
         if not group.members:
             life.drop_awaiting()
 
-    def convert_to_classic(self, write: Sequence[Step], group: ClassicGroup) -> DowngradeKind:
+    def convert_to_classic(
+        self, write: Write, evidence: WriteEvidence, group: ClassicGroup
+    ) -> DowngradeKind:
         """Handle a write after which the group is a classic one."""
-        return downgrade(self._life, write, group, self._judge_departure)
+        return downgrade(self._life, write, evidence, group, self._judge_departure)
 
     # -- a write as a whole ---------------------------------------------------------------------
 
-    def _enter(self, write: Sequence[Step], group: ModernGroup) -> None:
+    def _enter(self, write: Write, group: ModernGroup) -> None:
         """Begin a life, or continue one that was classic before this write."""
-        life, first = self._life, write[0].position
+        life, first = self._life, write.first
         if life.protocol is group.group_type and not life.deleted:
             return
         generation = life.previous_generation
@@ -178,13 +182,13 @@ class ModernAudit:
             and generation is not None
             and bump is not None
             and bump.new_epoch >= generation.generation
-            and any(isinstance(change, GroupRemoved) for step in write for change in step.changes)
-            and self._evidence.is_upgrade(write[0], group)
+            and GroupRemoved in self._evidence.kinds
+            and self._evidence.is_upgrade(write, group)
         ):
             self._doubt = Doubt()
             upgrade(life, generation, first, group)
-            self._upgraded_at = write[-1].position
-        elif lacks_tombstone(life, write):
+            self._upgraded_at = write.last
+        elif lacks_tombstone(life, self._evidence):
             self._doubt = Doubt()
             upgrade_in_part(life, first, group)
         else:
@@ -194,17 +198,17 @@ class ModernAudit:
             self._doubt = Doubt()
             self._given_up.topics.clear()
             self._began_unnumbered = self._evidence.begins_unnumbered(group)
-            if self._evidence.is_upgrade(write[0], group):
-                self._upgraded_at = write[-1].position
+            if self._evidence.is_upgrade(write, group):
+                self._upgraded_at = write.last
 
-    def _judge_causes(self, write: Sequence[Step]) -> tuple[Verdict, ...]:
+    def _judge_causes(self, write: Write) -> tuple[Verdict, ...]:
         bump = self._evidence.bump
         difference = None if bump is None else self._recorded.look_at(bump, self._group)
         if bump is None or carries_over(bump, self._life.span):
             return ()
         beginning = self._beginning(bump)
-        upgrades = self._upgraded_at == write[-1].position
-        upgraded = adjoins(self._upgraded_at, write[0].position)
+        upgrades = self._upgraded_at == write.last
+        upgraded = adjoins(self._upgraded_at, write.first)
         self._missing = self._life.gap or lacks_records(
             bump, beginning, upgraded=upgrades or upgraded
         )
@@ -310,9 +314,8 @@ class ModernAudit:
         life.close_member(change.member_id, change.position, cause, certainty, last_epoch)
 
     def _targeted(self, change: MemberTargeted) -> None:
-        self._life.moves.retarget(
-            self._life.owner(change.member_id).identity, change.old, change.new
-        )
+        life = self._life
+        life.moves.retarget(life.identity_of(change.member_id), change.old, change.new)
 
     def _assigned(self, change: MemberAssigned) -> None:
         life = self._life
@@ -347,7 +350,7 @@ class ModernAudit:
             not self._goes_on
             and change.new_state == STABLE
             and not change.new_pending
-            and change.new_member_epoch >= max(span.epoch, self._step_of.assignment_epoch)
+            and change.new_member_epoch >= max(span.epoch, self._assignment_epoch)
         ):
             progress.reach(at_ms, watch.partitions)
 
@@ -401,7 +404,7 @@ class ModernAudit:
             change.position,
             at_ms,
             None if self._missing or before is None else before.epoch,
-            self._step_of.members,
+            self._evidence.members_after_bump,
             life.joined_since,
             life.left_since,
             rebalance.rebalance_seq,
@@ -422,6 +425,7 @@ class ModernAudit:
         self._initialised_at = change.position
 
     def _installed(self, change: TargetInstalled) -> None:
+        self._assignment_epoch = change.new_assignment_epoch
         if change.new_assignment_epoch < 0:
             return
         life, at_ms = self._life, change.position.record_timestamp_ms

@@ -175,10 +175,14 @@ class Ownership:
                 self._topics_of.setdefault(known, []).append(topic)
         return self._topics_of.setdefault(name, [])
 
+    def is_by_other_coordinator(self, first: Position) -> bool:
+        """Whether a write that begins at `first` has another coordinator than the one before it."""
+        return self._written is not None and is_other_coordinator(self._written, first)
+
     def begin_write(self, first: Position) -> None:
         """Advance time to a write. What begins and ends within one write was never observable and gets no row."""
         self._write_offset, at_ms = first.log_offset, first.record_timestamp_ms
-        if self._written is not None and is_other_coordinator(self._written, first):
+        if self.is_by_other_coordinator(first):
             # Some of their time passed between two clocks: epochs must note it, though its length is unknown.
             if self._unowned:
                 self._count_unowned(len(self._unowned), at_ms, at_ms)
@@ -191,10 +195,11 @@ class Ownership:
 
     def settle(self) -> None:
         """The write is over: what was given up in it is final."""
-        for loose in (*self._released.values(), *self._carried.values()):
-            self._end(*loose)
-        self._released.clear()
-        self._carried.clear()
+        for given_up in (self._released, self._carried):
+            if given_up:
+                for loose in given_up.values():
+                    self._end(*loose)
+                given_up.clear()
 
     def convert(self, position: Position, epoch: int | None) -> None:
         """The group's protocol changes: a member that has a partition before and after the change goes on owning it.
