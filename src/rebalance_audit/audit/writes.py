@@ -92,6 +92,15 @@ class _Mark(NamedTuple):
     tombstone: bool
 
 
+_MARKS: Mapping[Role, tuple[_Mark, _Mark]] = {
+    role: (_Mark(role, tombstone=False), _Mark(role, tombstone=True)) for role in Role
+}
+
+
+def _mark_of(record: Record) -> _Mark:
+    return _MARKS[ROLES.get(record.record_type, Role.OTHER)][record.value is None]
+
+
 _STARTS_AFTER_EPOCH = frozenset(
     {
         _Mark(Role.CLASSIC, tombstone=False),
@@ -192,11 +201,11 @@ class WriteSplitter:
 
     def begins(self, record: Record, position: Position) -> bool:
         """Whether the record at `position` cannot belong to the write of the previous record."""
-        mark = _Mark(role_of(record), record.value is None)
+        mark = _mark_of(record)
         begins = not adjoins(self._position, position) or self._breaks_order(mark, record)
         if begins:
             self._forget()
-            self._converts = mark == _Mark(Role.CLASSIC, tombstone=True)
+            self._converts = mark.role is Role.CLASSIC and mark.tombstone
         self._take(record, position, mark)
         return begins
 
@@ -206,8 +215,7 @@ class WriteSplitter:
 
     def go_on(self, record: Record, position: Position) -> None:
         """Take the record as part of the previous record's write, whatever their order."""
-        role = role_of(record)
-        self._take(record, position, _Mark(role, record.value is None))
+        self._take(record, position, _mark_of(record))
 
     def _take(self, record: Record, position: Position, mark: _Mark) -> None:
         role = mark.role

@@ -4,17 +4,18 @@ A recorded hash that equals the recomputed one proves which topics the group sub
 two of them show whether topics changed in between, or only what the members subscribe to.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.members.tally import Tally
 from rebalance_audit.replay.changes import (
+    Change,
     GroupEpochBumped,
     GroupType,
     MemberSubscribed,
     MemberUnsubscribed,
+    RegexResolved,
 )
 from rebalance_audit.replay.groups.modern_group import ModernGroup
 from rebalance_audit.sentences.reason import CodedReason, because
@@ -23,6 +24,8 @@ from rebalance_audit.wire.topic_shapes import TopicShape, group_hash
 CLOCKS_MS: Final = 10_000
 """How far the clocks of the controller and of a coordinator may be apart (ms): each may be 5 s off."""
 
+SUBSCRIPTIONS: Final = frozenset({MemberSubscribed, MemberUnsubscribed, RegexResolved})
+"""Changes of what a group subscribes to."""
 _MEMBER: Final = "m"
 _EXPRESSION: Final = "e"
 _IMAGES_MAX: Final = 100
@@ -65,18 +68,22 @@ class RecordedTopics:
         self._subscribed: Tally[str] | None = None
         """By member id and by expression; made when it is first needed, and kept up to date from then on."""
 
-    def follow(self, evidence: WriteEvidence, group: ModernGroup) -> None:
-        """Note what a write says about the topics that the group subscribes to; `group`: after it."""
+    def follow(self, changes: Iterable[Change], group: ModernGroup) -> None:
+        """Note what changes of a write say about the topics that the group subscribes to; `group`: after it."""
         if self._subscribed is None:
             return
-        for kind in (MemberSubscribed, MemberUnsubscribed):
-            for change in evidence.kinds.get(kind, ()):
-                member = group.members.get(change.member_id)
-                names = member.subscribed_topic_names if member is not None else ()
-                self._subscribed.set(_MEMBER + change.member_id, names)
-        for resolved in evidence.regexes:
-            expression = resolved.regular_expression
-            self._subscribed.set(_EXPRESSION + expression, group.regexes.get(expression, ()))
+        for change in changes:
+            match change:
+                case MemberSubscribed() | MemberUnsubscribed():
+                    member = group.members.get(change.member_id)
+                    names = member.subscribed_topic_names if member is not None else ()
+                    self._subscribed.set(_MEMBER + change.member_id, names)
+                case RegexResolved(regular_expression=expression):
+                    self._subscribed.set(
+                        _EXPRESSION + expression, group.regexes.get(expression, ())
+                    )
+                case _:
+                    pass
 
     def look_at(self, bump: GroupEpochBumped, group: ModernGroup) -> Difference | None:
         """Recompute the hash of an epoch; None unless both it and the one before could be recomputed.

@@ -10,9 +10,9 @@ from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.verdicts.statements import stated
 from rebalance_audit.bounds import Bounds, bounds_columns
-from rebalance_audit.replay.changes import GroupType, Position
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.partitions import Partitions, count
+from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
+from rebalance_audit.replay.groups.modern_group import UNREVOKED, ModernGroup
+from rebalance_audit.replay.partitions import count, minus
 
 
 @lru_cache(1024)
@@ -66,16 +66,20 @@ class MemberProgress:
         self.is_away |= watch.left_for_a_while
         return self.outcome is not None
 
-    def count_change(self, gained: Partitions, lost: Partitions) -> None:
-        """Count what one record assigned to the member and took from it."""
-        self.partitions_assigned += count(gained)
-        self.partitions_revoked += count(lost)
-
-    def revoke(self, at_ms: int, *, now: bool, before: bool) -> None:
-        """Note whether it has partitions to give up, now and before."""
-        if now and self.revoke_started_at_ms is None:
-            self.revoke_started_at_ms = at_ms
-        if before and not now:
+    def follow(self, change: MemberAssigned, *, was_revoking: bool) -> None:
+        """Count what the record assigned to the member and took from it, and note whether it has any to give up."""
+        at_ms, old, new = (
+            change.position.record_timestamp_ms,
+            change.old_assigned,
+            change.new_assigned,
+        )
+        if old != new:
+            self.partitions_assigned += count(minus(new, old))
+            self.partitions_revoked += count(minus(old, new))
+        if change.new_state == UNREVOKED:
+            if self.revoke_started_at_ms is None:
+                self.revoke_started_at_ms = at_ms
+        elif was_revoking:
             self.revoked_at_ms = at_ms
 
     def reach(self, at_ms: int, partitions: int) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from rebalance_audit.audit.causes.contradictions import Believed, contradictions
+from rebalance_audit.audit.causes.contradictions import Believed, contradiction
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict
@@ -80,7 +80,8 @@ class Doubt:
             self._pass_start(bump)
         skips = bump is not None and bump.old_epoch not in (None, bump.new_epoch - 1)
         found = lost or (
-            not lacks_nothing and (skips or any(contradictions(write, evidence, group, believed)))
+            not lacks_nothing
+            and (skips or contradiction(write, evidence, group, believed) is not None)
         )
         if found:
             # Between the first epoch that the log shows and the next one, the doubt is still about the start.

@@ -1,7 +1,6 @@
 """Epochs, convergence and ownership of consumer, share and streams groups, write by write."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rebalance_audit.audit.causes.beginnings import (
     Beginning,
@@ -15,7 +14,7 @@ from rebalance_audit.audit.causes.liveness import Liveness
 from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_modern
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.modern_scene import ModernScene
-from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
+from rebalance_audit.audit.causes.recorded_topics import SUBSCRIPTIONS, RecordedTopics
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.group.doubt import (
     Doubt,
@@ -57,10 +56,12 @@ from rebalance_audit.replay.groups.classic_group import ClassicGroup
 from rebalance_audit.replay.groups.modern_group import (
     STABLE,
     UNRELEASED,
-    UNREVOKED,
     ModernGroup,
 )
 from rebalance_audit.replay.partitions import minus, union
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 
 class ModernAudit:
@@ -118,10 +119,12 @@ class ModernAudit:
         self._assignment_epoch = group.assignment_epoch
         if installed is not None:
             self._assignment_epoch = installed.old_assignment_epoch
-        self._given_up.note(evidence.regexes)
-        self._recorded.follow(evidence, group)
+        if not evidence.kinds.keys().isdisjoint(SUBSCRIPTIONS):
+            self._given_up.note(evidence.regexes)
+            self._recorded.follow(write.changes, group)
         self._liveness.written(write.first)
-        self._enter(write, group)
+        if life.protocol is not group.group_type or life.deleted:
+            self._enter(write, group)
         self._missing = self._is_hidden = False
         if self._doubt.look_at(
             write,
@@ -141,7 +144,7 @@ class ModernAudit:
             life.absences.come_back(evidence.joined)
         if bump is not None:
             life.commits.learn(life.ownership, life.watches)
-        self._verdicts = self._judge_causes(write)
+        self._verdicts = () if bump is None else self._judge_causes(write, bump)
         if bump is not None and bump.old_epoch is None and self._missing:
             self._doubt.begin(group, at_start=True)
         if bump is not None:
@@ -172,8 +175,6 @@ class ModernAudit:
     def _enter(self, write: Write, group: ModernGroup) -> None:
         """Begin a life, or continue one that was classic before this write."""
         life, first = self._life, write.first
-        if life.protocol is group.group_type and not life.deleted:
-            return
         generation = life.previous_generation
         bump = self._evidence.bump
         if (
@@ -201,10 +202,9 @@ class ModernAudit:
             if self._evidence.is_upgrade(write, group):
                 self._upgraded_at = write.last
 
-    def _judge_causes(self, write: Write) -> tuple[Verdict, ...]:
-        bump = self._evidence.bump
-        difference = None if bump is None else self._recorded.look_at(bump, self._group)
-        if bump is None or carries_over(bump, self._life.span):
+    def _judge_causes(self, write: Write, bump: GroupEpochBumped) -> tuple[Verdict, ...]:
+        difference = self._recorded.look_at(bump, self._group)
+        if carries_over(bump, self._life.span):
             return ()
         beginning = self._beginning(bump)
         upgrades = self._upgraded_at == write.last
@@ -330,21 +330,18 @@ class ModernAudit:
         self._move_partitions(change)
         if watch is None or change.released:
             return
-        gained = minus(change.new_assigned, change.old_assigned)
-        lost = minus(change.old_assigned, change.new_assigned)
-        was_revoking = watch.unrevoked_since
+        was_revoking = watch.unrevoked_since is not None
         progress, span = life.progress.of(change.member_id), life.span
         watch.assigned(change)
         if span is None or progress is None or progress.left_or_done(watch):
             return
-        progress.count_change(gained, lost)
-        progress.revoke(at_ms, now=change.new_state == UNREVOKED, before=was_revoking is not None)
+        progress.follow(change, was_revoking=was_revoking)
         if change.new_state == UNRELEASED:
             progress.start_waiting(at_ms)
             missing = minus(self._group.target_of(change.member_id), change.new_assigned)
             watch.waited_for |= life.ownership.others_of(missing, change.member_id)
             progress.waited_for |= watch.waited_for
-        else:
+        elif progress.waiting_since_ms is not None:
             progress.stop_waiting(at_ms)
         if (
             not self._goes_on
@@ -359,11 +356,12 @@ class ModernAudit:
         life = self._life
         old = union(change.old_assigned, change.old_pending)
         new = union(change.new_assigned, change.new_pending)
-        epoch = life.span.epoch if life.span else None
-        how = self._evidence.how_released(change)
         lost = minus(old, new)
-        life.ownership.release(lost, change.member_id, change.position, epoch, how)
-        life.overlaps.release(lost, change.member_id)
+        if lost:
+            epoch = life.span.epoch if life.span else None
+            how = self._evidence.how_released(change)
+            life.ownership.release(lost, change.member_id, change.position, epoch, how)
+            life.overlaps.release(lost, change.member_id)
         if hides_revocation(life, self._liveness, change, self._group.group_type):
             life.doubt()
         gained = minus(new, old)

@@ -121,6 +121,8 @@ class Ownership:
         self._released: dict[TopicPartition, _Loose] = {}
         self._carried: dict[TopicPartition, _Loose] = {}
         """What was owned when the group's protocol changed, by topic name."""
+        self._names: dict[Topic, tuple[str | None, str | None]] = {}
+        """Topic -> its id and name as in the rows of the current write."""
         self._topics_of: dict[str, list[Topic]] = {}
         """Topic name -> ids by which `_held` has the topic, oldest first; forgotten when something is taken."""
 
@@ -182,6 +184,7 @@ class Ownership:
     def begin_write(self, first: Position) -> None:
         """Advance time to a write. What begins and ends within one write was never observable and gets no row."""
         self._write_offset, at_ms = first.log_offset, first.record_timestamp_ms
+        self._names.clear()
         if self.is_by_other_coordinator(first):
             # Some of their time passed between two clocks: epochs must note it, though its length is unknown.
             if self._unowned:
@@ -411,7 +414,10 @@ class Ownership:
         epoch: int | None,
         how: str,
     ) -> None:
-        topic_id, topic = self._topic_names(partition)
+        names = self._names.get(partition[0])
+        if names is None:
+            names = self._names[partition[0]] = self._topic_names(partition)
+        topic_id, topic = names
         ended = None if topic is None else self._end_commits((topic, partition[1]))
         owner, began, from_epoch, unowned_before_ms, previous_member_id, gap, known_id = held
         member_id, instance_id, client_id, client_host = owner
