@@ -61,8 +61,8 @@ def _nothing_new(evidence: WriteEvidence, _group: ModernGroup, _believed: Believ
 
 def _broken_chain(evidence: WriteEvidence, group: ModernGroup, _believed: Believed) -> str | None:
     """An assignment with the wrong previous member epoch; a joining member has the previous epoch 0."""
-    last = {change.member_id: change for change in evidence.assigned}
-    for member_id, change in last.items():
+    for change in evidence.answers:
+        member_id = change.member_id
         member = group.members.get(member_id)
         if member is None or member.member_epoch == STATIC_LEAVE_EPOCH:
             continue
@@ -84,12 +84,10 @@ def _impossible_step(
     """A record that no step of Kafka's CurrentAssignmentBuilder leads to from the member's last one."""
     if group.group_type is GroupType.SHARE:
         return None
-    new = {change.member_id for change in evidence.joined}
-    new.update(replacing.member_id for _, replacing in evidence.replaced.values())
-    last = {change.member_id: change for change in evidence.assigned}
-    for member_id, change in last.items():
+    for change in evidence.answers:
+        member_id = change.member_id
         member = group.members.get(member_id)
-        if member_id in new or member is None or member.target_member_epoch >= 0:
+        if member_id in evidence.newcomers or member is None or member.target_member_epoch >= 0:
             continue
         why = _why_impossible(change, group)
         if why is not None:
@@ -123,10 +121,8 @@ def _why_impossible(change: MemberAssigned, group: ModernGroup) -> str | None:
 def _without_beginning(
     evidence: WriteEvidence, _group: ModernGroup, believed: Believed
 ) -> str | None:
-    named = {change.member_id for change in evidence.joined}
-    named.update(new.member_id for _, new in evidence.replaced.values())
     for change in evidence.assigned:
-        if change.member_id not in believed.watches and change.member_id not in named:
+        if change.member_id not in believed.watches and change.member_id not in evidence.newcomers:
             return f"no record shows that member {change.member_id} joined"
     return None
 
@@ -170,11 +166,18 @@ def _taken(evidence: WriteEvidence, group: ModernGroup, believed: Believed) -> s
     """A partition assigned while another member has it: its owner must have written a record that gives it up."""
     if group.group_type is GroupType.SHARE:
         return None
+    gains = [
+        (change, gained)
+        for change in evidence.assigned
+        if (gained := minus(change.new_assigned, change.old_assigned))
+    ]
+    if not gains:
+        return None
     wrote = {change.member_id for change in evidence.assigned}
     wrote.update(change.member_id for change in evidence.gone)
     wrote.update(old.member_id for old, _ in evidence.replaced.values())
-    for change in evidence.assigned:
-        for partition in each(minus(change.new_assigned, change.old_assigned)):
+    for change, gained in gains:
+        for partition in each(gained):
             owner = believed.owner_of(partition)
             if owner is not None and owner.member_id not in wrote:
                 return f"member {change.member_id} has what member {owner.member_id} never gave up"

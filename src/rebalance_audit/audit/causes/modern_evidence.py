@@ -1,6 +1,7 @@
 """What one write of a consumer, share or streams group changed, sorted by kind."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -38,6 +39,10 @@ class WriteEvidence:
     regexes: Sequence[RegexResolved] = ()
     topics: Sequence[TopicMetadataRecorded] = ()
     assigned: Sequence[MemberAssigned] = ()
+    answers: Sequence[MemberAssigned] = ()
+    """The last assignment of each member in this write."""
+    newcomers: AbstractSet[str] = frozenset()
+    """Ids of the members that joined or replaced another one."""
     targeted: Sequence[MemberTargeted] = ()
     installed: TargetInstalled | None = None
 
@@ -48,7 +53,8 @@ class WriteEvidence:
         found = cls(kinds)
         if MemberAssigned in kinds:
             found.assigned = [each for each in kinds[MemberAssigned] if not each.released]
-            if len(kinds) == 1:
+            found.answers = found.assigned
+            if len(write.changes) == 1:
                 return found  # a member's answer to its target: most writes
         for bump in kinds.get(GroupEpochBumped, ()):
             if bump.new_epoch != bump.old_epoch:
@@ -61,6 +67,9 @@ class WriteEvidence:
         found.installed = next(reversed(kinds.get(TargetInstalled, ())), None)
         found.regexes = kinds.get(RegexResolved, ())
         found.topics = kinds.get(TopicMetadataRecorded, ())
+        found.newcomers = {each.member_id for each in found.joined}
+        if len(found.assigned) > 1:
+            found.answers = list({each.member_id: each for each in found.assigned}.values())
         if found.joined and found.gone:
             found._pair_replacements()
         return found

@@ -36,9 +36,8 @@ from rebalance_audit.audit.rows import (
 )
 from rebalance_audit.audit.testimony.witness import Witness
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
-from rebalance_audit.audit.writes import Write
+from rebalance_audit.audit.writes import Write, is_other_coordinator
 from rebalance_audit.replay.changes import Change, GroupStateChanged, GroupType, Position
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
 from rebalance_audit.replay.groups.slot import Group
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.wire.topic_names import topic_id_text
@@ -134,7 +133,8 @@ class Life:
 
     def begin_write(self, write: Write) -> None:
         """Advance time to the write."""
-        if self.ownership.is_by_other_coordinator(write.first):
+        before = self.ownership.written
+        if before is not None and is_other_coordinator(before, write.first):
             for span in self._spans:
                 span.move()
         self.ownership.begin_write(write.first)
@@ -146,19 +146,11 @@ class Life:
         """Note the group's state after the write, whose changes by their type are `kinds`."""
         self.ownership.settle()
         self.progress.last_signs.clear()
-        if group is None:
-            return
-        moved = kinds.get(GroupStateChanged)
-        self.states.enter(
-            moved[-1].position if moved else write.last,
-            self.protocol or GroupType.CLASSIC,
-            group.group_state(),
-            group.generation if isinstance(group, ClassicGroup) else group.group_epoch,
-            None if isinstance(group, ClassicGroup) else group.assignment_epoch,
-            len(group.members),
-            self.incarnation,
-            gap=self.span is not None and self.span.gap,
-        )
+        if group is not None:
+            moved, gap = kinds.get(GroupStateChanged), self.span is not None and self.span.gap
+            decided = moved[-1].position if moved else write.last
+            protocol = self.protocol or GroupType.CLASSIC
+            self.states.enter(decided, protocol, group, self.incarnation, gap=gap)
 
     def written(self) -> None:
         """All parts have processed the write."""

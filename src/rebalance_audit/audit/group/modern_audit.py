@@ -58,7 +58,7 @@ from rebalance_audit.replay.groups.modern_group import (
     UNRELEASED,
     ModernGroup,
 )
-from rebalance_audit.replay.partitions import minus, union
+from rebalance_audit.replay.partitions import NOTHING, minus, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -116,9 +116,8 @@ class ModernAudit:
         """
         life, bump, installed = self._life, evidence.bump, evidence.installed
         self._group, self._evidence = group, evidence
-        self._assignment_epoch = group.assignment_epoch
-        if installed is not None:
-            self._assignment_epoch = installed.old_assignment_epoch
+        at = group.assignment_epoch
+        self._assignment_epoch = at if installed is None else installed.old_assignment_epoch
         if not evidence.kinds.keys().isdisjoint(SUBSCRIPTIONS):
             self._given_up.note(evidence.regexes)
             self._recorded.follow(write.changes, group)
@@ -136,8 +135,7 @@ class ModernAudit:
             lacks_nothing=life.overlaps.lacks_nothing,
         ):
             life.doubt()
-        follows = life.span is not None or self._began_unnumbered
-        if lacks_head and follows and bump is not None:
+        if lacks_head and bump is not None and (life.span is not None or self._began_unnumbered):
             self._doubt.begin(group, at_start=False)
         self._contradictions = ()
         if evidence.joined:
@@ -251,10 +249,10 @@ class ModernAudit:
         return self._life.ends.judge(watch, gone, company, owed_ms)
 
     def _beginning(self, bump: GroupEpochBumped) -> Beginning:
-        life = self._life
-        if life.span is not None or (life.watches and not self._began_unnumbered):
+        life, unnumbered = self._life, self._began_unnumbered
+        if life.span is not None or (life.watches and not unnumbered):
             return Beginning.NONE
-        found = beginning_of(bump, self._evidence, self._group, unnumbered=self._began_unnumbered)
+        found = beginning_of(bump, self._evidence, self._group, unnumbered=unnumbered)
         return found.in_partition(is_whole=life.is_whole)
 
     @property
@@ -318,8 +316,7 @@ class ModernAudit:
         life.moves.retarget(life.identity_of(change.member_id), change.old, change.new)
 
     def _assigned(self, change: MemberAssigned) -> None:
-        life = self._life
-        at_ms = change.position.record_timestamp_ms
+        life, at_ms = self._life, change.position.record_timestamp_ms
         watch = life.watches.get(change.member_id)
         if watch is None and not change.released:
             # A compacted log can have a member's assignment before its subscription.
@@ -354,9 +351,11 @@ class ModernAudit:
     def _move_partitions(self, change: MemberAssigned) -> None:
         """A partition counts as owned while it is assigned or pending revocation, as in Kafka's own map of owners."""
         life = self._life
-        old = union(change.old_assigned, change.old_pending)
-        new = union(change.new_assigned, change.new_pending)
-        lost = minus(old, new)
+        lost = gained = NOTHING
+        if change.old_assigned != change.new_assigned or change.old_pending != change.new_pending:
+            old = union(change.old_assigned, change.old_pending)
+            new = union(change.new_assigned, change.new_pending)
+            lost, gained = minus(old, new), minus(new, old)
         if lost:
             epoch = life.span.epoch if life.span else None
             how = self._evidence.how_released(change)
@@ -364,7 +363,6 @@ class ModernAudit:
             life.overlaps.release(lost, change.member_id)
         if hides_revocation(life, self._liveness, change, self._group.group_type):
             life.doubt()
-        gained = minus(new, old)
         if gained:
             life.overlaps.take(gained, change, life.ownership)
             life.ownership.take(

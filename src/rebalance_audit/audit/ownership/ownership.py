@@ -88,7 +88,7 @@ class Ownership:
     _unowned: dict[TopicPartition, _Unowned]
     _confirmed: int
     _clock_ms: int | None
-    _written: Position | None
+    written: Position | None
     """The first record of the newest write."""
 
     def __init__(
@@ -113,8 +113,7 @@ class Ownership:
         """Those in `_held` without a gap; None until they are known."""
         self._unowned = {}
         self._confirmed = 0
-        self._clock_ms = None
-        self._written = None
+        self._clock_ms = self.written = None
         self.incarnation = 0
         self.is_shared = False
         self._write_offset = 0
@@ -177,15 +176,11 @@ class Ownership:
                 self._topics_of.setdefault(known, []).append(topic)
         return self._topics_of.setdefault(name, [])
 
-    def is_by_other_coordinator(self, first: Position) -> bool:
-        """Whether a write that begins at `first` has another coordinator than the one before it."""
-        return self._written is not None and is_other_coordinator(self._written, first)
-
     def begin_write(self, first: Position) -> None:
         """Advance time to a write. What begins and ends within one write was never observable and gets no row."""
         self._write_offset, at_ms = first.log_offset, first.record_timestamp_ms
         self._names.clear()
-        if self.is_by_other_coordinator(first):
+        if self.written is not None and is_other_coordinator(self.written, first):
             # Some of their time passed between two clocks: epochs must note it, though its length is unknown.
             if self._unowned:
                 self._count_unowned(len(self._unowned), at_ms, at_ms)
@@ -193,16 +188,15 @@ class Ownership:
                 unowned.since_ms, unowned.exact = at_ms, False
                 unowned.is_cut |= not unowned.confirmed
             self._clock_ms = None  # the time in between is by two clocks
-        self._written = first
+        self.written = first
         self.advance(at_ms)
 
     def settle(self) -> None:
         """The write is over: what was given up in it is final."""
         for given_up in (self._released, self._carried):
-            if given_up:
-                for loose in given_up.values():
-                    self._end(*loose)
-                given_up.clear()
+            for loose in given_up.values():
+                self._end(*loose)
+            given_up.clear()
 
     def convert(self, position: Position, epoch: int | None) -> None:
         """The group's protocol changes: a member that has a partition before and after the change goes on owning it.

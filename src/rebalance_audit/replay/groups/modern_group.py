@@ -186,7 +186,8 @@ class ModernGroup:
             return "NotReady"
         if self.group_epoch > self.assignment_epoch:
             return "Assigning"
-        return "Reconciling" if self.unconverged_count else "Stable"
+        stable = self._stable_at.get(self.assignment_epoch, 0)
+        return "Stable" if stable == len(self.members) else "Reconciling"
 
     def note_convergence(self, member: ModernMember) -> None:
         """Bring what `unconverged` follows from up to date after this member changed or joined."""
