@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.external_facts import ExternalFacts
@@ -15,12 +16,13 @@ from rebalance_audit.audit.group.unread import unread_parts
 from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Emit
-from rebalance_audit.audit.writes import ROLES, Role, Step, WriteSplitter, adjoins
+from rebalance_audit.audit.writes import Role, Write, WriteSplitter, adjoins, role_of
 from rebalance_audit.replay.changes import (
     Anomaly,
     AnomalyKind,
     Change,
     GenerationCompleted,
+    GroupEpochBumped,
     GroupType,
     Position,
 )
@@ -50,6 +52,10 @@ def _is_all_classic(slot: GroupSlot) -> bool:
     )
 
 
+_NOTED = frozenset({Anomaly, GenerationCompleted, GroupEpochBumped})
+"""Changes that are noted right after their record, while the group is as that record left it."""
+
+
 class GroupAudit:
     """Feed it every group record (types 2 to 24) of one group in log order, then finish it.
 
@@ -61,8 +67,8 @@ class GroupAudit:
     """
 
     _slot: GroupSlot
-    _write: list[Step]
-    """Records of the write that may still continue: not judged yet."""
+    _write: Write | None
+    """The write that may still continue: not judged yet."""
     _waiting: list[_Waiting]
     """Tombstones not applied yet, see `feed`."""
     write_offset: int | None
@@ -96,7 +102,7 @@ class GroupAudit:
             self._life.on_member = self._findings.arrived
             self._life.on_departure = self._findings.departed
         self._splitter = WriteSplitter()
-        self._write = []
+        self._write = None
         self._waiting = []
         self.write_offset = None
         self._classic = ClassicAudit(self._life)
@@ -216,8 +222,16 @@ class GroupAudit:
             self._judge()
             self.write_offset = position.log_offset
             self._look_for_hole(position)
+        write = self._write
+        if write is None:
+            tombstone = record.value is None
+            write = self._write = Write(position, position, role_of(record), tombstone)
+        write.last = position
         changes = apply(self._slot, record, position)
-        self._write.append(self._step(record, position, tuple(changes)))
+        write.changes += changes
+        for change in changes:
+            if type(change) in _NOTED:
+                self._note(change, record, write)
 
     def _look_for_hole(self, position: Position) -> None:
         """Where offsets since the group's last record have none, some may have been its own.
@@ -237,61 +251,35 @@ class GroupAudit:
         holes = self._options.holes(self.log_partition)
         return holes is not None and holes.between(first.log_offset - 2, first.log_offset)
 
-    def _step(self, record: Record, position: Position, changes: tuple[Change, ...]) -> Step:
+    def _note(self, change: Change, record: Record, write: Write) -> None:
         group = self._slot.group
-        role = ROLES.get(record.record_type, Role.OTHER)
-        tombstone = record.value is None
-        for change in changes:
-            if isinstance(change, Anomaly):
-                self.anomalies[change.kind] = self.anomalies.get(change.kind, 0) + 1
-            elif isinstance(change, GenerationCompleted) and isinstance(group, ClassicGroup):
-                parts = unread_parts(
-                    group.protocol_type, group.protocol_name, group.members.values()
-                )
-                for part in parts:
-                    self.unread[part] = self.unread.get(part, 0) + 1
-        if isinstance(group, ModernGroup):
-            return Step(
-                role,
-                tombstone,
-                position,
-                changes,
-                group.group_type,
-                group.group_epoch,
-                group.assignment_epoch,
-                len(group.members),
-                group.unconverged_count,
-            )
-        if isinstance(group, ClassicGroup):
-            members = len(group.members)
-            return Step(
-                role,
-                tombstone,
-                position,
-                changes,
-                GroupType.CLASSIC,
-                group.generation,
-                -1,
-                members,
-                0,
-            )
-        return Step(role, tombstone, position, changes, None, -1, -1, 0, 0)
+        if isinstance(change, Anomaly):
+            self.anomalies[change.kind] = self.anomalies.get(change.kind, 0) + 1
+            write.is_contradicted |= role_of(record) is not Role.CLASSIC
+        elif isinstance(change, GroupEpochBumped) and group is not None:
+            write.members_at_bump = len(group.members)
+        elif isinstance(change, GenerationCompleted) and isinstance(group, ClassicGroup):
+            members = group.members.values()
+            for part in unread_parts(group.protocol_type, group.protocol_name, members):
+                self.unread[part] = self.unread.get(part, 0) + 1
 
     def _judge(self) -> None:
-        write, self._write = self._write, []
-        if not write:
+        write, self._write = self._write, None
+        if write is None:
             return
         group = self._slot.group
+        evidence = WriteEvidence.of(write)
         if self._findings is not None:
-            self._findings.write_comes(write[0].position)
+            self._findings.write_comes(write.first)
         self._life.begin_write(write)
         if isinstance(group, ClassicGroup):
-            self._classic.judge(write, group, self._modern.convert_to_classic(write, group))
+            downgrade = self._modern.convert_to_classic(write, evidence, group)
+            self._classic.judge(evidence, group, downgrade)
         elif isinstance(group, ModernGroup):
-            self._modern.judge(write, group, lacks_head=self._lacks_head(write[0].position))
+            self._modern.judge(write, evidence, group, lacks_head=self._lacks_head(write.first))
         else:
             self._life.delete(write)
-        self._life.end_write(write, group)
+        self._life.end_write(write, evidence.kinds, group)
         if self._findings is not None:
-            self._findings.wrote(write, group)
+            self._findings.wrote(write, evidence.kinds, group)
         self._life.written()

@@ -6,11 +6,12 @@ batch, look contiguous too. The order of records within a write is fixed (`cause
 that cannot follow the previous one begins a new write.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from rebalance_audit.replay.changes import Change, GroupType, Position
+from rebalance_audit.replay.changes import Change, Position
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record
 
@@ -55,19 +56,33 @@ ROLES: Mapping[int, Role] = {
 }
 
 
-class Step(NamedTuple):
-    """One applied record of a write, with what it changed and the group's state right after it."""
+def role_of(record: Record) -> Role:
+    """The role of the record's type."""
+    return ROLES.get(record.record_type, Role.OTHER)
 
+
+@dataclass(slots=True)
+class Write:
+    """The applied records of one write, and what they changed, in order."""
+
+    first: Position
+    last: Position
     role: Role
+    """Of its first record."""
     tombstone: bool
-    position: Position
-    changes: tuple[Change, ...]
-    group_type: GroupType | None
-    group_epoch: int
-    assignment_epoch: int
-    members: int
-    unconverged: int
-    """Number of members that are not STABLE at the assignment epoch; 0 for classic groups."""
+    """Whether that record is one."""
+    changes: list[Change] = field(default_factory=list)
+    members_at_bump: int = 0
+    """Number of members right after the record of a new group epoch."""
+    is_contradicted: bool = False
+    """Whether a record of another type than a classic group's own was out of place."""
+
+    def by_kind(self) -> Mapping[type, Sequence[Any]]:
+        """The changes by their type, in order."""
+        kinds: dict[type, list[Change]] = {}
+        for change in self.changes:
+            kinds.setdefault(type(change), []).append(change)
+        return kinds
 
 
 class _Mark(NamedTuple):
@@ -75,6 +90,15 @@ class _Mark(NamedTuple):
 
     role: Role
     tombstone: bool
+
+
+_MARKS: Mapping[Role, tuple[_Mark, _Mark]] = {
+    role: (_Mark(role, tombstone=False), _Mark(role, tombstone=True)) for role in Role
+}
+
+
+def _mark_of(record: Record) -> _Mark:
+    return _MARKS[ROLES.get(record.record_type, Role.OTHER)][record.value is None]
 
 
 _STARTS_AFTER_EPOCH = frozenset(
@@ -177,11 +201,11 @@ class WriteSplitter:
 
     def begins(self, record: Record, position: Position) -> bool:
         """Whether the record at `position` cannot belong to the write of the previous record."""
-        mark = _Mark(ROLES.get(record.record_type, Role.OTHER), record.value is None)
+        mark = _mark_of(record)
         begins = not adjoins(self._position, position) or self._breaks_order(mark, record)
         if begins:
             self._forget()
-            self._converts = mark == _Mark(Role.CLASSIC, tombstone=True)
+            self._converts = mark.role is Role.CLASSIC and mark.tombstone
         self._take(record, position, mark)
         return begins
 
@@ -191,8 +215,7 @@ class WriteSplitter:
 
     def go_on(self, record: Record, position: Position) -> None:
         """Take the record as part of the previous record's write, whatever their order."""
-        role = ROLES.get(record.record_type, Role.OTHER)
-        self._take(record, position, _Mark(role, record.value is None))
+        self._take(record, position, _mark_of(record))
 
     def _take(self, record: Record, position: Position, mark: _Mark) -> None:
         role = mark.role

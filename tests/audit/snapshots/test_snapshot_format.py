@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {37: "e186e7f96e12"}
+SHAPES = {38: "818984229c4a"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
@@ -42,15 +42,15 @@ KEPT_ELSEWHERE = {
     "RebalanceCosts": "_emit _end_offsets _ownership _standstills on_settled on_standstill",
     "GroupStates": "_emit_row _group_id",
     "GroupFindings": "_emit _life _span _watchers _on_stood "
-    "_on_began _on_change _on_coming _on_ended _on_gap _on_members _on_settled _on_wrote _repeats",
+    "_on_began _on_change _on_coming _on_ended _on_gap _on_members _on_revocation _on_settled _on_wrote _repeats",
     "Repeats": "_report _pause_ms",
 }
 """Attributes that are not state: what the caller gives, what follows from it, and parts with their own state."""
 
 OF_ONE_WRITE = {
     "ProgressTracker": "last_signs",
-    "Ownership": "_carried _released _write_offset",
-    "ModernAudit": "_contradictions _evidence _goes_on _group _is_hidden _missing _step_of _verdicts",
+    "Ownership": "_carried _names _released _write_offset",
+    "ModernAudit": "_assignment_epoch _contradictions _evidence _goes_on _group _is_hidden _missing _verdicts",
     "Overlaps": "fresh",
     "RecordedTopics": "contradicted",
     "RegexesAlike": "_changes",

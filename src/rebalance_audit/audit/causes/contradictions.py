@@ -1,13 +1,18 @@
 """Contradictions in modern groups: records that cannot follow the replayed ones, so that others must be missing."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.audit.ownership.ownership import Owner
-from rebalance_audit.audit.writes import Role, Step
-from rebalance_audit.replay.changes import Anomaly, GroupType, MemberAssigned
+from rebalance_audit.audit.writes import Role, Write
+from rebalance_audit.replay.changes import (
+    GroupType,
+    MemberAssigned,
+    MemberSubscribed,
+    RegexResolved,
+)
 from rebalance_audit.replay.groups.modern_group import (
     STABLE,
     STATIC_LEAVE_EPOCH,
@@ -25,37 +30,39 @@ class Believed(NamedTuple):
     owner_of: Callable[[TopicPartition], Owner | None]
 
 
-def contradictions(
-    write: Sequence[Step], evidence: WriteEvidence, group: ModernGroup, believed: Believed
-) -> Iterator[str]:
-    """Sentences on why the write, after which the group is `group`, cannot be the group's next one.
+def contradiction(
+    write: Write, evidence: WriteEvidence, group: ModernGroup, believed: Believed
+) -> str | None:
+    """Why the write, after which the group is `group`, cannot be the group's next one; None if it can.
 
-    A log without missing records has none of these contradictions.
+    A log without missing records has no contradiction.
     """
-    for step in write:
-        if step.role is not Role.CLASSIC:
-            yield from (str(each.kind) for each in step.changes if isinstance(each, Anomaly))
-    converts = write[0].role is Role.CLASSIC
-    for check in _CHECKS:
-        if not (converts and check in _NOT_IN_CONVERSIONS):
-            yield from check(evidence, group, believed)
+    if write.is_contradicted:
+        return "a record is out of place"
+    converts = write.role is Role.CLASSIC
+    for kind, checks in _CHECKS.items():
+        if kind not in evidence.kinds:
+            continue
+        for check in checks:
+            if not (converts and check in _NOT_IN_CONVERSIONS):
+                why = check(evidence, group, believed)
+                if why is not None:
+                    return why
+    return None
 
 
-def _nothing_new(
-    evidence: WriteEvidence, _group: ModernGroup, _believed: Believed
-) -> Iterator[str]:
+def _nothing_new(evidence: WriteEvidence, _group: ModernGroup, _believed: Believed) -> str | None:
     """A member's record that repeats the known one: it is written only on a change, so a record is missing."""
     for change in evidence.updated:
         if not change.changed:
-            yield f"the record of member {change.member_id} has no change"
+            return f"the record of member {change.member_id} has no change"
+    return None
 
 
-def _broken_chain(
-    evidence: WriteEvidence, group: ModernGroup, _believed: Believed
-) -> Iterator[str]:
+def _broken_chain(evidence: WriteEvidence, group: ModernGroup, _believed: Believed) -> str | None:
     """An assignment with the wrong previous member epoch; a joining member has the previous epoch 0."""
-    last = {change.member_id: change for change in evidence.assigned}
-    for member_id, change in last.items():
+    for change in evidence.answers:
+        member_id = change.member_id
         member = group.members.get(member_id)
         if member is None or member.member_epoch == STATIC_LEAVE_EPOCH:
             continue
@@ -64,28 +71,28 @@ def _broken_chain(
         if member.member_epoch == change.old_member_epoch:
             continue  # where the epoch stays, releases differ in whether the previous one moves (4.2: it stays too)
         if member.previous_member_epoch != change.old_member_epoch:
-            yield (
+            return (
                 f"member {member_id} came from epoch {member.previous_member_epoch}, "
                 f"not {change.old_member_epoch}"
             )
+    return None
 
 
 def _impossible_step(
     evidence: WriteEvidence, group: ModernGroup, _believed: Believed
-) -> Iterator[str]:
+) -> str | None:
     """A record that no step of Kafka's CurrentAssignmentBuilder leads to from the member's last one."""
     if group.group_type is GroupType.SHARE:
-        return
-    new = {change.member_id for change in evidence.joined}
-    new.update(replacing.member_id for _, replacing in evidence.replaced.values())
-    last = {change.member_id: change for change in evidence.assigned}
-    for member_id, change in last.items():
+        return None
+    for change in evidence.answers:
+        member_id = change.member_id
         member = group.members.get(member_id)
-        if member_id in new or member is None or member.target_member_epoch >= 0:
+        if member_id in evidence.newcomers or member is None or member.target_member_epoch >= 0:
             continue
         why = _why_impossible(change, group)
         if why is not None:
-            yield f"member {member_id} {why}"
+            return f"member {member_id} {why}"
+    return None
 
 
 def _why_impossible(change: MemberAssigned, group: ModernGroup) -> str | None:
@@ -113,17 +120,14 @@ def _why_impossible(change: MemberAssigned, group: ModernGroup) -> str | None:
 
 def _without_beginning(
     evidence: WriteEvidence, _group: ModernGroup, believed: Believed
-) -> Iterator[str]:
-    named = {change.member_id for change in evidence.joined}
-    named.update(new.member_id for _, new in evidence.replaced.values())
+) -> str | None:
     for change in evidence.assigned:
-        if change.member_id not in believed.watches and change.member_id not in named:
-            yield f"no record shows that member {change.member_id} joined"
+        if change.member_id not in believed.watches and change.member_id not in evidence.newcomers:
+            return f"no record shows that member {change.member_id} joined"
+    return None
 
 
-def _never_joined(
-    evidence: WriteEvidence, group: ModernGroup, _believed: Believed
-) -> Iterator[str]:
+def _never_joined(evidence: WriteEvidence, group: ModernGroup, _believed: Believed) -> str | None:
     """A member that looks new, without the assignment of one that comes: an earlier record of it is missing.
 
     A join takes the member from epoch 0 to the target's, which is a record; it gives nothing up yet, and gets what the
@@ -137,49 +141,55 @@ def _never_joined(
         first = assigned.get(change.member_id)
         if first is None:
             if has_target:
-                yield f"member {change.member_id} joined without an assignment"
+                return f"member {change.member_id} joined without an assignment"
         elif first.new_pending:
-            yield f"member {change.member_id} joined and had partitions to give up"
+            return f"member {change.member_id} joined and had partitions to give up"
         elif minus(first.new_assigned, group.target_of(change.member_id)):
-            yield f"member {change.member_id} joined and got what no target gives it"
+            return f"member {change.member_id} joined and got what no target gives it"
+    return None
 
 
 def _unknown_expression(
     evidence: WriteEvidence, group: ModernGroup, _believed: Believed
-) -> Iterator[str]:
+) -> str | None:
     """A resolved expression that no member has: only expressions of members are resolved."""
     resolved = {change.regular_expression for change in evidence.regexes if change.new is not None}
     for expression in sorted(resolved):
         # Whoever wrote last probably asked for it.
         members = reversed(group.members.values())
         if all(member.subscribed_topic_regex != expression for member in members):
-            yield f"no member has the expression {expression}"
+            return f"no member has the expression {expression}"
+    return None
 
 
-def _taken(evidence: WriteEvidence, group: ModernGroup, believed: Believed) -> Iterator[str]:
+def _taken(evidence: WriteEvidence, group: ModernGroup, believed: Believed) -> str | None:
     """A partition assigned while another member has it: its owner must have written a record that gives it up."""
     if group.group_type is GroupType.SHARE:
-        return
+        return None
+    gains = [
+        (change, gained)
+        for change in evidence.assigned
+        if (gained := minus(change.new_assigned, change.old_assigned))
+    ]
+    if not gains:
+        return None
     wrote = {change.member_id for change in evidence.assigned}
     wrote.update(change.member_id for change in evidence.gone)
     wrote.update(old.member_id for old, _ in evidence.replaced.values())
-    for change in evidence.assigned:
-        for partition in each(minus(change.new_assigned, change.old_assigned)):
+    for change, gained in gains:
+        for partition in each(gained):
             owner = believed.owner_of(partition)
             if owner is not None and owner.member_id not in wrote:
-                yield f"member {change.member_id} has what member {owner.member_id} never gave up"
-                return
+                return f"member {change.member_id} has what member {owner.member_id} never gave up"
+    return None
 
 
-_CHECKS: Sequence[Callable[[WriteEvidence, ModernGroup, Believed], Iterator[str]]] = (
-    _nothing_new,
-    _broken_chain,
-    _impossible_step,
-    _without_beginning,
-    _never_joined,
-    _unknown_expression,
-    _taken,
-)
+_CHECKS: Mapping[type, Sequence[Callable[[WriteEvidence, ModernGroup, Believed], str | None]]] = {
+    MemberSubscribed: (_nothing_new, _never_joined),
+    MemberAssigned: (_broken_chain, _impossible_step, _without_beginning, _taken),
+    RegexResolved: (_unknown_expression,),
+}
+"""A change -> what it can contradict."""
 
 _NOT_IN_CONVERSIONS = (_broken_chain, _impossible_step, _never_joined)
 """What does not hold in the write that upgrades a classic group, whose members come over as they are."""

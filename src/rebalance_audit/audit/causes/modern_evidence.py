@@ -1,11 +1,12 @@
 """What one write of a consumer, share or streams group changed, sorted by kind."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from rebalance_audit.audit.causes.bump_rules import RELEASES
-from rebalance_audit.audit.writes import Role, Step
+from rebalance_audit.audit.writes import Role, Write
 from rebalance_audit.replay.changes import (
     GroupEpochBumped,
     MemberAssigned,
@@ -26,46 +27,51 @@ IMPLICIT_EPOCH: Final = 1
 class WriteEvidence:
     """The changes of one write that can cause an epoch, sorted by kind."""
 
+    kinds: Mapping[type, Sequence[Any]] = field(default_factory=dict)
+    """All changes of the write by their type."""
     bump: GroupEpochBumped | None = None
     members_after_bump: int = 0
-    joined: list[MemberSubscribed] = field(default_factory=list)
-    updated: list[MemberSubscribed] = field(default_factory=list)
-    gone: list[MemberUnsubscribed] = field(default_factory=list)
+    joined: Sequence[MemberSubscribed] = ()
+    updated: Sequence[MemberSubscribed] = ()
+    gone: Sequence[MemberUnsubscribed] = ()
     replaced: dict[str, tuple[MemberUnsubscribed, MemberSubscribed]] = field(default_factory=dict)
     """Instance id -> (the member that went, the member that replaced it), both in this write."""
-    regexes: list[RegexResolved] = field(default_factory=list)
-    topics: list[TopicMetadataRecorded] = field(default_factory=list)
-    assigned: list[MemberAssigned] = field(default_factory=list)
-    targeted: list[MemberTargeted] = field(default_factory=list)
+    regexes: Sequence[RegexResolved] = ()
+    topics: Sequence[TopicMetadataRecorded] = ()
+    assigned: Sequence[MemberAssigned] = ()
+    answers: Sequence[MemberAssigned] = ()
+    """The last assignment of each member in this write."""
+    newcomers: AbstractSet[str] = frozenset()
+    """Ids of the members that joined or replaced another one."""
+    targeted: Sequence[MemberTargeted] = ()
     installed: TargetInstalled | None = None
 
     @classmethod
-    def of(cls, write: Sequence[Step]) -> "WriteEvidence":
+    def of(cls, write: Write) -> "WriteEvidence":
         """Sort the changes of a write; joins and departures of one instance id pair up as a replacement."""
-        found = cls()
-        for step in write:
-            for change in step.changes:
-                match change:
-                    case GroupEpochBumped() if change.new_epoch != change.old_epoch:
-                        found.bump = change
-                        found.members_after_bump = step.members
-                    case MemberSubscribed():
-                        (found.joined if change.joined else found.updated).append(change)
-                    case MemberUnsubscribed():
-                        found.gone.append(change)
-                    case MemberAssigned() if not change.released:
-                        found.assigned.append(change)
-                    case MemberTargeted() if change.new is not None:
-                        found.targeted.append(change)
-                    case TargetInstalled():
-                        found.installed = change
-                    case RegexResolved():
-                        found.regexes.append(change)
-                    case TopicMetadataRecorded():
-                        found.topics.append(change)
-                    case _:
-                        pass
-        found._pair_replacements()
+        kinds = write.by_kind()
+        found = cls(kinds)
+        if MemberAssigned in kinds:
+            found.assigned = [each for each in kinds[MemberAssigned] if not each.released]
+            found.answers = found.assigned
+            if len(write.changes) == 1:
+                return found  # a member's answer to its target: most writes
+        for bump in kinds.get(GroupEpochBumped, ()):
+            if bump.new_epoch != bump.old_epoch:
+                found.bump, found.members_after_bump = bump, write.members_at_bump
+        subscribed = kinds.get(MemberSubscribed, ())
+        found.joined = [each for each in subscribed if each.joined]
+        found.updated = [each for each in subscribed if not each.joined]
+        found.gone = kinds.get(MemberUnsubscribed, ())
+        found.targeted = [each for each in kinds.get(MemberTargeted, ()) if each.new is not None]
+        found.installed = next(reversed(kinds.get(TargetInstalled, ())), None)
+        found.regexes = kinds.get(RegexResolved, ())
+        found.topics = kinds.get(TopicMetadataRecorded, ())
+        found.newcomers = {each.member_id for each in found.joined}
+        if len(found.assigned) > 1:
+            found.answers = list({each.member_id: each for each in found.assigned}.values())
+        if found.joined and found.gone:
+            found._pair_replacements()
         return found
 
     def releases(self) -> Sequence[str]:
@@ -98,13 +104,13 @@ class WriteEvidence:
             and not group.has_assignment_record
         )
 
-    def is_upgrade(self, first: Step, group: ModernGroup) -> bool:
+    def is_upgrade(self, write: Write, group: ModernGroup) -> bool:
         """Whether a classic group continues under another protocol, rather than an empty one being replaced.
 
         In an upgrade the classic members come over, even if no generation ever showed them. If its join phase had no
-        members left, its epoch comes before any subscription. `first`: the write's first record; `group`: after it.
+        members left, its epoch comes before any subscription. `group`: after the write.
         """
-        if (first.role, first.tombstone) != (Role.CLASSIC, True):
+        if write.role is not Role.CLASSIC or not write.tombstone:
             return False
         if not self.joined:
             return self.bump is not None
@@ -123,11 +129,14 @@ class WriteEvidence:
 
     def _pair_replacements(self) -> None:
         gone = {change.instance_id: change for change in self.gone if change.instance_id}
-        for change in list(self.joined):
-            old = gone.get(change.instance_id or "")
-            if old is not None:  # the member id may be the same: some clients keep it
+        joined = []
+        for change in self.joined:
+            # A damaged log may hold a second join with the same instance id, for which no member went.
+            old = gone.pop(change.instance_id or "", None)
+            if old is None:
+                joined.append(change)
+            else:  # the member id may be the same: some clients keep it
                 self.replaced[old.instance_id or ""] = (old, change)
-                self.joined.remove(change)
-                self.gone.remove(old)
-                # A damaged log may hold a second join with the same instance id, for which no member went.
-                del gone[old.instance_id or ""]
+        replaced = [old for old, _ in self.replaced.values()]
+        self.joined = joined
+        self.gone = [change for change in self.gone if change not in replaced]

@@ -24,6 +24,8 @@ from rebalance_audit.wire.topic_shapes import TopicShape, group_hash
 CLOCKS_MS: Final = 10_000
 """How far the clocks of the controller and of a coordinator may be apart (ms): each may be 5 s off."""
 
+SUBSCRIPTIONS: Final = frozenset({MemberSubscribed, MemberUnsubscribed, RegexResolved})
+"""Changes of what a group subscribes to."""
 _MEMBER: Final = "m"
 _EXPRESSION: Final = "e"
 _IMAGES_MAX: Final = 100

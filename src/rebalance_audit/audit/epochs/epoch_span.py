@@ -9,10 +9,10 @@ from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.verdicts.statements import stated
-from rebalance_audit.audit.writes import Step, is_other_coordinator
 from rebalance_audit.bounds import Bounds, bounds_columns
-from rebalance_audit.replay.changes import GroupType, Position
-from rebalance_audit.replay.partitions import Partitions, count
+from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
+from rebalance_audit.replay.groups.modern_group import UNREVOKED, ModernGroup
+from rebalance_audit.replay.partitions import count, minus
 
 
 @lru_cache(1024)
@@ -66,16 +66,20 @@ class MemberProgress:
         self.is_away |= watch.left_for_a_while
         return self.outcome is not None
 
-    def count_change(self, gained: Partitions, lost: Partitions) -> None:
-        """Count what one record assigned to the member and took from it."""
-        self.partitions_assigned += count(gained)
-        self.partitions_revoked += count(lost)
-
-    def revoke(self, at_ms: int, *, now: bool, before: bool) -> None:
-        """Note whether it has partitions to give up, now and before."""
-        if now and self.revoke_started_at_ms is None:
-            self.revoke_started_at_ms = at_ms
-        if before and not now:
+    def follow(self, change: MemberAssigned, *, was_revoking: bool) -> None:
+        """Count what the record assigned to the member and took from it, and note whether it has any to give up."""
+        at_ms, old, new = (
+            change.position.record_timestamp_ms,
+            change.old_assigned,
+            change.new_assigned,
+        )
+        if old != new:
+            self.partitions_assigned += count(minus(new, old))
+            self.partitions_revoked += count(minus(old, new))
+        if change.new_state == UNREVOKED:
+            if self.revoke_started_at_ms is None:
+                self.revoke_started_at_ms = at_ms
+        elif was_revoking:
             self.revoked_at_ms = at_ms
 
     def reach(self, at_ms: int, partitions: int) -> None:
@@ -190,8 +194,6 @@ class EpochSpan:
     """
     is_doubted_since: bool = False
     """Records may be missing since all members had reached it: partitions may be unowned that the log does not show."""
-    written_last: Position | None = None
-    """First record of the newest write in its time."""
     has_moved: bool = False
     """The coordinator moved since the epoch began."""
     is_counted_elsewhere: bool = False
@@ -229,11 +231,9 @@ class EpochSpan:
         """Some of its time without owner is not counted: the coordinator moved meanwhile, or records are missing."""
         return self.is_elsewhere or self.is_counted_elsewhere or self.is_doubted_since
 
-    def written(self, position: Position) -> None:
-        """A write of the group begins with this record: durations that go on now may be by two clocks."""
-        before = self.written_last or self.first_position
-        self.written_last = position
-        if self.outcome == "emptied" or not is_other_coordinator(before, position):
+    def move(self) -> None:
+        """Another coordinator writes from now on: durations that go on now are by two clocks."""
+        if self.outcome == "emptied":
             return
         self.has_moved = True
         if self.target_installed_at_ms is None:
@@ -261,14 +261,14 @@ class EpochSpan:
         self.is_counted_elsewhere |= self.has_moved
         self.unowned_partition_ms += partitions * max(0, end_ms - max(from_ms, start_ms))
 
-    def is_reached(self, step: Step) -> bool:
-        """Whether the group, whose coordinator assigns, converges at the epoch with this record."""
+    def is_reached(self, group: ModernGroup) -> bool:
+        """Whether the group, whose coordinator assigns, has converged at the epoch."""
         return (
             self.outcome is None
             and self.protocol != GroupType.CLASSIC
-            and step.members > 0
-            and not step.unconverged
-            and step.assignment_epoch >= self.epoch
+            and len(group.members) > 0
+            and group.assignment_epoch >= self.epoch
+            and not group.unconverged_count
         )
 
     def awaits_target(self) -> bool:

@@ -70,6 +70,8 @@ class TwoOwners(Watcher):
     def wrote(self, position: Position, group: Group) -> None:
         """Follow how long two members of a consumer group have a partition."""
         overlaps = self.scene.life.overlaps
+        if not (overlaps.open or overlaps.fresh or self._lasts):
+            return
         for (first, second), partitions in _by_members(overlaps.fresh).items():
             names = sorted({self._name_of(partition) for partition in partitions})
             got = because(

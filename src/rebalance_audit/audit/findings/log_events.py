@@ -64,7 +64,8 @@ class CoordinatorMoved(AfterMove):
 
     def wrote(self, position: Position, group: Group) -> None:
         """Detect the move; the first write after it may already show its consequences."""
-        self.see(position)
+        if self._moved is not None or position.leader_epoch != self._leader_epoch:
+            self.see(position)
         self._members = len(group.members)
 
     def ended(self, end: Ending) -> None:

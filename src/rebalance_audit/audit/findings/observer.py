@@ -1,6 +1,7 @@
 """Passes the history of one group to every kind of finding, alongside the audit that makes the rows."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.external_facts import ExternalFacts
@@ -14,8 +15,9 @@ from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstill import Standstill
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import FINDINGS, Emit, Row
-from rebalance_audit.audit.writes import Step
-from rebalance_audit.replay.changes import Position
+from rebalance_audit.audit.writes import Write
+from rebalance_audit.replay.changes import MemberAssigned, Position
+from rebalance_audit.replay.groups.modern_group import UNREVOKED
 from rebalance_audit.replay.groups.slot import Group
 from rebalance_audit.replay.partitions import TopicPartition
 
@@ -44,6 +46,7 @@ class GroupFindings:
         self._on_settled = self._overriding(Watcher.epoch_settled)
         self._on_ended = self._overriding(Watcher.epoch_ended)
         self._on_members = self._overriding(Watcher.members_changed)
+        self._on_revocation = self._overriding(Watcher.revocation)
         self._on_wrote = self._overriding(Watcher.wrote)
         self._on_stood = self._overriding(Watcher.stood_still)
         life.costs.on_standstill, life.costs.on_settled = self.stood_still, self.costs_known
@@ -100,9 +103,9 @@ class GroupFindings:
             for watcher in self._on_coming:
                 watcher.write_comes(position)
 
-    def wrote(self, write: Sequence[Step], group: Group | None) -> None:
-        """The audit has judged a write; `group` is None if the write deleted the group."""
-        life, position = self._life, write[-1].position
+    def wrote(self, write: Write, kinds: Mapping[type, Sequence[Any]], group: Group | None) -> None:
+        """The audit has judged a write, whose changes by their type are `kinds`; `group`: None if it was deleted."""
+        life, position = self._life, write.last
         self._last_ms = max(self._last_ms, position.record_timestamp_ms)
         if self._alive and (group is None or life.incarnation != self._incarnation):
             self._end(position)
@@ -120,10 +123,14 @@ class GroupFindings:
             self._departures.clear()
             for watcher in self._on_members:
                 watcher.members_changed(arrivals, departures, position)
-        for step in write:
-            for change in step.changes:
+        if not self._on_change.keys().isdisjoint(kinds):
+            for change in write.changes:
                 for watcher in self._on_change.get(type(change), ()):
                     watcher.changed(change, group)
+        for assigned in kinds.get(MemberAssigned, ()):
+            if UNREVOKED in (assigned.old_state, assigned.new_state):
+                for watcher in self._on_revocation:
+                    watcher.revocation(assigned, group)
         for watcher in self._on_wrote:
             watcher.wrote(position, group)
 

@@ -230,7 +230,6 @@ class SlowRevoker(_SlowMembers):
         "removed before it had. The threshold grows with a rebalance timeout longer than Kafka's "
         "default and never exceeds that timeout."
     )
-    changes = (MemberAssigned,)
     severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
     what = "to_revoke"
@@ -251,7 +250,7 @@ class SlowRevoker(_SlowMembers):
         self._asked.clear()
         super().ended(end)
 
-    def changed(self, change: MemberAssigned, group: Group) -> None:
+    def revocation(self, change: MemberAssigned, group: Group) -> None:
         """Follow which members are revoking partitions."""
         member_id = change.member_id
         if change.new_state == UNREVOKED and not change.released:
@@ -384,7 +383,6 @@ class RevokerBlocked(Watcher):
         "A member was removed right when its rebalance timeout ran out, without having given up partitions of a "
         "topic that was deleted by then."
     )
-    changes = (MemberAssigned,)
     severity = Severity.WARNING
 
     _asked: dict[str, tuple[Position, frozenset[Topic], int]]
@@ -393,7 +391,7 @@ class RevokerBlocked(Watcher):
         super().__init__(scene)
         self._asked = {}
 
-    def changed(self, change: MemberAssigned, group: Group) -> None:
+    def revocation(self, change: MemberAssigned, group: Group) -> None:
         """Follow which members are revoking which topics."""
         asked = self._asked.pop(change.member_id, None)
         if change.released:

@@ -155,13 +155,15 @@ class GroupNotServed(AfterMove):
 
     def changed(self, change: MemberAssigned, group: Group) -> None:
         """Only a living member's heartbeat writes an assignment record that is not a tombstone."""
-        self.see(change.position)
+        if change.position.leader_epoch != self._leader_epoch:
+            self.see(change.position)
         if not change.released:
             self._moved = None
 
     def wrote(self, position: Position, group: Group) -> None:
         """Detect the move, and whether any member is left."""
-        self.see(position)
+        if position.leader_epoch != self._leader_epoch:
+            self.see(position)
         self._members = len(group.members)
         if self._moved is None or self._members:
             return

@@ -156,7 +156,8 @@ class CommitFlood(Watcher):
 
     def write_comes(self, position: Position) -> None:
         """Look at the commits so far; those of an epoch are complete when the next one begins."""
-        self._look()
+        if self._floods or self.scene.life.commits.round_most >= self.rules.flood_commits:
+            self._look()
 
     def ended(self, end: Ending) -> None:
         """Report the floods of the last epoch."""

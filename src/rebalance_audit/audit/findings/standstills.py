@@ -152,10 +152,12 @@ class SilentMember(Watcher):
     def write_comes(self, position: Position) -> None:
         """Note who is silent now, and who no longer is."""
         now_ms = position.record_timestamp_ms
-        self._end_broken()
-        for member_id, silent in self._silent.items():
-            self._silent[member_id] = silent._replace(seen_ms=max(now_ms, silent.seen_ms))
-        self._look(now_ms)
+        if self._silent:
+            self._end_broken()
+            for member_id, silent in self._silent.items():
+                self._silent[member_id] = silent._replace(seen_ms=max(now_ms, silent.seen_ms))
+        if now_ms >= self._look_from_ms:
+            self._look(now_ms)
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
@@ -169,7 +171,8 @@ class SilentMember(Watcher):
     def ended(self, end: Ending) -> None:
         """Report who is still silent when the log ends, or the group is deleted."""
         self._end_broken()
-        self._look(end.at_ms)
+        if end.at_ms >= self._look_from_ms:
+            self._look(end.at_ms)
         for member_id, silent in self._silent.items():
             self._report(member_id, silent, end.known_ms, "deleted")
         self._silent.clear()
@@ -190,8 +193,6 @@ class SilentMember(Watcher):
 
     def _look(self, now_ms: int) -> None:
         """Find members whose silence is long enough by now."""
-        if now_ms < self._look_from_ms:
-            return
         least_ms = self.rules.silent_ms
         lasts = {
             member_id: watch.last_commit.position.record_timestamp_ms
@@ -266,7 +267,8 @@ class CommitsStopped(Watcher):
     def write_comes(self, position: Position) -> None:
         """Note that commits stopped, or resumed."""
         now_ms = position.record_timestamp_ms
-        self._end_broken()
+        if self._stopped is not None:
+            self._end_broken()
         if self._stopped is not None:
             seen_ms = max(now_ms, self._stopped.seen_ms)
             self._stopped = self._stopped._replace(seen_ms=seen_ms)

@@ -17,7 +17,7 @@ from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause
-from rebalance_audit.replay.changes import GroupType, Position
+from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
 from rebalance_audit.replay.groups.slot import Group
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.sentences.reason import CodedReason
@@ -84,6 +84,9 @@ class Watcher(FindingKind):
 
     def changed(self, change: Any, group: Group) -> None:
         """A change of a type in `changes`; `group` is as of the end of the whole write."""
+
+    def revocation(self, change: MemberAssigned, group: Group) -> None:
+        """A member was asked to revoke partitions, or is asked no longer; `group` as in `changed`."""
 
     def wrote(self, position: Position, group: Group) -> None:
         """A write ended at `position`; `group` is the group after it."""

@@ -7,6 +7,7 @@ from operator import itemgetter
 from rebalance_audit.audit.causes.classic import judge_classic
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
 from rebalance_audit.audit.causes.member_metadata import with_protocol
+from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.epochs.generation_delta import GenerationDelta, delta_of
@@ -23,7 +24,7 @@ from rebalance_audit.audit.rows import duration_ms
 from rebalance_audit.audit.testimony.of_generations import testify_to_generation
 from rebalance_audit.audit.testimony.testimony import Testimony
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict, departure_of
-from rebalance_audit.audit.writes import Step, is_other_coordinator
+from rebalance_audit.audit.writes import is_other_coordinator
 from rebalance_audit.bounds import UNBOUNDED
 from rebalance_audit.replay.changes import GenerationCompleted, GroupType
 from rebalance_audit.replay.groups.classic_group import ClassicGroup, ClassicMember
@@ -42,12 +43,10 @@ class ClassicAudit:
         self.join_phases = JoinPhases(life)
         """The times, and the delay of the join phases, are part of the state, see `GroupAudit.parts`."""
 
-    def judge(self, write: Sequence[Step], group: ClassicGroup, downgrade: DowngradeKind) -> None:
+    def judge(self, evidence: WriteEvidence, group: ClassicGroup, downgrade: DowngradeKind) -> None:
         """Turn one write into rows; after it, `group` is a classic group."""
-        for step in write:
-            for change in step.changes:
-                if isinstance(change, GenerationCompleted):
-                    self._complete(change, group, downgrade)
+        for change in evidence.kinds.get(GenerationCompleted, ()):
+            self._complete(change, group, downgrade)
 
     def _complete(
         self, change: GenerationCompleted, group: ClassicGroup, downgrade: DowngradeKind

@@ -1,13 +1,12 @@
 """Whether missing records may make the real group differ from the replayed one."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rebalance_audit.audit.causes.contradictions import Believed, contradictions
+from rebalance_audit.audit.causes.contradictions import Believed, contradiction
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict
-from rebalance_audit.audit.writes import Step
+from rebalance_audit.audit.writes import Write
 from rebalance_audit.replay.changes import GroupEpochBumped
 from rebalance_audit.replay.groups.modern_group import ModernGroup
 
@@ -62,7 +61,7 @@ class Doubt:
 
     def look_at(
         self,
-        write: Sequence[Step],
+        write: Write,
         evidence: WriteEvidence,
         group: ModernGroup,
         believed: Believed,
@@ -81,7 +80,8 @@ class Doubt:
             self._pass_start(bump)
         skips = bump is not None and bump.old_epoch not in (None, bump.new_epoch - 1)
         found = lost or (
-            not lacks_nothing and (skips or any(contradictions(write, evidence, group, believed)))
+            not lacks_nothing
+            and (skips or contradiction(write, evidence, group, believed) is not None)
         )
         if found:
             # Between the first epoch that the log shows and the next one, the doubt is still about the start.

@@ -1,13 +1,13 @@
 """Online downgrade: whether a consumer group continues as a classic one, and what its coordinator does next."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import Enum, auto
 
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.audit.verdicts.cause import Verdict
-from rebalance_audit.audit.writes import Step
+from rebalance_audit.audit.writes import Write
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.groups.classic_group import ClassicGroup
 
@@ -25,17 +25,17 @@ class DowngradeKind(Enum):
 
 def downgrade(
     life: Life,
-    write: Sequence[Step],
+    write: Write,
+    evidence: WriteEvidence,
     group: ClassicGroup,
     judge_departure: Callable[[MemberWatch, Position, int], Verdict],
 ) -> DowngradeKind:
     """Move `life` to the classic protocol if the write, after which the group is `group`, carries the epoch over."""
-    position, span = write[-1].position, life.span
+    position, span = write.last, life.span
     if life.protocol in (None, GroupType.CLASSIC) or life.deleted:
         return DowngradeKind.NONE
     if not group.members or span is None or group.generation != span.epoch:
         return DowngradeKind.NONE
-    evidence = WriteEvidence.of(write)
     named = {change.member_id for change in evidence.joined}
     named.update(new.member_id for _, new in evidence.replaced.values())
     if group.members.keys() - life.watches.keys() - named:

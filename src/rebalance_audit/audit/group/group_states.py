@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.describe import UNKNOWN
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.slot import Group
 
 
 @dataclass(slots=True)
@@ -47,16 +49,17 @@ class GroupStates:
         self,
         position: Position,
         protocol: str,
-        group_state: str,
-        epoch: int,
-        assignment_epoch: int | None,
-        members: int,
+        group: Group,
         incarnation: int,
         *,
         gap: bool,
     ) -> None:
         """Note the group's state after a write whose deciding record is at `position`."""
-        stay = self._stay
+        stay, group_state, members = self._stay, group.group_state(), len(group.members)
+        if isinstance(group, ClassicGroup):
+            epoch, assignment_epoch = group.generation, None
+        else:
+            epoch, assignment_epoch = group.group_epoch, group.assignment_epoch
         if stay is not None:
             goes_on = protocol != GroupType.CLASSIC or stay.epoch == epoch
             if goes_on and (stay.protocol, stay.group_state) == (protocol, group_state):

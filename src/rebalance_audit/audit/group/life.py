@@ -36,9 +36,8 @@ from rebalance_audit.audit.rows import (
 )
 from rebalance_audit.audit.testimony.witness import Witness
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
-from rebalance_audit.audit.writes import Step
-from rebalance_audit.replay.changes import GroupStateChanged, GroupType, Position
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.audit.writes import Write, is_other_coordinator
+from rebalance_audit.replay.changes import Change, GroupStateChanged, GroupType, Position
 from rebalance_audit.replay.groups.slot import Group
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.wire.topic_names import topic_id_text
@@ -132,32 +131,26 @@ class Life:
 
     # -- writes ---------------------------------------------------------------------------------
 
-    def begin_write(self, write: Sequence[Step]) -> None:
+    def begin_write(self, write: Write) -> None:
         """Advance time to the write."""
-        for span in self._spans:
-            span.written(write[0].position)
-        self.ownership.begin_write(write[0].position)
+        before = self.ownership.written
+        if before is not None and is_other_coordinator(before, write.first):
+            for span in self._spans:
+                span.move()
+        self.ownership.begin_write(write.first)
         self.overlaps.begin_write()
 
-    def end_write(self, write: Sequence[Step], group: Group | None) -> None:
-        """Note the group's state after the write."""
+    def end_write(
+        self, write: Write, kinds: Mapping[type, Sequence[Change]], group: Group | None
+    ) -> None:
+        """Note the group's state after the write, whose changes by their type are `kinds`."""
         self.ownership.settle()
         self.progress.last_signs.clear()
-        if group is None:
-            return
-        changes = (change for step in write for change in step.changes)
-        moved = [change.position for change in changes if isinstance(change, GroupStateChanged)]
-        deciding, last = moved[-1] if moved else write[-1].position, write[-1]
-        self.states.enter(
-            deciding,
-            self.protocol or GroupType.CLASSIC,
-            group.group_state(),
-            last.group_epoch,
-            None if isinstance(group, ClassicGroup) else last.assignment_epoch,
-            last.members,
-            self.incarnation,
-            gap=self.span is not None and self.span.gap,
-        )
+        if group is not None:
+            moved, gap = kinds.get(GroupStateChanged), self.span is not None and self.span.gap
+            decided = moved[-1].position if moved else write.last
+            protocol = self.protocol or GroupType.CLASSIC
+            self.states.enter(decided, protocol, group, self.incarnation, gap=gap)
 
     def written(self) -> None:
         """All parts have processed the write."""
@@ -182,10 +175,10 @@ class Life:
         self.deleted = self._had_epochs = False
         self._rebalances = 0
 
-    def delete(self, write: Sequence[Step]) -> None:
+    def delete(self, write: Write) -> None:
         """The write deleted the group."""
         if self.protocol is not None and not self.deleted:
-            self._end(write[-1].position, "deleted")
+            self._end(write.last, "deleted")
             self.deleted = True
 
     def finish(self) -> None:
@@ -412,6 +405,11 @@ class Life:
         """What the member says about itself from now on."""
         watch.stint.identity = identity
         self.tallies.set(watch.stint.member_id, identity)
+
+    def identity_of(self, member_id: str) -> str:
+        """Instance id of a static member, else the member id."""
+        watch = self.watches.get(member_id)
+        return (None if watch is None else watch.stint.identity.instance_id) or member_id
 
     def owner(self, member_id: str) -> Owner:
         """The member as an owner of partitions."""

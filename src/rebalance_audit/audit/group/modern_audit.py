@@ -1,8 +1,6 @@
 """Epochs, convergence and ownership of consumer, share and streams groups, write by write."""
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rebalance_audit.audit.causes.beginnings import (
     Beginning,
@@ -16,7 +14,7 @@ from rebalance_audit.audit.causes.liveness import Liveness
 from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_modern
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.modern_scene import ModernScene
-from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
+from rebalance_audit.audit.causes.recorded_topics import SUBSCRIPTIONS, RecordedTopics
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.group.doubt import (
     Doubt,
@@ -41,7 +39,7 @@ from rebalance_audit.audit.verdicts.cause import (
     departure_of,
     weakened,
 )
-from rebalance_audit.audit.writes import Step, adjoins
+from rebalance_audit.audit.writes import Write, adjoins
 from rebalance_audit.replay.changes import (
     GroupEpochBumped,
     GroupRemoved,
@@ -58,10 +56,12 @@ from rebalance_audit.replay.groups.classic_group import ClassicGroup
 from rebalance_audit.replay.groups.modern_group import (
     STABLE,
     UNRELEASED,
-    UNREVOKED,
     ModernGroup,
 )
-from rebalance_audit.replay.partitions import minus, union
+from rebalance_audit.replay.partitions import NOTHING, minus, union
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 
 class ModernAudit:
@@ -92,7 +92,7 @@ class ModernAudit:
         self._missing = self._is_hidden = False
         self._contradictions: tuple[Evidence, ...] = ()
         self._group = ModernGroup("", GroupType.CONSUMER)
-        self._step_of: Step
+        self._assignment_epoch = -1
         self._handlers: Mapping[type, Callable[[Any], None]] = {
             MemberSubscribed: self._subscribed,
             MemberUnsubscribed: self._unsubscribed,
@@ -107,22 +107,27 @@ class ModernAudit:
         """Offsets between two of the group's writes have no record."""
         self._doubt.pass_hole()
 
-    def judge(self, write: Sequence[Step], group: ModernGroup, *, lacks_head: bool) -> None:
+    def judge(
+        self, write: Write, evidence: WriteEvidence, group: ModernGroup, *, lacks_head: bool
+    ) -> None:
         """Turn one write into rows; after it, `group` is a modern group.
 
         `lacks_head`: records at the beginning of the write may be missing. At the start of a log that is no news.
         """
-        life = self._life
-        self._group = group
-        self._evidence = WriteEvidence.of(write)
-        self._given_up.note(self._evidence.regexes)
-        self._recorded.follow(chain.from_iterable(step.changes for step in write), group)
-        self._liveness.written(write[0].position)
-        self._enter(write, group)
+        life, bump, installed = self._life, evidence.bump, evidence.installed
+        self._group, self._evidence = group, evidence
+        at = group.assignment_epoch
+        self._assignment_epoch = at if installed is None else installed.old_assignment_epoch
+        if not evidence.kinds.keys().isdisjoint(SUBSCRIPTIONS):
+            self._given_up.note(evidence.regexes)
+            self._recorded.follow(write.changes, group)
+        self._liveness.written(write.first)
+        if life.protocol is not group.group_type or life.deleted:
+            self._enter(write, group)
         self._missing = self._is_hidden = False
         if self._doubt.look_at(
             write,
-            self._evidence,
+            evidence,
             group,
             Believed(life.watches, life.ownership.owner_of),
             at_start=life.span is None,
@@ -130,46 +135,44 @@ class ModernAudit:
             lacks_nothing=life.overlaps.lacks_nothing,
         ):
             life.doubt()
-        follows, bump = life.span is not None or self._began_unnumbered, self._evidence.bump
-        if lacks_head and follows and bump is not None:
+        if lacks_head and bump is not None and (life.span is not None or self._began_unnumbered):
             self._doubt.begin(group, at_start=False)
         self._contradictions = ()
-        life.absences.come_back(self._evidence.joined)
+        if evidence.joined:
+            life.absences.come_back(evidence.joined)
         if bump is not None:
             life.commits.learn(life.ownership, life.watches)
-        self._verdicts = self._judge_causes(write)
+        self._verdicts = () if bump is None else self._judge_causes(write, bump)
         if bump is not None and bump.old_epoch is None and self._missing:
             self._doubt.begin(group, at_start=True)
         if bump is not None:
-            life.confirm_unowned(write[0].position.record_timestamp_ms)
+            life.confirm_unowned(write.first.record_timestamp_ms)
             life.commits.begin_round()
         # The request that upgrades a group also joins it: states in between were never observable.
-        self._goes_on = self._upgraded_at == write[-1].position
-        for step in write:
-            self._step_of = step
-            for change in step.changes:
-                if (handler := self._handlers.get(type(change))) is not None:
-                    handler(change)
+        self._goes_on = self._upgraded_at == write.last
+        for change in write.changes:
+            if (handler := self._handlers.get(type(change))) is not None:
+                handler(change)
         if bump is not None:
             self._given_up.topics.clear()
             self._began_unnumbered = False
         self._doubt.settle(group, bump)
-        if not self._goes_on and life.span is not None and life.span.is_reached(write[-1]):
-            life.converge(write[-1].position.record_timestamp_ms)
+        if not self._goes_on and life.span is not None and life.span.is_reached(group):
+            life.converge(write.last.record_timestamp_ms)
         if not group.members:
             life.drop_awaiting()
 
-    def convert_to_classic(self, write: Sequence[Step], group: ClassicGroup) -> DowngradeKind:
+    def convert_to_classic(
+        self, write: Write, evidence: WriteEvidence, group: ClassicGroup
+    ) -> DowngradeKind:
         """Handle a write after which the group is a classic one."""
-        return downgrade(self._life, write, group, self._judge_departure)
+        return downgrade(self._life, write, evidence, group, self._judge_departure)
 
     # -- a write as a whole ---------------------------------------------------------------------
 
-    def _enter(self, write: Sequence[Step], group: ModernGroup) -> None:
+    def _enter(self, write: Write, group: ModernGroup) -> None:
         """Begin a life, or continue one that was classic before this write."""
-        life, first = self._life, write[0].position
-        if life.protocol is group.group_type and not life.deleted:
-            return
+        life, first = self._life, write.first
         generation = life.previous_generation
         bump = self._evidence.bump
         if (
@@ -178,13 +181,13 @@ class ModernAudit:
             and generation is not None
             and bump is not None
             and bump.new_epoch >= generation.generation
-            and any(isinstance(change, GroupRemoved) for step in write for change in step.changes)
-            and self._evidence.is_upgrade(write[0], group)
+            and GroupRemoved in self._evidence.kinds
+            and self._evidence.is_upgrade(write, group)
         ):
             self._doubt = Doubt()
             upgrade(life, generation, first, group)
-            self._upgraded_at = write[-1].position
-        elif lacks_tombstone(life, write):
+            self._upgraded_at = write.last
+        elif lacks_tombstone(life, self._evidence):
             self._doubt = Doubt()
             upgrade_in_part(life, first, group)
         else:
@@ -194,17 +197,16 @@ class ModernAudit:
             self._doubt = Doubt()
             self._given_up.topics.clear()
             self._began_unnumbered = self._evidence.begins_unnumbered(group)
-            if self._evidence.is_upgrade(write[0], group):
-                self._upgraded_at = write[-1].position
+            if self._evidence.is_upgrade(write, group):
+                self._upgraded_at = write.last
 
-    def _judge_causes(self, write: Sequence[Step]) -> tuple[Verdict, ...]:
-        bump = self._evidence.bump
-        difference = None if bump is None else self._recorded.look_at(bump, self._group)
-        if bump is None or carries_over(bump, self._life.span):
+    def _judge_causes(self, write: Write, bump: GroupEpochBumped) -> tuple[Verdict, ...]:
+        difference = self._recorded.look_at(bump, self._group)
+        if carries_over(bump, self._life.span):
             return ()
         beginning = self._beginning(bump)
-        upgrades = self._upgraded_at == write[-1].position
-        upgraded = adjoins(self._upgraded_at, write[0].position)
+        upgrades = self._upgraded_at == write.last
+        upgraded = adjoins(self._upgraded_at, write.first)
         self._missing = self._life.gap or lacks_records(
             bump, beginning, upgraded=upgrades or upgraded
         )
@@ -247,10 +249,10 @@ class ModernAudit:
         return self._life.ends.judge(watch, gone, company, owed_ms)
 
     def _beginning(self, bump: GroupEpochBumped) -> Beginning:
-        life = self._life
-        if life.span is not None or (life.watches and not self._began_unnumbered):
+        life, unnumbered = self._life, self._began_unnumbered
+        if life.span is not None or (life.watches and not unnumbered):
             return Beginning.NONE
-        found = beginning_of(bump, self._evidence, self._group, unnumbered=self._began_unnumbered)
+        found = beginning_of(bump, self._evidence, self._group, unnumbered=unnumbered)
         return found.in_partition(is_whole=life.is_whole)
 
     @property
@@ -310,13 +312,11 @@ class ModernAudit:
         life.close_member(change.member_id, change.position, cause, certainty, last_epoch)
 
     def _targeted(self, change: MemberTargeted) -> None:
-        self._life.moves.retarget(
-            self._life.owner(change.member_id).identity, change.old, change.new
-        )
+        life = self._life
+        life.moves.retarget(life.identity_of(change.member_id), change.old, change.new)
 
     def _assigned(self, change: MemberAssigned) -> None:
-        life = self._life
-        at_ms = change.position.record_timestamp_ms
+        life, at_ms = self._life, change.position.record_timestamp_ms
         watch = life.watches.get(change.member_id)
         if watch is None and not change.released:
             # A compacted log can have a member's assignment before its subscription.
@@ -327,43 +327,42 @@ class ModernAudit:
         self._move_partitions(change)
         if watch is None or change.released:
             return
-        gained = minus(change.new_assigned, change.old_assigned)
-        lost = minus(change.old_assigned, change.new_assigned)
-        was_revoking = watch.unrevoked_since
+        was_revoking = watch.unrevoked_since is not None
         progress, span = life.progress.of(change.member_id), life.span
         watch.assigned(change)
         if span is None or progress is None or progress.left_or_done(watch):
             return
-        progress.count_change(gained, lost)
-        progress.revoke(at_ms, now=change.new_state == UNREVOKED, before=was_revoking is not None)
+        progress.follow(change, was_revoking=was_revoking)
         if change.new_state == UNRELEASED:
             progress.start_waiting(at_ms)
             missing = minus(self._group.target_of(change.member_id), change.new_assigned)
             watch.waited_for |= life.ownership.others_of(missing, change.member_id)
             progress.waited_for |= watch.waited_for
-        else:
+        elif progress.waiting_since_ms is not None:
             progress.stop_waiting(at_ms)
         if (
             not self._goes_on
             and change.new_state == STABLE
             and not change.new_pending
-            and change.new_member_epoch >= max(span.epoch, self._step_of.assignment_epoch)
+            and change.new_member_epoch >= max(span.epoch, self._assignment_epoch)
         ):
             progress.reach(at_ms, watch.partitions)
 
     def _move_partitions(self, change: MemberAssigned) -> None:
         """A partition counts as owned while it is assigned or pending revocation, as in Kafka's own map of owners."""
         life = self._life
-        old = union(change.old_assigned, change.old_pending)
-        new = union(change.new_assigned, change.new_pending)
-        epoch = life.span.epoch if life.span else None
-        how = self._evidence.how_released(change)
-        lost = minus(old, new)
-        life.ownership.release(lost, change.member_id, change.position, epoch, how)
-        life.overlaps.release(lost, change.member_id)
+        lost = gained = NOTHING
+        if change.old_assigned != change.new_assigned or change.old_pending != change.new_pending:
+            old = union(change.old_assigned, change.old_pending)
+            new = union(change.new_assigned, change.new_pending)
+            lost, gained = minus(old, new), minus(new, old)
+        if lost:
+            epoch = life.span.epoch if life.span else None
+            how = self._evidence.how_released(change)
+            life.ownership.release(lost, change.member_id, change.position, epoch, how)
+            life.overlaps.release(lost, change.member_id)
         if hides_revocation(life, self._liveness, change, self._group.group_type):
             life.doubt()
-        gained = minus(new, old)
         if gained:
             life.overlaps.take(gained, change, life.ownership)
             life.ownership.take(
@@ -401,7 +400,7 @@ class ModernAudit:
             change.position,
             at_ms,
             None if self._missing or before is None else before.epoch,
-            self._step_of.members,
+            self._evidence.members_after_bump,
             life.joined_since,
             life.left_since,
             rebalance.rebalance_seq,
@@ -422,6 +421,7 @@ class ModernAudit:
         self._initialised_at = change.position
 
     def _installed(self, change: TargetInstalled) -> None:
+        self._assignment_epoch = change.new_assignment_epoch
         if change.new_assignment_epoch < 0:
             return
         life, at_ms = self._life, change.position.record_timestamp_ms

@@ -1,10 +1,8 @@
 """How a classic group's life goes on as that of a consumer group."""
 
-from collections.abc import Sequence
-
 from rebalance_audit.audit.causes.classic_scene import Generation
+from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.group.life import Life
-from rebalance_audit.audit.writes import Step
 from rebalance_audit.replay.changes import GroupCreated, GroupType, Position
 from rebalance_audit.replay.groups.modern_group import ModernGroup
 
@@ -20,15 +18,13 @@ def upgrade(life: Life, generation: Generation, position: Position, group: Moder
         life.left_since += 1
 
 
-def lacks_tombstone(life: Life, write: Sequence[Step]) -> bool:
+def lacks_tombstone(life: Life, evidence: WriteEvidence) -> bool:
     """Whether a consumer group's record took the place of a classic group whose tombstone is missing."""
     return (
         life.previous_generation is not None
         and not life.deleted
         and any(
-            isinstance(change, GroupCreated) and change.replaced is GroupType.CLASSIC
-            for step in write
-            for change in step.changes
+            change.replaced is GroupType.CLASSIC for change in evidence.kinds.get(GroupCreated, ())
         )
     )
 

@@ -88,7 +88,7 @@ class Ownership:
     _unowned: dict[TopicPartition, _Unowned]
     _confirmed: int
     _clock_ms: int | None
-    _written: Position | None
+    written: Position | None
     """The first record of the newest write."""
 
     def __init__(
@@ -113,14 +113,15 @@ class Ownership:
         """Those in `_held` without a gap; None until they are known."""
         self._unowned = {}
         self._confirmed = 0
-        self._clock_ms = None
-        self._written = None
+        self._clock_ms = self.written = None
         self.incarnation = 0
         self.is_shared = False
         self._write_offset = 0
         self._released: dict[TopicPartition, _Loose] = {}
         self._carried: dict[TopicPartition, _Loose] = {}
         """What was owned when the group's protocol changed, by topic name."""
+        self._names: dict[Topic, tuple[str | None, str | None]] = {}
+        """Topic -> its id and name as in the rows of the current write."""
         self._topics_of: dict[str, list[Topic]] = {}
         """Topic name -> ids by which `_held` has the topic, oldest first; forgotten when something is taken."""
 
@@ -178,7 +179,8 @@ class Ownership:
     def begin_write(self, first: Position) -> None:
         """Advance time to a write. What begins and ends within one write was never observable and gets no row."""
         self._write_offset, at_ms = first.log_offset, first.record_timestamp_ms
-        if self._written is not None and is_other_coordinator(self._written, first):
+        self._names.clear()
+        if self.written is not None and is_other_coordinator(self.written, first):
             # Some of their time passed between two clocks: epochs must note it, though its length is unknown.
             if self._unowned:
                 self._count_unowned(len(self._unowned), at_ms, at_ms)
@@ -186,15 +188,15 @@ class Ownership:
                 unowned.since_ms, unowned.exact = at_ms, False
                 unowned.is_cut |= not unowned.confirmed
             self._clock_ms = None  # the time in between is by two clocks
-        self._written = first
+        self.written = first
         self.advance(at_ms)
 
     def settle(self) -> None:
         """The write is over: what was given up in it is final."""
-        for loose in (*self._released.values(), *self._carried.values()):
-            self._end(*loose)
-        self._released.clear()
-        self._carried.clear()
+        for given_up in (self._released, self._carried):
+            for loose in given_up.values():
+                self._end(*loose)
+            given_up.clear()
 
     def convert(self, position: Position, epoch: int | None) -> None:
         """The group's protocol changes: a member that has a partition before and after the change goes on owning it.
@@ -406,7 +408,10 @@ class Ownership:
         epoch: int | None,
         how: str,
     ) -> None:
-        topic_id, topic = self._topic_names(partition)
+        names = self._names.get(partition[0])
+        if names is None:
+            names = self._names[partition[0]] = self._topic_names(partition)
+        topic_id, topic = names
         ended = None if topic is None else self._end_commits((topic, partition[1]))
         owner, began, from_epoch, unowned_before_ms, previous_member_id, gap, known_id = held
         member_id, instance_id, client_id, client_host = owner

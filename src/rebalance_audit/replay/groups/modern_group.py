@@ -5,7 +5,6 @@ and streams counterparts. The methods here keep derived values (state, members n
 reading them never costs a pass over the members.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -149,7 +148,7 @@ class ModernGroup:
     """A member took a partition from another: from then on, a member's claim does not prove ownership."""
     _stable: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Member id -> the member epoch at which it is STABLE."""
-    _stable_at: Counter[int] = field(default_factory=Counter, init=False, repr=False, compare=False)
+    _stable_at: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Member epoch -> how many of them: to look through all members at each new assignment would be quadratic."""
 
     def __post_init__(self) -> None:
@@ -165,7 +164,7 @@ class ModernGroup:
     @property
     def unconverged_count(self) -> int:
         """How many they are."""
-        return len(self.members) - self._stable_at[self.assignment_epoch]
+        return len(self.members) - self._stable_at.get(self.assignment_epoch, 0)
 
     def target_of(self, member_id: str) -> Partitions:
         """The member's target; empty if no record names one."""
@@ -187,14 +186,16 @@ class ModernGroup:
             return "NotReady"
         if self.group_epoch > self.assignment_epoch:
             return "Assigning"
-        return "Reconciling" if self.unconverged_count else "Stable"
+        stable = self._stable_at.get(self.assignment_epoch, 0)
+        return "Stable" if stable == len(self.members) else "Reconciling"
 
     def note_convergence(self, member: ModernMember) -> None:
         """Bring what `unconverged` follows from up to date after this member changed or joined."""
         self.forget_convergence(member.member_id)
         if member.member_state == STABLE:
             self._stable[member.member_id] = member.member_epoch
-            self._stable_at[member.member_epoch] += 1
+            already = self._stable_at.get(member.member_epoch, 0)
+            self._stable_at[member.member_epoch] = already + 1
 
     def forget_convergence(self, member_id: str) -> None:
         """The member is gone, or changes."""

@@ -84,7 +84,7 @@ def replay_current(kind: GroupKind, step: ReplayStep, key: Any, value: Any) -> N
     # Unless ownership is disputed, what the member had before is its own, so only the difference needs a check.
     claimed = after if group.disputed else minus(after, before)
     _require_sound(step, value.member_epoch, current)
-    if kind.one_owner:
+    if claimed and kind.one_owner:
         _require_free(group, step, member_id, claimed, value.member_epoch)
     if value.member_epoch > group.assignment_epoch:
         _require_reached(group, step, member_id, value.member_epoch)
@@ -102,7 +102,7 @@ def replay_current(kind: GroupKind, step: ReplayStep, key: Any, value: Any) -> N
         _note_early_access(member, value)
     else:
         member.member_state = kind.member_states.get(value.state, UNKNOWN)
-    if kind.one_owner:
+    if kind.one_owner and (claimed or before != after):
         group.release(member_id, minus(before, after))
         group.take(member_id, claimed)
     group.note_convergence(member)
