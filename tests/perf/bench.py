@@ -1,9 +1,9 @@
-"""How fast we are beside Spark's bare scan and Kafka's own tools, all on the same logs in one run: `make bench`.
+"""How fast stages are beside Kafka's own tools, a Rust reader and a bare scan by Spark, on the same logs: `make bench`.
 
 Every stage goes over two logs of one shape, one with a quarter of the other's records. What the larger one takes more
-is what its further records cost: records a second are told of that, and the seconds that any log costs, start-up and
-all, stand beside. Each stage is measured twice and its shorter time taken, so that the first time warms up what stays:
-Spark's session. The ratios are what to look at; the figures are this machine's.
+is what its further records cost: rates are those of the further records, and the seconds that any log costs, start-up
+and all, stand beside. Each stage is measured twice and its shorter time taken, so that the first time warms up what
+stays: Spark's session, compiled code. The ratios are what to look at; the figures are this machine's.
 """
 
 import argparse
@@ -33,39 +33,44 @@ from rebalance_audit.lake.session.spark_session import build_session
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.resources import checkout_root
-from tests.perf.bench_log import SMALLER, BenchLog, bench_log
+from rebalance_audit.scan.scan_buffers import ScanBuffers, Walked
+from rebalance_audit.scan.segment_scan import scan
+from tests.perf.bench_log import GROUPS, SMALLER, BenchLog, bench_log
 from tests.perf.cpu import cpu_s_since, tree_ticks
 from tests.perf.kafka_tools import broker_load, dump
 from tests.perf.reducer_speed import PROTOCOLS, entries, measure, measure_reducer
+from tests.perf.rust_walk import build_rust_walk, rust_walk
+from tests.perf.wishes import (
+    BY_SECONDS,
+    DECODE,
+    DESCRIBE,
+    DUMP,
+    GOLD,
+    GOLD_OF_SEGMENTS,
+    INGEST,
+    INSPECT,
+    LOAD,
+    RUST,
+    SCAN,
+    SILVER,
+    STATE,
+    WALK,
+    compared,
+    comparison,
+)
 
 HISTORY: Final = checkout_root() / "docs" / "bench-history.jsonl"
 COMMAND: Final = Path(sys.executable).with_name("rebalance-audit")
 CLUSTER: Final = "bench"
 ROUNDS: Final = 2
 REDUCER_EPOCHS: Final = 500
-REDUCER_TARGETS: Final = {"consumer": 80_000, "classic": 20_000}
 REDUCER_STAGES: Final = {"to rows": measure, "with Arrow and silver": measure_reducer}
 
-LOAD = "broker: load"
-DUMP = "kafka-dump-log --offsets-decoder"
-SCAN = "Spark: bare scan of bronze"
-INGEST = "segments to bronze"
-GOLD = "gold from bronze"
-GOLD_OF_SEGMENTS = "gold from segments"
-SILVER = "silver and gold from bronze"
-INSPECT = "inspect"
-DECODE = "decode"
-
-TARGETS: Final = (
-    (GOLD, LOAD, 2.5),
-    (GOLD, SCAN, 0.5),
-    (GOLD_OF_SEGMENTS, LOAD, 2.0),
-    (SILVER, LOAD, 1.2),
-    (INGEST, LOAD, 0.6),
-    (INSPECT, LOAD, 2.0),
-    (DECODE, DUMP, 6.0),
-)
-"""A stage, what it is measured by, and the least ratio of their speeds."""
+COMMANDS: Final = {
+    INSPECT: ("inspect", "--json"),
+    DECODE: ("decode",),
+    STATE: ("state", "--json"),
+}
 
 SCANNED: Final = ("partition", "offset", "timestamp", "key", "value")
 """The columns of bronze that gold is made of."""
@@ -155,10 +160,11 @@ def main() -> None:
         bench = Bench(*logs, Path(scratch))
         if not flags.spark_only:
             kafka_stages(bench, flags.rounds)
+            walk_stages(bench, flags.rounds)
             command_stages(bench, flags.rounds)
         spark_stages(bench, flags.rounds)
     reducer = {
-        f"{protocol}, {upto}": of_stage(list(entries(writes(REDUCER_EPOCHS))))[0]
+        f"reducer: {protocol}, {upto}": of_stage(list(entries(writes(REDUCER_EPOCHS))))[0]
         for protocol, writes in PROTOCOLS.items()
         for upto, of_stage in REDUCER_STAGES.items()
     }
@@ -173,17 +179,44 @@ def kafka_stages(bench: Bench, rounds: int) -> None:
         for log in bench.logs:
             sys.stderr.write(f"{LOAD}, {log.records:,} records …")
             sys.stderr.flush()
-            loaded = broker_load(log, bench.scratch / f"broker-{at}-{log.records}")
+            loaded = broker_load(log, bench.scratch / f"broker-{at}-{log.records}", GROUPS)
             bench.add(LOAD, log, loaded.seconds, loaded.cpu_s)
+            sys.stderr.write(f"{DESCRIBE} …")
+            bench.add(DESCRIBE, log, loaded.describe_s, loaded.describe_cpu_s)
     for log in bench.logs:
         with bench.stage(DUMP, log):
             dump(log.segments, bench.scratch / "dump")
 
 
+def walk_stages(bench: Bench, rounds: int) -> None:
+    """Every record read: the compiled walk, and its peer in Rust, each on one thread and without start-up."""
+    program = build_rust_walk()
+    if program is None:
+        sys.stderr.write(f"{RUST}: left out, since cargo is not installed\n")
+    for _ in range(rounds):
+        for log in bench.logs:
+            with bench.stage(WALK, log):
+                walk(log)
+            if program is not None:
+                sys.stderr.write(f"{RUST}, {log.records:,} records …")
+                bench.add(RUST, log, *rust_walk(program, log, bench.scratch / "walk"))
+
+
+def walk(log: BenchLog) -> None:
+    """Walk over every segment, as `inspect` does before it replays."""
+    records = sum(
+        found.records
+        for segment in log.segments
+        for found in scan(ScanBuffers(), segment)
+        if isinstance(found, Walked)
+    )
+    assert records == log.records, records
+
+
 def command_stages(bench: Bench, rounds: int) -> None:
     """What runs without Spark, its output thrown away."""
     for _ in range(rounds):
-        for name, arguments in ((INSPECT, ("inspect", "--json")), (DECODE, ("decode",))):
+        for name, arguments in COMMANDS.items():
             for log in bench.logs:
                 command = [str(COMMAND), *arguments, str(log.folder)]
                 with bench.stage(name, log):
@@ -255,29 +288,20 @@ def show(bench: Bench, reducer: dict[str, float]) -> None:
             f"{bench.speed(name):,.0f}",
             f"{bench.cpu_us(name):.2f}",
         )
-    ratios = Table(title="Ratios of further records a second")
-    for heading in ("stage", "measured by", "ratio", "target", ""):
-        ratios.add_column(heading)
-    for name, by, ratio, target in found_ratios(bench):
-        met = "met" if ratio >= target else "missed"
-        ratios.add_row(name, by, f"{ratio:.2f}", f"{target:.2f}", met)
-    for stage, speed in reducer.items():
-        target = REDUCER_TARGETS[stage.partition(",")[0]]
-        met = "met" if speed >= target else "missed"
-        ratios.add_row(f"reducer: {stage}", "records/s a core", f"{speed:,.0f}", f"{target:,}", met)
-    console = Console(width=110)
+    console = Console(width=170)
     console.print(table)
-    console.print(ratios)
+    console.print(comparison(all_speeds(bench, reducer)))
     for name, steps in bench.steps.items():
-        told = ", ".join(f"{step} {seconds:.1f}" for step, seconds in steps.items())
-        console.print(f"{name}: {told}", highlight=False)
+        line = ", ".join(f"{step} {seconds:.1f}" for step, seconds in steps.items())
+        console.print(f"{name}: {line}", highlight=False)
 
 
-def found_ratios(bench: Bench) -> Iterator[tuple[str, str, float, float]]:
-    """Stage, what it is measured by, the ratio, the target; of what was measured."""
-    for name, by, target in TARGETS:
-        if name in bench.taken and by in bench.taken:
-            yield name, by, bench.speed(name) / bench.speed(by), target
+def all_speeds(bench: Bench, reducer: dict[str, float]) -> dict[str, float]:
+    """Speed by stage and peer: further records a second, or one over the seconds of the larger log."""
+    return reducer | {
+        name: 1 / taken[bench.large].seconds if name in BY_SECONDS else bench.speed(name)
+        for name, taken in bench.taken.items()
+    }
 
 
 def remember(bench: Bench, reducer: dict[str, float], load_before: float) -> None:
@@ -300,7 +324,10 @@ def remember(bench: Bench, reducer: dict[str, float], load_before: float) -> Non
             for name, taken in bench.taken.items()
         },
         "further_records_per_s": {name: round(bench.speed(name)) for name in bench.taken},
-        "ratios": {f"{name} / {by}": round(ratio, 2) for name, by, ratio, _ in found_ratios(bench)},
+        "ratios": {
+            f"{each.wish.stage} / {each.wish.peer}": round(each.ratio, 2)
+            for each in compared(all_speeds(bench, {}))
+        },
         "reducer": {stage: round(speed) for stage, speed in reducer.items()},
     }
     with HISTORY.open("ab") as history:

@@ -1,4 +1,4 @@
-"""What Kafka itself takes for the same log: its broker's load, and its dump tool."""
+"""What Kafka itself takes for the same log: its broker's load, and its tools that describe groups and dump segments."""
 
 import re
 import shutil
@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.perf.bench_log import BenchLog
-from tests.perf.cpu import threads_cpu_s
+from tests.perf.cpu import cpu_s_since, threads_cpu_s, tree_ticks
+from tests.perf.scale_log import TOPIC
 from tests.support.broker import Broker
 from tests.support.broker_folder import java, make_folder
 
@@ -33,12 +34,16 @@ class Load(NamedTuple):
     """As it says itself, from the moment when it may to the moment when clients may."""
     cpu_s: float
     """Processor seconds of the threads that load, compiling and garbage collection aside."""
+    describe_s: float
+    """What `kafka-consumer-groups --describe` of all groups takes then."""
+    describe_cpu_s: float
+    """Processor seconds of that tool and of the broker meanwhile."""
 
 
-def broker_load(log: BenchLog, folder: Path) -> Load:
+def broker_load(log: BenchLog, folder: Path, groups: int) -> Load:
     """Let a broker load a log, its JVM just started as after any fail-over; the folder is gone afterwards.
 
-    The log is one partition, so one thread loads it. All of its records must have been loaded.
+    The log is one partition, so one thread loads it. All of its records must have been loaded, all groups described.
     """
     broker = Broker(folder, make_folder(folder, log.folder, {}), HEAP)
     with (folder / "log4j2.properties").open("a") as logging:
@@ -52,10 +57,33 @@ def broker_load(log: BenchLog, folder: Path) -> Load:
             time.sleep(0.2)
         partition, milliseconds, records = map(int, told.groups())
         assert (partition, records) == (0, log.records), told[0]
-        return Load(milliseconds / 1000, threads_cpu_s(broker.process.pid, LOADER))
+        load_cpu_s = threads_cpu_s(broker.process.pid, LOADER)
+        began, ticks = time.perf_counter(), tree_ticks()
+        described = describe(broker)
+        describe_s = time.perf_counter() - began
+        assert len(described) == groups, f"{len(described)} groups described"
+        return Load(milliseconds / 1000, load_cpu_s, describe_s, cpu_s_since(ticks))
     finally:
         broker.kill()
         shutil.rmtree(folder)
+
+
+def describe(broker: Broker) -> set[str]:
+    """`kafka-consumer-groups --describe` of all groups; the ids of those that it prints."""
+    command = java(
+        broker.folder,
+        "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+        "--bootstrap-server",
+        broker.bootstrap_servers,
+        "--describe",
+        "--all-groups",
+        "--timeout",
+        str(LOAD_SECONDS_MAX * 1000),
+        jvm_options=HEAP,
+    )
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    rows = (line.split() for line in out.splitlines())
+    return {row[0] for row in rows if len(row) > 1 and row[1] == TOPIC}
 
 
 def dump(segments: tuple[Path, ...], folder: Path) -> None:

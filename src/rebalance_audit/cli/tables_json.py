@@ -1,9 +1,10 @@
 """Rows of gold tables as one JSON object: every column of the contract, times as ISO 8601."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.file_report import BrokerLogFile
 from rebalance_audit.audit.rows import Row
@@ -18,6 +19,9 @@ from rebalance_audit.tables.row_shapes import shaper
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.tables.window import Window
 
+_repeated_iso: Final = lru_cache(4096)(iso)
+"""Rows of one group have the same few times again and again."""
+
 
 class TableLines(NamedTuple):
     """Rows of some groups in one table, as JSON."""
@@ -25,11 +29,6 @@ class TableLines(NamedTuple):
     keys: list[Any]
     """What rows of several parts have to be sorted by; empty where the rows of a group stand together."""
     lines: list[bytes]
-
-
-def tables_json(tables: Mapping[str, Sequence[Mapping[str, Any]]], cluster: str) -> bytes:
-    """The object, one row per line; `tables` is keyed by the names of gold tables, its times are epoch milliseconds."""
-    return _object({name: _rows(name, rows, cluster) for name, rows in tables.items()})
 
 
 class Narrowed(NamedTuple):
@@ -47,7 +46,7 @@ class Narrowed(NamedTuple):
     def json(self, tables: Mapping[str, Sequence[Row]], cluster: str) -> bytes:
         """The object. Raises BadRequest for a table that is not among these."""
         self.require(tables)
-        return self.joined([self.lines(tables, cluster)])
+        return b"".join(self.joined([self.lines(tables, cluster)]))
 
     def require(self, present: Collection[str]) -> None:
         """Raises BadRequest for a table that is not present."""
@@ -72,8 +71,8 @@ class Narrowed(NamedTuple):
         self,
         parts: Sequence[Mapping[str, TableLines]],
         broker_logs: Sequence[BrokerLogFile] = (),
-    ) -> bytes:
-        """The object out of its parts, in order of group ids."""
+    ) -> Iterator[bytes]:
+        """The object in pieces to write, out of its parts in order of group ids."""
         of_table: dict[str, list[TableLines]] = {}
         for name, lines in chain.from_iterable(part.items() for part in parts):
             of_table.setdefault(name, []).append(lines)
@@ -101,7 +100,7 @@ def row_for_programs(table: str, row: Mapping[str, Any], cluster: str) -> dict[s
 
 
 def _rows(table: str, rows: Sequence[Mapping[str, Any]], cluster: str) -> list[bytes]:
-    shape_of = shaper(table_schemas()[f"gold.{table}"], iso)
+    shape_of = shaper(table_schemas()[f"gold.{table}"], _repeated_iso)
     return [b"\n" + json_bytes(shape_of(row, cluster)) for row in rows]
 
 
@@ -118,13 +117,20 @@ def _object(
     *,
     is_versioned: bool = False,
     broker_logs: Sequence[BrokerLogFile] = (),
-) -> bytes:
-    parts = [b'"schema_version":%d' % JSON_VERSION] if is_versioned else []
+) -> Iterator[bytes]:
+    yield b"{"
+    between = b""
+    if is_versioned:
+        yield b'"schema_version":%d' % JSON_VERSION
+        between = b",\n"
     if broker_logs:
-        parts.append(
-            b'"broker_logs":' + json_bytes([file_for_programs(each) for each in broker_logs])
-        )
-    parts += [
-        json_bytes(name) + b":[" + b",".join(lines) + b"\n]" for name, lines in tables.items()
-    ]
-    return b"{" + b",\n".join(parts) + b"}\n"
+        yield between + b'"broker_logs":'
+        yield json_bytes([file_for_programs(each) for each in broker_logs])
+        between = b",\n"
+    for name, lines in tables.items():
+        yield between + json_bytes(name) + b":["
+        for at, line in enumerate(lines):
+            yield b"," + line if at else line
+        yield b"\n]"
+        between = b",\n"
+    yield b"}\n"

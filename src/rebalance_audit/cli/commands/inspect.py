@@ -1,6 +1,7 @@
 """`rebalance-audit inspect`: the audit of a folder of segments or of a lake, on the terminal, without Spark."""
 
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -148,7 +149,7 @@ def inspect(
     if isinstance(wanted, Narrowed):
         with bad_arguments(), slow_progress() as on_progress:
             printed = _json(wanted, segments, group_ids, broker_logs, settings, on_progress)
-        sys.stdout.buffer.write(printed)
+        sys.stdout.buffer.writelines(printed)
         return
     with bad_arguments(), slow_progress() as on_progress:
         audit = audit_segments(
@@ -177,8 +178,8 @@ def _json(
     broker_logs: tuple[Path, ...],
     settings: AuditSettings,
     on_progress: OnProgress,
-) -> bytes:
-    """The object, whose lines are made where the groups are replayed."""
+) -> Iterator[bytes]:
+    """The object in pieces to write; its lines are made where the groups are replayed."""
     lines = partial(narrowed.lines, cluster=settings.cluster)
     kept = settings._asdict()
     del kept["cluster"]
