@@ -74,8 +74,12 @@ class RemoteLog:
             outline = self._outline(Path(temporary))
             files, root = self._files(place)
             if files.isdir(root):
-                # Only as much as a broker keeps of it: 100 MB by default, and snapshots.
-                files.get(root, str(outline / f"{METADATA_TOPIC}-0"), recursive=True)
+                # A broker keeps little of it: 100 MB by default, and snapshots.
+                copy = outline / f"{METADATA_TOPIC}-0"
+                copy.mkdir(parents=True, exist_ok=True)
+                for path, name, info in _children(files, root):
+                    if info["type"] == "file":
+                        files.get_file(path, str(copy / name))
             names = read_topic_names(self._opened(outline))
             names.notes[:] = [note.replace(str(outline), self._folder) for note in names.notes]
             return names
@@ -131,11 +135,10 @@ class RemoteLog:
             if info["type"] == "directory":
                 place.mkdir(parents=True, exist_ok=True)
                 if path == root or place.name.startswith(f"{OFFSETS_TOPIC}-"):
-                    for child in files.ls(path, detail=True):
-                        name = child["name"].rstrip("/").rpartition("/")[2]
-                        is_itself = child["name"].rstrip("/") == path.rstrip("/")
-                        if not is_itself and name not in _NO_NAMES:
-                            waiting.append((child["name"], place / name, child))
+                    waiting += [
+                        (child, place / name, of_child)
+                        for child, name, of_child in _children(files, path)
+                    ]
                 continue
             place.parent.mkdir(parents=True, exist_ok=True)
             place.touch()
@@ -177,6 +180,14 @@ class RemoteLog:
         except Exception as error:  # each store's client has errors of its own
             reason = " ".join(str(error).split()) or type(error).__name__
             raise SourceNotReadable(f"{url} cannot be read: {reason}.") from error
+
+
+def _children(files: Any, path: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Path, name and what the store says of what is right inside a folder; some stores list the folder itself too."""
+    for info in files.ls(path, detail=True):
+        name = info["name"].rstrip("/").rpartition("/")[2]
+        if info["name"].rstrip("/") != path.rstrip("/") and name not in _NO_NAMES:
+            yield info["name"], name, info
 
 
 def _modified_ns(files: Any, path: str) -> int:

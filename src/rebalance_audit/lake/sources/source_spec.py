@@ -12,7 +12,7 @@ from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from rebalance_audit.location import spelled
 
-SPELLINGS: Final = "segments:DIR, delta:PATH or kafka:HOST:PORT"
+SPELLINGS: Final = "segments:DIR, segments:URL, delta:PATH or kafka:HOST:PORT"
 
 
 def parse_source(
