@@ -186,12 +186,15 @@ def test_executors_read_a_url(spark: SparkSession, tmp_path: Path) -> None:
     shutil.copytree(capture("offsets").segments, log)
     mounted = SegmentsSource(f"segments:{log}", str(log))
     remote = SegmentsSource(f"segments:local://{log}", f"local://{log}")
-    for read_of in (
-        lambda source: source.records(spark, "blue", (1,)),
-        lambda source: source.offsets(spark, "blue"),
-        lambda source: source.commit_packs(spark, "blue", None),
-    ):
-        found, expected = read_of(remote), read_of(mounted)
+
+    def frames(source: SegmentsSource) -> list[DataFrame]:
+        return [
+            source.records(spark, "blue", (1,)),
+            source.offsets(spark, "blue"),
+            source.commit_packs(spark, "blue", None),
+        ]
+
+    for found, expected in zip(frames(remote), frames(mounted), strict=True):
         assert not found.isEmpty()
         assert_df_equality(found, expected, ignore_nullable=True, ignore_row_order=True)
     frame = remote.offsets(spark, "blue")
