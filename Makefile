@@ -141,8 +141,8 @@ lab: java $(SETUP) ## Play the stories of tests/broker/lab on brokers (RELEASES=
 	$(PY) -m tests.broker.lab $(RELEASES) $(if $(KEEP),--keep)
 
 test-platforms: java $(SETUP) ## Run a smoke suite on other Spark releases and platforms, in environments of its own in build/platforms (ONLY="spark-3.5 connect")
-	$(PY) -m tests.platforms $(if $(ONLY),--only $(ONLY))
-	$(PY) -m tools.pages.spark_releases --write
+	$(PY) -m tests.platforms $(if $(ONLY),--only $(ONLY)) || failed=$$?; \
+	  $(PY) -m tools.pages.spark_releases --write; exit $${failed:-0}
 
 bench: java $(SETUP) $(SPARK_JARS) jars/broker/.fetched ## Compare speed with Kafka's own tools (RECORDS=4000000)
 	$(PY) -m tests.perf.bench --records $(or $(RECORDS),4000000)

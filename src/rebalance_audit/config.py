@@ -45,6 +45,7 @@ _FREE = (
     "spark.settings.",
     "source.kafka.options.",
     "source.kafka.admin.",
+    "source.storage_options.",
     "lake.storage_options.",
     "lake.delta_rs_options.",
     "maintain.vacuum_hours_of.",
@@ -54,6 +55,7 @@ _FREE = (
 _SECRET = (
     "source.kafka.options",
     "source.kafka.admin",
+    "source.storage_options",
     "lake.storage_options",
     "lake.delta_rs_options",
     "spark.settings",
@@ -115,7 +117,12 @@ class SourceConfig(_Section):
 
     spec: str
     split_target_bytes: int = Field(ge=1_048_576)
+    storage_options: dict[str, ClientOption]
     kafka: KafkaConfig
+
+    def storage(self) -> dict[str, str]:
+        """`storage_options` with their values."""
+        return {name: value.get_secret_value() for name, value in self.storage_options.items()}
 
 
 class LakeConfig(_Section):

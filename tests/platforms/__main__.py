@@ -20,9 +20,16 @@ from typing import Any, Final
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
 from rebalance_audit.resources import checkout_root
 from tests.platforms import servers
-from tests.platforms.environments import FOLDER, EnvironmentNotMade, jars_of, make, python_of
-from tests.platforms.platforms import PLATFORMS, Platform
-from tests.spark.lakes import TABLES, difference
+from tests.platforms.environments import (
+    FOLDER,
+    EnvironmentNotMade,
+    build_wheel,
+    jars_of,
+    make,
+    python_of,
+)
+from tests.platforms.platforms import PLATFORMS, REFERENCE, Platform
+from tests.spark.lakes import TABLES, difference, table
 from tests.spark.mixed_log import PARTS, write_log
 
 RESULTS: Final = "docs/platform-results.json"
@@ -41,9 +48,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=names, default=names)
     only = parser.parse_args(arguments).only
     is_passed = True
+    wheel = build_wheel()
     for platform in PLATFORMS:
         if platform.name in only:
-            result = _result(platform)
+            result = _result(platform, wheel)
             _keep(platform.name, result)
             sys.stdout.write(f"{platform.name}: {result['why']}\n")
             is_passed &= result["passed"]
@@ -59,7 +67,7 @@ def _keep(name: str, result: dict[str, Any]) -> None:
     path.write_text(json.dumps(ordered, indent=2) + "\n")
 
 
-def _result(platform: Platform) -> dict[str, Any]:
+def _result(platform: Platform, wheel: Path) -> dict[str, Any]:
     """What the page says of a platform."""
     found = {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
@@ -67,13 +75,18 @@ def _result(platform: Platform) -> dict[str, Any]:
         "spark": platform.environment.spark,
     }
     try:
-        make(platform.environment)
+        make(platform.environment, wheel)
         smoke, why = _smoke(platform)
     except (EnvironmentNotMade, TimeoutError) as error:
         return {**found, "passed": False, "why": " ".join(str(error).split())}
-    is_first = platform == PLATFORMS[0]
-    done = f"All steps; {'all others must have its tables' if is_first else 'equal tables'}."
-    return {**found, **smoke, "passed": why is None, "why": why or done}
+    return {**found, **smoke, "passed": why is None, "why": why or _passed(platform)}
+
+
+def _passed(platform: Platform) -> str:
+    lake = _tables(platform)
+    rows = sum(len(table(lake, name)) for name in TABLES)
+    role = "the reference" if platform == REFERENCE else "equal to the reference"
+    return f"All steps; {len(TABLES)} tables with {rows} rows, {role}."
 
 
 def _smoke(platform: Platform) -> tuple[dict[str, Any], str | None]:
@@ -84,22 +97,27 @@ def _smoke(platform: Platform) -> tuple[dict[str, Any], str | None]:
     write_log(folder / "half", SHARE, OF_LOG)
     write_log(folder / "whole", 1.0, OF_LOG)
     lake = "catalog:spark_catalog.smoke" if platform.reach == "catalog" else str(folder / "lake")
+    log = "s3://smoke/kafka/log" if platform.reach == "s3" else str(folder / "log")
     with ExitStack() as running:
         master = "local[2]"
+        store: dict[str, str] = {}
         if platform.reach == "standalone":
             master = running.enter_context(servers.standalone(platform.environment, folder))
         elif platform.reach == "connect":
             master = running.enter_context(servers.connect(platform.environment, folder))
+        elif platform.reach == "s3":
+            store = running.enter_context(servers.object_store(platform.environment, folder))
         (folder / "config.toml").write_text(_configuration(platform, master))
         python = python_of(platform.environment)
         variables = {
             **os.environ,
+            **store,
             "PYSPARK_PYTHON": str(python),
             "PYTHONPATH": str(checkout_root()),
         }
         with (folder / "smoke.log").open("w") as said:
             done = subprocess.run(
-                [str(python), "-m", "tests.platforms.smoke", str(folder), lake],
+                [str(python), "-m", "tests.platforms.smoke", str(folder), log, lake],
                 cwd=folder,
                 env=variables,
                 stdout=said,
@@ -125,6 +143,8 @@ def _tables(platform: Platform) -> Path:
     if platform.reach != "catalog":
         return folder / "lake"
     layers = folder / "layers"
+    if layers.is_dir():
+        return layers
     layers.mkdir()
     for layer in ("bronze", "silver", "gold"):
         (layers / layer).symlink_to(folder / "spark-warehouse" / f"smoke_{layer}.db")
@@ -132,10 +152,12 @@ def _tables(platform: Platform) -> Path:
 
 
 def _unequal(lake: Path) -> str | None:
-    """Which tables differ from the newest pair's."""
-    expected = FOLDER / "runs" / PLATFORMS[0].name / "lake"
+    """Which tables differ from the reference's; None if none does."""
+    expected = _tables(REFERENCE)
+    if not expected.is_dir():
+        return f"No tables to compare with: run {REFERENCE.name} first."
     unequal = [name for name in TABLES if difference(name, lake, expected)]
-    return f"Other rows than on the newest pair: {', '.join(unequal)}." if unequal else None
+    return f"Other rows than the reference: {', '.join(unequal)}." if unequal else None
 
 
 def _configuration(platform: Platform, master: str) -> str:

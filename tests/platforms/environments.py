@@ -1,6 +1,11 @@
-"""Makes the environments of the smoke suite, in build/platforms: packages by uv, jars by `rebalance-audit jars`."""
+"""Makes the environments of the smoke suite, in build/platforms: packages by uv, jars by `rebalance-audit jars`.
+
+An environment is kept until what it is made of changes. The package itself is installed anew, as a wheel of this
+checkout: a run of the suite tests one state of it, whatever is edited meanwhile.
+"""
 
 import os
+import shutil
 import subprocess
 import tomllib
 from hashlib import sha256
@@ -32,11 +37,32 @@ def jars_of(environment: SparkEnvironment) -> Path:
     return FOLDER / environment.name / "jars"
 
 
-def make(environment: SparkEnvironment) -> None:
-    """Make it unless it is there. Raises EnvironmentNotMade."""
+def build_wheel() -> Path:
+    """The package as pip would install it. Raises EnvironmentNotMade."""
+    folder = FOLDER / "wheel"
+    shutil.rmtree(folder, ignore_errors=True)
+    command = (UV, "build", "--quiet", "--wheel", "--no-build-isolation")
+    _done(*command, "--python", ROOT / ".venv/bin/python", "--out-dir", folder)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def make(environment: SparkEnvironment, wheel: Path) -> None:
+    """Make it unless it is there, and install the wheel. Raises EnvironmentNotMade."""
+    _make(environment)
+    pip = (UV, "pip", "install", "--quiet", "--python", python_of(environment))
+    _done(*pip, "--no-deps", "--reinstall", wheel)
+
+
+def _make(environment: SparkEnvironment) -> None:
     folder = FOLDER / environment.name
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted_of = (environment, project, (ROOT / "conf/jars/ivy.xml").read_text())
+    made_of = [
+        (ROOT / name).read_text()
+        for name in ("conf/jars/ivy.xml", *environment.versions)
+        if (ROOT / name).is_file()
+    ]
+    wanted_of = (environment, project, made_of)
     digest = sha256(repr(wanted_of).encode()).hexdigest()
     made = folder / MADE
     if made.is_file() and made.read_text() == digest:
@@ -44,16 +70,15 @@ def make(environment: SparkEnvironment) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     python = str(python_of(environment))
     wanted = FOLDER / f"{environment.name}.in"
-    wanted.write_text(f"{environment.requirement}\n")
+    wanted.write_text("\n".join(environment.requirements))
     packages = FOLDER / f"{environment.name}.txt"
     _done(UV, "venv", "--quiet", "--clear", "--python", environment.python, folder)
     _done(
         *(UV, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python", python),
-        *("--resolution", environment.resolution, "--extra", "quality"),
+        *(*environment.versions, "--extra", "quality"),
         *(ROOT / "pyproject.toml", wanted, "-o", packages),
     )
     _done(UV, "pip", "install", "--quiet", "--python", python, "-r", packages)
-    _done(UV, "pip", "install", "--quiet", "--python", python, "--no-deps", "-e", ROOT)
     # The first is that of the Scala release for which the wheel of pyspark is built.
     release = next(each for each in spark_releases() if each.spark == environment.spark)
     _done(

@@ -1,4 +1,4 @@
-"""Processes of Spark beside the commands: a standalone cluster, a Spark Connect server."""
+"""Processes beside the commands: a standalone cluster, a Spark Connect server, an object store."""
 
 import os
 import signal
@@ -57,6 +57,20 @@ def connect(environment: SparkEnvironment, folder: Path) -> Iterator[str]:
     )
     with _process(environment, folder, "server", command, port):
         yield f"sc://127.0.0.1:{port}"
+
+
+@contextmanager
+def object_store(environment: SparkEnvironment, folder: Path) -> Iterator[dict[str, str]]:
+    """Variables with which clients of S3 find a server of moto's."""
+    (port,) = free_ports(1)
+    program = str(python_of(environment).parent / "moto_server")
+    with _process(environment, folder, "moto", (program, "-p", str(port)), port):
+        yield {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+            "AWS_ACCESS_KEY_ID": "any",
+            "AWS_SECRET_ACCESS_KEY": "any",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }
 
 
 def _script(environment: SparkEnvironment, name: str) -> str:

@@ -1,19 +1,21 @@
 """Ingest, run, increment, check and read in the environment of one platform: the commands, one after the other.
 
-    python -m tests.platforms.smoke FOLDER LAKE
+    python -m tests.platforms.smoke FOLDER LOG LAKE
 
-FOLDER has `half` and `whole`, a log as it was earlier and as it is now, and `config.toml`. Writes FOLDER/result.json.
-Ends with the exit code of the command that failed.
+FOLDER has `half` and `whole`, a log as it was earlier and as it is now, and `config.toml`. Copies them one after the
+other to LOG, a folder or a URL of an object store. Writes FOLDER/result.json. Ends with the exit code of the command
+that failed.
 """
 
 import json
 import platform
-import shutil
 import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
+
+import fsspec
 
 from rebalance_audit.cli.main import run
 from rebalance_audit.spark_release import installed_spark_release
@@ -22,9 +24,8 @@ PACKAGES: Final = ("pyspark", "pyarrow", "pandas", "numpy", "deltalake", "great-
 CLUSTER: Final = "blue"
 
 
-def main(folder: Path, lake: str) -> int:
+def main(folder: Path, log: str, lake: str) -> int:
     """Run the commands until one fails; returns its exit code."""
-    log = folder / "log"
     config = ("--config", str(folder / "config.toml"))
     into = ("--source", f"segments:{log}", "--lake", lake, "--cluster", CLUSTER)
     steps = {
@@ -39,7 +40,9 @@ def main(folder: Path, lake: str) -> int:
     failed = None
     code = 0
     for name, (state, arguments) in steps.items():
-        shutil.copytree(folder / state, log, dirs_exist_ok=True)
+        files, place = fsspec.core.url_to_fs(log)
+        files.makedirs(place, exist_ok=True)
+        files.put(f"{folder / state}/", place, recursive=True)
         began = time.monotonic()
         sys.stdout.write(f"== {name}\n")
         code = run(arguments)
@@ -59,4 +62,4 @@ def main(folder: Path, lake: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2]))
+    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))

@@ -24,8 +24,9 @@ SUITE: Final = """
 ## Where it was run
 
 `make test-platforms` runs the same commands on the same log on each of these platforms: `ingest` and `run` over the
-first half of a log, `run` over all of it, `check`, and `inspect` of the lake. Its tables must equal the newest pair's.
-It runs by hand and once a week, not with `make test`, which tests Spark 4.1. This is the last result:
+first half of a log, `run` over all of it, `check`, and `inspect` of the lake. Its tables must equal those of the
+reference, the newest pair, row for row. It runs by hand and once a week, not with `make test`, which tests Spark 4.1.
+This is the last result:
 
 | platform | Spark | Delta Lake | Python | pyarrow, pandas | date | result |
 |---|---|---|---|---|---|---|

@@ -109,7 +109,8 @@ def source_of(config: Config, from_ms: int | None = None) -> Source:
         options=kafka.client_options(),
         admin=kafka.admin_options(),
     )
-    return parse_source(config.source.spec, config.source.split_target_bytes, settings)
+    given = config.source
+    return parse_source(given.spec, given.split_target_bytes, settings, given.storage())
 
 
 def audit_once(request: RunRequest, config: Config, on_progress: OnProgress) -> RunReport:

@@ -20,7 +20,10 @@ from tests.wire.golden import capture
         ("segments", "is not a source"),
         ("segments:", "is not a source"),
         ("/var/log", "is not a source: write segments:/var/log."),
-        ("/nowhere", "is not a source: write segments:DIR, delta:PATH or kafka:HOST:PORT."),
+        (
+            "/nowhere",
+            "is not a source: write segments:DIR, segments:URL, delta:PATH or kafka:HOST:PORT.",
+        ),
         ("s3:bucket", "is not a known kind of source"),
         ("kafka:host", "expects HOST:PORT"),
         ("kafka:host:9092,:9092", "expects HOST:PORT"),

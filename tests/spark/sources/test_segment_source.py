@@ -180,6 +180,31 @@ def test_packs_of_commits_are_those_of_the_rows(spark: SparkSession, groups: str
     assert not found.isEmpty()
 
 
+def test_executors_read_a_url(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows, packs and errors are those of the mounted folder; `local:` is this machine's disk for fsspec."""
+    log = tmp_path / "log"
+    shutil.copytree(capture("offsets").segments, log)
+    mounted = SegmentsSource(f"segments:{log}", str(log))
+    remote = SegmentsSource(f"segments:local://{log}", f"local://{log}")
+
+    def frames(source: SegmentsSource) -> list[DataFrame]:
+        return [
+            source.records(spark, "blue", (1,)),
+            source.offsets(spark, "blue"),
+            source.commit_packs(spark, "blue", None),
+        ]
+
+    for found, expected in zip(frames(remote), frames(mounted), strict=True):
+        assert not found.isEmpty()
+        assert_df_equality(found, expected, ignore_nullable=True, ignore_row_order=True)
+    frame = remote.offsets(spark, "blue")
+    gone = next(log.glob("__consumer_offsets-2/*.log"))
+    gone.unlink()
+    with pytest.raises(Exception, match="SourceNotReadable") as reading:
+        frame.count()
+    assert f"local://{gone} cannot be read" in str(explained(reading.value))
+
+
 def explained(error: Exception) -> SourceNotReadable | None:
     """What a source makes of an error of Spark's."""
     return SegmentsSource("segments:log", "log").explain(error)

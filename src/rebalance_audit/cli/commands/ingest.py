@@ -26,7 +26,10 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.option(
-    "--source", "spec", metavar="SPEC", help="kafka:HOST:PORT,…, segments:DIR or delta:PATH."
+    "--source",
+    "spec",
+    metavar="SPEC",
+    help="kafka:HOST:PORT,…, segments:DIR, segments:URL or delta:PATH.",
 )
 @click.option("--lake", metavar="DIR", help="Folder of the Delta tables; created if it is missing.")
 @options.cluster

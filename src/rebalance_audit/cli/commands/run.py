@@ -36,7 +36,7 @@ Examples:
     "--source",
     "spec",
     metavar="SPEC",
-    help="segments:DIR, kafka:HOST:PORT or delta:PATH. Default: what the bronze layer of the lake holds.",
+    help="segments:DIR, segments:URL, kafka:HOST:PORT or delta:PATH. Default: what the bronze layer of the lake holds.",
 )
 @click.option("--lake", metavar="DIR", help="Folder of the Delta tables; created if it is missing.")
 @options.cluster

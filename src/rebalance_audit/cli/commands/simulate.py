@@ -8,7 +8,6 @@ from rebalance_audit.cli.invocation import debug_option
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.coordinator.handling import Dialect
-from rebalance_audit.garbage import collecting_less
 from rebalance_audit.sim.options import (
     BEFORE_SHARE_AND_STREAMS,
     START_MS,
@@ -138,8 +137,7 @@ def simulate(
         click.echo(line, err=True)
     simulation = Simulation(seed, options, with_broker_log=broker_log, folder=out)
     try:
-        # Hardly anything is in a cycle, and a search for cycles goes through every client: a fifth of the time.
-        with collecting_less(young_objects=100_000, rounds=50), slow_step("simulating"):
+        with slow_step("simulating"):
             simulation.run()
     except Exception:
         click.echo(f"Seed {seed} failed; {out} has the log and the truth up to there.", err=True)

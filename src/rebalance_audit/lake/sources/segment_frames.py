@@ -8,6 +8,7 @@ ask for them.
 
 import gc
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
@@ -20,6 +21,7 @@ from rebalance_audit.lake.records.record_columns import ddl
 from rebalance_audit.lake.records.segment_rows import Found, SegmentRows
 from rebalance_audit.lake.session.pieces import TASKS_PER_CORE, made_of_pieces, parallelism
 from rebalance_audit.lake.sources.commits_first import commits_first
+from rebalance_audit.lake.sources.remote_log import RemoteLog
 from rebalance_audit.scan.available import should_use_compiled_scan
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.folder import Segment, SourceNotReadable, not_readable
@@ -37,6 +39,8 @@ class Reading(NamedTuple):
     without_record_types: frozenset[int] = frozenset()
     core_bytes: int = 0
     """Of all segments, how much one core will read, about: the more, the longer a start may take."""
+    remote: RemoteLog | None = None
+    """Where the segments are, unless they are mounted."""
 
 
 class _Cut(NamedTuple):
@@ -53,8 +57,8 @@ class Slice(NamedTuple):
     segment: Segment
     start_byte: int
     end_byte: int
-    file_number: int
-    """The file's inode number: another file of the same name has another one."""
+    file_number: int | None
+    """The file's inode number: another file of the same name has another one. None where it is not mounted."""
 
 
 def read_segments(
@@ -66,8 +70,9 @@ def read_segments(
     parallelism: int | None = None,
     without_record_types: Collection[int] = (),
     to_store: bool = False,
+    remote: RemoteLog | None = None,
 ) -> DataFrame:
-    """The rows of segments as they are now; every worker must see them under the same paths.
+    """The rows of segments as they are now; every worker must see them under the same paths, or they are `remote`.
 
     `columns` are names of OF_SEGMENTS: only with `damage` are there rows of damage, and only with `passed_over` rows
     that count the records of types that are left out. A piece has about `split_target_bytes`; `parallelism` is the
@@ -77,16 +82,21 @@ def read_segments(
     plain: Callable[[Batches], Batches] = commits_first if to_store else iter
     cut = _Cut(split_target_bytes, parallelism)
     left_out = frozenset(without_record_types)
-    return _made_of(spark, segments, cut, columns, left_out, plain, ddl(columns))
+    reading = Reading(left_out, remote=remote)
+    return _made_of(spark, segments, cut, columns, reading, plain, ddl(columns))
 
 
 def read_commit_packs(
-    spark: SparkSession, segments: Sequence[Segment], split_target_bytes: int
+    spark: SparkSession,
+    segments: Sequence[Segment],
+    split_target_bytes: int,
+    remote: RemoteLog | None = None,
 ) -> DataFrame:
     """Packs of all offset commits, see `commit_packs`, made where the segments are read: no commit becomes a row."""
     cut = _Cut(split_target_bytes, None)
+    reading = Reading(remote=remote)
     return _made_of(
-        spark, segments, cut, READ, frozenset(), lambda rows: packed(commits_of(rows)), PACK_DDL
+        spark, segments, cut, READ, reading, lambda rows: packed(commits_of(rows)), PACK_DDL
     )
 
 
@@ -95,7 +105,7 @@ def _made_of(
     segments: Sequence[Segment],
     cut: _Cut,
     columns: Sequence[str],
-    left_out: frozenset[int],
+    reading: Reading,
     make: Callable[[Batches], Batches],
     made_ddl: str,
 ) -> DataFrame:
@@ -103,23 +113,26 @@ def _made_of(
     cores = cut.parallelism or parallelism(spark)
     total = sum(segment.size_bytes for segment in segments)
     # More pieces cost more starts, and cutting reads a file's headers.
-    pieces = pack(segments, max(cut.target_bytes, total // (TASKS_PER_CORE * cores)))
+    target_bytes = max(cut.target_bytes, total // (TASKS_PER_CORE * cores))
+    pieces = pack(segments, target_bytes, are_mounted=reading.remote is None)
 
-    reading = Reading(left_out, total // cores)
+    reading = reading._replace(core_bytes=total // cores)
     return made_of_pieces(
         spark, pieces, lambda piece: make(read_piece(piece, columns, reading)), made_ddl
     )
 
 
-def pack(segments: Sequence[Segment], target_bytes: int) -> list[tuple[Slice, ...]]:
+def pack(
+    segments: Sequence[Segment], target_bytes: int, *, are_mounted: bool = True
+) -> list[tuple[Slice, ...]]:
     """Cut large files and gather small ones, in log order, into pieces of about `target_bytes`.
 
-    Raises SourceNotReadable.
+    Files that are not mounted stay whole: where to cut them is in headers all over the file. Raises SourceNotReadable.
     """
     packed: list[tuple[Slice, ...]] = []
     piece: list[Slice] = []
     filled = 0
-    for found, size_bytes in _slices(segments, target_bytes):
+    for found, size_bytes in _slices(segments, target_bytes, are_mounted=are_mounted):
         if piece and filled + size_bytes > target_bytes:
             packed.append(tuple(piece))
             piece, filled = [], 0
@@ -130,8 +143,13 @@ def pack(segments: Sequence[Segment], target_bytes: int) -> list[tuple[Slice, ..
     return packed
 
 
-def _slices(segments: Sequence[Segment], target_bytes: int) -> Iterator[tuple[Slice, int]]:
+def _slices(
+    segments: Sequence[Segment], target_bytes: int, *, are_mounted: bool
+) -> Iterator[tuple[Slice, int]]:
     for segment in segments:
+        if not are_mounted:
+            yield Slice(segment, 0, segment.size_bytes, None), segment.size_bytes
+            continue
         try:
             number = segment.path.stat().st_ino
             points = [0, segment.size_bytes]
@@ -153,11 +171,19 @@ def read_piece(
     gc.disable()
     try:
         for piece in slices:
-            found = _read_slice(piece, reading)
-            yield from rows.batches(piece.segment, found, partial(_offset_before, piece))
+            with _on_this_machine(piece.segment, reading.remote) as segment:
+                here = piece._replace(segment=segment)
+                found = _read_slice(here, reading)
+                if reading.remote is not None:
+                    found = reading.remote.as_read(found, piece.segment, segment)
+                yield from rows.batches(segment, found, partial(_offset_before, here))
     finally:
         if collecting:
             gc.enable()
+
+
+def _on_this_machine(segment: Segment, remote: RemoteLog | None) -> AbstractContextManager[Segment]:
+    return nullcontext(segment) if remote is None else remote.copy_of(segment)
 
 
 def _offset_before(piece: Slice) -> int:
@@ -198,6 +224,8 @@ def _require_same_file(piece: Slice) -> None:
 
     A file that has only grown is the same: the next run reads what was added.
     """
+    if piece.file_number is None:
+        return  # it is a copy
     path = piece.segment.path
     found = path.stat()
     if found.st_ino != piece.file_number or found.st_size < piece.end_byte:

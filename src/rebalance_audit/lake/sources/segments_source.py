@@ -1,4 +1,4 @@
-"""A folder of segment files as a source: `segments:DIR`."""
+"""A folder of segment files as a source: `segments:DIR`, or `segments:URL` for storage that is not mounted."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -9,12 +9,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER, RECORD
 from rebalance_audit.lake.records.routing import in_groups
+from rebalance_audit.lake.sources.remote_log import RemoteLog
 from rebalance_audit.lake.sources.segment_frames import (
     DEFAULT_SPLIT_BYTES,
     read_commit_packs,
     read_segments,
 )
 from rebalance_audit.lake.sources.source import Source
+from rebalance_audit.location import local_path
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import (
     FileMark,
@@ -29,17 +31,25 @@ KnownFiles: TypeAlias = Mapping[int, Collection[FileMark]]
 
 
 class SegmentsSource(Source):
-    """A folder of segment files; every worker must see it at the same path."""
+    """A folder of segment files; every worker must see it at the same path, or read its URL with fsspec."""
 
     counts_what_it_leaves_out = True
     shows_markers = True
 
     def __init__(
-        self, spec: str, location: str, split_target_bytes: int = DEFAULT_SPLIT_BYTES
+        self,
+        spec: str,
+        location: str,
+        split_target_bytes: int = DEFAULT_SPLIT_BYTES,
+        storage_options: Mapping[str, str] | None = None,
     ) -> None:
-        """Large files are cut into pieces of about `split_target_bytes`."""
-        super().__init__(spec, str(Path(location).absolute()))
+        """Large mounted files are cut into pieces of about `split_target_bytes`; options are those of fsspec."""
+        path = local_path(location)
+        is_remote = path is None and "://" in location
+        super().__init__(spec, location if is_remote else str((path or Path(location)).absolute()))
         self._split_target_bytes = split_target_bytes
+        self._storage_options = storage_options or {}
+        self._remote = RemoteLog(location, self._storage_options) if is_remote else None
         self._known: KnownFiles = {}
         self._folder: LogFolder | None = None
         """As it was when an ingest began; None for as it is."""
@@ -49,20 +59,22 @@ class SegmentsSource(Source):
 
         Raises SourceNotReadable.
         """
-        other = SegmentsSource(self.spec, self.location, self._split_target_bytes)
-        other._known, other._folder = known, open_log_folder(self.location)
+        other = SegmentsSource(
+            self.spec, self.location, self._split_target_bytes, self._storage_options
+        )
+        other._known, other._folder = known, self._open()
         return other
 
     def files(self) -> dict[int, frozenset[FileMark]]:
         """Log partition -> its segment files, including those that are known. Raises SourceNotReadable."""
         return {
             number: frozenset(segment.mark for segment in segments)
-            for number, segments in open_log_folder(self.location).segments.items()
+            for number, segments in self._open().segments.items()
         }
 
     def check(self) -> None:
         """Open the folder."""
-        open_log_folder(self.location)
+        self._open()
 
     def records(
         self,
@@ -78,6 +90,7 @@ class SegmentsSource(Source):
             split_target_bytes=self._split_target_bytes,
             without_record_types=without_record_types,
             to_store=self._folder is not None,
+            remote=self._remote,
         )
 
     def offsets(
@@ -91,6 +104,7 @@ class SegmentsSource(Source):
             self._unread(),
             columns=["partition", "offset"],
             split_target_bytes=self._split_target_bytes,
+            remote=self._remote,
         )
 
     def commit_packs(
@@ -100,7 +114,7 @@ class SegmentsSource(Source):
         groups_regex: str | None,
     ) -> DataFrame:
         """Made where the segments are read."""
-        packs = read_commit_packs(spark, self._unread(), self._split_target_bytes)
+        packs = read_commit_packs(spark, self._unread(), self._split_target_bytes, self._remote)
         return packs.where(in_groups(groups_regex, F.col("group_id")))
 
     def first_offsets(self) -> dict[int, int]:
@@ -115,13 +129,16 @@ class SegmentsSource(Source):
         """The segments whose files are not known, in log order."""
         return [
             segment
-            for number, segments in (
-                self._folder or open_log_folder(self.location)
-            ).segments.items()
+            for number, segments in (self._folder or self._open()).segments.items()
             for segment in segments
             if segment.mark not in self._known.get(number, ())
         ]
 
     def topic_names(self) -> TopicNames:
         """Names in the `__cluster_metadata` log beside the segments, if there is one."""
-        return read_topic_names(open_log_folder(self.location))
+        if self._remote is not None:
+            return self._remote.topic_names()
+        return read_topic_names(self._open())
+
+    def _open(self) -> LogFolder:
+        return open_log_folder(self.location) if self._remote is None else self._remote.open()

@@ -1,5 +1,6 @@
 """The values of `--source`, and the sources that they name."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from rebalance_audit.errors import BadRequest
@@ -11,21 +12,25 @@ from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from rebalance_audit.location import spelled
 
-SPELLINGS: Final = "segments:DIR, delta:PATH or kafka:HOST:PORT"
+SPELLINGS: Final = "segments:DIR, segments:URL, delta:PATH or kafka:HOST:PORT"
 
 
 def parse_source(
     spec: str,
     split_target_bytes: int = DEFAULT_SPLIT_BYTES,
     kafka: KafkaSettings | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> Source:
-    """The source that a SPEC names; `kafka` is how to read a live cluster. Raises BadRequest."""
+    """The source that a SPEC names. Raises BadRequest.
+
+    `kafka` is how to read a live cluster, `storage_options` are those of fsspec for segments that are not mounted.
+    """
     kind, colon, location = spec.partition(":")
     if not colon or not location:
         raise BadRequest(f"{spec!r} is not a source: write {spelled(spec, SPELLINGS)}.")
     match kind:
         case "segments":
-            return SegmentsSource(spec, location, split_target_bytes)
+            return SegmentsSource(spec, location, split_target_bytes, storage_options)
         case "delta":
             return DeltaSource(spec, location)
         case "kafka":
