@@ -86,9 +86,10 @@ def _rows(path: Path, content: bytes) -> Iterator[Mapping[str, Any]]:
     try:
         names = [name.strip() for name in rows.fieldnames or ()]
         unknown = sorted(set(names) - set(COLUMNS))
-        if unknown or not set(NEEDED).issubset(names):
-            needs = " and ".join(NEEDED)
-            what = f"does not know the column {unknown[0][:40]!r}" if unknown else f"needs {needs}"
+        lacks = not set(NEEDED).issubset(names)
+        if unknown or lacks:
+            needs = f"needs the columns {' and '.join(NEEDED)}"
+            what = needs if lacks else f"of deploys has no column {unknown[0][:40]!r}"
             raise SourceNotReadable(
                 f"{path} is no file of deploys: it is no JSON, and a CSV {what}. "
                 f"Columns: {', '.join(COLUMNS)}."

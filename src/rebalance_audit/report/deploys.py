@@ -89,13 +89,13 @@ def deploy_costs(rows: Iterable[TableRow]) -> list[DeployCost]:
 
 
 def deploy_name(row: TableRow) -> Name:
-    """`checkout@7f3c`."""
+    """`checkout@7f4c`."""
     revision = row["revision"]
     return Name(row["workload"] if revision is None else f"{row['workload']}@{revision}")
 
 
 def cost_sentence(cost: DeployCost, *, with_groups: bool = False) -> Sentence:
-    """`Rollout checkout@7f3c cost 3 rebalances, 41.0 s in total, and delayed about 1,200 records: 2 proven, 1 likely.`"""
+    """As in: Rollout checkout@7f4c cost 3 rebalances, 41.0 s in total, and delayed about 1,200 records: proven."""
     of_groups: tuple[str, ...] = ()
     if with_groups:
         groups = cost.groups
@@ -138,10 +138,15 @@ def during_sentence(row: TableRow) -> Sentence:
         (
             "Rollout ",
             deploy_name(row),
-            f" went on during {words.counted(row['rebalances'], 'rebalance')}; nothing but the time connects them. ",
+            f" {_was_under_way(row)} during {words.counted(row['rebalances'], 'rebalance')}",
+            "; nothing but the time connects them. ",
             *_when(row),
         )
     )
+
+
+def _was_under_way(row: TableRow) -> str:
+    return "was under way" if row["ended_at"] is not None else "may have been under way"
 
 
 def evidence_sentence(item: TableRow) -> Sentence | None:
@@ -173,7 +178,7 @@ def sentences_of_group(own: Tables) -> Iterator[Sentence]:
     if rows is None:
         return
     if not rows:
-        yield Sentence.plain("None of the rollouts that were given went on when it rebalanced.")
+        yield Sentence.plain("It did not rebalance during any of the rollouts that were given.")
     costs = deploy_costs(rows)
     for cost in costs[:DEPLOYS_SHOWN]:
         yield cost_sentence(cost)
@@ -197,8 +202,8 @@ def sentences_of_rebalance(own: Tables, rebalance: TableRow | None) -> Iterator[
         if row["incarnation"] != rebalance["incarnation"] or seq not in row["rebalance_seqs"]:
             continue
         if row["certainty"] == "during":
-            lead = "While it happened, rollout "
-            end = " went on; nothing but the time connects them. "
+            lead = "Rollout "
+            end = f" {_was_under_way(row)} then; nothing but the time connects them. "
         else:
             lead = (
                 "It belongs to rollout "
@@ -224,6 +229,6 @@ def sentences_of_all(rows: Iterable[TableRow]) -> Iterator[Sentence]:
     }
     if meanwhile:
         yield Sentence.plain(
-            f"{words.counted(len(meanwhile), 'rollout')} went on while groups rebalanced; "
+            f"{words.counted(len(meanwhile), 'rollout')} may have been under way while groups rebalanced; "
             "nothing but the time connects them."
         )

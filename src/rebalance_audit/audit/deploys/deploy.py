@@ -60,12 +60,12 @@ class Deploy:
 
     @property
     def name(self) -> str:
-        """`checkout@7f3c`, for people."""
+        """`checkout@7f4c`, for people."""
         return self.workload if self.revision is None else f"{self.workload}@{self.revision}"
 
     @property
     def deploy_id(self) -> str:
-        """`kubernetes:shop/checkout@7f3c`."""
+        """`kubernetes:shop/checkout@7f4c`."""
         namespace = "" if self.namespace is None else f"{self.namespace}/"
         return f"{self.tool}:{namespace}{self.name}"
 
@@ -87,6 +87,13 @@ class Deploy:
         else:
             until_ms = max(self.started_ms, self.last_seen_ms or 0) + STALLS_MS
         return self.started_ms - CLOCKS_MS, until_ms
+
+    def went_on(self, from_ms: int, to_ms: int) -> bool:
+        """Whether it may have been under way at a time between the two (epoch ms)."""
+        begins_ms, until_ms = self.window
+        if self.ended_ms is not None:
+            until_ms -= SETTLES_MS - CLOCKS_MS
+        return begins_ms <= to_ms and from_ms <= until_ms
 
 
 def merged(deploys: Iterable[Deploy]) -> list[Deploy]:

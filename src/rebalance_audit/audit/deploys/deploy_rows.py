@@ -6,7 +6,9 @@ from functools import reduce
 from typing import Any, Final
 
 from rebalance_audit.audit.deploys.deploy import Deploy
-from rebalance_audit.audit.deploys.match import DeployIndex, GroupTies, Tie
+from rebalance_audit.audit.deploys.deploy_index import DeployIndex
+from rebalance_audit.audit.deploys.match import GroupTies
+from rebalance_audit.audit.deploys.tie import Tie
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.bounds import NOTHING, Bounds, bounds_columns
 

@@ -24,8 +24,8 @@ def deploys_table(rows: Sequence[TableRow], listed: Collection[str]) -> dict[str
         notes.append(f"The costliest {LISTED_MAX} of {words.counted(len(costs), 'rollout')}.")
     if meanwhile:
         notes.append(
-            f"{words.counted(len(meanwhile), 'rollout')} went on while groups rebalanced; nothing but the time connects"
-            " them."
+            f"{words.counted(len(meanwhile), 'rollout')} may have been under way while groups rebalanced; nothing but"
+            " the time connects them."
         )
     return {
         "rows": [
