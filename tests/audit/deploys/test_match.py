@@ -75,7 +75,7 @@ class Member(NamedTuple):
 def rows_of(
     member: Member, deploys: list[Deploy], *earlier: float, completeness: str = "complete"
 ) -> list[dict[str, Any]]:
-    """Rows of gold.deploys of a group `orders` with one rebalance of 2 s; `earlier`: the same client joined then, too."""
+    """Rows of gold.deploys of group `orders` with one rebalance of 2 s; `earlier`: the client had joined then, too."""
     when = 30
     names = {
         "member_id": "m-1",
@@ -358,7 +358,7 @@ def test_certainty(story: str, member: Member, deploys: list[Deploy], expected: 
             Member("static_member_joined", instance_id="ledger-0"),
             [SET],
             [22],
-            "ledger during time",
+            "ledger likely workload_name",
         ),
         (
             "before the rollout that name was there as well",
@@ -382,7 +382,8 @@ def test_a_member_that_came_after_a_pod_was_deleted_was_not_in_it() -> None:
     """The pod's next member leaves for reasons of its own."""
     late = rollout("ledger", pods=(pod("ledger-0", created=-895, deleted=-902),), started=-902)
     member = Member("member_left", instance_id="ledger-0")
-    assert [row["certainty"] for row in rows_of(member, [late])] == []
+    (row,) = rows_of(member, [late])
+    assert (row["certainty"], row["evidence"][0]["matched_by"]) == ("likely", "workload_name")
 
 
 def test_nothing_is_proven_where_records_are_missing() -> None:
