@@ -66,6 +66,7 @@ def check(**given: Any) -> list[dict[str, Any]]:
         ("gold.progress", "cluster group_id topic topic_partition minute log_partition"),
         ("gold.topics", "cluster topic_id"),
         ("gold.what_if", "cluster group_id from_at to_at label"),
+        ("gold.deploys", "cluster group_id incarnation deploy_id started_at certainty"),
         ("meta.progress", "cluster partition"),
         ("meta.snapshots", "cluster group_id log_partition"),
     ],
