@@ -104,7 +104,8 @@ def test_static_members_prove_the_late_restart_and_not_the_one_in_time() -> None
 )
 def test_explain_says_what_a_rollout_cost(arguments: tuple[str, ...], sentences: list[str]) -> None:
     """The sentence, and the two times that prove it."""
-    fleet = (segments("consumer-static"), "fleet", "--deploys", GOLDEN / "fleet.csv", *arguments)
+    fleet: list[str | Path] = [segments("consumer-static"), "fleet", *arguments]
+    fleet += ["--deploys", GOLDEN / "fleet.csv"]
     outcome = call("explain", *fleet)
     printed = " ".join(outcome.out.split())
     for sentence in sentences:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.audit.deploys.deploy import Deploy, Pod
 from rebalance_audit.audit.deploys.deploy_index import DeployIndex
 from rebalance_audit.audit.deploys.match import GroupTies
 from rebalance_audit.audit.deploys.read import DeployCollector, DeploysRead
+from rebalance_audit.audit.deploys.rollout import Pod, Rollout
 from rebalance_audit.limits import DEPLOY_FILE_BYTES, DEPLOYS, DEPLOYS_AROUND
 from rebalance_audit.local.deploys import read_deploys
 from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -144,7 +144,7 @@ def test_only_the_latest_rollouts_are_kept() -> None:
 def test_a_rebalance_is_held_against_a_bounded_number_of_rollouts() -> None:
     """However many were under way, a few are named."""
     at_ms = 1_795_252_000_000
-    many = [Deploy("helm", f"shop-{number}", at_ms) for number in range(3 * DEPLOYS_AROUND.most)]
+    many = [Rollout("helm", f"shop-{number}", at_ms) for number in range(3 * DEPLOYS_AROUND.most)]
     index = DeployIndex(many)
     assert len(list(index.around(at_ms, at_ms))) == DEPLOYS_AROUND.most
     rebalance = {"started_at": at_ms, "ended_at": at_ms, "completeness": "complete"}
@@ -155,7 +155,7 @@ def test_long_ids_cost_no_more_than_short_ones() -> None:
     """A client id may have 32,767 characters of segments."""
     at_ms = 1_795_252_000_000
     index = DeployIndex(
-        [Deploy("csv", "a", at_ms, pods=(Pod("a-0", at_ms),), client_pattern="*a" * 250)]
+        [Rollout("csv", "a", at_ms, pods=(Pod("a-0", at_ms),), client_pattern="*a" * 250)]
     )
     member = {
         "incarnation": 0,

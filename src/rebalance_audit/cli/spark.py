@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rebalance_audit.audit.deploys.deploy import Deploy
+from rebalance_audit.audit.deploys.rollout import Rollout
 from rebalance_audit.cli.requirements import require_java
 from rebalance_audit.cli.spark_jars import jars_folder
 from rebalance_audit.config import Config, effective_config
@@ -117,7 +117,7 @@ def source_of(config: Config, from_ms: int | None = None) -> Source:
 
 
 def audit_once(
-    request: RunRequest, config: Config, on_progress: OnProgress, deploys: Sequence[Deploy] = ()
+    request: RunRequest, config: Config, on_progress: OnProgress, deploys: Sequence[Rollout] = ()
 ) -> RunReport:
     """One run in a session of its own; `deploys`: rollouts that are matched with the rebalances of the lake after it.
 
@@ -128,7 +128,9 @@ def audit_once(
 
 
 def audit_rounds(
-    requests: Iterator[tuple[RunRequest, Sequence[Deploy]]], config: Config, on_progress: OnProgress
+    requests: Iterator[tuple[RunRequest, Sequence[Rollout]]],
+    config: Config,
+    on_progress: OnProgress,
 ) -> Iterator[tuple[RunRequest, RunReport]]:
     """One run after the other in one session, which the first of them opens; as `audit_once`."""
     for first in requests:
@@ -138,7 +140,7 @@ def audit_rounds(
 
 
 def _audit(
-    spark: Any, request: RunRequest, on_progress: OnProgress, deploys: Sequence[Deploy]
+    spark: Any, request: RunRequest, on_progress: OnProgress, deploys: Sequence[Rollout]
 ) -> RunReport:
     report = run_audit(spark, request, on_progress)
     if deploys:

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from rebalance_audit.audit.deploys.deploy import Deploy
 from rebalance_audit.audit.deploys.deploy_rows import deploy_rows
+from rebalance_audit.audit.deploys.rollout import Rollout
 from rebalance_audit.audit.rows import DEPLOYS, Row
 from rebalance_audit.readers.tables import is_there, read_rows
 from rebalance_audit.tables.order import in_key_order
@@ -15,18 +15,19 @@ _LONG_MS: Final = 86_400_000
 
 
 def stored_deploys(lake: str, cluster: str, group_ids: Collection[str] = ()) -> list[Row] | None:
-    """Rows of gold.deploys, of some groups if these are given; None where the lake has no such table.
+    """Rows of gold.deploys, of some groups if these are given; None where the lake has no such table, or none of them.
 
     Raises LakeNotReadable.
     """
     name = f"gold.{DEPLOYS}"
     if not is_there(lake, name):
         return None
-    return in_key_order(DEPLOYS, read_rows(lake, name, cluster=cluster, group_ids=group_ids))
+    rows = read_rows(lake, name, cluster=cluster, group_ids=group_ids)
+    return in_key_order(DEPLOYS, rows) if rows or not group_ids else None
 
 
 def matched_deploys(
-    lake: str, cluster: str, deploys: Sequence[Deploy], group_ids: Collection[str] = ()
+    lake: str, cluster: str, deploys: Sequence[Rollout], group_ids: Collection[str] = ()
 ) -> list[Row]:
     """Rows about these rollouts, of some groups if these are given; only groups that rebalanced then are read.
 

@@ -133,7 +133,7 @@ def _when(row: TableRow) -> Iterator[str]:
 
 
 def during_sentence(row: TableRow) -> Sentence:
-    """For a rollout of which nothing is known but that it went on meanwhile."""
+    """For a rollout that only the time connects with rebalances."""
     return Sentence(
         (
             "Rollout ",

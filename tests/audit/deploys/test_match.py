@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rebalance_audit.audit.deploys.deploy import Deploy, Pod
 from rebalance_audit.audit.deploys.deploy_rows import deploy_rows
+from rebalance_audit.audit.deploys.rollout import Pod, Rollout
 
 S = 1000
 BEGAN = 1_795_252_000 * S
@@ -42,10 +42,10 @@ def rollout(
     pods: tuple[Pod, ...] = (),
     tool: str = "kubernetes",
     **other: Any,
-) -> Deploy:
+) -> Rollout:
     """A rollout by seconds."""
     revision = other.pop("revision", "7f4c9d8b6c")
-    return Deploy(
+    return Rollout(
         tool,
         workload,
         at(started),
@@ -73,7 +73,7 @@ class Member(NamedTuple):
 
 
 def rows_of(
-    member: Member, deploys: list[Deploy], *earlier: float, completeness: str = "complete"
+    member: Member, deploys: list[Rollout], *earlier: float, completeness: str = "complete"
 ) -> list[dict[str, Any]]:
     """Rows of gold.deploys of group `orders` with one rebalance of 2 s; `earlier`: the client had joined then, too."""
     when = 30
@@ -334,7 +334,7 @@ PROBABLY = Member("member_left", OLD, certainty="probable")
         ),
     ],
 )
-def test_certainty(story: str, member: Member, deploys: list[Deploy], expected: str) -> None:
+def test_certainty(story: str, member: Member, deploys: list[Rollout], expected: str) -> None:
     """Proven only where one pod of one rollout can be that of the member that is proven to have begun it."""
     found = [
         f"{row['workload']} {row['certainty']} {row['evidence'][0]['matched_by']}"
@@ -370,7 +370,7 @@ def test_certainty(story: str, member: Member, deploys: list[Deploy], expected: 
     ],
 )
 def test_only_the_first_member_of_a_pod_is_its_start(
-    story: str, member: Member, deploys: list[Deploy], earlier: list[float], expected: str
+    story: str, member: Member, deploys: list[Rollout], earlier: list[float], expected: str
 ) -> None:
     """A client that comes back later may have crashed, or been restarted by hand."""
     (row,) = rows_of(member, deploys, *earlier)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.audit.deploys.deploy import Deploy
+from rebalance_audit.audit.deploys.rollout import Rollout
 from rebalance_audit.local.deploys import read_deploys
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
@@ -17,7 +17,7 @@ def clock(at_ms: int | None) -> str:
     return "-" if at_ms is None else f"{datetime.fromtimestamp(at_ms / 1000, UTC):%H:%M:%S}"
 
 
-def lines_of(deploys: list[Deploy]) -> list[str]:
+def lines_of(deploys: list[Rollout]) -> list[str]:
     """A line for each rollout, and one for each of its pods: `name created deleted address`."""
     found = []
     for each in deploys:

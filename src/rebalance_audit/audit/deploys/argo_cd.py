@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rebalance_audit.audit.deploys import values
-from rebalance_audit.audit.deploys.deploy import NAME_MAX, REVISION_MAX, Deploy
+from rebalance_audit.audit.deploys.rollout import NAME_MAX, REVISION_MAX, Rollout
 
 
 class ArgoCdHistory:
     """Syncs of applications."""
 
     def __init__(self) -> None:
-        self._found: list[Deploy] = []
+        self._found: list[Rollout] = []
 
     def add(self, item: Mapping[str, Any], _file_stem: str) -> bool:
         """Whether it is an Application."""
@@ -30,7 +30,7 @@ class ArgoCdHistory:
                 started_ms = values.time_ms(sync.get("deployStartedAt")) or applied_ms
                 if started_ms is not None:
                     self._found.append(
-                        Deploy(
+                        Rollout(
                             tool="argo_cd",
                             workload=application,
                             started_ms=started_ms,
@@ -41,7 +41,7 @@ class ArgoCdHistory:
                     )
         return True
 
-    def deploys(self) -> Iterator[Deploy]:
+    def deploys(self) -> Iterator[Rollout]:
         """Each sync."""
         yield from self._found
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from rebalance_audit.audit.deploys import values
-from rebalance_audit.audit.deploys.deploy import NAME_MAX, REVISION_MAX, Deploy, Pod
+from rebalance_audit.audit.deploys.rollout import NAME_MAX, REVISION_MAX, Pod, Rollout
 
 NEEDED: Final = ("name", "started_at")
 COLUMNS: Final = (
@@ -31,7 +31,7 @@ class CsvRows:
     """Rows that are equal but for the pod are one rollout."""
 
     def __init__(self) -> None:
-        self._pods: dict[Deploy, list[Pod]] = {}
+        self._pods: dict[Rollout, list[Pod]] = {}
 
     def add(self, item: Mapping[str, Any], _file_stem: str) -> bool:
         """Whether it is such a row. A row of JSON may have the same keys."""
@@ -40,7 +40,7 @@ class CsvRows:
         name = values.text(item["name"], NAME_MAX)
         started_ms = values.time_ms(item["started_at"])
         if name is not None and started_ms is not None:
-            deploy = Deploy(
+            deploy = Rollout(
                 tool="csv",
                 workload=name,
                 started_ms=started_ms,
@@ -63,7 +63,7 @@ class CsvRows:
                 )
         return True
 
-    def deploys(self) -> Iterator[Deploy]:
+    def deploys(self) -> Iterator[Rollout]:
         """Each rollout with its pods."""
         for deploy, pods in self._pods.items():
             yield replace(deploy, pods=tuple(pods))

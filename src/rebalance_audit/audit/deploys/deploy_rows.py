@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, Final
 
-from rebalance_audit.audit.deploys.deploy import Deploy
 from rebalance_audit.audit.deploys.deploy_index import DeployIndex
 from rebalance_audit.audit.deploys.match import GroupTies
+from rebalance_audit.audit.deploys.rollout import Rollout
 from rebalance_audit.audit.deploys.tie import Tie
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.bounds import NOTHING, Bounds, bounds_columns
@@ -16,7 +16,7 @@ _NEEDED: Final = ("rebalances", "epochs", "rebalance_causes", "members")
 
 
 def deploy_rows(
-    tables: Mapping[str, Sequence[Mapping[str, Any]]], deploys: Iterable[Deploy]
+    tables: Mapping[str, Sequence[Mapping[str, Any]]], deploys: Iterable[Rollout]
 ) -> list[Row]:
     """The rows, in order of their key; `tables` are gold tables of any number of groups, times in epoch ms."""
     index = DeployIndex(deploys)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from rebalance_audit.audit.deploys import values
-from rebalance_audit.audit.deploys.deploy import NAME_MAX, Deploy
+from rebalance_audit.audit.deploys.rollout import NAME_MAX, Rollout
 
 _URL_MAX: Final = 2_000
 _SHA_SHOWN: Final = 12
@@ -18,7 +18,7 @@ class GitHubDeployments:
     """Deployments; a status in another file, or later in the same one, ends one."""
 
     def __init__(self) -> None:
-        self._found: list[tuple[str | None, Deploy]] = []
+        self._found: list[tuple[str | None, Rollout]] = []
         self._ended_ms: dict[str, int] = {}
         """URL of a deployment -> when its first final status was set."""
 
@@ -36,7 +36,7 @@ class GitHubDeployments:
         workload = values.text(repository.rpartition("/")[2], NAME_MAX)
         started_ms = values.time_ms(item["created_at"])
         if workload is not None and started_ms is not None:
-            deploy = Deploy(
+            deploy = Rollout(
                 tool="github",
                 workload=workload,
                 started_ms=started_ms,
@@ -45,12 +45,12 @@ class GitHubDeployments:
             self._found.append((values.text(item.get("url"), _URL_MAX), deploy))
         return True
 
-    def deploys(self) -> Iterator[Deploy]:
+    def deploys(self) -> Iterator[Rollout]:
         """Each deployment."""
         for url, deploy in self._found:
             ended_ms = None if url is None else self._ended_ms.get(url)
             yield _ended(deploy, ended_ms)
 
 
-def _ended(deploy: Deploy, ended_ms: int | None) -> Deploy:
+def _ended(deploy: Rollout, ended_ms: int | None) -> Rollout:
     return deploy if ended_ms is None else replace(deploy, ended_ms=ended_ms)

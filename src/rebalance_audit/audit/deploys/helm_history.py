@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rebalance_audit.audit.deploys import values
-from rebalance_audit.audit.deploys.deploy import NAME_MAX, REVISION_MAX, Deploy
+from rebalance_audit.audit.deploys.rollout import NAME_MAX, REVISION_MAX, Rollout
 
 _FIELDS = frozenset({"revision", "updated", "status", "chart"})
 
@@ -16,7 +16,7 @@ class HelmHistory:
     """Revisions of releases."""
 
     def __init__(self) -> None:
-        self._found: list[Deploy] = []
+        self._found: list[Rollout] = []
 
     def add(self, item: Mapping[str, Any], file_stem: str) -> bool:
         """Whether it is a revision. `file_stem`: the file's name without its ending."""
@@ -26,7 +26,7 @@ class HelmHistory:
         started_ms = values.time_ms(item.get("updated"))
         if release is not None and started_ms is not None:
             self._found.append(
-                Deploy(
+                Rollout(
                     tool="helm",
                     workload=release,
                     started_ms=started_ms,
@@ -36,6 +36,6 @@ class HelmHistory:
             )
         return True
 
-    def deploys(self) -> Iterator[Deploy]:
+    def deploys(self) -> Iterator[Rollout]:
         """Each revision."""
         yield from self._found

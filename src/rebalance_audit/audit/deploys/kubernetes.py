@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.deploys import values
-from rebalance_audit.audit.deploys.deploy import NAME_MAX, REVISION_MAX
+from rebalance_audit.audit.deploys.rollout import NAME_MAX, REVISION_MAX
 
 _MESSAGE_MAX: Final = 2_000
 _COMBINED: Final = "(combined from similar events): "
@@ -104,7 +104,7 @@ class KubernetesItems:
         self.facts = KubernetesFacts()
 
     def add(self, item: Mapping[str, Any], _file_stem: str) -> bool:
-        """Whether it is an item of Kubernetes that tells of rollouts."""
+        """Whether it is an item of Kubernetes that may show a rollout."""
         kind = item.get("kind")
         subject = values.mapping(item.get("involvedObject") or item.get("regarding"))
         if subject and isinstance(item.get("reason"), str):

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Final
 
-from rebalance_audit.audit.deploys.deploy import CLOCKS_MS, SETTLES_MS, STALLS_MS, Deploy, Pod
 from rebalance_audit.audit.deploys.kubernetes import (
     OWNERS,
     KubernetesFacts,
@@ -22,13 +21,14 @@ from rebalance_audit.audit.deploys.kubernetes import (
     StatefulStep,
     Workload,
 )
+from rebalance_audit.audit.deploys.rollout import CLOCKS_MS, SETTLES_MS, STALLS_MS, Pod, Rollout
 
 _PAUSES_MS: Final = {"Rollout": 86_400_000}
 """Kind -> how long a rollout may do nothing: a canary of Argo Rollouts waits between its steps."""
 
 
 @dataclass(slots=True)
-class _Rollout:
+class _Progress:
     replica_set: str
     started_ms: int
     last_ms: int
@@ -46,17 +46,17 @@ class _Rollout:
 class _Rollouts:
     """Those of one workload, or of one of its ReplicaSets, in order of their starts."""
 
-    def __init__(self, rollouts: Iterable[_Rollout]) -> None:
+    def __init__(self, rollouts: Iterable[_Progress]) -> None:
         self.all = sorted(rollouts, key=attrgetter("started_ms", "replica_set"))
         self._starts = [each.started_ms for each in self.all]
 
-    def at(self, at_ms: int) -> _Rollout | None:
+    def at(self, at_ms: int) -> _Progress | None:
         """The last one that had begun; the one before is over by then."""
         place = bisect_right(self._starts, at_ms + CLOCKS_MS)
         return self.all[place - 1] if place else None
 
 
-def rollouts_of(facts: KubernetesFacts) -> Iterator[Deploy]:
+def rollouts_of(facts: KubernetesFacts) -> Iterator[Rollout]:
     """All that the facts show."""
     shared = _shared_addresses(facts)
     pods = defaultdict(list)
@@ -68,7 +68,7 @@ def rollouts_of(facts: KubernetesFacts) -> Iterator[Deploy]:
         found = list(_of_steps(workload, steps, made))
         seen = {each.replica_set for each in found}
         found += [
-            _Rollout(replica_set, made_ms, made_ms)
+            _Progress(replica_set, made_ms, made_ms)
             for replica_set, made_ms in made.items()
             if replica_set not in seen
         ]
@@ -89,17 +89,17 @@ def rollouts_of(facts: KubernetesFacts) -> Iterator[Deploy]:
 
 def _of_steps(
     workload: Workload, steps: Iterable[Scaled], made: dict[str, int]
-) -> Iterator[_Rollout]:
+) -> Iterator[_Progress]:
     stalls_ms = _PAUSES_MS.get(workload.kind, STALLS_MS)
     newest: str | None = None
-    live: _Rollout | None = None
-    found: list[_Rollout] = []
+    live: _Progress | None = None
+    found: list[_Progress] = []
     for step in sorted(steps, key=lambda step: (step.at_ms, not step.is_up, step.replica_set)):
         if step.is_up and step.replica_set != newest:
             newest = step.replica_set
             live = None
             if step.before in (0, None):
-                live = _Rollout(newest, step.at_ms, step.at_ms)
+                live = _Progress(newest, step.at_ms, step.at_ms)
                 live.is_certain = step.before == 0 or _is_new(made.get(newest), step.at_ms)
                 found.append(live)
         elif live is not None and step.at_ms - live.last_ms <= stalls_ms:
@@ -115,7 +115,7 @@ def _is_new(made_ms: int | None, at_ms: int) -> bool:
     return made_ms is not None and abs(at_ms - made_ms) <= CLOCKS_MS
 
 
-def _complete(rollout: _Rollout | None, completed_ms: int) -> None:
+def _complete(rollout: _Progress | None, completed_ms: int) -> None:
     """Argo Rollouts scales the old ReplicaSet down afterwards."""
     if rollout is not None:
         rollout.ended_ms = max(completed_ms, rollout.ended_ms or completed_ms)
@@ -139,8 +139,8 @@ def _add_pod(
             next_one.pods.append(_pod(name, pod, shared, deleted_ms=pod.deleted_ms))
 
 
-def _deploy(workload: Workload, rollout: _Rollout) -> Deploy:
-    return Deploy(
+def _deploy(workload: Workload, rollout: _Progress) -> Rollout:
+    return Rollout(
         tool=OWNERS[workload.kind],
         workload=workload.name,
         started_ms=rollout.started_ms,
@@ -157,7 +157,7 @@ def _of_stateful_set(
     workload: Workload,
     steps: Iterable[StatefulStep],
     shared: frozenset[str],
-) -> Iterator[Deploy]:
+) -> Iterator[Rollout]:
     for run in _runs(sorted(steps)):
         deleted = {step.pod: step.at_ms for step in run if not step.is_created}
         created = {step.pod: step.at_ms for step in run if step.is_created}
@@ -169,7 +169,7 @@ def _of_stateful_set(
         seen = {name: facts.pods.get((workload.namespace, name), SeenPod()) for name in restarted}
         revisions = {pod.revision for pod in seen.values() if pod.revision is not None}
         revision = revisions.pop() if len(revisions) == 1 else None
-        yield Deploy(
+        yield Rollout(
             tool="kubernetes",
             workload=workload.name,
             started_ms=min(deleted.values()),
@@ -236,6 +236,6 @@ def _shared_addresses(facts: KubernetesFacts) -> frozenset[str]:
 class KubernetesRollouts(KubernetesItems):
     """Takes items of Kubernetes and gives the rollouts that they show."""
 
-    def deploys(self) -> Iterator[Deploy]:
+    def deploys(self) -> Iterator[Rollout]:
         """Each rollout."""
         yield from rollouts_of(self.facts)

@@ -11,7 +11,6 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from rebalance_audit.audit.deploys import pod_name
-from rebalance_audit.audit.deploys.deploy import Deploy, DeployKey
 from rebalance_audit.audit.deploys.deploy_index import DeployIndex, current_ones
 from rebalance_audit.audit.deploys.member_pods import (
     JOINS,
@@ -20,7 +19,8 @@ from rebalance_audit.audit.deploys.member_pods import (
     MemberPods,
     PodMatch,
 )
-from rebalance_audit.audit.deploys.tie import Evidence, MatchedBy, Row, Tie, TieCertainty
+from rebalance_audit.audit.deploys.rollout import Rollout, RolloutKey
+from rebalance_audit.audit.deploys.tie import GoldRow, MatchedBy, Tie, TieCertainty, TieEvidence
 from rebalance_audit.audit.members.deployments import common_name
 from rebalance_audit.audit.verdicts.cause import DEPARTURES
 
@@ -36,13 +36,13 @@ _OF_MEMBERS: Final = JOINS | _DEPARTURES | {REPLACED}
 class GroupTies:
     """The ties of one group; takes its gold rows, times in epoch milliseconds."""
 
-    def __init__(self, index: DeployIndex, group_id: str, members: Iterable[Row]) -> None:
+    def __init__(self, index: DeployIndex, group_id: str, members: Iterable[GoldRow]) -> None:
         self._index = index
         self._group_id = group_id
         self._members = {(row["incarnation"], row["member_id"]): row for row in members}
         self._pods = MemberPods(index, self._members.values())
 
-    def of(self, rebalance: Row, causes: Sequence[Row]) -> list[Tie]:
+    def of(self, rebalance: GoldRow, causes: Sequence[GoldRow]) -> list[Tie]:
         """Those of one rebalance; `causes` are the rows of its epochs. Only ties of the best certainty are kept."""
         begun = began(rebalance)
         if begun is None:
@@ -61,7 +61,7 @@ class GroupTies:
                 return [Tie(only.deploy, TieCertainty.PROVEN, rebalance, evidence)]
         near = current_ones(filter(self._allows, self._index.around(from_ms, to_ms)), to_ms)
         if _has_other_cause(causes):
-            likely: list[tuple[Deploy, list[Evidence]]] = []
+            likely: list[tuple[Rollout, list[TieEvidence]]] = []
         else:
             likely = self._likely([first] if first is not None else events, matches, near)
         if likely:
@@ -69,14 +69,14 @@ class GroupTies:
                 Tie(deploy, TieCertainty.LIKELY, rebalance, tuple(found[:EVIDENCE_MAX]))
                 for deploy, found in likely
             ]
-        by_time = (Evidence(MatchedBy.TIME),)
+        by_time = (TieEvidence(MatchedBy.TIME),)
         meanwhile = [deploy for deploy in near if deploy.went_on(from_ms, to_ms)]
         return [
             Tie(deploy, TieCertainty.DURING, rebalance, by_time)
             for deploy in meanwhile[:DURING_MAX]
         ]
 
-    def _events(self, causes: Sequence[Row], from_ms: int) -> Iterator[MemberEvent]:
+    def _events(self, causes: Sequence[GoldRow], from_ms: int) -> Iterator[MemberEvent]:
         for row in causes:
             if row["cause"] not in _OF_MEMBERS or row["member_id"] is None:
                 continue
@@ -86,7 +86,9 @@ class GroupTies:
                 # A classic generation's record is written at its end.
                 yield MemberEvent(row["cause"], known or row, min(from_ms, at_ms), at_ms)
 
-    def _first(self, causes: Sequence[Row], events: Sequence[MemberEvent]) -> MemberEvent | None:
+    def _first(
+        self, causes: Sequence[GoldRow], events: Sequence[MemberEvent]
+    ) -> MemberEvent | None:
         """The member that is proven to have begun the rebalance; None where it is another cause, or not proven."""
         row = causes[0] if causes else None
         if row is None or not _is_proven(row):
@@ -97,11 +99,11 @@ class GroupTies:
         self,
         events: Iterable[MemberEvent],
         matches: Mapping[int, Sequence[PodMatch]],
-        near: Sequence[Deploy],
-    ) -> list[tuple[Deploy, list[Evidence]]]:
-        found: dict[DeployKey, tuple[Deploy, list[Evidence]]] = {}
+        near: Sequence[Rollout],
+    ) -> list[tuple[Rollout, list[TieEvidence]]]:
+        found: dict[RolloutKey, tuple[Rollout, list[TieEvidence]]] = {}
 
-        def add(deploy: Deploy, evidence: Evidence) -> None:
+        def add(deploy: Rollout, evidence: TieEvidence) -> None:
             found.setdefault(deploy.key, (deploy, []))[1].append(evidence)
 
         for event in events:
@@ -114,10 +116,10 @@ class GroupTies:
                 why = self._resemblance(deploy, event)
                 if why is not None:
                     member_id = event.member["member_id"]
-                    add(deploy, Evidence(why, member_id, event.change, event.to_ms))
+                    add(deploy, TieEvidence(why, member_id, event.change, event.to_ms))
         return list(found.values())
 
-    def _resemblance(self, deploy: Deploy, event: MemberEvent) -> MatchedBy | None:
+    def _resemblance(self, deploy: Rollout, event: MemberEvent) -> MatchedBy | None:
         member = event.member
         names = [name for name in (member["instance_id"], member["client_id"]) if name]
         if deploy.client_pattern is not None:
@@ -127,7 +129,7 @@ class GroupTies:
             return MatchedBy.WORKLOAD_NAME
         return MatchedBy.FILE if deploy.group_pattern is not None else None
 
-    def _is_of_workload(self, name: str, deploy: Deploy, event: MemberEvent) -> bool:
+    def _is_of_workload(self, name: str, deploy: Rollout, event: MemberEvent) -> bool:
         for part, is_at_start in self._pods.parts(name):
             pod = pod_name.parsed(part)
             if pod is None or pod.hash is None:
@@ -138,7 +140,7 @@ class GroupTies:
             return is_at_start and pod.workload == deploy.workload and fits
         return common_name(name) == deploy.workload
 
-    def _allows(self, deploy: Deploy) -> bool:
+    def _allows(self, deploy: Rollout) -> bool:
         pattern = deploy.group_pattern
         return pattern is None or fnmatchcase(self._group_id, pattern)
 
@@ -153,7 +155,7 @@ def _only(found: Sequence[PodMatch]) -> PodMatch | None:
     return next((each for each in found if each.identifies), None)
 
 
-def began(rebalance: Row) -> tuple[int, int] | None:
+def began(rebalance: GoldRow) -> tuple[int, int] | None:
     """Between which times (epoch ms) a rebalance began, by the best estimate; None where no time is known."""
     latest_ms, ended_ms = rebalance["started_at"], rebalance["ended_at"]
     if latest_ms is None:
@@ -164,7 +166,7 @@ def began(rebalance: Row) -> tuple[int, int] | None:
     return min(latest_ms, ended_ms - estimate_ms), latest_ms
 
 
-def _is_proven(row: Row) -> bool:
+def _is_proven(row: GoldRow) -> bool:
     """Whether the records prove that this member began the epoch; how a member left may be open."""
     if row["cause"] not in _OF_MEMBERS or row["role"] == "meanwhile":
         return False
@@ -176,7 +178,7 @@ def _is_proven(row: Row) -> bool:
     )
 
 
-def _has_other_cause(causes: Sequence[Row]) -> bool:
+def _has_other_cause(causes: Sequence[GoldRow]) -> bool:
     """Whether it is proven that no member began the rebalance by joining or leaving."""
     return (
         bool(causes)
@@ -185,8 +187,8 @@ def _has_other_cause(causes: Sequence[Row]) -> bool:
     )
 
 
-def _evidence(event: MemberEvent, match: PodMatch) -> Evidence:
-    return Evidence(
+def _evidence(event: MemberEvent, match: PodMatch) -> TieEvidence:
+    return TieEvidence(
         match.matched_by,
         event.member["member_id"],
         event.change,

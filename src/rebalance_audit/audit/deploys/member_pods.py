@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.deploys import pod_name, values
-from rebalance_audit.audit.deploys.deploy import CLOCKS_MS, SETTLES_MS, STALLS_MS, Deploy, Pod
 from rebalance_audit.audit.deploys.deploy_index import DeployIndex
-from rebalance_audit.audit.deploys.tie import MatchedBy, Row
+from rebalance_audit.audit.deploys.rollout import CLOCKS_MS, SETTLES_MS, STALLS_MS, Pod, Rollout
+from rebalance_audit.audit.deploys.tie import GoldRow, MatchedBy
 
 _NAMES: Final = ("instance_id", "client_id")
 JOINS: Final = frozenset({"member_joined", "static_member_joined"})
@@ -19,7 +19,7 @@ class MemberEvent(NamedTuple):
     """A member that joined or left. It happened between the two times (epoch ms)."""
 
     cause: str
-    member: Row
+    member: GoldRow
     from_ms: int
     to_ms: int
 
@@ -46,7 +46,7 @@ class PodChange(NamedTuple):
 class PodMatch(NamedTuple):
     """A pod that may be that of a member."""
 
-    deploy: Deploy
+    deploy: Rollout
     pod: Pod
     matched_by: MatchedBy
     identifies: bool
@@ -57,7 +57,7 @@ class PodMatch(NamedTuple):
 class MemberPods:
     """Finds the pods of a group's members; takes rows of gold.members, times in epoch milliseconds."""
 
-    def __init__(self, index: DeployIndex, members: Iterable[Row]) -> None:
+    def __init__(self, index: DeployIndex, members: Iterable[GoldRow]) -> None:
         self._index = index
         self._first_seen = _first_seen(members)
         self._last: tuple[str, list[tuple[str, bool]]] = ("", [])
@@ -81,7 +81,7 @@ class MemberPods:
                         continue
                     # A pod that has joined before may do so again; behind a name that is used again may be another one.
                     if generated or change.is_first:
-                        # A random name needs no clock: nobody had it before.
+                        # A random name needs no clock: no pod had it before.
                         in_order = change.in_order or (generated and change.what == "created")
                         identifies = is_own and change.is_first and in_order
                         yield PodMatch(deploy, pod, MatchedBy.POD_NAME, identifies, change)
@@ -140,7 +140,7 @@ class MemberPods:
         return self._last[1]
 
 
-def _first_seen(members: Iterable[Row]) -> dict[tuple[str, str | None], list[int]]:
+def _first_seen(members: Iterable[GoldRow]) -> dict[tuple[str, str | None], list[int]]:
     """When members were first seen (epoch ms), in order, by instance id, by client id, and by host with client id."""
     found: dict[tuple[str, str | None], list[int]] = defaultdict(list)
     for row in members:

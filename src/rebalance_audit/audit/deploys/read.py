@@ -6,10 +6,10 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from rebalance_audit.audit.deploys.argo_cd import ArgoCdHistory
 from rebalance_audit.audit.deploys.csv_rows import CsvRows
-from rebalance_audit.audit.deploys.deploy import Deploy, merged
 from rebalance_audit.audit.deploys.github_deployments import GitHubDeployments
 from rebalance_audit.audit.deploys.helm_history import HelmHistory
 from rebalance_audit.audit.deploys.kubernetes_rollouts import KubernetesRollouts
+from rebalance_audit.audit.deploys.rollout import Rollout, merged
 from rebalance_audit.limits import DEPLOYS
 
 
@@ -20,7 +20,7 @@ class DeployReader(Protocol):
         """Whether the item is of its kind; it is kept then, as far as it has what is needed."""
         ...
 
-    def deploys(self) -> Iterator[Deploy]:
+    def deploys(self) -> Iterator[Rollout]:
         """What the items show."""
         ...
 
@@ -53,7 +53,7 @@ class DeployFile(NamedTuple):
 class DeploysRead(NamedTuple):
     """What files of rollouts hold."""
 
-    deploys: Sequence[Deploy] = ()
+    deploys: Sequence[Rollout] = ()
     """In order of their starts."""
     files: Sequence[DeployFile] = ()
     left_out: int = 0

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
-from rebalance_audit.audit.deploys.deploy import Deploy
+from rebalance_audit.audit.deploys.rollout import Rollout
 
-Row: TypeAlias = Mapping[str, Any]
+GoldRow: TypeAlias = Mapping[str, Any]
 
 
 class TieCertainty(StrEnum):
@@ -32,7 +32,7 @@ class MatchedBy(StrEnum):
     """Nothing but the time."""
 
 
-class Evidence(NamedTuple):
+class TieEvidence(NamedTuple):
     """What ties a rebalance to a rollout."""
 
     matched_by: MatchedBy
@@ -51,7 +51,7 @@ class Evidence(NamedTuple):
 class Tie(NamedTuple):
     """A rebalance, and a rollout to which it belongs."""
 
-    deploy: Deploy
+    deploy: Rollout
     certainty: TieCertainty
-    rebalance: Row
-    evidence: tuple[Evidence, ...]
+    rebalance: GoldRow
+    evidence: tuple[TieEvidence, ...]

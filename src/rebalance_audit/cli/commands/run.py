@@ -22,7 +22,7 @@ from rebalance_audit.sentences import words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rebalance_audit.audit.deploys.deploy import Deploy
+    from rebalance_audit.audit.deploys.rollout import Rollout
     from rebalance_audit.lake.runs.request import RunRequest
     from rebalance_audit.lake.runs.run_report import RunReport
 
@@ -124,7 +124,7 @@ def run(
             "--deploys needs a lake in a folder or at a URL: rebalances are read without Spark."
         )
 
-    def request() -> "tuple[RunRequest, Sequence[Deploy]]":
+    def request() -> "tuple[RunRequest, Sequence[Rollout]]":
         # Read again for each run: brokers have logged more since, and there are new segment files.
         zone = broker_log_zone or config.audit.broker_log_time_zone
         with bad_arguments():

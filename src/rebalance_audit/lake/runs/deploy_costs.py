@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from rebalance_audit.audit.deploys.deploy import Deploy
-from rebalance_audit.lake.runs.replaced_rows import Row, replace_rows
+from rebalance_audit.audit.deploys.rollout import Rollout
+from rebalance_audit.lake.runs.replaced_rows import AnswerRow, replace_rows
 from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime
@@ -12,7 +12,7 @@ from rebalance_audit.tables.schemas import TableName
 
 
 def write_deploy_costs(
-    lake: Lake, cluster: str, deploys: Sequence[Deploy], rows: Sequence[Row], now: datetime
+    lake: Lake, cluster: str, deploys: Sequence[Rollout], rows: Sequence[AnswerRow], now: datetime
 ) -> Written:
     """Write all rows about these rollouts, whose moments are epoch milliseconds; raises as `replace_rows`."""
     keys = {deploy.key for deploy in deploys}
@@ -26,7 +26,7 @@ def write_deploy_costs(
     )
 
 
-def _with_moments(row: Row) -> Row:
+def _with_moments(row: AnswerRow) -> AnswerRow:
     evidence = [
         {**item, "at": utc_datetime(item["at"]), "pod_at": utc_datetime(item["pod_at"])}
         for item in row["evidence"]

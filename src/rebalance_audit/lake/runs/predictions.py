@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from rebalance_audit.lake.runs.replaced_rows import Row, replace_rows, values_of
+from rebalance_audit.lake.runs.replaced_rows import AnswerRow, replace_rows, values_of
 from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import TableName
@@ -13,7 +13,9 @@ _ANSWER: Final = ("group_id", "from_at", "to_at")
 """Columns that the rows of one answer share."""
 
 
-def write_predictions(lake: Lake, cluster: str, rows: Sequence[Row], now: datetime) -> Written:
+def write_predictions(
+    lake: Lake, cluster: str, rows: Sequence[AnswerRow], now: datetime
+) -> Written:
     """Write whole answers, whose moments are epoch milliseconds; raises as `replace_rows`.
 
     Rows of the same groups and windows that the answers do not have are removed.

@@ -12,15 +12,15 @@ from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime
 from rebalance_audit.tables.schemas import table_schemas
 
-Row: TypeAlias = Mapping[str, Any]
+AnswerRow: TypeAlias = Mapping[str, Any]
 
 
 def replace_rows(
     lake: Lake,
     cluster: str,
     name: str,
-    rows: Sequence[Row],
-    is_answered: Callable[[Row], bool],
+    rows: Sequence[AnswerRow],
+    is_answered: Callable[[AnswerRow], bool],
     now: datetime,
 ) -> Written:
     """Write rows, whose moments are epoch milliseconds, in one commit; none if nothing differs.
@@ -53,10 +53,10 @@ def replace_rows(
         return sink.merge(name, changes)
 
 
-def values_of(row: Row, names: Sequence[str]) -> tuple[Any, ...]:
+def values_of(row: AnswerRow, names: Sequence[str]) -> tuple[Any, ...]:
     """The values of these columns."""
     return tuple(row[name] for name in names)
 
 
-def _stored(row: Row, moments: Sequence[str]) -> Row:
+def _stored(row: AnswerRow, moments: Sequence[str]) -> AnswerRow:
     return {**row, **{name: utc_datetime(row[name]) for name in moments if name in row}}

@@ -19,7 +19,7 @@ REVISION_MAX: Final = 128
 _WITH_PODS: Final = frozenset({"kubernetes", "argo_rollouts"})
 _WITHOUT_PODS: Final = frozenset({"helm", "argo_cd", "github"})
 
-DeployKey: TypeAlias = tuple[str, int]
+RolloutKey: TypeAlias = tuple[str, int]
 """Id and start (epoch ms) of a deploy."""
 
 
@@ -38,7 +38,7 @@ class Pod(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Deploy:
+class Rollout:
     """A rollout: a new revision of a workload. Times are epoch milliseconds by the clock of the tool."""
 
     tool: str
@@ -70,7 +70,7 @@ class Deploy:
         return f"{self.tool}:{namespace}{self.name}"
 
     @property
-    def key(self) -> DeployKey:
+    def key(self) -> RolloutKey:
         """What distinguishes it from other deploys."""
         return self.deploy_id, self.started_ms
 
@@ -96,23 +96,23 @@ class Deploy:
         return begins_ms <= to_ms and from_ms <= until_ms
 
 
-def merged(deploys: Iterable[Deploy]) -> list[Deploy]:
+def merged(deploys: Iterable[Rollout]) -> list[Rollout]:
     """One deploy for each rollout, in order of their starts.
 
     What Helm, Argo CD or GitHub applied is dropped where Kubernetes shows the rollout of a workload of that name.
     """
-    by_key: dict[tuple[DeployKey, str | None, str | None], Deploy] = {}
+    by_key: dict[tuple[RolloutKey, str | None, str | None], Rollout] = {}
     for deploy in deploys:
         by_key.setdefault((deploy.key, deploy.group_pattern, deploy.client_pattern), deploy)
     found = sorted(by_key.values(), key=lambda deploy: (deploy.started_ms, deploy.deploy_id))
-    seen: dict[str, list[Deploy]] = {}
+    seen: dict[str, list[Rollout]] = {}
     for deploy in found:
         if deploy.pods and deploy.tool in _WITH_PODS:
             seen.setdefault(deploy.workload, []).append(deploy)
     return [deploy for deploy in found if not _is_shown_by(deploy, seen.get(deploy.workload, ()))]
 
 
-def _is_shown_by(applied: Deploy, rollouts: Iterable[Deploy]) -> bool:
+def _is_shown_by(applied: Rollout, rollouts: Iterable[Rollout]) -> bool:
     from_ms, to_ms = applied.window
     return applied.tool in _WITHOUT_PODS and any(
         (None in (applied.namespace, rollout.namespace) or applied.namespace == rollout.namespace)
