@@ -162,10 +162,28 @@ PROBABLY = Member("member_left", OLD, certainty="probable")
         ),
         ("an old pod's member left", Member("member_left", OLD), [CREATED], "shop proven pod_name"),
         (
-            "it is open how it left, not that it did",
+            "it may have crashed before",
+            Member("member_session_expired", OLD),
+            [CREATED],
+            "shop likely pod_name",
+        ),
+        (
+            "its last heartbeat was after the deletion",
+            Member("member_session_expired", OLD),
+            [rollout(pods=(pod(OLD, deleted=-16),), started=-20)],
+            "shop proven pod_name",
+        ),
+        (
+            "an administrator removed it",
+            Member("member_removed_by_admin", OLD),
+            [CREATED],
+            "shop likely pod_name",
+        ),
+        (
+            "it is open how it left",
             PROBABLY._replace(alternatives=("member_session_expired",)),
             [CREATED],
-            "shop proven pod_name",
+            "shop likely pod_name",
         ),
         (
             "something else may have begun it",
@@ -227,7 +245,7 @@ PROBABLY = Member("member_left", OLD, certainty="probable")
             "a StatefulSet's pod as instance id",
             Member("static_member_joined", instance_id="ledger-0"),
             [SET],
-            "ledger proven pod_name",
+            "ledger likely pod_name",
         ),
         (
             "its name as client id may be a number of the application's own",
@@ -361,11 +379,18 @@ def test_certainty(story: str, member: Member, deploys: list[Rollout], expected:
             "ledger likely workload_name",
         ),
         (
+            "a client of the old pod that had crashed and returned",
+            Member("member_left", OLD),
+            [CREATED],
+            [-500],
+            "shop likely pod_name",
+        ),
+        (
             "before the rollout that name was there as well",
             Member("static_member_joined", instance_id="ledger-0"),
             [SET],
             [-600],
-            "ledger proven pod_name",
+            "ledger likely pod_name",
         ),
     ],
 )

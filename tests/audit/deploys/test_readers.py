@@ -24,9 +24,9 @@ def lines_of(deploys: list[Rollout]) -> list[str]:
         found.append(f"{each.deploy_id} {clock(each.started_ms)} {clock(each.ended_ms)}")
         for pod in each.pods:
             address = "" if pod.address is None else f" {pod.address}"
-            shared = "" if pod.has_own_address else " shared"
+            own = " its own" if pod.has_own_address else ""
             found.append(
-                f"  {pod.name} {clock(pod.created_ms)} {clock(pod.deleted_ms)}{address}{shared}"
+                f"  {pod.name} {clock(pod.created_ms)} {clock(pod.deleted_ms)}{address}{own}"
             )
     return found
 
@@ -58,15 +58,15 @@ kubernetes:shop/billing@6c546995cc 09:40:00 09:40:30""",
             "kubernetes-statefulset.json",
             """\
 kubernetes:shop/ledger@66b6c48dd5 09:30:00 09:30:52
-  ledger-0 09:30:52 09:30:40 10.128.0.9
-  ledger-1 09:30:12 09:30:00 10.0.0.8 shared""",
+  ledger-0 09:30:52 09:30:40 10.128.0.9 its own
+  ledger-1 09:30:12 09:30:00 10.0.0.8""",
         ),
         (
             # Without events: the start is known, the end is not.
             "kubernetes-objects.json",
             """\
 kubernetes:shop/stock@79d8699f66 09:50:00 -
-  stock-79d8699f66-2tbpx 09:50:01 - fd00::a""",
+  stock-79d8699f66-2tbpx 09:50:01 - fd00::a its own""",
         ),
         ("argo-rollouts-events.json", "argo_rollouts:shop/cart@6d7d49c47d 09:00:01 09:41:00"),
         (
@@ -100,7 +100,7 @@ kubernetes:shop/checkout@7f4c9d8b6c 09:10:00 09:10:40
   checkout-7f4c9d8b6c-k7wdp 09:10:21 - 10.128.2.33
   checkout-7f4c9d8b6c-x2x4z 09:10:00 -
 kubernetes:shop/stock@79d8699f66 09:50:00 -
-  stock-79d8699f66-2tbpx 09:50:01 - fd00::a""",
+  stock-79d8699f66-2tbpx 09:50:01 - fd00::a its own""",
         ),
     ],
 )

@@ -55,6 +55,8 @@ class SeenPod:
     deleted_ms: int | None = None
     address: str | None = None
     is_on_host: bool = False
+    is_there: bool = False
+    """Whether the cluster still had it when the file was written."""
     revision: str | None = None
     """`controller-revision-hash` of a StatefulSet's pod."""
 
@@ -239,6 +241,7 @@ def _add_pod(
         pod.replica_set = owner[1]
     labels = values.mapping(metadata.get("labels"))
     pod.revision = values.cut(labels.get("controller-revision-hash"), REVISION_MAX)
+    pod.is_there = True
     status, spec = values.mapping(item.get("status")), values.mapping(item.get("spec"))
     pod.address = values.address(status.get("podIP")) or pod.address
     pod.is_on_host = spec.get("hostNetwork") is True or (

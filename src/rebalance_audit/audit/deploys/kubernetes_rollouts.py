@@ -219,7 +219,7 @@ def _pod(
         created_ms,
         deleted_ms,
         address,
-        has_own_address=not pod.is_on_host and address not in shared,
+        has_own_address=pod.is_there and not pod.is_on_host and address not in shared,
     )
 
 

@@ -167,14 +167,9 @@ def began(rebalance: GoldRow) -> tuple[int, int] | None:
 
 
 def _is_proven(row: GoldRow) -> bool:
-    """Whether the records prove that this member began the epoch; how a member left may be open."""
-    if row["cause"] not in _OF_MEMBERS or row["role"] == "meanwhile":
-        return False
-    if row["certainty"] == "proven":
-        return True
-    alternatives = row["alternatives"]
+    """Whether the records prove that this member began the epoch."""
     return bool(
-        row["cause"] in _DEPARTURES and alternatives and _DEPARTURES.issuperset(alternatives)
+        row["cause"] in _OF_MEMBERS and row["role"] != "meanwhile" and row["certainty"] == "proven"
     )
 
 

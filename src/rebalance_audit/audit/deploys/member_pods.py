@@ -1,8 +1,8 @@
 """Pods that members of a group may have run in."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.deploys import pod_name, values
@@ -12,6 +12,7 @@ from rebalance_audit.audit.deploys.tie import GoldRow, MatchedBy
 
 _NAMES: Final = ("instance_id", "client_id")
 JOINS: Final = frozenset({"member_joined", "static_member_joined"})
+_EXPIRED: Final = frozenset({"member_session_expired", "static_member_expired"})
 REPLACED: Final = "static_member_replaced"
 
 
@@ -37,10 +38,10 @@ class PodChange(NamedTuple):
     what: str
     """`created` or `deleted`."""
     at_ms: int
-    is_first: bool
+    is_sole: bool
     """Whether the member is the first that the new pod can have had, or the last of the old one."""
     in_order: bool
-    """Whether the pod changed first, then the member, by two clocks."""
+    """Whether the pod changed first, by its clock, and the member joined or ended by itself then, by the broker's."""
 
 
 class PodMatch(NamedTuple):
@@ -73,18 +74,15 @@ class MemberPods:
             for part, is_at_start in self.parts(name):
                 named = self._index.named(part)
                 for deploy, pod in named:
+                    # A random suffix is one pod's alone. A name without one may be used again, in another namespace,
+                    # or by an application that numbers its clients.
                     generated = pod_name.is_generated(pod.name)
-                    # A name without a random suffix may be anybody's; an instance id has one owner at a time (KIP-345).
-                    is_own = generated or (name == part and column == "instance_id")
                     change = self._change_of(event, pod, (column, name))
-                    if change is None or not (is_own or is_at_start):
+                    if change is None or not (generated or (is_at_start and change.is_sole)):
                         continue
-                    # A pod that has joined before may do so again; behind a name that is used again may be another one.
-                    if generated or change.is_first:
-                        # A random name needs no clock: no pod had it before.
-                        in_order = change.in_order or (generated and change.what == "created")
-                        identifies = is_own and change.is_first and in_order
-                        yield PodMatch(deploy, pod, MatchedBy.POD_NAME, identifies, change)
+                    in_order = change.in_order or change.what == "created"
+                    identifies = generated and change.is_sole and in_order
+                    yield PodMatch(deploy, pod, MatchedBy.POD_NAME, identifies, change)
                 if named:
                     break
         address = values.address(member["client_host"])
@@ -94,7 +92,7 @@ class MemberPods:
             now = pod._replace(deleted_ms=None) if restarted else pod
             change = self._change_of(event, now, (str(address), member["client_id"]))
             if change is not None:
-                identifies = pod.has_own_address and change.is_first and change.in_order
+                identifies = pod.has_own_address and change.is_sole and change.in_order
                 yield PodMatch(deploy, pod, MatchedBy.POD_ADDRESS, identifies, change)
 
     def _change_of(
@@ -104,30 +102,19 @@ class MemberPods:
         seen_ms = event.member.get("first_seen_at")
         if seen_ms is None:
             return None
+        times = self._first_seen.get(identity, [])
         if event.change == "left":
-            # It was in the group when its pod was deleted: a later member may be that of the next pod.
-            session_ms = event.member.get("session_timeout_ms") or 0
-            deleted_ms = pod.deleted_ms
-            if deleted_ms is None or seen_ms > deleted_ms - CLOCKS_MS:
-                return None
-            fits = deleted_ms - CLOCKS_MS <= event.to_ms and (
-                event.from_ms <= deleted_ms + SETTLES_MS + session_ms
-            )
-            in_order = event.to_ms >= deleted_ms
-            return (
-                PodChange("deleted", deleted_ms, is_first=True, in_order=in_order) if fits else None
-            )
+            return _deleted(event, pod, seen_ms, times)
         created_ms = pod.created_ms
         if created_ms is None or not (
             created_ms - CLOCKS_MS <= event.to_ms and event.from_ms <= created_ms + STALLS_MS
         ):
             return None
-        times = self._first_seen.get(identity, [])
         earlier = bisect_left(times, seen_ms) - bisect_left(times, created_ms - CLOCKS_MS)
         return PodChange(
             "created",
             created_ms,
-            is_first=earlier <= 0 and seen_ms >= event.from_ms,
+            is_sole=earlier <= 0 and seen_ms >= event.from_ms,
             in_order=event.to_ms >= created_ms,
         )
 
@@ -138,6 +125,31 @@ class MemberPods:
         if name != self._last[0]:
             self._last = (name, list(pod_name.spans(name)))
         return self._last[1]
+
+
+def _deleted(event: MemberEvent, pod: Pod, seen_ms: int, times: Sequence[int]) -> PodChange | None:
+    """The deletion of the pod, if the member was in the group before it and left after it.
+
+    `times`: when members of the same id were first seen (epoch ms), in order.
+    """
+    session_ms = event.member.get("session_timeout_ms") or 0
+    deleted_ms = pod.deleted_ms
+    # A later member may be that of the next pod.
+    if deleted_ms is None or seen_ms > deleted_ms - CLOCKS_MS:
+        return None
+    if event.to_ms < deleted_ms - CLOCKS_MS or (
+        event.from_ms > deleted_ms + SETTLES_MS + session_ms
+    ):
+        return None
+    # What expires after the deletion may have crashed before it.
+    alive_ms = event.to_ms - session_ms if event.cause in _EXPIRED and session_ms else event.to_ms
+    ended_itself = event.cause == "member_left" or (event.cause in _EXPIRED and session_ms > 0)
+    return PodChange(
+        "deleted",
+        deleted_ms,
+        is_sole=bisect_right(times, seen_ms) == bisect_right(times, deleted_ms),
+        in_order=alive_ms >= deleted_ms and ended_itself,
+    )
 
 
 def _first_seen(members: Iterable[GoldRow]) -> dict[tuple[str, str | None], list[int]]:

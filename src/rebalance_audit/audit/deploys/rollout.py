@@ -33,8 +33,11 @@ class Pod(NamedTuple):
     """When this rollout began to end it; None as above."""
     address: str | None = None
     """Its IP address, where a file has it."""
-    has_own_address: bool = True
-    """False for a pod in its node's network (`hostNetwork`), and where several pods have the address."""
+    has_own_address: bool = False
+    """Whether the cluster still had the pod, alone at its address: another one may have got a deleted pod's address.
+
+    False as well for a pod in its node's network (`hostNetwork`).
+    """
 
 
 @dataclass(frozen=True, slots=True)
