@@ -1,7 +1,8 @@
 """Names of pods inside client ids and instance ids, by whole segments.
 
-A Deployment's pod is `<workload>-<hash of the ReplicaSet>-<suffix>`, both of letters and digits without vowels
-(`k8s.io/apimachinery/pkg/util/rand`); a StatefulSet's pod is `<workload>-<ordinal>` and keeps its name.
+A Deployment's pod is `<workload>-<hash of the ReplicaSet>-<suffix>`: the hash is a number of 32 bits in ten letters and
+digits (`SafeEncodeString`), the suffix is random, of letters and digits without vowels (`k8s.io/apimachinery/pkg/util/rand`).
+A StatefulSet's pod is `<workload>-<ordinal>` and keeps its name.
 """
 
 import re
@@ -9,8 +10,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+_HASH: Final = "bcdf456789"
 _GENERATED: Final = re.compile(
-    rf"(?P<workload>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)-(?P<hash>[{_ALPHABET}]{{1,10}})-[{_ALPHABET}]{{5}}"
+    rf"(?P<workload>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)-(?P<hash>[{_HASH}]{{6,10}})-[{_ALPHABET}]{{5}}"
 )
 _ORDINAL: Final = re.compile(r"(?P<workload>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)-[0-9]{1,6}")
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9]+")
