@@ -1,7 +1,7 @@
 """Names of pods inside client ids and instance ids, by whole segments.
 
 A Deployment's pod is `<workload>-<hash of the ReplicaSet>-<suffix>`: the hash is a number of 32 bits in ten letters and
-digits (`SafeEncodeString`), the suffix is random, of letters and digits without vowels (`k8s.io/apimachinery/pkg/util/rand`).
+digits (`SafeEncodeString`), the suffix is random, of letters and digits without vowels (`apimachinery/pkg/util/rand`).
 A StatefulSet's pod is `<workload>-<ordinal>` and keeps its name.
 """
 
