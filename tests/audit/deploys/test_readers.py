@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_audit.audit.deploys.read import DeployCollector
 from rebalance_audit.audit.deploys.rollout import Rollout
 from rebalance_audit.local.deploys import read_deploys
 from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -143,3 +144,46 @@ def test_a_file_without_rollouts_is_no_error(tmp_path: Path) -> None:
     read = read_deploys([path])
     assert not read.deploys
     assert [each.is_useless for each in read.files] == [True]
+
+
+def event(message: str, at_s: int) -> dict[str, object]:
+    """A step of a Deployment `sink`."""
+    return {
+        "kind": "Event",
+        "reason": "ScalingReplicaSet",
+        "involvedObject": {"kind": "Deployment", "name": "sink", "namespace": "x"},
+        "message": message,
+        "firstTimestamp": 1_795_252_000_000 + 1000 * at_s,
+    }
+
+
+@pytest.mark.parametrize(
+    ("story", "steps", "rollouts"),
+    [
+        ("from zero", ["up A from 0 to 1"], 0),
+        ("to zero and back", ["down A from 1 to 0", "up A from 0 to 3"], 0),
+        ("by an autoscaler", ["up A from 2 to 5", "down A from 5 to 2"], 0),
+        ("another one from zero", ["down A from 1 to 0", "up B from 0 to 1"], 1),
+        ("one down, one up", ["up B from 0 to 1", "down A from 1 to 0"], 1),
+        ("its start has expired", ["up B from 1 to 2", "down A from 1 to 0"], 0),
+        (
+            "there and back",
+            [
+                "up B from 0 to 1",
+                "down A from 1 to 0",
+                "up A from 0 to 1",
+                "down B from 1 to 0",
+            ],
+            2,
+        ),
+    ],
+)
+def test_scaling_is_no_rollout(story: str, steps: list[str], rollouts: int) -> None:
+    """A new ReplicaSet takes the place of another one; everything else is scaling."""
+    collector = DeployCollector()
+    written = (
+        f"Scaled {way} replica set sink-{name} {numbers}"
+        for way, name, numbers in (step.lower().split(" ", 2) for step in steps)
+    )
+    collector.read("f", "f", [event(text, at_s) for at_s, text in enumerate(written)])
+    assert len(collector.found().deploys) == rollouts, story

@@ -96,11 +96,15 @@ def _of_steps(
     found: list[_Progress] = []
     for step in sorted(steps, key=lambda step: (step.at_ms, not step.is_up, step.replica_set)):
         if step.is_up and step.replica_set != newest:
+            had_another = newest is not None
             newest = step.replica_set
             live = None
             if step.before in (0, None):
                 live = _Progress(newest, step.at_ms, step.at_ms)
-                live.is_certain = step.before == 0 or _is_new(made.get(newest), step.at_ms)
+                # Without another ReplicaSet before it may have been scaled to zero, as KEDA does it.
+                live.is_certain = (had_another and step.before == 0) or (
+                    _is_new(made.get(newest), step.at_ms)
+                )
                 found.append(live)
         elif live is not None and step.at_ms - live.last_ms <= stalls_ms:
             if step.is_up:
@@ -108,6 +112,8 @@ def _of_steps(
             elif step.replica_set != newest:
                 live.is_certain, live.last_ms = True, step.at_ms
                 live.ended_ms = step.at_ms if step.after == 0 else live.ended_ms
+        if newest is None:
+            newest = step.replica_set
     yield from (rollout for rollout in found if rollout.is_certain)
 
 
