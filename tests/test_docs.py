@@ -48,6 +48,7 @@ def test_every_command_line_is_understood(
         "mcp-token",
         "samples.jsonl",
         "checkout.json",
+        "events.json",
     ):
         (tmp_path / file).touch()
     for _, *words in command_lines(page.read_text(encoding="utf-8")):

@@ -53,6 +53,7 @@ def _documents() -> dict[str, tuple[str, dict[str, Any]]]:
             "convergence": tables["convergence"],
             "findings": tables["findings"],
             "broker_logs": list_of(_broker_log_file()),
+            "deploys": list_of(row_of("gold.deploys")),
         },
     )
     error = object_of({"kind": TEXT, "exit_code": {"enum": [1, 2, 3, 4]}, "message": TEXT})
@@ -71,6 +72,7 @@ def _documents() -> dict[str, tuple[str, dict[str, Any]]]:
                     "schema_version": VERSION,
                     "broker_logs": list_of(_broker_log_file()),
                     **tables,
+                    "deploys": list_of(row_of("gold.deploys")),
                 },
             ),
         ),

@@ -202,6 +202,27 @@ ANSWER_SENTENCES: Final = Limit(
     "further ones are left out",
     "The page stays small.",
 )
+DEPLOY_FILE_BYTES: Final = Limit(
+    "a file of `--deploys`, decompressed",
+    64 << 20,
+    "bytes",
+    "the command ends with a sentence that names the file",
+    "The events of a large cluster take some 20 MB; as objects of Python they need ten times as much.",
+)
+DEPLOYS: Final = Limit(
+    "rollouts that are matched with rebalances",
+    10_000,
+    "rollouts",
+    "the latest are used, and a note says so",
+    "Ten a day for three years.",
+)
+DEPLOYS_AROUND: Final = Limit(
+    "rollouts that are considered for one rebalance without a pod that matches",
+    1_000,
+    "rollouts",
+    "those that began latest before its end are considered",
+    "A thousand rollouts at once are no evidence for one of them.",
+)
 
 LIMITS: Final = (
     LOG_PARTITIONS,
@@ -229,4 +250,7 @@ LIMITS: Final = (
     ANSWER_BYTES,
     ANSWER_PREDICTIONS,
     ANSWER_SENTENCES,
+    DEPLOY_FILE_BYTES,
+    DEPLOYS,
+    DEPLOYS_AROUND,
 )

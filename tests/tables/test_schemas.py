@@ -66,6 +66,7 @@ def check(**given: Any) -> list[dict[str, Any]]:
         ("gold.progress", "cluster group_id topic topic_partition minute log_partition"),
         ("gold.topics", "cluster topic_id"),
         ("gold.what_if", "cluster group_id from_at to_at label"),
+        ("gold.deploys", "cluster group_id incarnation deploy_id started_at certainty"),
         ("meta.progress", "cluster partition"),
         ("meta.snapshots", "cluster group_id log_partition"),
     ],
@@ -200,4 +201,4 @@ def test_every_table_has_a_name_and_every_name_a_table() -> None:
     named = {name for word, name in vars(TableName).items() if word.isupper()}
     assert named == {*table_schemas()}
     gold = {name for name in named if name.startswith("gold.")}
-    assert {*GOLD_TABLES} == gold - {TableName.WHAT_IF}
+    assert {*GOLD_TABLES} == gold - {TableName.WHAT_IF, TableName.DEPLOYS}

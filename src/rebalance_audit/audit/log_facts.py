@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rebalance_audit.audit.broker_log.file_report import BrokerLogFile
+from rebalance_audit.audit.deploys.read import DeploysRead
 
 
 class LogFacts(NamedTuple):
@@ -30,3 +31,5 @@ class LogFacts(NamedTuple):
     """Group id -> part of its members' bytes that cannot be read (`audit.group.unread.SENTENCES`) -> count."""
     broker_logs: Sequence[BrokerLogFile] = ()
     """What became of each file of a broker's log that was given."""
+    deploys: DeploysRead = DeploysRead()
+    """The rollouts that were given."""

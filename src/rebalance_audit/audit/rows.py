@@ -35,6 +35,8 @@ GROUP_HOURS = "group_hours"
 PROGRESS = "progress"
 """Offset commits minute by minute: made where each commit is read, so only in lakes."""
 TOPICS = "topics"
+DEPLOYS = "deploys"
+"""Made of rows of the other tables where an audit is given rollouts, see `audit.deploys`."""
 GOLD_OF_LOG = (*GOLD_OF_GROUP, GROUP_HOURS, TOPICS)
 """Tables that the audit of a log fills."""
 

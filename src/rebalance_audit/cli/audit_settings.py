@@ -19,6 +19,7 @@ class AuditSettings(NamedTuple):
     finding_rules: FindingRules = FindingRules()
     broker_log_time_zone: str = "UTC"
     end_offsets: tuple[Path, ...] = ()
+    deploys: tuple[Path, ...] = ()
 
 
 DEFAULTS: Final = AuditSettings("default")
@@ -30,8 +31,9 @@ def audit_settings(
     cluster: str | None,
     broker_log_zone: str | None = None,
     end_offsets: tuple[Path, ...] = (),
+    deploys: tuple[Path, ...] = (),
 ) -> AuditSettings:
-    """The settings in force; `cluster`, `broker_log_zone` and `end_offsets` are flags. Raises ConfigError.
+    """The settings in force; all arguments but the first are flags. Raises ConfigError.
 
     Without any configuration these are the defaults, without the 0.3 s that loading the configuration takes.
     """
@@ -39,6 +41,7 @@ def audit_settings(
     return settings._replace(
         broker_log_time_zone=broker_log_zone or settings.broker_log_time_zone,
         end_offsets=end_offsets,
+        deploys=deploys,
     )
 
 

@@ -99,6 +99,15 @@ end_offsets: Final = click.option(
     " may be repeated. They bound how many records a rebalance delayed.",
 )
 
+deploys: Final = click.option(
+    "--deploys",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Rollouts, as exported by kubectl, Argo CD, Helm or GitHub, or as CSV (docs/deploys.md); may be repeated."
+    " Rebalances that belong to a rollout are tied to it.",
+)
+
 broker_log_zone: Final = click.option(
     "--broker-log-time-zone",
     "broker_log_zone",

@@ -1,7 +1,7 @@
 """Reads the rows that a page is made of, from a lake or from an audit. Importing this imports Arrow and DuckDB."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.rows import DEPLOYS, Row
+from rebalance_audit.cli.deploy_files import deploys_of_lake
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.lake_reader import open_lake
@@ -18,6 +19,7 @@ from rebalance_audit.readers.report_rows import ReportRows
 from rebalance_audit.readers.tables import open_table, require_cluster
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, bucket_size
 from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.tables.window import Window
 
 FINDINGS_MAX: Final = 5
 """Findings of each kind and severity over all groups."""
@@ -66,10 +68,12 @@ class PageSource(NamedTuple):
     """Raises LakeNotReadable where nothing was ever written about the cluster."""
     gold: GoldRows
     """The same tables row by row."""
+    deploys: Sequence[Row] = ()
+    """Rows of gold.deploys."""
 
 
-def of_lake(lake: str, cluster: str) -> PageSource:
-    """The tables that `run` left in a lake."""
+def of_lake(lake: str, cluster: str, deploys: tuple[Path, ...] = ()) -> PageSource:
+    """The tables that `run` left in a lake. Raises LakeNotReadable and, for files of rollouts, SourceNotReadable."""
     arguments = f"--lake {shlex.quote(lake)} --cluster {shlex.quote(cluster)}"
     return PageSource(
         lake,
@@ -78,6 +82,7 @@ def of_lake(lake: str, cluster: str) -> PageSource:
         partial(open_table, lake),
         partial(require_cluster, lake, cluster),
         open_lake(lake, cluster),
+        deploys_of_lake(lake, cluster, deploys).get(DEPLOYS, ()),
     )
 
 
@@ -94,6 +99,7 @@ def of_audit(segments: Path, audit: Audit) -> PageSource:
         rows,
         lambda: None,
         audit,
+        audit.tables.get(DEPLOYS, ()),
     )
 
 
@@ -159,6 +165,7 @@ def report_facts(
             costliest=costliest,
             findings=findings,
             finding_counts=rows.finding_counts(),
+            deploys=Window(from_ms, to_ms).rows(DEPLOYS, source.deploys),
             bars=rows.of_groups("bars", marked, marks_each),
             weeks=_weeks(rows, totals),
             detailed=detailed,

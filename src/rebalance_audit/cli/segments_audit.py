@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.cli.audit_settings import AuditSettings
 from rebalance_audit.cli.broker_log_files import print_file_notes
+from rebalance_audit.cli.deploy_files import print_deploy_notes
 from rebalance_audit.cli.progress import slow_progress
 
 if TYPE_CHECKING:
@@ -27,8 +29,14 @@ def audit_with_progress(
         audit = audit_segments(
             segments, group_ids, broker_logs, **settings._asdict(), on_progress=on_progress
         )
-    print_file_notes(audit.facts.broker_logs)
+    print_input_notes(audit.facts)
     return audit
+
+
+def print_input_notes(facts: LogFacts) -> None:
+    """What became of the brokers' logs and of the files of rollouts."""
+    print_file_notes(facts.broker_logs)
+    print_deploy_notes(facts.deploys)
 
 
 def refuse_files_of_segments(

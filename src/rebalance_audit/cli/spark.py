@@ -8,12 +8,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from rebalance_audit.audit.deploys.rollout import Rollout
 from rebalance_audit.cli.requirements import require_java
 from rebalance_audit.cli.spark_jars import jars_folder
 from rebalance_audit.config import Config, effective_config
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.checks.scope import Scope
 from rebalance_audit.lake.runs import maintain as care
+from rebalance_audit.lake.runs.deploy_costs import write_deploy_costs
 from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest, run_ingest
 from rebalance_audit.lake.runs.predictions import write_predictions
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
@@ -33,7 +35,9 @@ from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from rebalance_audit.location import absolute, catalog_settings
+from rebalance_audit.readers.lake_deploys import matched_deploys
 from rebalance_audit.steps import OnProgress
+from rebalance_audit.tables.schemas import TableName
 
 if TYPE_CHECKING:
     from rebalance_audit.quality.check import CheckReport
@@ -113,23 +117,40 @@ def source_of(config: Config, from_ms: int | None = None) -> Source:
     return parse_source(given.spec, given.split_target_bytes, settings, given.storage())
 
 
-def audit_once(request: RunRequest, config: Config, on_progress: OnProgress) -> RunReport:
-    """One run in a session of its own.
+def audit_once(
+    request: RunRequest, config: Config, on_progress: OnProgress, deploys: Sequence[Rollout] = ()
+) -> RunReport:
+    """One run in a session of its own; `deploys`: rollouts that are matched with the rebalances of the lake after it.
 
     Raises click.ClickException without Java, LakeError without Delta, and what `run_audit` raises.
     """
     with session(request.command, request.lake, config, on_progress) as spark:
-        return run_audit(spark, request, on_progress)
+        return _audit(spark, request, on_progress, deploys)
 
 
 def audit_rounds(
-    requests: Iterator[RunRequest], config: Config, on_progress: OnProgress
+    requests: Iterator[tuple[RunRequest, Sequence[Rollout]]],
+    config: Config,
+    on_progress: OnProgress,
 ) -> Iterator[tuple[RunRequest, RunReport]]:
-    """One run after the other in one session, which the first of them opens; raises as `audit_once`."""
+    """One run after the other in one session, which the first of them opens; as `audit_once`."""
     for first in requests:
-        with session(first.command, first.lake, config, on_progress) as spark:
-            for request in chain([first], requests):
-                yield request, run_audit(spark, request, on_progress)
+        with session(first[0].command, first[0].lake, config, on_progress) as spark:
+            for request, deploys in chain([first], requests):
+                yield request, _audit(spark, request, on_progress, deploys)
+
+
+def _audit(
+    spark: Any, request: RunRequest, on_progress: OnProgress, deploys: Sequence[Rollout]
+) -> RunReport:
+    report = run_audit(spark, request, on_progress)
+    if deploys:
+        on_progress("matching rollouts")
+        rows = matched_deploys(request.lake, request.cluster, deploys)
+        lake = Lake(spark, request.lake, request.options)
+        written = write_deploy_costs(lake, request.cluster, deploys, rows, datetime.now(UTC))
+        report.rows[TableName.DEPLOYS] = written.rows
+    return report
 
 
 def ingest_once(request: IngestRequest, config: Config, on_progress: OnProgress) -> IngestReport:

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Generic, NamedTuple
 
 from rebalance_audit.audit.broker_log.read import files_of
 from rebalance_audit.audit.departure_rules import DepartureRules
+from rebalance_audit.audit.deploys.deploy_rows import deploy_rows
+from rebalance_audit.audit.deploys.read import DeploysRead
 from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.audit.options import AuditOptions, nothing_logged
-from rebalance_audit.audit.rows import GOLD_OF_GROUP, TOPICS, Row
+from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_GROUP, TOPICS, Row
 from rebalance_audit.audit.testimony.clocks import Aligned
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.local.audit_rows import AuditRows
 from rebalance_audit.local.broker_logs import read_broker_logs
 from rebalance_audit.local.clocks import aligned_with
+from rebalance_audit.local.deploys import read_deploys
 from rebalance_audit.local.end_offsets import read_end_offsets
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.local.shares import (
@@ -105,7 +108,8 @@ class Audit(GoldRows):
         require_known([group_id], self.group_ids)
         return {
             name: [row for row in self.tables[name] if row["group_id"] == group_id]
-            for name in GOLD_OF_GROUP
+            for name in (*GOLD_OF_GROUP, DEPLOYS)
+            if name in self.tables
         }
 
     def log_end_ms(self) -> int | None:
@@ -139,6 +143,7 @@ def audit_segments(
     finding_rules: FindingRules | None = None,
     broker_log_time_zone: str = "UTC",
     end_offsets: Iterable[str | Path] = (),
+    deploys: Iterable[str | Path] = (),
     on_progress: OnProgress = no_progress,
 ) -> Audit:
     """Audit a folder of `__consumer_offsets-P` folders, one such folder, one segment file, or an archive of them.
@@ -149,6 +154,7 @@ def audit_segments(
     `broker_log_time_zone`: of log lines that name none, as `Europe/Berlin` or `+02:00`.
     `end_offsets`: files of samples of end offsets, or folders with copies of topic partitions (docs/lag.md); they bound
     how many records a rebalance delayed.
+    `deploys`: files of rollouts (docs/deploys.md); the table `gold.deploys` says which rebalances belong to them.
     `cluster`: the first column of every table.
     `departure_rules`, `finding_rules`: times of the cluster that the log does not hold, and thresholds of findings; by
     default those of `conf/base.toml`.
@@ -166,6 +172,7 @@ def audit_segments(
         finding_rules=finding_rules,
         broker_log_time_zone=broker_log_time_zone,
         end_offsets=end_offsets,
+        deploys=deploys,
         on_progress=on_progress,
     )
     tables = {name: _joined(name, found.parts) for name in found.parts[0]}
@@ -183,6 +190,7 @@ def audit_in_parts(
     finding_rules: FindingRules | None = None,
     broker_log_time_zone: str = "UTC",
     end_offsets: Iterable[str | Path] = (),
+    deploys: Iterable[str | Path] = (),
     on_progress: OnProgress = no_progress,
 ) -> AuditParts[Finished]:
     """As `audit_segments`, but `finish` makes something picklable of the tables, perhaps in several processes.
@@ -192,6 +200,7 @@ def audit_in_parts(
     folder = open_log(path)
     paths = files_of(Path(each) for each in broker_logs)
     samples = read_end_offsets(Path(each) for each in end_offsets)
+    rollouts = read_deploys(Path(each) for each in deploys)
     look = SinglePassLog(folder, on_progress)
     total, names = look.total, look.names
     log = read_broker_logs(paths, broker_log_time_zone, groups, total.last_ms)
@@ -209,6 +218,7 @@ def audit_in_parts(
         broker_facts=nothing_logged if clocks is None else clocks.log.facts_of,
         end_offsets=samples.of if samples else no_end_offsets,
     )
+    finish = _with_deploys(finish, rollouts) if rollouts.files else finish
     shares = replay_shares(look, options, key_bytes.of_groups(groups), finish, on_progress)
     group_ids = frozenset(group_id for share in shares for group_id in share.met)
     if not group_ids.issuperset(groups):
@@ -232,10 +242,20 @@ def audit_in_parts(
         unfinished_ends=total.unfinished_ends,
         unread=unread_of(shares),
         broker_logs=() if log is None else tuple(each.outcome(group_ids) for each in log.files),
+        deploys=rollouts,
     )
     topics = in_key_order(TOPICS, _topics(names))
     parts = [share.finished for share in shares]
     return AuditParts(parts, topics, facts, group_ids, folder)
+
+
+def _with_deploys(finish: Finish[Finished], read: DeploysRead) -> Finish[Finished]:
+    """The same, given the table of rollouts as well."""
+
+    def finish_all(tables: dict[str, list[Row]]) -> Finished:
+        return finish({**tables, DEPLOYS: in_key_order(DEPLOYS, deploy_rows(tables, read.deploys))})
+
+    return finish_all
 
 
 def _joined(name: str, parts: Sequence[dict[str, list[Row]]]) -> list[Row]:

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from rebalance_audit.audit.rows import DEPLOYS
 from rebalance_audit.errors import LakeNotReadable, require_known
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
@@ -80,9 +81,13 @@ class LakeReader(GoldRows):
     def rows_of_group(self, group_id: str) -> dict[str, list[dict[str, Any]]]:
         """Gold table -> the rows of one group. Raises UnknownGroup and LakeNotReadable."""
         from rebalance_audit.readers import group  # noqa: PLC0415 - imports Arrow
+        from rebalance_audit.readers.lake_deploys import stored_deploys  # noqa: PLC0415 - as above
 
         cluster = self.one_cluster()
         found = group.group_tables(self.path, cluster, group_id)
+        deploys = stored_deploys(self.path, cluster, [group_id])
+        if deploys is not None:
+            found[DEPLOYS] = deploys
         if not found["group_states"]:
             require_known([group_id], group.group_ids(self.path, cluster))
         return found

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.verdicts.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.bounds import Bounds
-from rebalance_audit.report import causes, present
+from rebalance_audit.report import causes, deploys, present
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.at_moment import sentences_at
 from rebalance_audit.report.causes import label
@@ -73,7 +73,7 @@ class Explanation(NamedTuple):
     heading: Sentence
     sections: list[Section]
     rows: Mapping[str, Any]
-    """For programs: rows by kind (`epoch`, `rebalance`, `causes`, `convergence`, `findings`)."""
+    """For programs: rows by kind (`epoch`, `rebalance`, `causes`, `convergence`, `findings`, `deploys`)."""
 
 
 def explain_group(
@@ -124,12 +124,13 @@ def explain_group(
     last = max(rebalances, key=lambda row: (row["incarnation"], row["rebalance_seq"]), default=None)
     if last is not None and (longest is None or last is not longest.rebalance):
         sections.append(Section("The last rebalance", list(_rebalance(own, last))))
+    sections.append(Section("Deploys", list(deploys.sentences_of_group(own))))
     sections += _findings(own)
     if every_epoch:
         sections.append(Section(f"Every {summary.epoch_noun}", list(_every_epoch(own))))
     unknown = unknowns_of_group(own, has_broker_log=has_broker_log)
     sections.append(Section("Not known", list(dict.fromkeys(unknown))))
-    rows = {"rebalances": rebalances, "findings": own.get("findings", ())}
+    rows = {"rebalances": rebalances, "findings": own.get("findings", ()), **_deploys_in(own)}
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
 
@@ -182,6 +183,7 @@ def explain_epoch(
         sections.append(Section(f"At {words.utc(moment_ms)}", list(sentences_at(own, moment_ms))))
     sections += [
         Section("Why", list(_why(its_causes))),
+        Section("Deploys", list(deploys.sentences_of_rebalance(own, rebalance))),
         Section("How long", list(_how_long(epoch, rebalance))),
         Section("Who held it up", list(_who(progress, held_up))),
         Section("Partitions", list(partition_sentences(epoch, own["ownership"], end_ms))),
@@ -196,6 +198,7 @@ def explain_epoch(
         "causes": its_causes,
         "convergence": progress,
         "findings": near,
+        **_deploys_in(own),
     }
     heading = Sentence.of(
         "{which} of {group} began at {at}.",
@@ -231,6 +234,11 @@ def epoch_at(own: Tables, moment_ms: int) -> TableRow | None:
 
 
 # --- sentences -----------------------------------------------------------------------------------
+
+
+def _deploys_in(own: Tables) -> Mapping[str, Sequence[TableRow]]:
+    """Only where rollouts were given."""
+    return {"deploys": own["deploys"]} if "deploys" in own else {}
 
 
 def _noun(epoch: TableRow) -> str:

@@ -43,6 +43,7 @@ class TableName:
     COMMIT_PROGRESS: Final = "gold.progress"
     TOPICS: Final = "gold.topics"
     WHAT_IF: Final = "gold.what_if"
+    DEPLOYS: Final = "gold.deploys"
     BROKER_LOG: Final = "meta.broker_log"
     CHECKS: Final = "meta.checks"
     INGESTED: Final = "meta.ingested"
@@ -66,7 +67,8 @@ GOLD_TABLES: Final = (
 )
 """What dashboards read: the tables that the audit fills, those made of these, and the names of topics.
 
-gold.what_if is not among them: a lake has it only where `predict` has written it.
+gold.what_if and gold.deploys are not among them: a lake has them only where `predict` has written the one, and a run
+with --deploys the other.
 """
 
 

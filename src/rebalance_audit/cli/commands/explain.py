@@ -13,6 +13,7 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.broker_log_files import file_for_programs
+from rebalance_audit.cli.deploy_files import deploys_of_lake
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.output import echo
@@ -53,6 +54,7 @@ _TABLE_OF: Final = {
     "causes": "rebalance_causes",
     "convergence": "convergence",
     "findings": "findings",
+    "deploys": "deploys",
 }
 """Name among the rows of an explanation -> gold table."""
 
@@ -66,6 +68,7 @@ _TABLE_OF: Final = {
 @options.broker_logs
 @options.broker_log_zone
 @options.end_offsets
+@options.deploys
 @click.option("--epoch", "epoch_number", type=int, metavar="N", help="This epoch or generation.")
 @click.option(
     "--epochs",
@@ -95,6 +98,7 @@ def explain(
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
     end_offsets: tuple[Path, ...],
+    deploys: tuple[Path, ...],
     epoch_number: int | None,
     every_epoch: bool,
     at_ms: int | None,
@@ -119,7 +123,7 @@ def explain(
         raise click.UsageError("Give --json or --markdown, not both.")
     with bad_arguments(group="GROUP"):
         own, group_id, cluster_name, end_ms, files = _rows_of(
-            invocation, where, lake, cluster, broker_logs, broker_log_zone, end_offsets
+            invocation, where, lake, cluster, broker_logs, broker_log_zone, end_offsets, deploys
         )
     require_within_log("--at", at_ms, end_ms)
     if not own["epochs"]:
@@ -148,13 +152,14 @@ def _rows_of(
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
     end_offsets: tuple[Path, ...],
+    deploys: tuple[Path, ...],
 ) -> tuple[Tables, str, str, int | None, Sequence[BrokerLogFile]]:
     """Rows of the group, its id, the cluster's name, the log's end (epoch ms), what became of the brokers' logs."""
     if len(where) == 2:
         if lake is not None:
             raise click.UsageError("Give SEGMENTS or --lake, not both.")
         segments, group_id = where
-        settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets)
+        settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets, deploys)
         audit = audit_with_progress(segments, (group_id,), broker_logs, settings)
         facts = audit.facts
         return audit.tables, group_id, audit.cluster, facts.last_ms, facts.broker_logs
@@ -173,6 +178,7 @@ def _rows_of(
     group_id = where[0]
     with slow_step("reading the lake"):
         tables = lake_group.group_tables(config.lake.path, config.cluster, group_id)
+        tables |= deploys_of_lake(config.lake.path, config.cluster, deploys, [group_id])
     if not tables["group_states"]:
         known = lake_group.group_ids(config.lake.path, config.cluster)
         require_known((group_id,), known)

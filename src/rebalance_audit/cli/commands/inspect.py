@@ -8,16 +8,16 @@ from typing import Final
 
 import click
 
-from rebalance_audit.audit.rows import GOLD_OF_LOG, TOPICS
+from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_LOG, TOPICS
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.broker_log_files import print_file_notes
+from rebalance_audit.cli.deploy_files import deploys_of_lake
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress, slow_step
-from rebalance_audit.cli.segments_audit import refuse_files_of_segments
+from rebalance_audit.cli.segments_audit import print_input_notes, refuse_files_of_segments
 from rebalance_audit.cli.tables_json import Brief, Narrowed
 from rebalance_audit.cli.times import now_for_people
 from rebalance_audit.errors import require_known
@@ -51,6 +51,7 @@ Examples:
 @options.broker_logs
 @options.broker_log_zone
 @options.end_offsets
+@options.deploys
 @click.option(
     "--epochs",
     "every_epoch",
@@ -99,6 +100,7 @@ def inspect(
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
     end_offsets: tuple[Path, ...],
+    deploys: tuple[Path, ...],
     every_epoch: bool,
     everything: bool,
     as_json: bool,
@@ -141,11 +143,12 @@ def inspect(
             group_ids,
             extent,
             wanted,
+            deploys,
         )
         return
     if lake is not None:
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
-    settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets)
+    settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets, deploys)
     if isinstance(wanted, Narrowed):
         with bad_arguments(), slow_progress() as on_progress:
             printed = _json(wanted, segments, group_ids, broker_logs, settings, on_progress)
@@ -156,7 +159,7 @@ def inspect(
             segments, group_ids, broker_logs, **settings._asdict(), on_progress=on_progress
         )
     require_within_log("--from", from_ms, audit.facts.last_ms)
-    print_file_notes(audit.facts.broker_logs)
+    print_input_notes(audit.facts)
     if wanted is not None:
         sys.stdout.buffer.write(wanted.json(audit.tables, audit.cluster))
     else:
@@ -186,9 +189,9 @@ def _json(
     found = audit_in_parts(
         segments, group_ids, broker_logs, finish=lines, **kept, on_progress=on_progress
     )
-    narrowed.require(GOLD_OF_LOG)
+    narrowed.require((*GOLD_OF_LOG, DEPLOYS) if settings.deploys else GOLD_OF_LOG)
     require_within_log("--from", narrowed.window.from_ms, found.facts.last_ms)
-    print_file_notes(found.facts.broker_logs)
+    print_input_notes(found.facts)
     return narrowed.joined([*found.parts, lines({TOPICS: found.topics})], found.facts.broker_logs)
 
 
@@ -199,6 +202,7 @@ def _inspect_lake(
     group_ids: tuple[str, ...],
     extent: Extent,
     wanted: Narrowed | Brief | None,
+    deploys: tuple[Path, ...],
 ) -> None:
     config = invocation.config_of_reader(
         {"lake.path": lake, "cluster": cluster},
@@ -215,6 +219,7 @@ def _inspect_lake(
     require_within_log("--from", extent.window.from_ms, end_ms)
     with slow_step("reading the lake"):
         tables = gold.gold_tables(path, name, group_ids)
+        tables |= deploys_of_lake(path, name, deploys, group_ids)
     if wanted is not None:
         sys.stdout.buffer.write(wanted.json(tables, name))
     else:

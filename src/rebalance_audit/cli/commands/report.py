@@ -50,6 +50,7 @@ Examples:
 @options.broker_logs
 @options.broker_log_zone
 @options.end_offsets
+@options.deploys
 @options.time_option("--from", "from_ms", text="Only what begins at this time or later.")
 @options.time_option("--to", "to_ms", text="Only what begins before this time.")
 @click.option(
@@ -93,6 +94,7 @@ def report(
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
     end_offsets: tuple[Path, ...],
+    deploys: tuple[Path, ...],
     hand_out: HandOut,
     drawn: str | None,
     answers: tuple[Path, ...],
@@ -107,7 +109,9 @@ def report(
     """
     if None not in (wanted["from_ms"], wanted["to_ms"]) and wanted["from_ms"] >= wanted["to_ms"]:
         raise click.UsageError("The window is empty: its end is not after its start.")
-    source = _source(invocation, segments, lake, cluster, broker_logs, broker_log_zone, end_offsets)
+    source = _source(
+        invocation, segments, lake, cluster, broker_logs, broker_log_zone, end_offsets, deploys
+    )
     require_within_log("--from", wanted["from_ms"], source.gold.log_end_ms())
     if drawn is not None and answers:
         raise click.UsageError("--what-if is a section of the page, which --png does not make.")
@@ -173,6 +177,7 @@ def _source(
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
     end_offsets: tuple[Path, ...],
+    deploys: tuple[Path, ...],
 ) -> "PageSource":
     if segments is None:
         refuse_files_of_segments(broker_logs, end_offsets)
@@ -182,10 +187,10 @@ def _source(
         )
         from rebalance_audit.cli.report_facts import of_lake  # noqa: PLC0415 - imports Arrow
 
-        return of_lake(config.lake.path, config.cluster)
+        return of_lake(config.lake.path, config.cluster, deploys)
     if lake is not None:
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
-    settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets)
+    settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets, deploys)
     from rebalance_audit.cli.report_facts import of_audit  # noqa: PLC0415 - imports Arrow
 
     with bad_arguments():

@@ -8,15 +8,21 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.broker_log_files import print_file_notes
+from rebalance_audit.cli.deploy_files import print_deploy_notes
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.rounds import asked_to_end, rounds
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.local.broker_logs import read_broker_logs
+from rebalance_audit.local.deploys import read_deploys
 from rebalance_audit.local.end_offsets import read_end_offsets
+from rebalance_audit.location import is_catalog
 from rebalance_audit.sentences import words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rebalance_audit.audit.deploys.rollout import Rollout
     from rebalance_audit.lake.runs.request import RunRequest
     from rebalance_audit.lake.runs.run_report import RunReport
 
@@ -61,6 +67,7 @@ Examples:
 @options.broker_logs
 @options.broker_log_zone
 @options.end_offsets
+@options.deploys
 @options.seconds(
     "--every",
     "every_s",
@@ -84,6 +91,7 @@ def run(
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
     end_offsets: tuple[Path, ...],
+    deploys: tuple[Path, ...],
     every_s: float | None,
     stop_after_s: float | None,
     hand_out: HandOut,
@@ -111,20 +119,28 @@ def run(
     )
     from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
 
-    def request() -> "RunRequest":
+    if deploys and is_catalog(config.lake.path):
+        raise click.UsageError(
+            "--deploys needs a lake in a folder or at a URL: rebalances are read without Spark."
+        )
+
+    def request() -> "tuple[RunRequest, Sequence[Rollout]]":
         # Read again for each run: brokers have logged more since, and there are new segment files.
         zone = broker_log_zone or config.audit.broker_log_time_zone
         with bad_arguments():
             log = read_broker_logs(broker_logs, zone)
             samples = read_end_offsets(end_offsets) if end_offsets else None
+            rollouts = read_deploys(deploys)
+        print_deploy_notes(rollouts)
         if log is not None:
             print_file_notes([each.outcome() for each in log.files])
-        return spark.run_request_of(config, broker_log=log, end_offsets=samples, **flags)
+        made = spark.run_request_of(config, broker_log=log, end_offsets=samples, **flags)
+        return made, rollouts.deploys
 
     if every_s is None:
-        only = request()
+        only, given = request()
         with progress() as on_progress:
-            report = spark.audit_once(only, config, on_progress)
+            report = spark.audit_once(only, config, on_progress, given)
         _explain(report)
         hand_out(shape(only, report), summary(only, report))
         return

@@ -62,6 +62,7 @@ AGES: Final[Mapping[str, str]] = {
     TableName.FINDINGS: "to_at",
     TableName.GROUP_HOURS: "hour",
     TableName.WHAT_IF: "to_at",
+    TableName.DEPLOYS: "started_at",
     TableName.COMMIT_PROGRESS: "minute",
     TableName.RUNS: "ended_at",
     TableName.CHECKS: "checked_at",

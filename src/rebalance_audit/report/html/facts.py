@@ -59,6 +59,8 @@ class PageFacts(NamedTuple):
     findings: Sequence[TableRow]
     """Some of each kind, over all groups."""
     finding_counts: Sequence[TableRow]
+    deploys: Sequence[TableRow]
+    """Rows of gold.deploys."""
     bars: Sequence[TableRow]
     """Rebalances, the latest of each group: the bars of the picture of all groups."""
     weeks: Sequence[TableRow]

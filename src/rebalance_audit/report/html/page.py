@@ -29,6 +29,7 @@ from rebalance_audit.report.colours import (
     STATES,
 )
 from rebalance_audit.report.glossary import GLOSSARY
+from rebalance_audit.report.html.deploys import deploys_table
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, per_bucket
 from rebalance_audit.report.html.group_table import (
     GROUP_COLUMNS,
@@ -130,6 +131,7 @@ def render_page(facts: PageFacts, what_if: Sequence[Mapping[str, Any]] = ()) -> 
         buckets=facts.buckets,
         per_bucket=per_bucket(facts.bucket_ms),
         causes=_causes(facts.causes),
+        deploys=deploys_table(facts.deploys, listed),
         findings=findings_by_kind(facts.finding_counts, facts.findings, names, listed),
         rebalances=_rebalances(facts, names, listed),
         rebalances_note=_rebalances_note(facts),

@@ -41,6 +41,7 @@ class Extent(NamedTuple):
             return tables
         kept = {name: self.window.rows(name, tables[name]) for name in ("rebalances", "ownership")}
         kept["findings"] = self.window.rows("findings", tables.get("findings", ()))
+        kept["deploys"] = self.window.rows("deploys", tables.get("deploys", ()))
         whole = set(map(rebalance_key, kept["rebalances"]))
         kept["epochs"] = [
             row

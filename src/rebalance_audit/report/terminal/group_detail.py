@@ -11,6 +11,7 @@ from rebalance_audit.report.answer import answer
 from rebalance_audit.report.outcomes import outcome
 from rebalance_audit.report.row_sentences import detail_of
 from rebalance_audit.report.summary import GroupSummary, TableRow, Tables, summaries, unowned_of
+from rebalance_audit.report.terminal.deploys import print_deploys_of_group
 from rebalance_audit.report.terminal.extent import Extent, has_events
 from rebalance_audit.report.terminal.findings import print_findings_in_detail
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
@@ -44,6 +45,7 @@ def print_group(layout: ConsoleReport, tables: Tables, group_id: str, extent: Ex
     for sentence in answer(own):
         layout.paragraph(layout.names.in_sentence(group_id, sentence), indent=2)
     print_findings_in_detail(layout, own, extent)
+    print_deploys_of_group(layout, own, group_id)
     print_rebalances(layout, own, own["rebalances"], limit=extent.rows(SHOWN), with_group=False)
     if extent.every_epoch or extent.everything:
         _epochs(layout, own, found[0].epoch_noun, extent)

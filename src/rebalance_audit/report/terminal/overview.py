@@ -23,6 +23,7 @@ from rebalance_audit.report.summary import (
     total_of,
     unowned_of,
 )
+from rebalance_audit.report.terminal.deploys import print_deploys
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.findings import print_findings
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
@@ -52,6 +53,7 @@ def print_overview(
     layout.line(headline(groups))
     print_findings(layout, tables, extent)
     _worst_rebalances(layout, tables)
+    print_deploys(layout, tables, extent)
     _groups(layout, groups, extent.rows(SHOWN))
     _causes(layout, tables)
     print_rebalances(

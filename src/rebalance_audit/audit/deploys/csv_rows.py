@@ -1,0 +1,69 @@
+"""A plain CSV of rollouts, for whatever no other reader knows: one row a rollout, or one row for each of its pods.
+
+Columns: `name`, `revision`, `started_at`, `ended_at`, `namespace`, `group`, `client`, `pod`, `pod_ip`,
+`pod_created_at`, `pod_deleted_at`. Only `name` and `started_at` must be there.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from rebalance_audit.audit.deploys import values
+from rebalance_audit.audit.deploys.rollout import NAME_MAX, REVISION_MAX, Pod, Rollout
+
+NEEDED: Final = ("name", "started_at")
+COLUMNS: Final = (
+    *NEEDED,
+    "revision",
+    "ended_at",
+    "namespace",
+    "group",
+    "client",
+    "pod",
+    "pod_ip",
+    "pod_created_at",
+    "pod_deleted_at",
+)
+_PATTERN_MAX: Final = 512
+
+
+class CsvRows:
+    """Rows that are equal but for the pod are one rollout."""
+
+    def __init__(self) -> None:
+        self._pods: dict[Rollout, list[Pod]] = {}
+
+    def add(self, item: Mapping[str, Any], _file_stem: str) -> bool:
+        """Whether it is such a row. A row of JSON may have the same keys."""
+        if not item.keys() >= set(NEEDED) or not item.keys() <= set(COLUMNS):
+            return False
+        name = values.text(item["name"], NAME_MAX)
+        started_ms = values.time_ms(item["started_at"])
+        if name is not None and started_ms is not None:
+            deploy = Rollout(
+                tool="csv",
+                workload=name,
+                started_ms=started_ms,
+                revision=values.cut(item.get("revision"), REVISION_MAX),
+                namespace=values.text(item.get("namespace"), NAME_MAX),
+                ended_ms=values.time_ms(item.get("ended_at")),
+                group_pattern=values.text(item.get("group"), _PATTERN_MAX),
+                client_pattern=values.text(item.get("client"), _PATTERN_MAX),
+            )
+            pods = self._pods.setdefault(deploy, [])
+            pod = values.text(item.get("pod"), NAME_MAX)
+            if pod is not None:
+                pods.append(
+                    Pod(
+                        pod,
+                        values.time_ms(item.get("pod_created_at")),
+                        values.time_ms(item.get("pod_deleted_at")),
+                        values.address(item.get("pod_ip")),
+                    )
+                )
+        return True
+
+    def deploys(self) -> Iterator[Rollout]:
+        """Each rollout with its pods."""
+        for deploy, pods in self._pods.items():
+            yield replace(deploy, pods=tuple(pods))

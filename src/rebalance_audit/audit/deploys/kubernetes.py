@@ -1,0 +1,282 @@
+"""What `kubectl get events,pods,replicasets -o json` and exporters of events hold, as plain values.
+
+Events are of `v1` or `events.k8s.io/v1`. They expire after an hour by default, and equal ones are merged: only the
+first and the last time of a merged event are known. Rollouts of Argo Rollouts are seen by the events of its controller.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from rebalance_audit.audit.deploys import values
+from rebalance_audit.audit.deploys.rollout import NAME_MAX, REVISION_MAX
+
+_MESSAGE_MAX: Final = 2_000
+_COMBINED: Final = "(combined from similar events): "
+_NAME: Final = r"([a-z0-9.-]{1,253})"
+_SCALED: Final = re.compile(
+    rf"Scaled (up|down) (?:replica set|ReplicaSet) {_NAME}(?: \(revision [0-9]{{1,9}}\))?"
+    r"(?: from ([0-9]{1,9}))? to ([0-9]{1,9})(?: from ([0-9]{1,9}))?"
+)
+_OF_REPLICA_SET: Final = re.compile(rf"(?:Created|Deleted) pod: {_NAME}")
+_OF_STATEFUL_SET: Final = re.compile(rf"(?:create|delete) Pod {_NAME} in StatefulSet .*", re.DOTALL)
+_ADDED_INTERFACE: Final = re.compile(r"Add eth0 \[([0-9a-fA-F.:]{2,45})[/\]].*", re.DOTALL)
+
+OWNERS: Final = {"Deployment": "kubernetes", "Rollout": "argo_rollouts"}
+"""Kind of what owns ReplicaSets -> tool."""
+
+
+class Workload(NamedTuple):
+    """What has rollouts."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+class Scaled(NamedTuple):
+    """One step of a rollout, or a scaling."""
+
+    at_ms: int
+    is_up: bool
+    replica_set: str
+    before: int | None
+    """Replicas before; releases before 1.26 do not say."""
+    after: int
+
+
+@dataclass(slots=True)
+class SeenPod:
+    """What files show of one pod. Times are epoch milliseconds."""
+
+    replica_set: str | None = None
+    created_ms: int | None = None
+    deleted_ms: int | None = None
+    address: str | None = None
+    is_on_host: bool = False
+    is_there: bool = False
+    """Whether the cluster still had it when the file was written."""
+    revision: str | None = None
+    """`controller-revision-hash` of a StatefulSet's pod."""
+
+
+class StatefulStep(NamedTuple):
+    """A pod that a StatefulSet created or deleted."""
+
+    at_ms: int
+    is_created: bool
+    pod: str
+
+
+@dataclass(slots=True)
+class KubernetesFacts:
+    """All that was found, whatever the order of files."""
+
+    scaled: dict[Workload, set[Scaled]] = field(default_factory=dict)
+    completed: dict[Workload, set[int]] = field(default_factory=dict)
+    """When Argo Rollouts completed an update."""
+    stateful: dict[Workload, set[StatefulStep]] = field(default_factory=dict)
+    made: dict[Workload, dict[str, int]] = field(default_factory=dict)
+    """ReplicaSet -> when it was created."""
+    pods: dict[tuple[str, str], SeenPod] = field(default_factory=dict)
+    """(namespace, name) -> pod."""
+
+    def pod(self, namespace: str, name: str) -> SeenPod:
+        """The pod, created here if it is new."""
+        return self.pods.setdefault((namespace, name), SeenPod())
+
+
+class _Event(NamedTuple):
+    subject: Workload
+    message: str
+    first_ms: int
+    last_ms: int
+
+    @property
+    def times(self) -> set[int]:
+        """Known times; those between them are not."""
+        return {self.first_ms, self.last_ms}
+
+
+class KubernetesItems:
+    """Takes items one by one."""
+
+    def __init__(self) -> None:
+        self.facts = KubernetesFacts()
+
+    def add(self, item: Mapping[str, Any], _file_stem: str) -> bool:
+        """Whether it is an item of Kubernetes that may show a rollout."""
+        kind = item.get("kind")
+        subject = values.mapping(item.get("involvedObject") or item.get("regarding"))
+        if subject and isinstance(item.get("reason"), str):
+            self._add_event(item, subject)
+            return True
+        reader = _OBJECTS.get(kind) if isinstance(kind, str) else None
+        if reader is None:
+            return False
+        metadata = values.mapping(item.get("metadata"))
+        name = values.text(metadata.get("name"), NAME_MAX)
+        if name is not None:
+            reader(self.facts, name, metadata, item)
+        return True
+
+    def _add_event(self, item: Mapping[str, Any], subject: Mapping[str, Any]) -> None:
+        kind, reason = subject.get("kind"), item["reason"]
+        reader = _EVENTS.get((kind, reason)) if isinstance(kind, str) else None
+        name = values.text(subject.get("name"), NAME_MAX)
+        first_ms, last_ms = _times_of(item)
+        if reader is None or name is None or first_ms is None or last_ms is None:
+            return
+        namespace = values.text(subject.get("namespace"), NAME_MAX) or ""
+        message = values.text(item.get("message") or item.get("note"), _MESSAGE_MAX) or ""
+        is_merged = message.startswith(_COMBINED)
+        # A combined event's text is that of its last occurrence.
+        event = _Event(
+            Workload(str(kind), namespace, name),
+            message.removeprefix(_COMBINED),
+            last_ms if is_merged else first_ms,
+            last_ms,
+        )
+        reader(self.facts, event)
+
+
+def _times_of(item: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    series = values.mapping(item.get("series"))
+    metadata = values.mapping(item.get("metadata"))
+    first_ms = _first_of(
+        item.get("firstTimestamp"),
+        item.get("deprecatedFirstTimestamp"),
+        item.get("eventTime"),
+        metadata.get("creationTimestamp"),
+    )
+    last_ms = _first_of(
+        series.get("lastObservedTime"),
+        item.get("lastTimestamp"),
+        item.get("deprecatedLastTimestamp"),
+    )
+    if first_ms is None:
+        first_ms = last_ms
+    return first_ms, last_ms if last_ms is not None else first_ms
+
+
+def _first_of(*given: object) -> int | None:
+    return next((at for at in map(values.time_ms, given) if at is not None), None)
+
+
+def _scaled(facts: KubernetesFacts, event: _Event) -> None:
+    match = _SCALED.fullmatch(event.message)
+    if match is None:
+        return
+    way, replica_set, from_new, after, from_old = match.groups()
+    before = from_new or from_old
+    for at_ms in event.times:
+        facts.scaled.setdefault(event.subject, set()).add(
+            Scaled(
+                at_ms, way == "up", replica_set, None if before is None else int(before), int(after)
+            )
+        )
+
+
+def _completed(facts: KubernetesFacts, event: _Event) -> None:
+    facts.completed.setdefault(event.subject, set()).update(event.times)
+
+
+def _created_pod(facts: KubernetesFacts, event: _Event) -> None:
+    if match := _OF_REPLICA_SET.fullmatch(event.message):
+        pod = facts.pod(event.subject.namespace, match[1])
+        pod.replica_set, pod.created_ms = event.subject.name, event.first_ms
+
+
+def _deleted_pod(facts: KubernetesFacts, event: _Event) -> None:
+    if match := _OF_REPLICA_SET.fullmatch(event.message):
+        pod = facts.pod(event.subject.namespace, match[1])
+        pod.replica_set, pod.deleted_ms = event.subject.name, event.first_ms
+
+
+def _stateful(is_created: bool) -> Callable[[KubernetesFacts, _Event], None]:
+    def read(facts: KubernetesFacts, event: _Event) -> None:
+        if match := _OF_STATEFUL_SET.fullmatch(event.message):
+            steps = facts.stateful.setdefault(event.subject, set())
+            steps.update(StatefulStep(at_ms, is_created, match[1]) for at_ms in event.times)
+
+    return read
+
+
+def _got_address(facts: KubernetesFacts, event: _Event) -> None:
+    if match := _ADDED_INTERFACE.fullmatch(event.message):
+        pod = facts.pod(event.subject.namespace, event.subject.name)
+        pod.address = values.address(match[1])
+
+
+_EVENTS: Final[Mapping[tuple[str, str], Callable[[KubernetesFacts, _Event], None]]] = {
+    ("Deployment", "ScalingReplicaSet"): _scaled,
+    ("Rollout", "ScalingReplicaSet"): _scaled,
+    ("Rollout", "RolloutCompleted"): _completed,
+    ("ReplicaSet", "SuccessfulCreate"): _created_pod,
+    ("ReplicaSet", "SuccessfulDelete"): _deleted_pod,
+    ("StatefulSet", "SuccessfulCreate"): _stateful(is_created=True),
+    ("StatefulSet", "SuccessfulDelete"): _stateful(is_created=False),
+    ("Pod", "AddedInterface"): _got_address,
+}
+"""(kind, reason) -> what is read of it."""
+
+
+def _owner(metadata: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Kind and name of what controls an object."""
+    for owner in values.items(metadata.get("ownerReferences")):
+        kind, name = values.text(owner.get("kind"), 64), values.text(owner.get("name"), NAME_MAX)
+        if kind is not None and name is not None and owner.get("controller") is not False:
+            return kind, name
+    return None
+
+
+def _add_pod(
+    facts: KubernetesFacts, name: str, metadata: Mapping[str, Any], item: Mapping[str, Any]
+) -> None:
+    namespace = values.text(metadata.get("namespace"), NAME_MAX) or ""
+    pod = facts.pod(namespace, name)
+    owner = _owner(metadata)
+    if owner is not None and owner[0] == "ReplicaSet":
+        pod.replica_set = owner[1]
+    labels = values.mapping(metadata.get("labels"))
+    pod.revision = values.cut(labels.get("controller-revision-hash"), REVISION_MAX)
+    pod.is_there = True
+    status, spec = values.mapping(item.get("status")), values.mapping(item.get("spec"))
+    pod.address = values.address(status.get("podIP")) or pod.address
+    pod.is_on_host = spec.get("hostNetwork") is True or (
+        pod.address is not None and pod.address == values.address(status.get("hostIP"))
+    )
+    if pod.created_ms is None:
+        pod.created_ms = values.time_ms(metadata.get("creationTimestamp"))
+
+
+def _add_replica_set(
+    facts: KubernetesFacts, name: str, metadata: Mapping[str, Any], _item: Mapping[str, Any]
+) -> None:
+    owner, made_ms = _owner(metadata), values.time_ms(metadata.get("creationTimestamp"))
+    if owner is None or owner[0] not in OWNERS or made_ms is None:
+        return
+    namespace = values.text(metadata.get("namespace"), NAME_MAX) or ""
+    facts.made.setdefault(Workload(owner[0], namespace, owner[1]), {})[name] = made_ms
+
+
+_OBJECTS: Final[
+    Mapping[str, Callable[[KubernetesFacts, str, Mapping[str, Any], Mapping[str, Any]], None]]
+] = {
+    "Pod": _add_pod,
+    "ReplicaSet": _add_replica_set,
+}
+
+
+def lists_in(document: object) -> Iterator[Mapping[str, Any]]:
+    """The items of a document: of an array, of a Kubernetes list, or the one object that it is."""
+    if isinstance(document, list):
+        for each in document:
+            yield from lists_in(each) if isinstance(each, Mapping) else ()
+    elif isinstance(document, Mapping):
+        inner = document.get("items")
+        if isinstance(inner, list):
+            yield from values.items(inner)
+        else:
+            yield document

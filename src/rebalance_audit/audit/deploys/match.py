@@ -1,0 +1,194 @@
+"""Which rebalances of a group belong to which rollout, and how certain that is.
+
+A rebalance belongs to a rollout if the member that began it ran in a pod that the rollout created or deleted. That is
+*proven* where the records prove which member began it, exactly one pod of one rollout can be that member's, and it is
+the first member of the new pod, or the last one of the old pod. It is *likely* where names or a shared address suggest
+it, or several rollouts fit. Everything else that happened while a rollout went on is *during*: it is no evidence.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Final
+
+from rebalance_audit.audit.deploys import pod_name
+from rebalance_audit.audit.deploys.deploy_index import DeployIndex, current_ones
+from rebalance_audit.audit.deploys.member_pods import (
+    JOINS,
+    REPLACED,
+    MemberEvent,
+    MemberPods,
+    PodMatch,
+)
+from rebalance_audit.audit.deploys.rollout import Rollout, RolloutKey
+from rebalance_audit.audit.deploys.tie import GoldRow, MatchedBy, Tie, TieCertainty, TieEvidence
+from rebalance_audit.audit.members.deployments import common_name
+from rebalance_audit.audit.verdicts.cause import DEPARTURES
+
+EVIDENCE_MAX: Final = 20
+"""Pieces of evidence that are kept of one rebalance."""
+DURING_MAX: Final = 20
+"""Rollouts that are named for one rebalance where nothing but the time connects them, the latest."""
+
+_DEPARTURES: Final = frozenset(str(cause) for cause in DEPARTURES)
+_OF_MEMBERS: Final = JOINS | _DEPARTURES | {REPLACED}
+
+
+class GroupTies:
+    """The ties of one group; takes its gold rows, times in epoch milliseconds."""
+
+    def __init__(self, index: DeployIndex, group_id: str, members: Iterable[GoldRow]) -> None:
+        self._index = index
+        self._group_id = group_id
+        self._members = {(row["incarnation"], row["member_id"]): row for row in members}
+        self._pods = MemberPods(index, self._members.values())
+
+    def of(self, rebalance: GoldRow, causes: Sequence[GoldRow]) -> list[Tie]:
+        """Those of one rebalance; `causes` are the rows of its epochs. Only ties of the best certainty are kept."""
+        begun = began(rebalance)
+        if begun is None:
+            return []
+        from_ms, to_ms = begun
+        events = list(self._events(causes, from_ms))
+        first = self._first(causes, events)
+        matches = {
+            id(event): [each for each in self._pods.of(event) if self._allows(each.deploy)]
+            for event in events
+        }
+        if first is not None and rebalance["completeness"] == "complete":
+            only = _only(matches[id(first)])
+            if only is not None:
+                evidence = (_evidence(first, only),)
+                return [Tie(only.deploy, TieCertainty.PROVEN, rebalance, evidence)]
+        near = current_ones(filter(self._allows, self._index.around(from_ms, to_ms)), to_ms)
+        if _has_other_cause(causes):
+            likely: list[tuple[Rollout, list[TieEvidence]]] = []
+        else:
+            likely = self._likely([first] if first is not None else events, matches, near)
+        if likely:
+            return [
+                Tie(deploy, TieCertainty.LIKELY, rebalance, tuple(found[:EVIDENCE_MAX]))
+                for deploy, found in likely
+            ]
+        by_time = (TieEvidence(MatchedBy.TIME),)
+        meanwhile = [deploy for deploy in near if deploy.went_on(from_ms, to_ms)]
+        return [
+            Tie(deploy, TieCertainty.DURING, rebalance, by_time)
+            for deploy in meanwhile[:DURING_MAX]
+        ]
+
+    def _events(self, causes: Sequence[GoldRow], from_ms: int) -> Iterator[MemberEvent]:
+        for row in causes:
+            if row["cause"] not in _OF_MEMBERS or row["member_id"] is None:
+                continue
+            known = self._members.get((row["incarnation"], row["member_id"]))
+            at_ms = row["at"]
+            if at_ms is not None:
+                # A classic generation's record is written at its end.
+                yield MemberEvent(row["cause"], known or row, min(from_ms, at_ms), at_ms)
+
+    def _first(
+        self, causes: Sequence[GoldRow], events: Sequence[MemberEvent]
+    ) -> MemberEvent | None:
+        """The member that is proven to have begun the rebalance; None where it is another cause, or not proven."""
+        row = causes[0] if causes else None
+        if row is None or not _is_proven(row):
+            return None
+        return next((each for each in events if each.member["member_id"] == row["member_id"]), None)
+
+    def _likely(
+        self,
+        events: Iterable[MemberEvent],
+        matches: Mapping[int, Sequence[PodMatch]],
+        near: Sequence[Rollout],
+    ) -> list[tuple[Rollout, list[TieEvidence]]]:
+        found: dict[RolloutKey, tuple[Rollout, list[TieEvidence]]] = {}
+
+        def add(deploy: Rollout, evidence: TieEvidence) -> None:
+            found.setdefault(deploy.key, (deploy, []))[1].append(evidence)
+
+        for event in events:
+            pods = matches[id(event)]
+            for match in pods:
+                add(match.deploy, _evidence(event, match))
+            if pods:
+                continue
+            for deploy in near:
+                why = self._resemblance(deploy, event)
+                if why is not None:
+                    member_id = event.member["member_id"]
+                    add(deploy, TieEvidence(why, member_id, event.change, event.to_ms))
+        return list(found.values())
+
+    def _resemblance(self, deploy: Rollout, event: MemberEvent) -> MatchedBy | None:
+        member = event.member
+        names = [name for name in (member["instance_id"], member["client_id"]) if name]
+        if deploy.client_pattern is not None:
+            fits = any(fnmatchcase(name, deploy.client_pattern) for name in names)
+            return MatchedBy.FILE if fits else None
+        if any(self._is_of_workload(name, deploy, event) for name in names):
+            return MatchedBy.WORKLOAD_NAME
+        return MatchedBy.FILE if deploy.group_pattern is not None else None
+
+    def _is_of_workload(self, name: str, deploy: Rollout, event: MemberEvent) -> bool:
+        for part, is_at_start in self._pods.parts(name):
+            pod = pod_name.parsed(part)
+            if pod is None or pod.hash is None:
+                continue
+            is_new = pod.hash == deploy.revision
+            # Of a Deployment the new pods join and the old ones leave.
+            fits = deploy.tool not in _BY_HASH or is_new == (event.cause in JOINS)
+            return is_at_start and pod.workload == deploy.workload and fits
+        return common_name(name) == deploy.workload
+
+    def _allows(self, deploy: Rollout) -> bool:
+        pattern = deploy.group_pattern
+        return pattern is None or fnmatchcase(self._group_id, pattern)
+
+
+_BY_HASH: Final = frozenset({"kubernetes", "argo_rollouts"})
+
+
+def _only(found: Sequence[PodMatch]) -> PodMatch | None:
+    """The only pod that can be the member's."""
+    if len({(each.deploy.key, each.pod.name) for each in found}) != 1:
+        return None
+    return next((each for each in found if each.identifies), None)
+
+
+def began(rebalance: GoldRow) -> tuple[int, int] | None:
+    """Between which times (epoch ms) a rebalance began, by the best estimate; None where no time is known."""
+    latest_ms, ended_ms = rebalance["started_at"], rebalance["ended_at"]
+    if latest_ms is None:
+        return None if ended_ms is None else (ended_ms, ended_ms)
+    estimate_ms = rebalance.get("duration_estimate_ms")
+    if ended_ms is None or estimate_ms is None:
+        return latest_ms, latest_ms
+    return min(latest_ms, ended_ms - estimate_ms), latest_ms
+
+
+def _is_proven(row: GoldRow) -> bool:
+    """Whether the records prove that this member began the epoch."""
+    return bool(
+        row["cause"] in _OF_MEMBERS and row["role"] != "meanwhile" and row["certainty"] == "proven"
+    )
+
+
+def _has_other_cause(causes: Sequence[GoldRow]) -> bool:
+    """Whether it is proven that no member began the rebalance by joining or leaving."""
+    return (
+        bool(causes)
+        and causes[0]["certainty"] == "proven"
+        and (causes[0]["cause"] not in _OF_MEMBERS)
+    )
+
+
+def _evidence(event: MemberEvent, match: PodMatch) -> TieEvidence:
+    return TieEvidence(
+        match.matched_by,
+        event.member["member_id"],
+        event.change,
+        event.to_ms,
+        match.pod.name,
+        match.change.what,
+        match.change.at_ms,
+    )

@@ -1,0 +1,124 @@
+"""One rollout of one workload, whatever tool recorded it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+CLOCKS_MS: Final = 5_000
+"""Clocks of the cluster that deploys and of the brokers are taken to agree within this."""
+SETTLES_MS: Final = 120_000
+"""After the end of a rollout: grace period (30 s), session timeout (45 s), and the rebalance that follows."""
+STALLS_MS: Final = 600_000
+"""Without a recorded end a rollout is taken to last so long: `progressDeadlineSeconds` of a Deployment."""
+
+NAME_MAX: Final = 253
+"""Characters of a Kubernetes name (DNS subdomain). Longer names are none."""
+REVISION_MAX: Final = 128
+"""Characters of a revision that are kept."""
+
+_WITH_PODS: Final = frozenset({"kubernetes", "argo_rollouts"})
+_WITHOUT_PODS: Final = frozenset({"helm", "argo_cd", "github"})
+
+RolloutKey: TypeAlias = tuple[str, int]
+"""Id and start (epoch ms) of a deploy."""
+
+
+class Pod(NamedTuple):
+    """A pod that a rollout created or removed. Times are epoch milliseconds by the clock of its cluster."""
+
+    name: str
+    created_ms: int | None = None
+    """When this rollout created it; None if it did not, or no file shows it."""
+    deleted_ms: int | None = None
+    """When this rollout began to end it; None as above."""
+    address: str | None = None
+    """Its IP address, where a file has it."""
+    has_own_address: bool = False
+    """Whether the cluster still had the pod, alone at its address: another one may have got a deleted pod's address.
+
+    False as well for a pod in its node's network (`hostNetwork`).
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """A rollout: a new revision of a workload. Times are epoch milliseconds by the clock of the tool."""
+
+    tool: str
+    """`kubernetes`, `argo_rollouts`, `argo_cd`, `helm`, `github` or `csv`."""
+    workload: str
+    """Name of the Deployment, StatefulSet, release, application or repository."""
+    started_ms: int
+    revision: str | None = None
+    namespace: str | None = None
+    ended_ms: int | None = None
+    """None where the tool records no end, or there was none yet."""
+    last_seen_ms: int | None = None
+    """The last time that a file shows of it; None: its start."""
+    pods: tuple[Pod, ...] = ()
+    group_pattern: str | None = None
+    """Group ids that it is about, `*` for any characters; None: not stated."""
+    client_pattern: str | None = None
+    """Client ids or instance ids of its members, in the same form; None: not stated."""
+
+    @property
+    def name(self) -> str:
+        """`checkout@7f4c`, for people."""
+        return self.workload if self.revision is None else f"{self.workload}@{self.revision}"
+
+    @property
+    def deploy_id(self) -> str:
+        """`kubernetes:shop/checkout@7f4c`."""
+        namespace = "" if self.namespace is None else f"{self.namespace}/"
+        return f"{self.tool}:{namespace}{self.name}"
+
+    @property
+    def key(self) -> RolloutKey:
+        """What distinguishes it from other deploys."""
+        return self.deploy_id, self.started_ms
+
+    @property
+    def source(self) -> tuple[str | None, ...]:
+        """What its rollouts have in common with those before and after it."""
+        return self.tool, self.namespace, self.workload, self.group_pattern, self.client_pattern
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """From when to when (epoch ms) a rebalance that it began can have begun."""
+        if self.ended_ms is not None:
+            until_ms = max(self.ended_ms, self.started_ms) + SETTLES_MS
+        else:
+            until_ms = max(self.started_ms, self.last_seen_ms or 0) + STALLS_MS
+        return self.started_ms - CLOCKS_MS, until_ms
+
+    def went_on(self, from_ms: int, to_ms: int) -> bool:
+        """Whether it may have been under way at a time between the two (epoch ms)."""
+        begins_ms, until_ms = self.window
+        if self.ended_ms is not None:
+            until_ms -= SETTLES_MS - CLOCKS_MS
+        return begins_ms <= to_ms and from_ms <= until_ms
+
+
+def merged(deploys: Iterable[Rollout]) -> list[Rollout]:
+    """One deploy for each rollout, in order of their starts.
+
+    What Helm, Argo CD or GitHub applied is dropped where Kubernetes shows the rollout of a workload of that name.
+    """
+    by_key: dict[tuple[RolloutKey, str | None, str | None], Rollout] = {}
+    for deploy in deploys:
+        by_key.setdefault((deploy.key, deploy.group_pattern, deploy.client_pattern), deploy)
+    found = sorted(by_key.values(), key=lambda deploy: (deploy.started_ms, deploy.deploy_id))
+    seen: dict[str, list[Rollout]] = {}
+    for deploy in found:
+        if deploy.pods and deploy.tool in _WITH_PODS:
+            seen.setdefault(deploy.workload, []).append(deploy)
+    return [deploy for deploy in found if not _is_shown_by(deploy, seen.get(deploy.workload, ()))]
+
+
+def _is_shown_by(applied: Rollout, rollouts: Iterable[Rollout]) -> bool:
+    from_ms, to_ms = applied.window
+    return applied.tool in _WITHOUT_PODS and any(
+        (None in (applied.namespace, rollout.namespace) or applied.namespace == rollout.namespace)
+        and from_ms <= rollout.started_ms <= to_ms
+        for rollout in rollouts
+    )

@@ -1,0 +1,56 @@
+"""What became of the files given with --deploys: a sentence each on stderr."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from rebalance_audit.audit.deploys.read import DeploysRead
+from rebalance_audit.audit.rows import DEPLOYS, Row
+from rebalance_audit.cli.output import echo
+from rebalance_audit.local.deploys import read_deploys
+from rebalance_audit.sentences import words
+from rebalance_audit.visible import visible
+
+
+def print_deploy_notes(read: DeploysRead) -> None:
+    """One sentence a file, a warning where a file has nothing known, and one on all rollouts."""
+    if not read.files:
+        return
+    for each in read.files:
+        if each.is_useless:
+            echo(visible(f"Warning: {each.file} holds nothing that shows a deploy."), err=True)
+    if not read.deploys:
+        echo("Warning: no deploy found in the files of --deploys.", err=True)
+        return
+    with_pods = sum(bool(deploy.pods) for deploy in read.deploys)
+    first_ms, last_ms = read.deploys[0].started_ms, read.deploys[-1].started_ms
+    echo(
+        f"{words.counted(len(read.deploys), 'deploy')}, {with_pods:,} of them with pods, "
+        f"begun {words.utc(first_ms)} to {words.utc(last_ms)}.",
+        err=True,
+    )
+    if read.left_out:
+        echo(
+            f"Warning: {words.counted(read.left_out, 'earlier deploy')} left out: "
+            f"at most {len(read.deploys):,} are matched.",
+            err=True,
+        )
+
+
+def deploys_of_lake(
+    lake: str, cluster: str, files: tuple[Path, ...], group_ids: Collection[str] = ()
+) -> dict[str, list[Row]]:
+    """The table `deploys` about these files, else as the lake has it; nothing where it has none.
+
+    Raises SourceNotReadable and LakeNotReadable.
+    """
+    from rebalance_audit.readers.lake_deploys import (  # noqa: PLC0415 - imports Arrow
+        matched_deploys,
+        stored_deploys,
+    )
+
+    if files:
+        read = read_deploys(files)
+        print_deploy_notes(read)
+        return {DEPLOYS: matched_deploys(lake, cluster, read.deploys, group_ids)}
+    stored = stored_deploys(lake, cluster, group_ids)
+    return {} if stored is None else {DEPLOYS: stored}

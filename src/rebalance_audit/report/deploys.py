@@ -1,0 +1,234 @@
+"""What rollouts cost, in sentences, from rows of gold.deploys."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Final, NamedTuple
+
+from rebalance_audit.bounds import NOTHING, Bounds
+from rebalance_audit.report.summary import TableRow, Tables, bounds_in
+from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import EvidenceSentence, MemberId, MomentUtc, Name, Sentence
+
+DEPLOYS_SHOWN: Final = 10
+EVIDENCE_SHOWN: Final = 2
+
+TOOLS: Final = {
+    "kubernetes": "Kubernetes",
+    "argo_rollouts": "Argo Rollouts",
+    "argo_cd": "Argo CD",
+    "helm": "Helm",
+    "github": "GitHub",
+    "csv": "CSV",
+}
+_CHANGES: Final = {"joined": "joined", "left": "left", "replaced": "was replaced"}
+_MATCHES: Final = {
+    "workload_name": "its client id or instance id is like those of the workload's pods",
+    "file": "the file says that the rollout is about this group or client",
+}
+_BY_NAME: Final = "its client id or instance id names pod "
+_BY_ADDRESS: Final = "its host is the address of pod "
+
+
+class DeployCost(NamedTuple):
+    """A rollout, and the rows about it in which more than the time connects it with rebalances."""
+
+    deploy: TableRow
+    """One of the rows."""
+    rows: Sequence[TableRow]
+
+    @property
+    def groups(self) -> list[str]:
+        """Ids of the groups, sorted."""
+        return sorted({row["group_id"] for row in self.rows})
+
+    @property
+    def rebalances(self) -> int:
+        """How many there were."""
+        return self.of("proven") + self.of("likely")
+
+    def of(self, certainty: str) -> int:
+        """How many belong to it with this certainty."""
+        return sum(row["rebalances"] for row in self.rows if row["certainty"] == certainty)
+
+    @property
+    def not_stable(self) -> Bounds | None:
+        """How long groups were not stable, in milliseconds; None if nothing is known of that."""
+        found = [took for row in self.rows if (took := bounds_in(row, "not_stable")) is not None]
+        return reduce(Bounds.plus, found, NOTHING) if found else None
+
+    @property
+    def records(self) -> int:
+        """Records that they delayed, by the best estimate."""
+        return sum(row["records_delayed_estimate"] or 0 for row in self.rows)
+
+    @property
+    def certainty(self) -> str:
+        """`proven`, `likely`, or `2 proven, 1 likely`."""
+        counts = {name: self.of(name) for name in ("proven", "likely")}
+        there = [name for name, count in counts.items() if count]
+        if len(there) == 1:
+            return there[0]
+        return ", ".join(f"{counts[name]:,} {name}" for name in there)
+
+
+def deploy_costs(rows: Iterable[TableRow]) -> list[DeployCost]:
+    """A rollout each, the one that cost most time first; without those that only went on meanwhile."""
+    by_deploy: dict[tuple[str, int], list[TableRow]] = {}
+    for row in rows:
+        if row["certainty"] != "during":
+            by_deploy.setdefault((row["deploy_id"], row["started_at"]), []).append(row)
+    return sorted(
+        (DeployCost(found[0], found) for found in by_deploy.values()),
+        key=lambda cost: (
+            -(cost.not_stable or NOTHING).estimate,
+            -cost.rebalances,
+            cost.deploy["started_at"],
+            cost.deploy["deploy_id"],
+        ),
+    )
+
+
+def deploy_name(row: TableRow) -> Name:
+    """`checkout@7f4c`."""
+    revision = row["revision"]
+    return Name(row["workload"] if revision is None else f"{row['workload']}@{revision}")
+
+
+def cost_sentence(cost: DeployCost, *, with_groups: bool = False) -> Sentence:
+    """As in: Rollout checkout@7f4c cost 3 rebalances, 41.0 s in total, and delayed about 1,200 records: proven."""
+    of_groups: tuple[str, ...] = ()
+    if with_groups:
+        groups = cost.groups
+        of_groups = (
+            (" of ", Name(groups[0]))
+            if len(groups) == 1
+            else (f" of {words.counted(len(groups), 'group')}",)
+        )
+    verb = "likely cost" if not cost.of("proven") else "cost"
+    sure = "" if not cost.of("proven") else f": {cost.certainty}"
+    late = f", and delayed about {words.counted(cost.records, 'record')}" if cost.records else ""
+    return Sentence(
+        (
+            "Rollout ",
+            deploy_name(cost.deploy),
+            f" {verb} {words.counted(cost.rebalances, 'rebalance')}",
+            *of_groups,
+            f", {words.likely(cost.not_stable)} in total{late}{sure}. ",
+            *_when(cost.deploy),
+        )
+    )
+
+
+def _when(row: TableRow) -> Iterator[str]:
+    yield from ("It began at ", MomentUtc(row["started_at"]))
+    ended_ms = row["ended_at"]
+    if ended_ms is None:
+        yield "; no end is recorded"
+    else:
+        yield f" and took {words.duration(max(0, ended_ms - row['started_at']))}"
+    yield f" ({TOOLS.get(row['tool'], row['tool'])}"
+    if row["namespace"] is not None:
+        yield from (", namespace ", Name(row["namespace"]))
+    yield ")."
+
+
+def during_sentence(row: TableRow) -> Sentence:
+    """For a rollout that only the time connects with rebalances."""
+    return Sentence(
+        (
+            "Rollout ",
+            deploy_name(row),
+            f" {_was_under_way(row)} during {words.counted(row['rebalances'], 'rebalance')}",
+            "; nothing but the time connects them. ",
+            *_when(row),
+        )
+    )
+
+
+def _was_under_way(row: TableRow) -> str:
+    return "was under way" if row["ended_at"] is not None else "may have been under way"
+
+
+def evidence_sentence(item: TableRow) -> Sentence | None:
+    """`Evidence: pod-3 joined at …; its client id names pod …, created at …`; None for the time alone."""
+    if item["member_id"] is None:
+        return None
+    parts: list[str] = [
+        "Evidence: ",
+        MemberId(item["member_id"]),
+        f" {_CHANGES.get(item['change'], 'changed')} at ",
+        MomentUtc(item["at"]),
+        "; ",
+    ]
+    if item["pod"] is None:
+        parts.append(_MATCHES[item["matched_by"]])
+    else:
+        parts += [
+            _BY_ADDRESS if item["matched_by"] == "pod_address" else _BY_NAME,
+            Name(item["pod"]),
+            f", {item['pod_change']} at ",
+            MomentUtc(item["pod_at"]),
+        ]
+    return EvidenceSentence((*parts, "."))
+
+
+def sentences_of_group(own: Tables) -> Iterator[Sentence]:
+    """What each rollout cost one group, the worst first, with evidence; then those that went on meanwhile."""
+    rows = own.get("deploys")
+    if rows is None:
+        return
+    if not rows:
+        yield Sentence.plain("It did not rebalance during any of the rollouts that were given.")
+    costs = deploy_costs(rows)
+    for cost in costs[:DEPLOYS_SHOWN]:
+        yield cost_sentence(cost)
+        items = (item for row in cost.rows for item in row["evidence"])
+        found = [sentence for item in items if (sentence := evidence_sentence(item)) is not None]
+        yield from found[:EVIDENCE_SHOWN]
+    meanwhile = [row for row in rows if row["certainty"] == "during"]
+    for row in meanwhile[: max(0, DEPLOYS_SHOWN - len(costs))]:
+        yield during_sentence(row)
+    left = max(0, len(costs) + len(meanwhile) - DEPLOYS_SHOWN)
+    if left:
+        yield Sentence.plain(f"{words.counted(left, 'more rollout')}: see gold.deploys.")
+
+
+def sentences_of_rebalance(own: Tables, rebalance: TableRow | None) -> Iterator[Sentence]:
+    """To which rollout a rebalance belongs, and why; nothing where none is known."""
+    if rebalance is None:
+        return
+    seq = rebalance["rebalance_seq"]
+    for row in own.get("deploys", ()):
+        if row["incarnation"] != rebalance["incarnation"] or seq not in row["rebalance_seqs"]:
+            continue
+        if row["certainty"] == "during":
+            lead = "Rollout "
+            end = f" {_was_under_way(row)} then; nothing but the time connects them. "
+        else:
+            lead = (
+                "It belongs to rollout "
+                if row["certainty"] == "proven"
+                else "It likely belongs to rollout "
+            )
+            end = ". "
+        yield Sentence((lead, deploy_name(row), end, *_when(row)))
+        for item in row["evidence"]:
+            if item["rebalance_seq"] == seq:
+                sentence = evidence_sentence(item)
+                if sentence is not None:
+                    yield sentence
+
+
+def sentences_of_all(rows: Iterable[TableRow]) -> Iterator[Sentence]:
+    """What each rollout cost all groups, the worst first; a last sentence on those that only went on meanwhile."""
+    rows = list(rows)
+    for cost in deploy_costs(rows):
+        yield cost_sentence(cost, with_groups=True)
+    meanwhile = {
+        (row["deploy_id"], row["started_at"]) for row in rows if row["certainty"] == "during"
+    }
+    if meanwhile:
+        yield Sentence.plain(
+            f"{words.counted(len(meanwhile), 'rollout')} may have been under way while groups rebalanced; "
+            "nothing but the time connects them."
+        )

@@ -1,0 +1,35 @@
+"""Rollouts on a console: what each of them cost."""
+
+from typing import Final
+
+from rebalance_audit.report.deploys import sentences_of_all, sentences_of_group
+from rebalance_audit.report.summary import Tables
+from rebalance_audit.report.terminal.extent import Extent
+from rebalance_audit.report.terminal.layout import ConsoleReport, title_of
+from rebalance_audit.sentences.sentence import EvidenceSentence
+
+SHOWN: Final = 10
+"""Rollouts in the overview unless all are wanted."""
+
+
+def print_deploys(layout: ConsoleReport, tables: Tables, extent: Extent) -> None:
+    """What each rollout cost all groups; prints nothing where no rollouts were given."""
+    found = list(sentences_of_all(tables.get("deploys", ())))
+    if not found:
+        return
+    shown = found[: extent.rows(SHOWN)]
+    layout.title(title_of("Deploys", len(shown), len(found), "costliest"))
+    for sentence in shown:
+        layout.paragraph(layout.names.in_sentence("", sentence), indent=2)
+
+
+def print_deploys_of_group(layout: ConsoleReport, own: Tables, group_id: str) -> None:
+    """What each rollout cost one group, with evidence."""
+    found = list(sentences_of_group(own))
+    if not found:
+        return
+    layout.title("Deploys")
+    for sentence in found:
+        is_evidence = isinstance(sentence, EvidenceSentence)
+        text = layout.names.in_sentence(group_id, sentence)
+        layout.paragraph(text, "dim" if is_evidence else "", indent=4 if is_evidence else 2)
