@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.audit.rows import REBALANCES
+from rebalance_audit.audit.rows import OWNERSHIP, REBALANCES
 from rebalance_audit.local.audit import audit_segments
 
 Row = dict[str, Any]
@@ -20,6 +20,8 @@ Place = tuple[str, int]
 
 WHAT: Final = ("delayed", "read_again", "skipped")
 LONG_STOP_MS: Final = 10_000
+CALLBACK_MS: Final = 2_000
+"""From the record that gives a partition to the client's callback, at most: the machine was busy."""
 
 
 @dataclass
@@ -116,12 +118,16 @@ def costs_of_capture(folder: Path) -> ReadCosts:
     rows: dict[str, list[Row]] = defaultdict(list)
     for row in audit.tables[REBALANCES]:
         rows[row["group_id"]].append(row)
+    given: dict[Place, list[int]] = defaultdict(list)
+    for row in audit.tables[OWNERSHIP]:
+        given[row["group_id"], row["topic_partition"]].append(row["from_at"])
     for group_id, of_group in sorted(rows.items()):
         of_group.sort(key=lambda row: (row["incarnation"], row["rebalance_seq"]))
+        ended = [row["ended_at"] for row in of_group if row["ended_at"] is not None]
         by_row: dict[int, list[_True | None]] = defaultdict(list)
         for place, takings in logs.takings.items():
             if place[0] == group_id:
-                for taking, true in _truths(place, takings, logs):
+                for taking, true in _truths(place, takings, logs, [*given[place], *ended]):
                     by_row[_row_of(taking, of_group)].append(true)
         for index, row in enumerate(of_group):
             _compare(found, row, by_row[index])
@@ -135,9 +141,13 @@ def _row_of(taking: Taking, rows: Iterable[Row]) -> int:
 
 
 def _truths(
-    place: Place, takings: list[Taking], logs: Logs
+    place: Place, takings: list[Taking], logs: Logs, given: Iterable[int]
 ) -> Iterator[tuple[Taking, _True | None]]:
-    """What each handover of a partition cost that had been committed; None if its new owner read nothing of it."""
+    """What each handover of a partition cost that had been committed; None if its new owner read nothing of it.
+
+    `given`: times (epoch ms) of the coordinator's records that may have given the partition; the last one before the
+    callback did. Only the moment is the log's: what had arrived then, and what was read, is not.
+    """
     group_id, partition = place
     topic = "short-lived" if group_id.startswith("short") else "numbers"
     for index, taking in enumerate(takings):
@@ -148,7 +158,9 @@ def _truths(
             yield taking, None
             continue
         before = {offset for each in takings[:index] for offset in each.read}
-        end = bisect_right(logs.arrived[topic, partition], taking.assigned_ms)
+        at_ms = max(each for each in given if each <= taking.assigned_ms)
+        assert taking.assigned_ms - at_ms <= CALLBACK_MS
+        end = bisect_right(logs.arrived[topic, partition], at_ms)
         yield (
             taking,
             _True(
