@@ -140,6 +140,9 @@ lab: java $(SETUP) ## Play the stories of tests/broker/lab on brokers (RELEASES=
 	@$(MAKE) --no-print-directory $(LAB_JARS)
 	$(PY) -m tests.broker.lab $(RELEASES) $(if $(KEEP),--keep)
 
+reads: java $(SETUP) jars/broker/.fetched ## Compare the cost of rebalances with what real clients log that they read (CLIENTS="java librdkafka aiokafka", KEEP=1 keeps the captures)
+	$(PY) -m tests.broker.reads $(CLIENTS) $(if $(KEEP),--keep)
+
 test-platforms: java $(SETUP) ## Run a smoke suite on other Spark releases and platforms, in environments of its own in build/platforms (ONLY="spark-3.5 connect")
 	$(PY) -m tests.platforms $(if $(ONLY),--only $(ONLY)) || failed=$$?; \
 	  $(PY) -m tools.pages.spark_releases --write; exit $${failed:-0}
