@@ -16,69 +16,16 @@ from rebalance_audit.readers.lake_reader import open_lake
 from rebalance_audit.tables.fleet_names import cluster_and_group, fleet_name
 from tests.cli.call import call
 from tests.cli.page import Page
-from tests.support.lake_without_spark import empty_gold, write_lake
+from tests.support.fleet import LASTED_MS, WORST_FIRST, write_fleet
 
-START_MS = 1_790_000_000_000
-LASTED_MS = {
-    ("blue", "checkout"): 2_000,
-    ("blue", "billing"): 5_000,
-    ("green", "checkout"): 60_000,
-    ("eu/1", "checkout"): 30_000,
-}
-"""Cluster and group -> how long its only rebalance took."""
-WORST_FIRST = ["green/checkout", "eu~11/checkout", "blue/billing", "blue/checkout"]
 MOMENT = "2026-09-22T00:00Z"
-
-
-def tables_of(cluster: str) -> dict[str, list[dict[str, Any]]]:
-    """The groups of a cluster, each with a rebalance that a member of that cluster set off."""
-    tables = empty_gold()
-    for (name, group_id), lasted_ms in LASTED_MS.items():
-        if name != cluster:
-            continue
-        member = f"{cluster}-member"
-        own = {"group_id": group_id, "incarnation": 0, "log_partition": 0}
-        own |= {"completeness": "complete", "protocol": "consumer"}
-        why = {"primary_cause": "member_joined", "primary_certainty": "proven"}
-        begun = own | why | {"started_at": START_MS, "rebalance_seq": 1}
-        ended_ms = START_MS + lasted_ms
-        tables["epochs"].append(
-            begun | {"epoch": 4, "outcome": "converged", "converged_at": ended_ms, "members": 1}
-        )
-        tables["rebalance_causes"].append(
-            own
-            | {"epoch": 4, "cause_seq": 0, "cause": "member_joined", "certainty": "proven"}
-            | {"role": "began", "at": START_MS, "member_id": member, "detail": "It joined."}
-        )
-        took = dict.fromkeys(
-            ("duration_ms", *(f"duration_{end}_ms" for end in ("min", "max", "estimate"))),
-            lasted_ms,
-        )
-        tables["rebalances"].append(
-            begun
-            | took
-            | {"first_epoch": 4, "last_epoch": 4, "epochs": 1, "ended_at": ended_ms}
-            | {"outcome": "stable"}
-        )
-        tables["members"].append(own | {"member_id": member, "client_id": member})
-        tables["group_states"].append(
-            own
-            | {"from_offset": 7, "from_at": ended_ms, "group_state": "Stable", "is_current": True}
-        )
-        tables["findings"].append(
-            own
-            | {"finding_id": group_id, "kind": "slow_revoker", "severity": "warning"}
-            | {"from_at": START_MS, "detail": f"{member} was slow.", "advice": "Look at it."}
-        )
-    return tables
 
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake of three clusters."""
     lake = tmp_path_factory.mktemp("fleet") / "lake"
-    for cluster in ("blue", "green", "eu/1"):
-        write_lake(lake, tables_of(cluster), cluster)
+    write_fleet(lake)
     return lake
 
 
