@@ -173,7 +173,7 @@ def _report() -> dict[str, Any]:
     }
     return {
         "source": TEXT,
-        "cluster": TEXT,
+        "cluster": or_null(TEXT),
         "from": or_null(MOMENT),
         "to": or_null(MOMENT),
         "out": TEXT,

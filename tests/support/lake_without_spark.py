@@ -37,7 +37,12 @@ def write_lake(
     cluster: str,
     runs: Sequence[Mapping[str, Any]] = ({"run_id": "1", "command": "run", "outcome": "done"},),
 ) -> None:
-    """Delta tables of the gold rows that are given, by name without layer, and of runs of the cluster."""
+    """Delta tables of the gold rows that are given, by name without layer, and of runs of the cluster.
+
+    Rows of other clusters stay.
+    """
     for name, rows in tables.items():
-        write_deltalake(str(lake / "gold" / name), arrow_table(f"gold.{name}", rows, cluster))
-    write_deltalake(str(lake / "meta" / "runs"), arrow_table("meta.runs", runs, cluster))
+        table = arrow_table(f"gold.{name}", rows, cluster)
+        write_deltalake(str(lake / "gold" / name), table, mode="append")
+    table = arrow_table("meta.runs", runs, cluster)
+    write_deltalake(str(lake / "meta" / "runs"), table, mode="append")

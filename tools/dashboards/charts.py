@@ -12,6 +12,8 @@ from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View, views
 
 ROWS_MAX: Final = 1000
+NAMES_OF_ONE_CLUSTER: Final = frozenset({"group_id", "topic"})
+"""Columns whose names are unique only within one cluster."""
 
 
 @dataclass(frozen=True, slots=True)

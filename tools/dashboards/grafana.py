@@ -4,13 +4,12 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from tools.dashboards.charts import CHARTS, ROWS_MAX, Chart, column_types
+from tools.dashboards.charts import CHARTS, NAMES_OF_ONE_CLUSTER, ROWS_MAX, Chart, column_types
 
 _PLUGIN: Final = "frser-sqlite-datasource"
 _HEIGHT: Final = 9
 _WIDTH: Final = 24
 _UNITS: Final = {"_ms": "ms"}
-_NAMES_OF_ONE_CLUSTER: Final = {"group_id", "topic"}
 
 
 def files(folder: Path) -> dict[Path, str]:
@@ -101,7 +100,7 @@ def _over_time(chart: Chart) -> str:
 
 def _series(chart: Chart) -> str:
     """The name of a series; with its cluster where the view has several, for a name is unique only within one."""
-    if chart.by not in _NAMES_OF_ONE_CLUSTER:
+    if chart.by not in NAMES_OF_ONE_CLUSTER:
         return chart.by
     several = f"(select count(distinct cluster) from {chart.view}) > 1"  # noqa: S608 - our own names
     return f"case when {several} then cluster || ' / ' else '' end || {chart.by}"

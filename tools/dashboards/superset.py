@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from tools.dashboards.charts import CHARTS, ROWS_MAX, Chart, column_types
+from tools.dashboards.charts import CHARTS, NAMES_OF_ONE_CLUSTER, ROWS_MAX, Chart, column_types
 
 URI: Final = "duckdb:////srv/rebalance-audit/audit.duckdb?access_mode=read_only"
 _NAMES: Final = UUID("6f1a3c52-0b7d-5c1e-9d2f-2f8d0c6f7a10")
@@ -103,6 +103,7 @@ def _rows(chart: Chart) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _over_time(chart: Chart) -> tuple[dict[str, Any], dict[str, Any]]:
+    series = ["cluster", chart.by] if chart.by in NAMES_OF_ONE_CLUSTER else [chart.by]
     metric = {
         "expressionType": "SQL",
         "sqlExpression": chart.value,
@@ -115,7 +116,7 @@ def _over_time(chart: Chart) -> tuple[dict[str, Any], dict[str, Any]]:
         "x_axis": chart.over,
         "time_grain_sqla": _GRAIN[chart.over],
         "metrics": [metric],
-        "groupby": [chart.by],
+        "groupby": series,
         "row_limit": 10 * ROWS_MAX,
         "adhoc_filters": [],
         "stack": "Stack" if chart.bars else None,
@@ -131,7 +132,7 @@ def _over_time(chart: Chart) -> tuple[dict[str, Any], dict[str, Any]]:
         "timeGrain": _GRAIN[chart.over],
     }
     query = {
-        "columns": [axis, chart.by],
+        "columns": [axis, *series],
         "metrics": [metric],
         "orderby": [],
         "row_limit": 10 * ROWS_MAX,

@@ -9,7 +9,8 @@ from rebalance_audit.readers.finding_costs import BEGAN_MS, FIRST_MS, LAST_MS
 _BEGAN: Final = f"""
 with timed as (
     select *, {BEGAN_MS} as began_ms
-    from gold.rebalances where $group is null or group_id = $group
+    from gold.rebalances
+    where ($group is null or group_id = $group) and ($cluster is null or cluster = $cluster)
 )"""  # noqa: S608 - our own names
 
 WORST_REBALANCES: Final = f"""{_BEGAN}

@@ -1,6 +1,7 @@
 """What became of the files given with --deploys: a sentence each on stderr."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import chain
 from pathlib import Path
 
 from rebalance_audit.audit.deploys.read import DeploysRead
@@ -37,7 +38,7 @@ def print_deploy_notes(read: DeploysRead) -> None:
 
 
 def deploys_of_lake(
-    lake: str, cluster: str, files: tuple[Path, ...], group_ids: Collection[str] = ()
+    lake: str, clusters: Sequence[str], files: tuple[Path, ...], group_ids: Collection[str] = ()
 ) -> dict[str, list[Row]]:
     """The table `deploys` about these files, else as the lake has it; nothing where it has none.
 
@@ -51,6 +52,13 @@ def deploys_of_lake(
     if files:
         read = read_deploys(files)
         print_deploy_notes(read)
-        return {DEPLOYS: matched_deploys(lake, cluster, read.deploys, group_ids)}
-    stored = stored_deploys(lake, cluster, group_ids)
-    return {} if stored is None else {DEPLOYS: stored}
+        return {
+            DEPLOYS: [
+                {**row, "cluster": cluster}
+                for cluster in clusters
+                for row in matched_deploys(lake, cluster, read.deploys, group_ids)
+            ]
+        }
+    stored = [stored_deploys(lake, cluster, group_ids) for cluster in clusters]
+    there = [rows for rows in stored if rows is not None]
+    return {DEPLOYS: list(chain.from_iterable(there))} if there else {}

@@ -15,9 +15,11 @@ from rebalance_audit.cli.deploy_files import deploys_of_lake
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.lake_reader import open_lake
+from rebalance_audit.readers.log_end import log_end_ms
 from rebalance_audit.readers.report_rows import ReportRows
 from rebalance_audit.readers.tables import open_table, require_cluster
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, bucket_size
+from rebalance_audit.tables.fleet_names import cluster_and_group, named_in_fleet, with_fleet_names
 from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.window import Window
 
@@ -60,7 +62,8 @@ class PageSource(NamedTuple):
 
     name: str
     """The folder of the log or of the lake."""
-    cluster: str
+    clusters: Sequence[str]
+    """One, or those of a fleet, whose groups go by their `fleet_name`."""
     arguments: str
     """What names it to `inspect` and `explain`, quoted for a shell."""
     open_gold: Callable[[str], pa.Table | ds.Dataset]
@@ -71,18 +74,37 @@ class PageSource(NamedTuple):
     deploys: Sequence[Row] = ()
     """Rows of gold.deploys."""
 
+    @property
+    def is_fleet(self) -> bool:
+        """Whether it has several clusters."""
+        return len(self.clusters) > 1
 
-def of_lake(lake: str, cluster: str, deploys: tuple[Path, ...] = ()) -> PageSource:
-    """The tables that `run` left in a lake. Raises LakeNotReadable and, for files of rollouts, SourceNotReadable."""
-    arguments = f"--lake {shlex.quote(lake)} --cluster {shlex.quote(cluster)}"
+    def log_end_ms(self) -> int | None:
+        """When the log ends, of several the last one; epoch milliseconds, None where that is not known."""
+        if not self.is_fleet:
+            return self.gold.log_end_ms()
+        ends = (log_end_ms(self.name, cluster) for cluster in self.clusters)
+        return max((end for end in ends if end is not None), default=None)
+
+
+def of_lake(lake: str, clusters: Sequence[str], deploys: tuple[Path, ...] = ()) -> PageSource:
+    """The tables that `run` left in a lake, of one of its clusters or of all.
+
+    Raises LakeNotReadable and, for files of rollouts, SourceNotReadable.
+    """
+    tables = deploys_of_lake(lake, clusters, deploys)
+    if len(clusters) > 1:
+        tables = with_fleet_names(tables)
+    one = clusters[0] if len(clusters) == 1 else None
+    named = "" if one is None else f" --cluster {shlex.quote(one)}"
     return PageSource(
         lake,
-        cluster,
-        arguments,
+        clusters,
+        f"--lake {shlex.quote(lake)}{named}",
         partial(open_table, lake),
-        partial(require_cluster, lake, cluster),
-        open_lake(lake, cluster),
-        deploys_of_lake(lake, cluster, deploys).get(DEPLOYS, ()),
+        partial(require_cluster, lake, clusters[0]),
+        open_lake(lake, one),
+        tables.get(DEPLOYS, ()),
     )
 
 
@@ -94,7 +116,7 @@ def of_audit(segments: Path, audit: Audit) -> PageSource:
 
     return PageSource(
         str(segments),
-        audit.cluster,
+        (audit.cluster,),
         shlex.quote(str(segments)),
         rows,
         lambda: None,
@@ -115,11 +137,16 @@ def report_facts(
 
     Raises UnknownGroup for a group that the tables do not have.
     """
-    with closing(ReportRows(source.open_gold, source.cluster, from_ms, to_ms)) as rows:
+    cluster = None if source.is_fleet else source.clusters[0]
+    with closing(ReportRows(source.open_gold, cluster, from_ms, to_ms)) as rows:
         totals = rows.totals()
         if not totals["groups"]:
             source.require_cluster()
         groups = rows.groups()
+        if source.is_fleet:
+            known = {cluster_and_group(group["group_id"])[1] for group in groups}
+            require_known(group_ids, known)
+            group_ids = named_in_fleet(groups, group_ids)
         require_known(group_ids, {group["group_id"] for group in groups})
         size = bucket_size(totals["first_epoch_ms"], totals["last_epoch_ms"])
         detailed = list(
@@ -139,15 +166,15 @@ def report_facts(
         marks_each = max(1, min(MARKS_MAX, MARKS_OF_ALL // max(1, len(marked))))
         parts["findings"] = rows.findings(GROUP_FINDINGS_MAX, detailed)
         parts["members"] = rows.of_groups("members", sorted(named.union(detailed)), MEMBERS_MAX)
-        log_end_ms = source.gold.log_end_ms()
-        ends = (end for end in (log_end_ms, to_ms) if end is not None)
+        log_ended_ms = source.log_end_ms()
+        ends = (end for end in (log_ended_ms, to_ms) if end is not None)
         end_ms = min(ends, default=totals["last_ms"] or 0)
         return PageFacts(
-            cluster=source.cluster,
+            clusters=source.clusters,
             source=source.name,
             arguments=source.arguments,
             windowed=from_ms is not None or to_ms is not None,
-            log_end_ms=log_end_ms,
+            log_end_ms=log_ended_ms,
             end_ms=end_ms,
             worst={
                 "findings": [*findings, *rows.findings(GROUP_FINDINGS_MAX, worst)],

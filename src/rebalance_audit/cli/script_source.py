@@ -108,7 +108,7 @@ def _of_segments(
 def _of_lake(invocation: Invocation, source: ScriptSource, group_id: str) -> GroupRows:
     refuse_files_of_segments(source.broker_logs)
     flags = {"lake.path": source.lake, "cluster": source.cluster}
-    config = invocation.config_of_reader(flags, without=NOTHING)
+    config = invocation.config_of_reader(flags, without=NOTHING, group_id=group_id)
     from rebalance_audit.readers import group as lake_group  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - as above
     from rebalance_audit.readers.tables import read_rows  # noqa: PLC0415 - as above

@@ -74,6 +74,12 @@ class Audit(GoldRows):
             raise BadRequest(f"{name} is a table of a lake: the audit of a log does not fill it.")
         return AuditRows(schema, self.tables.get(schema.name, []), self.cluster)
 
+    def of_cluster(self, cluster: str | None) -> "Audit":
+        """These rows, which are of one cluster; as for a lake. Raises BadRequest for another one."""
+        if cluster not in {None, self.cluster}:
+            raise BadRequest(f"There is no cluster {cluster!r}; there is {self.cluster!r}.")
+        return self
+
     def state(self, at: MomentLike | None = None, groups: Collection[str] = ()) -> State:
         """The groups as they were at a moment, or at the end of the log, replayed from the segments.
 

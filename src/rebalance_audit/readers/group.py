@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
 from rebalance_audit.readers.tables import open_table, read_rows, require_cluster
 from rebalance_audit.tables.order import in_key_order
@@ -17,11 +20,18 @@ def group_tables(lake: str, cluster: str, group_id: str) -> dict[str, list[dict[
     }
 
 
-def group_ids(lake: str, cluster: str) -> set[str]:
-    """Groups of the cluster that have a row. Raises LakeNotReadable, also where no run was about the cluster."""
+def clusters_with(lake: str, group_id: str) -> list[str]:
+    """Names of the clusters that have a row of this group, sorted. Raises LakeNotReadable."""
+    states = open_table(lake, "gold.group_states")
+    found = states.to_table(columns=["cluster"], filter=ds.field("group_id") == group_id)
+    return sorted(pc.unique(found.column("cluster")).to_pylist())
+
+
+def group_ids(lake: str, cluster: str | None) -> set[str]:
+    """Groups of the cluster, or of all, that have a row. Raises LakeNotReadable, also without a run of the cluster."""
     table = open_table(lake, "gold.group_states").to_table(columns=["cluster", "group_id"])
     pairs = zip(*(table.column(name).to_pylist() for name in ("cluster", "group_id")), strict=True)
-    found = {group_id for name, group_id in pairs if name == cluster}
-    if not found:
+    found = {group_id for name, group_id in pairs if cluster in {None, name}}
+    if not found and cluster is not None:
         require_cluster(lake, cluster)
     return found

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from rebalance_audit.audit.rows import DEPLOYS
-from rebalance_audit.errors import LakeNotReadable, require_known
+from rebalance_audit.errors import BadRequest, LakeNotReadable, UnknownGroup, require_known
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.rows import Rows
@@ -57,7 +57,34 @@ class LakeReader(GoldRows):
         """
         from rebalance_audit.readers.state import lake_state  # noqa: PLC0415 - imports Arrow
 
-        return lake_state(self.path, self.one_cluster(), groups, moment_ms(at))
+        lake = self._with_group(next(iter(groups))) if len(groups) == 1 else self
+        return lake_state(self.path, lake.one_cluster(), groups, moment_ms(at))
+
+    def of_cluster(self, cluster: str | None) -> "LakeReader":
+        """The rows of one cluster; these where none is named.
+
+        Raises BadRequest or LakeNotReadable for one that is not known.
+        """
+        if cluster is None or cluster == self.cluster:
+            return self
+        if self.cluster is not None:
+            raise BadRequest(f"There is no cluster {cluster!r} here; there is {self.cluster!r}.")
+        return open_lake(self.path, cluster)
+
+    def _with_group(self, group_id: str) -> "LakeReader":
+        """The rows of the only cluster that has this group, else these."""
+        from rebalance_audit.readers.group import clusters_with, group_ids  # noqa: PLC0415 - imports Arrow
+
+        if self.cluster is not None:
+            return self
+        having = clusters_with(self.path, group_id)
+        if len(having) > 1:
+            raise BadRequest(
+                f"Group {group_id!r} is in {len(having)} clusters ({', '.join(having)}): name one of them."
+            )
+        if not having:
+            raise UnknownGroup(group_id, group_ids(self.path, None))
+        return LakeReader(self.path, having[0])
 
     def explain(
         self, group_id: str, *, epoch: int | None = None, at: MomentLike | None = None
@@ -66,24 +93,25 @@ class LakeReader(GoldRows):
 
         About the group as a whole, one epoch (generation) by its number, or the epoch of a time. Printed it is text,
         in a notebook it is formatted. Raises UnknownGroup, LakeNotReadable, and BadRequest for an epoch or a time that
-        the log does not have.
+        the log does not have, or a group that several clusters have if none was chosen.
         """
         from rebalance_audit.report.explained import explained  # noqa: PLC0415 - imports Rich
 
+        lake = self._with_group(group_id)
         return explained(
-            self.rows_of_group(group_id),
+            lake.rows_of_group(group_id),
             group_id,
             epoch,
             moment_ms(at),
-            self.log_end_ms(),
+            lake.log_end_ms(),
         )
 
     def rows_of_group(self, group_id: str) -> dict[str, list[dict[str, Any]]]:
-        """Gold table -> the rows of one group. Raises UnknownGroup and LakeNotReadable."""
+        """Gold table -> the rows of one group. Raises UnknownGroup, LakeNotReadable, and BadRequest as `explain`."""
         from rebalance_audit.readers import group  # noqa: PLC0415 - imports Arrow
         from rebalance_audit.readers.lake_deploys import stored_deploys  # noqa: PLC0415 - as above
 
-        cluster = self.one_cluster()
+        cluster = self._with_group(group_id).one_cluster()
         found = group.group_tables(self.path, cluster, group_id)
         deploys = stored_deploys(self.path, cluster, [group_id])
         if deploys is not None:

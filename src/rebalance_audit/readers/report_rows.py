@@ -26,6 +26,7 @@ from rebalance_audit.readers.gold_sql import CAME_LATER, OFFLINE
 from rebalance_audit.readers.group_questions import COSTLIEST, OF_GROUPS
 from rebalance_audit.readers.tables import lacking_columns
 from rebalance_audit.tables.arrow_types import arrow_schema
+from rebalance_audit.tables.fleet_names import FLEET_NAME_SQL
 from rebalance_audit.tables.schemas import table_schemas
 
 HOUR_MS: Final = 3_600_000
@@ -284,16 +285,18 @@ def _opened(open_gold: Callable[[str], pa.Table | ds.Dataset], name: str) -> pa.
 
 
 class ReportRows:
-    """The answers about one cluster in a window."""
+    """The answers about one cluster, or about all as a fleet, in a window."""
 
     def __init__(
         self,
         open_gold: Callable[[str], pa.Table | ds.Dataset],
-        cluster: str,
+        cluster: str | None,
         from_ms: int | None = None,
         to_ms: int | None = None,
     ) -> None:
         """`open_gold`: a table by its full name, as `gold.epochs`; its rows are read by the questions.
+
+        `cluster`: None for all, in which case each group id is a `fleet_name`.
 
         Raises what `open_gold` raises.
         """
@@ -360,8 +363,8 @@ class ReportRows:
         """Close the database."""
         self._sql.close()
 
-    def _view(self, view: str, name: str, cluster: str, from_ms: int, to_ms: int) -> None:
-        """A table as the questions see it: one cluster, one window, `at_ms` for the moment that decides."""
+    def _view(self, view: str, name: str, cluster: str | None, from_ms: int, to_ms: int) -> None:
+        """A table as the questions see it: its clusters, one window, `at_ms` for the moment that decides."""
         moment = _VIEWS.get(name, "null::timestamptz")
         inside = "true"
         if name in _ENDS:
@@ -370,15 +373,20 @@ class ReportRows:
             )
         elif name in _VIEWS:
             inside = f"(at_ms is null or at_ms >= {from_ms} and at_ms < {to_ms})"
-        quoted = cluster.replace("'", "''")
+        columns = "*"
+        if cluster is None:
+            columns = f"* replace ({FLEET_NAME_SQL} as group_id)"
+        else:
+            quoted = cluster.replace("'", "''")
+            inside = f"cluster = '{quoted}' and {inside}"
         rank = f", {RANK} as rank" if name == "findings" else ""
         bounds = f", {_BOUNDS[name]}" if name in _BOUNDS else ""
         missing = "".join(
             f", null::{type_of} as {column}" for column, type_of in self._lacking[name].items()
         )
         self._sql.execute(
-            f"create view {view} as select *, epoch_ms({moment}) as at_ms{rank}{bounds}"  # noqa: S608 - our own names; the cluster's is quoted
-            f" from (select *{missing} from {name}_as_given) where cluster = '{quoted}' and {inside}"
+            f"create view {view} as select {columns}, epoch_ms({moment}) as at_ms{rank}{bounds}"  # noqa: S608 - our own names; the cluster's is quoted
+            f" from (select *{missing} from {name}_as_given) where {inside}"
         )
 
     def _rows(self, question: str, **values: object) -> list[Row]:

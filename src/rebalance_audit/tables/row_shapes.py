@@ -29,7 +29,7 @@ def shaper(
         shaped = dict(zip(names, map(row.get, names), strict=True))
         for name, convert in converted:
             shaped[name] = convert(shaped[name])
-        shaped["cluster"] = cluster
+        shaped["cluster"] = row.get("cluster", cluster)
         return shaped
 
     return shape

@@ -377,17 +377,6 @@ def test_a_lake_of_one_cluster_needs_no_name_of_it(
     assert unknown in call("report", "--lake", lake, "--out", tmp_path / "page.html").err
 
 
-def test_a_lake_of_several_clusters_names_them(tmp_path: Path) -> None:
-    """Which one is meant is not guessed."""
-    write_lake(tmp_path, rows_of("g"), "blue")
-    run = [{"run_id": "2", "command": "run", "outcome": "done"}]
-    more = arrow_table("meta.runs", run, "green")
-    write_deltalake(str(tmp_path / "meta" / "runs"), more, mode="append")
-    outcome = call("report", "--lake", tmp_path, "--out", tmp_path / "page.html")
-    assert outcome.code == exit_codes.NOT_READABLE
-    assert f"{tmp_path} has no run of cluster default; it has blue, green." in outcome.err
-
-
 def test_the_chart_library_is_the_one_that_its_provenance_names() -> None:
     """The checksum of the file is the recorded one, so an edited or half-replaced copy is noticed."""
     named = re.search(r"`([0-9a-f]{64})`", (LIBRARY / "PROVENANCE.md").read_text())

@@ -126,7 +126,7 @@ def _with_spark(invocation: Invocation, out: Path, log: Path) -> DemoAudit:
     return DemoAudit(
         gold_tables(request.lake, request.cluster),
         report.counts.read,
-        of_lake(str(out), CLUSTER),
+        of_lake(str(out), (CLUSTER,)),
         shape(request, report),
     )
 

@@ -29,6 +29,7 @@ from rebalance_audit.report.terminal.terminal import (
 )
 from rebalance_audit.sentences import words
 from rebalance_audit.steps import OnProgress
+from rebalance_audit.tables.fleet_names import named_in_fleet, with_fleet_names
 from rebalance_audit.tables.window import Window
 
 EXAMPLES: Final = """\b
@@ -38,6 +39,7 @@ Examples:
   rebalance-audit inspect copy-of-log --group checkout --epochs
   rebalance-audit inspect copy-of-log --broker-log broker-1/server.log --broker-log broker-2
   rebalance-audit inspect copy-of-log --from 2026-11-21T03:00Z --to 2026-11-21T04:00Z
+  rebalance-audit inspect --lake /data/lake
   rebalance-audit inspect --lake /data/lake --cluster blue
   rebalance-audit inspect copy-of-log --json | jq '.epochs[] | {group_id, epoch, primary_cause}'
 """
@@ -113,7 +115,7 @@ def inspect(
 ) -> None:
     """Audit the groups of SEGMENTS in this process and print what happened to them.
 
-    With --lake: print the audit that `run` left in a lake.
+    With --lake: print the audit that `run` left in a lake, of all its clusters unless --cluster names one.
 
     Without --group: all groups and their rebalances. With --group: who held the group up and why, its
     rebalances, its members, and which partitions had no owner.
@@ -204,27 +206,38 @@ def _inspect_lake(
     wanted: Narrowed | Brief | None,
     deploys: tuple[Path, ...],
 ) -> None:
-    config = invocation.config_of_reader(
+    config, clusters = invocation.clusters_of_reader(
         {"lake.path": lake, "cluster": cluster},
         without="No source given: give SEGMENTS or --lake DIR.",
     )
+    is_fleet = len(clusters) > 1
+    if is_fleet and isinstance(wanted, Brief):
+        raise click.UsageError(
+            f"--brief is about one cluster: give --cluster NAME, of {', '.join(clusters)}."
+        )
     from rebalance_audit.readers import gold, group  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - as above
 
-    path, name = config.lake.path, config.cluster
+    path = config.lake.path
+    name = None if is_fleet else clusters[0]
     known = group.group_ids(path, name)
     with bad_arguments():
         require_known(group_ids, known)
-    end_ms = log_end_ms(path, name)
+    ends_ms = [end for each in clusters if (end := log_end_ms(path, each)) is not None]
+    end_ms = max(ends_ms, default=None)
     require_within_log("--from", extent.window.from_ms, end_ms)
     with slow_step("reading the lake"):
         tables = gold.gold_tables(path, name, group_ids)
-        tables |= deploys_of_lake(path, name, deploys, group_ids)
+        tables |= deploys_of_lake(path, clusters, deploys, group_ids)
     if wanted is not None:
-        sys.stdout.buffer.write(wanted.json(tables, name))
+        sys.stdout.buffer.write(wanted.json(tables, clusters[0]))
     else:
+        if is_fleet:
+            tables = with_fleet_names(tables)
+            group_ids = named_in_fleet(tables["group_states"], group_ids)
         ends = "" if end_ms is None else f"; log ends at {words.utc(end_ms)}"
-        source = f"{path}, cluster {name}{ends}"
+        which = words.counted(len(clusters), "cluster") if is_fleet else f"cluster {name}"
+        source = f"{path}, {which}{ends}"
         with paged_console() as console:
             print_lake_report(
                 console,

@@ -102,7 +102,8 @@ def report(
 ) -> None:
     """Write an HTML page: rebalances, their causes, findings with advice, each group in detail.
 
-    From SEGMENTS, audited in this process, or from the tables of a lake.
+    From SEGMENTS, audited in this process, or from the tables of a lake, with all its clusters unless
+    --cluster names one.
 
     The page is one file that needs no network, so it can be mailed and archived. Its size is
     bounded: the groups that need attention most have a section each, all others are in a searchable list.
@@ -110,9 +111,17 @@ def report(
     if None not in (wanted["from_ms"], wanted["to_ms"]) and wanted["from_ms"] >= wanted["to_ms"]:
         raise click.UsageError("The window is empty: its end is not after its start.")
     source = _source(
-        invocation, segments, lake, cluster, broker_logs, broker_log_zone, end_offsets, deploys
+        invocation,
+        segments,
+        lake,
+        cluster,
+        drawn,
+        broker_logs,
+        broker_log_zone,
+        end_offsets,
+        deploys,
     )
-    require_within_log("--from", wanted["from_ms"], source.gold.log_end_ms())
+    require_within_log("--from", wanted["from_ms"], source.log_end_ms())
     if drawn is not None and answers:
         raise click.UsageError("--what-if is a section of the page, which --png does not make.")
     if drawn is not None:
@@ -136,7 +145,7 @@ def report(
     totals = facts.totals
     summary = {
         "source": source.name,
-        "cluster": source.cluster,
+        "cluster": None if source.is_fleet else source.clusters[0],
         "from": words.iso(wanted["from_ms"]),
         "to": words.iso(wanted["to_ms"]),
         "out": str(out),
@@ -174,6 +183,7 @@ def _source(
     segments: Path | None,
     lake: str | None,
     cluster: str | None,
+    drawn: str | None,
     broker_logs: tuple[Path, ...],
     broker_log_zone: str | None,
     end_offsets: tuple[Path, ...],
@@ -181,13 +191,15 @@ def _source(
 ) -> "PageSource":
     if segments is None:
         refuse_files_of_segments(broker_logs, end_offsets)
-        config = invocation.config_of_reader(
-            {"lake.path": lake, "cluster": cluster},
-            without="No source given: give SEGMENTS or --lake DIR.",
-        )
+        flags = {"lake.path": lake, "cluster": cluster}
+        nothing = "No source given: give SEGMENTS or --lake DIR."
+        config, clusters = invocation.clusters_of_reader(flags, nothing)
+        if drawn is not None and len(clusters) > 1:
+            with bad_arguments(group="--png"):
+                clusters = [invocation.config_of_reader(flags, nothing, group_id=drawn).cluster]
         from rebalance_audit.cli.report_facts import of_lake  # noqa: PLC0415 - imports Arrow
 
-        return of_lake(config.lake.path, config.cluster, deploys)
+        return of_lake(config.lake.path, clusters, deploys)
     if lake is not None:
         raise click.UsageError("Give SEGMENTS or --lake, not both.")
     settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets, deploys)

@@ -31,7 +31,8 @@ BARS_MAX: Final = 100
 class PageFacts(NamedTuple):
     """Everything that the page shows; times in epoch milliseconds, all names as in the log."""
 
-    cluster: str
+    clusters: Sequence[str]
+    """One, or those of a fleet, whose groups go by their `fleet_name`."""
     source: str
     """The folder of the log or of the lake."""
     arguments: str

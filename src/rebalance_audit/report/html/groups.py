@@ -28,6 +28,7 @@ from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 from rebalance_audit.report.timeline import Gap, by_story, gaps
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import Sentence
+from rebalance_audit.tables.fleet_names import cluster_and_group
 from rebalance_audit.visible import visible
 
 EPOCHS_LISTED: Final = 25
@@ -171,10 +172,16 @@ def _section(
         "epochs_title": f"{name}s"
         if len(listed) == group["epochs"]
         else f"{name}s: the last {len(listed)} of {group['epochs']:,}",
-        "command": shown(
-            f"rebalance-audit inspect {facts.arguments} --group {shlex.quote(group_id)} --epochs"
-        ),
+        "command": shown(f"rebalance-audit inspect {_arguments(facts, group_id)} --epochs"),
     }
+
+
+def _arguments(facts: PageFacts, name: str) -> str:
+    """What names a group of the page to `inspect`."""
+    if len(facts.clusters) == 1:
+        return f"{facts.arguments} --group {shlex.quote(name)}"
+    cluster, group_id = cluster_and_group(name)
+    return f"{facts.arguments} --cluster {shlex.quote(cluster)} --group {shlex.quote(group_id)}"
 
 
 def _answer(own: Mapping[str, list[TableRow]]) -> Iterator[Sentence]:

@@ -54,6 +54,7 @@ from rebalance_audit.report.summary import TableRow, bounds_in
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.worst import worst_of
 from rebalance_audit.sentences import words
+from rebalance_audit.tables.fleet_names import cluster_and_group
 from rebalance_audit.version import __version__
 
 LISTED_MAX: Final = 10_000
@@ -120,7 +121,7 @@ def render_page(facts: PageFacts, what_if: Sequence[Mapping[str, Any]] = ()) -> 
         weeks=_weeks(facts.weeks, listed),
         weeks_span=_last_week(facts.totals),
         version=__version__,
-        cluster=shown(facts.cluster),
+        clusters=[shown(cluster) for cluster in facts.clusters],
         source=shown(facts.source),
         command=f"rebalance-audit report {shown(facts.arguments)}",
         windowed=facts.windowed,
@@ -224,6 +225,7 @@ def _chart_data(
         bar(row["bucket_ms"])[2][KIND_OF_CAUSE[row["cause"]]] += row["rebalances"]
     for row in facts.cost_buckets:
         bar(row["bucket_ms"])[1][COST_NUMBERS[row["cost"]]] += row["unsettled_estimate_ms"]
+    is_fleet = len(facts.clusters) > 1
     section_of = {group_id: number for number, group_id in enumerate(with_section)}
     return {
         "bucket_ms": facts.bucket_ms,
@@ -247,6 +249,7 @@ def _chart_data(
                 "section": section_of.get(group["group_id"]),
                 "link": link(group["group_id"]),
             }
+            | ({"cluster": shown(cluster_and_group(group["group_id"])[0])} if is_fleet else {})
             for group in facts.groups[:LISTED_MAX]
             for cells in [cells_of(group, names)]
         ],

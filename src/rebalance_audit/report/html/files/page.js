@@ -378,6 +378,9 @@
     return wanted ? data.causes.findIndex(([cause]) => cause === wanted) : null;
   }
   const wantedSeverity = () => byId("filter-severity")?.value ?? "";
+  const wantedCluster = () => byId("filter-cluster")?.value ?? "";
+  const clusterOf = new Map(data.groups.map((group) => [group.cells[0], group.cluster]));
+  const isElsewhere = (name) => wantedCluster() !== "" && clusterOf.get(name) !== wantedCluster();
   const wantedGroup = () => (byId("filter-group")?.value ?? "").trim().toLowerCase();
 
   function barsSeen(number) {
@@ -388,6 +391,7 @@
 
   function passes(number) {
     const group = data.groups[number];
+    if (isElsewhere(group.cells[0])) return false;
     if (wantedGroup() && !group.cells[0].toLowerCase().includes(wantedGroup())) return false;
     if (wantedSeverity() && !group.found.includes(wantedSeverity())) return false;
     if (lanesData === null || (wantedCause() === null && isWhole())) return true;
@@ -399,7 +403,7 @@
       const entries = [...finding.querySelectorAll("li[data-from]")];
       for (const entry of entries) {
         const ended = entry.dataset.to === undefined ? Infinity : Number(entry.dataset.to);
-        entry.hidden = Number(entry.dataset.from) > view.to || ended < view.from || (wantedGroup() !== "" && !entry.dataset.group.toLowerCase().includes(wantedGroup()));
+        entry.hidden = Number(entry.dataset.from) > view.to || ended < view.from || isElsewhere(entry.dataset.group) || (wantedGroup() !== "" && !entry.dataset.group.toLowerCase().includes(wantedGroup()));
       }
       finding.hidden = (wantedSeverity() !== "" && finding.dataset.severity !== wantedSeverity()) || entries.every((entry) => entry.hidden);
     }
@@ -435,7 +439,7 @@
     for (const row of rows) {
       const { group, from, to } = row.dataset;
       row.hidden = Number(from) > view.to || (to !== undefined && Number(to) < view.from) || (cause && row.dataset.cause !== cause)
-        || !group.toLowerCase().includes(wantedGroup()) || (withSeverity && !withSeverity.has(group));
+        || isElsewhere(group) || !group.toLowerCase().includes(wantedGroup()) || (withSeverity && !withSeverity.has(group));
     }
     const passing = rows.filter((row) => !row.hidden);
     showNote("no-rebalances", rows.length && !passing.length && "None of these rebalances passes the filters.");
@@ -709,7 +713,7 @@
     return number < 0 ? null : number;
   }
 
-  const FILTERS = { cause: "filter-cause", severity: "filter-severity", q: "filter-group", find: "search" };
+  const FILTERS = { cause: "filter-cause", severity: "filter-severity", cluster: "filter-cluster", q: "filter-group", find: "search" };
 
   function address({ number, key, withTime = true }) {
     const pieces = [];
@@ -890,7 +894,7 @@
 
   if (byId("filters")) {
     byId("filters").addEventListener("submit", (event) => event.preventDefault());
-    for (const id of ["filter-cause", "filter-severity", "filter-group"]) byId(id).addEventListener("input", () => {
+    for (const id of ["filter-cause", "filter-severity", "filter-cluster", "filter-group"]) byId(id)?.addEventListener("input", () => {
       filtersChanged();
       writeHash();
     });
