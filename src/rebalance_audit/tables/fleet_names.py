@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-Tables: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]]
+FleetTables: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]]
 """Gold table, without layer -> rows."""
 
 FLEET_NAME_SQL: Final = "replace(replace(cluster, '~', '~0'), '/', '~1') || '/' || group_id"
@@ -21,7 +21,7 @@ def cluster_and_group(name: str) -> tuple[str, str]:
     return cluster.replace("~1", "/").replace("~0", "~"), group_id
 
 
-def with_fleet_names(tables: Tables) -> dict[str, list[dict[str, Any]]]:
+def with_fleet_names(tables: FleetTables) -> dict[str, list[dict[str, Any]]]:
     """The same rows of a lake with a `fleet_name` for each group id."""
     return {name: [_named(row) for row in rows] for name, rows in tables.items()}
 

@@ -171,7 +171,7 @@ def _rows_of(
         without=f"{where[0]} is a folder: give the name of a GROUP after it; `inspect` lists the groups."
         if where and os.path.isdir(where[0])  # noqa: PTH112 - of an id that is too long for a path it is no error
         else "No source given: give SEGMENTS before GROUP, or --lake DIR.",
-        group_id=where[0],
+        group_id=where[0] if where else None,
     )
     from rebalance_audit.readers import group as lake_group  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - as above
