@@ -429,9 +429,7 @@ def _groups_note(count: int) -> str:
 
 
 def _details_note(facts: PageFacts, sections: int) -> str:
-    note = (
-        "Open a group in the table, in the picture above, or from a finding; the worst one is open."
-    )
+    note = "Open a group in the table or picture above, or from a finding; the worst one is open."
     if sections < len(facts.groups):
         note = (
             f"{sections:,} of {words.counted(len(facts.groups), 'group')} have lanes of their members, those that need"
