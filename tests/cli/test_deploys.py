@@ -113,7 +113,7 @@ def test_explain_says_what_a_rollout_cost(arguments: tuple[str, ...], sentences:
     printed = " ".join(outcome.out.split())
     for sentence in sentences:
         assert sentence in printed
-    assert "2 deploys, 2 of them with pods" in outcome.err
+    assert "2 deploys, 2 with pods; began between 2026-11-21 09:06:44.967 UTC and" in outcome.err
     explained = json.loads(call("explain", *fleet, "--json").out)
     checked("explain", explained)
     assert explained["deploys"]
