@@ -4,9 +4,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rebalance_audit.audit.deploys.deploy_index import DeployIndex
 from rebalance_audit.audit.deploys.deploy_rows import deploy_rows
-from rebalance_audit.audit.deploys.match import GroupTies
 from rebalance_audit.audit.deploys.rollout import Pod, Rollout
 
 S = 1000
@@ -438,20 +436,3 @@ def test_a_row_has_the_cost_and_the_evidence() -> None:
             "pod_at": at(20),
         }
     ]
-
-
-@pytest.mark.parametrize(
-    ("pattern", "group_id", "fits"),
-    [
-        ("orders[eu]", "orders[eu]", True),
-        ("orders[eu]", "orderse", False),
-        ("orders?", "orders1", False),
-        ("orders*", "orders-1", True),
-        ("*", "", True),
-    ],
-)
-def test_a_star_is_the_only_wildcard(pattern: str, group_id: str, fits: bool) -> None:
-    """Kafka allows any characters in a group id, so the others are meant as they are."""
-    index = DeployIndex([rollout(tool="csv", group_pattern=pattern)])
-    rebalance = {"started_at": at(30), "ended_at": at(32), "completeness": "complete"}
-    assert bool(GroupTies(index, group_id, []).of(rebalance, [])) == fits

@@ -41,7 +41,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module", params=["files", "stored"])
-def source(request: pytest.FixtureRequest, file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:  # fmt: skip
+def source(
+    request: pytest.FixtureRequest, file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> list[str]:
     """What names the lake and its rollouts: given now, or stored by a run of each cluster."""
     lake = tmp_path_factory.mktemp(request.param) / "lake"
     write_fleet(lake)

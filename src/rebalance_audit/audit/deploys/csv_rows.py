@@ -29,7 +29,7 @@ _TIMES: Final = ("started_at", "ended_at", "pod_created_at", "pod_deleted_at")
 
 
 def fault_of(row: Mapping[str, Any]) -> str | None:
-    """Why a row of a CSV cannot be used; None if it can. A row that was skipped would be a rollout that cost nothing."""
+    """Why a row of a CSV cannot be used; None if it can. Skipped, its rollout would seem to have cost nothing."""
     if values.text(row["name"], NAME_MAX) is None:
         return f"name is empty or longer than {NAME_MAX} characters"
     for column in _TIMES:
