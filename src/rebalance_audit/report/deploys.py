@@ -178,11 +178,12 @@ def sentences_of_group(own: Tables) -> Iterator[Sentence]:
     if rows is None:
         return
     if not rows:
-        yield Sentence.plain("It did not rebalance during any of the rollouts that were given.")
+        yield Sentence.plain("No rebalance of this group fits any of the rollouts that were given.")
     costs = deploy_costs(rows)
     for cost in costs[:DEPLOYS_SHOWN]:
         yield cost_sentence(cost)
-        items = (item for row in cost.rows for item in row["evidence"])
+        best_first = sorted(cost.rows, key=lambda row: row["certainty"] != "proven")
+        items = (item for row in best_first for item in row["evidence"])
         found = [sentence for item in items if (sentence := evidence_sentence(item)) is not None]
         yield from found[:EVIDENCE_SHOWN]
     meanwhile = [row for row in rows if row["certainty"] == "during"]
