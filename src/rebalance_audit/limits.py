@@ -209,6 +209,13 @@ DEPLOY_FILE_BYTES: Final = Limit(
     "the command ends with a sentence that names the file",
     "The events of a large cluster take some 20 MB; as objects of Python they need ten times as much.",
 )
+DEPLOY_FILE_BRACKETS: Final = Limit(
+    "objects and arrays in such a file",
+    2_000_000,
+    "objects and arrays",
+    "the command ends with a sentence that names the file",
+    "64 MiB of real events have some 400,000; empty objects need twenty times their size in memory.",
+)
 DEPLOYS: Final = Limit(
     "rollouts that are matched with rebalances",
     10_000,
@@ -251,6 +258,7 @@ LIMITS: Final = (
     ANSWER_PREDICTIONS,
     ANSWER_SENTENCES,
     DEPLOY_FILE_BYTES,
+    DEPLOY_FILE_BRACKETS,
     DEPLOYS,
     DEPLOYS_AROUND,
 )

@@ -14,7 +14,7 @@ from rebalance_audit.audit.deploys.deploy_index import DeployIndex
 from rebalance_audit.audit.deploys.match import GroupTies
 from rebalance_audit.audit.deploys.read import DeployCollector, DeploysRead
 from rebalance_audit.audit.deploys.rollout import Pod, Rollout
-from rebalance_audit.limits import DEPLOY_FILE_BYTES, DEPLOYS, DEPLOYS_AROUND
+from rebalance_audit.limits import DEPLOY_FILE_BRACKETS, DEPLOY_FILE_BYTES, DEPLOYS, DEPLOYS_AROUND
 from rebalance_audit.local.deploys import read_deploys
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from tests.support.examples import examples
@@ -185,6 +185,9 @@ def test_deep_and_large_files_are_refused(nesting: str, tmp_path: Path) -> None:
     path = tmp_path / "events.json"
     path.write_text(nesting * 1_000_000, encoding="utf-8")
     with pytest.raises(SourceNotReadable, match="is no JSON"):
+        read_deploys([path])
+    path.write_text("[" + "{}," * DEPLOY_FILE_BRACKETS.most + "{}]", encoding="utf-8")
+    with pytest.raises(SourceNotReadable, match="more than 2,000,000 objects and arrays"):
         read_deploys([path])
     with path.open("wb") as file:
         file.truncate(DEPLOY_FILE_BYTES.most + 1)

@@ -30,9 +30,7 @@ OLDEST: Final = SparkEnvironment(
     "spark-3.5", "3.5", "3.11", ("pyspark==3.5.*",), ("--resolution", "lowest-direct")
 )
 MIDDLE: Final = SparkEnvironment("spark-4.0", "4.0", "3.11", ("pyspark==4.0.*",))
-LOCKED: Final = SparkEnvironment(
-    "spark-4.1", "4.1", "3.11", ("pyspark==4.1.*",), ("--constraint", "requirements.txt")
-)
+RECENT: Final = SparkEnvironment("spark-4.1", "4.1", "3.11", ("pyspark==4.1.*",))
 NEWEST: Final = SparkEnvironment("spark-4.2", "4.2", "3.11", ("pyspark[connect]==4.2.*",))
 # Apart from the others: botocore asks for older packages than they have.
 WITH_S3: Final = SparkEnvironment(
@@ -45,7 +43,7 @@ PLATFORMS: Final = (
         "spark-3.5", OLDEST, "local", "local Spark, the lowest versions that the package allows"
     ),
     Platform("spark-4.0", MIDDLE, "local", "local Spark, a lake in a folder"),
-    Platform("spark-4.1", LOCKED, "local", "local Spark, the versions of requirements.txt"),
+    Platform("spark-4.1", RECENT, "local", "local Spark, a lake in a folder"),
     Platform("s3", WITH_S3, "s3", "local Spark, segments in an object store (moto's S3)"),
     Platform("catalog", NEWEST, "catalog", "local Spark, a lake in a Hive metastore (Derby)"),
     Platform("standalone", NEWEST, "standalone", "a master and a worker on this machine"),

@@ -1,6 +1,7 @@
 """docs/spark-releases.md: the jars of each Spark release, from conf/jars/ivy.xml, and where the smoke suite has run."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,7 @@ from tools import generated_files
 
 PAGE: Final = "docs/spark-releases.md"
 RESULTS: Final = "docs/platform-results.json"
+_PYSPARK: Final = re.compile(r"^pyspark==([0-9]+\.[0-9]+)", re.MULTILINE)
 INTRODUCTION: Final = """\
 # Spark releases
 
@@ -25,16 +27,16 @@ SUITE: Final = """
 
 `make test-platforms` runs the same commands on the same log on each of these platforms: `ingest` and `run` over the
 first half of a log, `run` over all of it, `check`, and `inspect` of the lake. Its tables must equal those of the
-reference, the newest pair, row for row. It runs by hand and once a week, not with `make test`, which tests Spark 4.1.
-This is the last result:
+reference, the newest pair, row for row. It runs by hand and once a week, not with `make test`, which tests Spark
+{tested}. This is the last result; each row describes its platform as it was on that date:
 
 | platform | Spark | Delta Lake | Python | pyarrow, pandas | date | result |
 |---|---|---|---|---|---|---|
 """
 
 
-def page(results: dict[str, dict[str, Any]]) -> str:
-    """The page as Markdown."""
+def page(results: dict[str, dict[str, Any]], tested: str) -> str:
+    """The page as Markdown; `tested` is the release of Spark in requirements.txt."""
     releases = [
         f"| {each.spark} | {each.scala} | `{each.delta.coordinates}` | `{each.kafka_source.coordinates}` |"
         for each in spark_releases()
@@ -43,7 +45,7 @@ def page(results: dict[str, dict[str, Any]]) -> str:
         INTRODUCTION
         + "\n".join(releases)
         + "\n"
-        + SUITE
+        + SUITE.format(tested=tested)
         + "\n".join(map(_row, results.values()))
         + "\n"
     )
@@ -68,7 +70,9 @@ def _row(result: dict[str, Any]) -> str:
 def due() -> dict[Path, str]:
     """The page at its path."""
     root = checkout_root()
-    return {root / PAGE: page(json.loads((root / RESULTS).read_text()))}
+    locked = _PYSPARK.search((root / "requirements.txt").read_text())
+    assert locked is not None, "requirements.txt has no pyspark"
+    return {root / PAGE: page(json.loads((root / RESULTS).read_text()), locked[1])}
 
 
 if __name__ == "__main__":

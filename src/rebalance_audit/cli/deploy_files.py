@@ -24,9 +24,11 @@ def print_deploy_notes(read: DeploysRead) -> None:
         return
     with_pods = sum(bool(deploy.pods) for deploy in read.deploys)
     first_ms, last_ms = read.deploys[0].started_ms, read.deploys[-1].started_ms
+    began = f"began {words.utc(first_ms)}"
+    if last_ms != first_ms:
+        began = f"began between {words.utc(first_ms)} and {words.utc(last_ms)}"
     echo(
-        f"{words.counted(len(read.deploys), 'deploy')}, {with_pods:,} of them with pods, "
-        f"begun {words.utc(first_ms)} to {words.utc(last_ms)}.",
+        f"{words.counted(len(read.deploys), 'deploy')}, {with_pods:,} with pods; {began}.",
         err=True,
     )
     if read.left_out:

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import orjson
 
-from rebalance_audit.audit.deploys.csv_rows import COLUMNS, NEEDED
+from rebalance_audit.audit.deploys.csv_rows import COLUMNS, NEEDED, fault_of
 from rebalance_audit.audit.deploys.kubernetes import lists_in
 from rebalance_audit.audit.deploys.read import DeployCollector, DeploysRead
-from rebalance_audit.limits import DEPLOY_FILE_BYTES
+from rebalance_audit.limits import DEPLOY_FILE_BRACKETS, DEPLOY_FILE_BYTES
 from rebalance_audit.wire.segments.folder import SourceNotReadable, not_readable
 from rebalance_audit.wire.segments.regular_file import open_regular
 
@@ -56,6 +56,11 @@ def _items(path: Path, content: bytes) -> Iterator[Mapping[str, Any]]:
     if begin not in (b"{", b"["):
         yield from _rows(path, content)
         return
+    if content.count(b"{") + content.count(b"[") > DEPLOY_FILE_BRACKETS.most:
+        raise SourceNotReadable(
+            f"{path} has more than {DEPLOY_FILE_BRACKETS.most:,} objects and arrays:"
+            " give files of shorter times."
+        )
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         documents = [orjson.loads(content)]
@@ -98,6 +103,11 @@ def _rows(path: Path, content: bytes) -> Iterator[Mapping[str, Any]]:
         for row in rows:
             if row.keys() - set(COLUMNS):
                 raise SourceNotReadable(f"{path}, line {rows.line_num}: more values than columns.")
+            if not any(map(str.strip, filter(None, row.values()))):
+                continue
+            wrong = fault_of(row)
+            if wrong is not None:
+                raise SourceNotReadable(f"{path}, line {rows.line_num}: {wrong}.")
             yield row
     except csv.Error as error:
         raise SourceNotReadable(f"{path}, line {rows.line_num}: {error}.") from error

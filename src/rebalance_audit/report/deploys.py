@@ -178,11 +178,12 @@ def sentences_of_group(own: Tables) -> Iterator[Sentence]:
     if rows is None:
         return
     if not rows:
-        yield Sentence.plain("It did not rebalance during any of the rollouts that were given.")
+        yield Sentence.plain("No rebalance of this group fits any of the rollouts that were given.")
     costs = deploy_costs(rows)
     for cost in costs[:DEPLOYS_SHOWN]:
         yield cost_sentence(cost)
-        items = (item for row in cost.rows for item in row["evidence"])
+        best_first = sorted(cost.rows, key=lambda row: row["certainty"] != "proven")
+        items = (item for row in best_first for item in row["evidence"])
         found = [sentence for item in items if (sentence := evidence_sentence(item)) is not None]
         yield from found[:EVIDENCE_SHOWN]
     meanwhile = [row for row in rows if row["certainty"] == "during"]
@@ -219,16 +220,20 @@ def sentences_of_rebalance(own: Tables, rebalance: TableRow | None) -> Iterator[
                     yield sentence
 
 
-def sentences_of_all(rows: Iterable[TableRow]) -> Iterator[Sentence]:
-    """What each rollout cost all groups, the worst first; a last sentence on those that only went on meanwhile."""
+def during_note(rows: Iterable[TableRow]) -> str:
+    """A sentence on the rebalances that only the time connects with rollouts; empty where there are none."""
     rows = list(rows)
-    for cost in deploy_costs(rows):
-        yield cost_sentence(cost, with_groups=True)
-    meanwhile = {
-        (row["deploy_id"], row["started_at"]) for row in rows if row["certainty"] == "during"
+    meanwhile = [row for row in rows if row["certainty"] == "during"]
+    if not meanwhile:
+        return ""
+    rollouts = {(row["deploy_id"], row["started_at"]) for row in meanwhile}
+    rebalances = {
+        (row["group_id"], row["incarnation"], seq)
+        for row in meanwhile
+        for seq in row["rebalance_seqs"]
     }
-    if meanwhile:
-        yield Sentence.plain(
-            f"{words.counted(len(meanwhile), 'rollout')} may have been under way while groups rebalanced; "
-            "nothing but the time connects them."
-        )
+    other = "" if len(meanwhile) == len(rows) else "other "
+    return (
+        f"{words.counted(len(rollouts), 'rollout')} may have been under way during"
+        f" {words.counted(len(rebalances), f'{other}rebalance')}; nothing but the time connects them."
+    )

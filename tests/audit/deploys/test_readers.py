@@ -121,6 +121,20 @@ def test_rollouts_of_each_tool(files: str, expected: str) -> None:
         (b"a,b\n1,2\n", "needs the columns name and started_at"),
         (b"name,started_at,colour\n", "has no column 'colour'"),
         (b"name,started_at\nx,2026-11-21T09:00Z,y\n", "line 2: more values than columns"),
+        (
+            b"name,started_at\nx,21.11.2026 09:00\n",
+            "line 2: started_at is '21.11.2026 09:00', not a time",
+        ),
+        (
+            b"name,started_at\nx,2999-01-01T00:00Z\n",
+            "line 2: started_at is '2999-01-01T00:00Z', not a time",
+        ),
+        (b"name,started_at\n,\ny,\n", "line 3: started_at is '', not a time"),
+        (b"name,started_at\n,2026-11-21T09:00Z\n", "line 2: name is empty"),
+        (
+            b"name,started_at,ended_at\nx,2026-11-21T09:00Z,2026-11-21T08:00Z\n",
+            "line 2: ended_at is before started_at",
+        ),
         (b"\xff\xfe\x00", "neither JSON nor a CSV in UTF-8"),
         (b"\x1f\x8b\x08\x00", "no complete gzip file"),
         (b"[" * 100_000, "is no JSON"),

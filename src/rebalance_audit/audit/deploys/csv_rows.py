@@ -25,6 +25,24 @@ COLUMNS: Final = (
     "pod_deleted_at",
 )
 _PATTERN_MAX: Final = 512
+_TIMES: Final = ("started_at", "ended_at", "pod_created_at", "pod_deleted_at")
+
+
+def fault_of(row: Mapping[str, Any]) -> str | None:
+    """Why a row of a CSV cannot be used; None if it can. Skipped, its rollout would seem to have cost nothing."""
+    if values.text(row["name"], NAME_MAX) is None:
+        return f"name is empty or longer than {NAME_MAX} characters"
+    for column in _TIMES:
+        written = (row.get(column) or "").strip()
+        if (written or column in NEEDED) and values.time_ms(written) is None:
+            return (
+                f"{column} is {written[:40]!r}, not a time of 2000 to 2099"
+                " as ISO 8601 or epoch milliseconds"
+            )
+    started_ms, ended_ms = values.time_ms(row["started_at"]), values.time_ms(row.get("ended_at"))
+    if started_ms is not None and ended_ms is not None and ended_ms < started_ms:
+        return "ended_at is before started_at"
+    return None
 
 
 class CsvRows:

@@ -6,6 +6,7 @@ the first member of the new pod, or the last one of the old pod. It is *likely* 
 it, or several rollouts fit. Everything else that happened while a rollout went on is *during*: it is no evidence.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
@@ -123,7 +124,7 @@ class GroupTies:
         member = event.member
         names = [name for name in (member["instance_id"], member["client_id"]) if name]
         if deploy.client_pattern is not None:
-            fits = any(fnmatchcase(name, deploy.client_pattern) for name in names)
+            fits = any(_fits(name, deploy.client_pattern) for name in names)
             return MatchedBy.FILE if fits else None
         if any(self._is_of_workload(name, deploy, event) for name in names):
             return MatchedBy.WORKLOAD_NAME
@@ -142,10 +143,17 @@ class GroupTies:
 
     def _allows(self, deploy: Rollout) -> bool:
         pattern = deploy.group_pattern
-        return pattern is None or fnmatchcase(self._group_id, pattern)
+        return pattern is None or _fits(self._group_id, pattern)
 
+
+_OTHER_WILDCARDS: Final = re.compile(r"[?\[]")
 
 _BY_HASH: Final = frozenset({"kubernetes", "argo_rollouts"})
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """`*` matches any characters; ids may contain the other characters that are special to `fnmatch`."""
+    return fnmatchcase(name, _OTHER_WILDCARDS.sub(r"[\g<0>]", pattern))
 
 
 def _only(found: Sequence[PodMatch]) -> PodMatch | None:

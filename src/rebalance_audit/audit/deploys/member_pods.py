@@ -59,8 +59,10 @@ class MemberPods:
     """Finds the pods of a group's members; takes rows of gold.members, times in epoch milliseconds."""
 
     def __init__(self, index: DeployIndex, members: Iterable[GoldRow]) -> None:
+        members = list(members)
         self._index = index
         self._first_seen = _first_seen(members)
+        self._of_pod = _first_seen_by_pod(members, index)
         self._last: tuple[str, list[tuple[str, bool]]] = ("", [])
 
     def of(self, event: MemberEvent) -> list[PodMatch]:
@@ -82,6 +84,7 @@ class MemberPods:
                         continue
                     in_order = change.in_order or change.what == "created"
                     identifies = generated and change.is_sole and in_order
+                    identifies = identifies and _is_first(event, change, self._of_pod[part])
                     yield PodMatch(deploy, pod, MatchedBy.POD_NAME, identifies, change)
                 if named:
                     break
@@ -93,6 +96,8 @@ class MemberPods:
             change = self._change_of(event, now, (str(address), member["client_id"]))
             if change is not None:
                 identifies = pod.has_own_address and change.is_sole and change.in_order
+                times = self._first_seen.get((str(address), None), [])
+                identifies = identifies and _is_first(event, change, times)
                 yield PodMatch(deploy, pod, MatchedBy.POD_ADDRESS, identifies, change)
 
     def _change_of(
@@ -152,8 +157,40 @@ def _deleted(event: MemberEvent, pod: Pod, seen_ms: int, times: Sequence[int]) -
     )
 
 
+def _is_first(event: MemberEvent, change: PodChange, of_pod: Sequence[int]) -> bool:
+    """Whether the member is one of those that a new pod begins with; true of a deleted pod.
+
+    A process starts its threads at once. It starts a consumer anew, under the next client id, when one has failed.
+    `of_pod`: when members of the pod were first seen (epoch ms), in order.
+    """
+    if change.what == "deleted":
+        return True
+    started_ms = event.member["first_seen_at"] - CLOCKS_MS
+    return bisect_left(of_pod, started_ms) <= bisect_left(of_pod, change.at_ms - CLOCKS_MS)
+
+
+def _first_seen_by_pod(
+    members: Iterable[GoldRow], index: DeployIndex
+) -> defaultdict[str, list[int]]:
+    """When members were first seen (epoch ms), in order, by the names of pods in their ids."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for row in members:
+        if row["first_seen_at"] is None:
+            continue
+        named = {part for column in _NAMES for part in _pods_in(row[column], index)}
+        for part in named:
+            found[part].append(row["first_seen_at"])
+    for times in found.values():
+        times.sort()
+    return found
+
+
+def _pods_in(name: str | None, index: DeployIndex) -> Iterator[str]:
+    yield from (part for part, _ in pod_name.spans(name or "") if index.named(part))
+
+
 def _first_seen(members: Iterable[GoldRow]) -> dict[tuple[str, str | None], list[int]]:
-    """When members were first seen (epoch ms), in order, by instance id, by client id, and by host with client id."""
+    """When members were first seen (epoch ms), in order, by instance id, client id, host with client id, and host."""
     found: dict[tuple[str, str | None], list[int]] = defaultdict(list)
     for row in members:
         if row["first_seen_at"] is None:
@@ -161,7 +198,7 @@ def _first_seen(members: Iterable[GoldRow]) -> dict[tuple[str, str | None], list
         identities: list[tuple[str, str | None]] = [(column, row[column]) for column in _NAMES]
         address = values.address(row["client_host"])
         if address is not None:
-            identities.append((address, row["client_id"]))
+            identities += [(address, row["client_id"]), (address, None)]
         for identity in identities:
             found[identity].append(row["first_seen_at"])
     for times in found.values():

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from rebalance_audit.report.deploys import TOOLS, deploy_costs, deploy_name
+from rebalance_audit.report.deploys import TOOLS, deploy_costs, deploy_name, during_note
 from rebalance_audit.report.html.rebalances import link, shown
 from rebalance_audit.report.summary import TableRow
 from rebalance_audit.sentences import words
@@ -16,17 +16,11 @@ GROUPS_MAX: Final = 5
 def deploys_table(rows: Sequence[TableRow], listed: Collection[str]) -> dict[str, Any]:
     """Rows of the table, the costliest first, and a note on what it leaves out."""
     costs = deploy_costs(rows)
-    meanwhile = {
-        (row["deploy_id"], row["started_at"]) for row in rows if row["certainty"] == "during"
-    }
     notes = []
     if len(costs) > LISTED_MAX:
         notes.append(f"The costliest {LISTED_MAX} of {words.counted(len(costs), 'rollout')}.")
-    if meanwhile:
-        notes.append(
-            f"{words.counted(len(meanwhile), 'rollout')} may have been under way while groups rebalanced; nothing but"
-            " the time connects them."
-        )
+    if note := during_note(rows):
+        notes.append(note)
     return {
         "rows": [
             {

@@ -2,7 +2,12 @@
 
 from typing import Final
 
-from rebalance_audit.report.deploys import sentences_of_all, sentences_of_group
+from rebalance_audit.report.deploys import (
+    cost_sentence,
+    deploy_costs,
+    during_note,
+    sentences_of_group,
+)
 from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport, title_of
@@ -14,13 +19,17 @@ SHOWN: Final = 10
 
 def print_deploys(layout: ConsoleReport, tables: Tables, extent: Extent) -> None:
     """What each rollout cost all groups; prints nothing where no rollouts were given."""
-    found = list(sentences_of_all(tables.get("deploys", ())))
-    if not found:
+    rows = tables.get("deploys", ())
+    if not rows:
         return
+    found = deploy_costs(rows)
     shown = found[: extent.rows(SHOWN)]
     layout.title(title_of("Deploys", len(shown), len(found), "costliest"))
-    for sentence in shown:
+    for cost in shown:
+        sentence = cost_sentence(cost, with_groups=True)
         layout.paragraph(layout.names.in_sentence("", sentence), indent=2)
+    if note := during_note(rows):
+        layout.paragraph(note, indent=2)
 
 
 def print_deploys_of_group(layout: ConsoleReport, own: Tables, group_id: str) -> None:
