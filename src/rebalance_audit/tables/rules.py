@@ -15,7 +15,7 @@ from rebalance_audit.tables.checks import HOUR, Check, CheckKind, Where, column_
 from rebalance_audit.tables.schemas import TableSchema
 
 BATCH: Final = "{batch}"
-"""Stands for the rows that are judged, in the library's queries as in those of `SparkSession.sql`."""
+"""Placeholder for the rows to check, both in Great Expectations' queries and in `SparkSession.sql`."""
 ENDLESS: Final = (1 << 63) - 1
 """The end of a stretch that has not ended."""
 
@@ -56,7 +56,7 @@ def other_of(check: Check) -> Other | None:
 
 
 def view_name(table: str) -> str:
-    """The temporary view that stands for a table in a query: `gold_epochs` for `gold.epochs`."""
+    """The name of a table's temporary view: `gold_epochs` for `gold.epochs`."""
     return table.replace(".", "_")
 
 
@@ -75,7 +75,7 @@ def rows_with_problems(
 ) -> str:
     """The query that returns all rows with some of their columns, and the problems of checks, by their names.
 
-    `source_of` gives what stands for another table.
+    `source_of` returns what to select from for another table.
     """
     others = dict.fromkeys(filter(None, map(other_of, checks.values())))
     aliases = {other: f"other_{at}" for at, other in enumerate(others)}

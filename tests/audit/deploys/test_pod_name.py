@@ -20,7 +20,7 @@ from rebalance_audit.audit.deploys.pod_name import is_generated, parsed, spans
     ],
 )
 def test_parts_of_a_name(name: str, workload: str | None, of_replica_set: str | None) -> None:
-    """A number with a number behind it is no hash."""
+    """A number followed by a number is no hash."""
     found = parsed(name)
     assert (found and found.workload) == workload
     assert (found and found.hash) == of_replica_set

@@ -11,7 +11,7 @@ from rebalance_audit.visible import NAME_MAX
 Frame: TypeAlias = DataFrame
 """The type for modules that pass a frame on without knowing the engine."""
 HTML_ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"}
-"""Character -> what stands for it in HTML; the first one first."""
+"""Character -> its HTML entity; the ampersand comes first, since entities contain it."""
 UNSEEN: Final = r"[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]"
 """Controls, and characters that leave nothing on a screen or change the direction of what follows."""
 DIGEST_DIGITS: Final = 16
