@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from rebalance_audit.audit.lag.end_offsets import EndOffset, PartitionSamples
 from rebalance_audit.audit.lag.lag import lag_at
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.lake.gold.group_progress import LAG_COLUMNS, GroupProgress
+from rebalance_audit.lake.gold.group_progress import GroupProgress
+from rebalance_audit.lake.gold.progress_minutes import LAG_COLUMNS
 from rebalance_audit.wire.generated.messages import OffsetCommitKey
 from rebalance_audit.wire.records import encode_key
 
@@ -56,7 +57,8 @@ def events_of(steps: Sequence[tuple[int, str, int, int]], sampled: Collection[in
             if number not in sampled:
                 continue
             end[number] = max(end[number] + 10 * value, *committed)
-            stamped_ms = max(stamped_ms, now_ms + 15_000 * (value % 4))
+            # bronze.end_offsets has one sample of a partition for each millisecond.
+            stamped_ms = max(stamped_ms + 1, now_ms + 15_000 * (value % 4))
             found.append(Event(stamped_ms, -1, SAMPLE, number, end[number]))
             continue
         log_offset += 1
@@ -104,7 +106,11 @@ class Part:
                 progress.deleted(key, columns)
         for row in self.ownership:
             progress.owned(row)
-        rows = [*progress.rows(self.settled)]
+        rows: list[tuple[Row, bool]] = []
+        for columns, bounded, gone in progress.changes(self.settled):
+            of_minutes = zip(*columns.values(), strict=True)
+            rows += [(dict(zip(columns, cells, strict=True)), True) for cells in of_minutes]
+            rows += [(row, True) for row in bounded] + [(key, False) for key in gone]
         assert not progress.is_lost
         return rows, json.loads(json.dumps(progress.state()))
 
@@ -255,7 +261,7 @@ def test_rows_are_what_the_minutes_say(
     assert all(is_there for _, is_there in rows)
     wanted = expected(events, settled)
     assert {
-        key: {name: row[name] for name in wanted.get(key, row)} for key, row in whole.items()
+        key: {name: row.get(name) for name in wanted.get(key, row)} for key, row in whole.items()
     } == wanted
     found: dict[tuple[int, int], Row] = {}
     state = None

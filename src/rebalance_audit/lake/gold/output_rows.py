@@ -4,7 +4,8 @@ One pass over a group's records makes rows of eleven tables, and a Spark stage h
 its table has all columns of that table, and the other structs are null.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final
 
@@ -89,6 +90,19 @@ class OutputRows:
         rows.append(cells)
         if len(rows) >= BATCH_ROWS:
             self._is_full = True
+
+    def add_columns(
+        self, output: str, mark: str, columns: Mapping[str, Sequence[Any]], same: Row
+    ) -> None:
+        """Take rows as columns, and the columns that are the same in all of them; as `add` otherwise."""
+        count = max(map(len, columns.values()), default=0)
+        cells = [
+            columns[name] if name in columns else repeat(same.get(name), count)
+            for name in self._columns[output]
+        ]
+        rows = self._rows[output, mark]
+        rows.extend(zip(*cells, strict=True))
+        self._is_full |= len(rows) >= BATCH_ROWS
 
     def full(self) -> bool:
         """Whether there are full batches to take."""

@@ -1,7 +1,7 @@
 """The commits of one group for one topic partition, reduced to what rows of minutes need."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,20 +13,10 @@ if TYPE_CHECKING:
 
 MINUTE_MS: Final = 60_000
 _FIELDS: Final = 5
-"""Rows of the arrays: time (epoch ms), log offset, committed offset, whether it is transactional, number of commits."""
+"""Rows of the arrays: time (epoch ms), log offset, committed offset, whether it is transactional, and for how many
+commits it stands; 0 if its minute is written and stays as it is."""
 
 Ints = npt.NDArray[np.int64]
-
-
-class MinuteCommit(NamedTuple):
-    """The last commit of a minute, or of the part of a minute up to its last sample, and how many it stands for."""
-
-    at_ms: int
-    log_offset: int
-    committed: int
-    is_transactional: int
-    commits: int
-    """0 if its minute is written and stays as it is."""
 
 
 class PartitionCommits:
@@ -69,7 +59,7 @@ class PartitionCommits:
         """Drop what no row needs."""
         if not self._parts:
             return
-        every = np.concatenate(self._parts, axis=1)
+        every = np.concatenate(self._parts, axis=1) if len(self._parts) > 1 else self._parts[0]
         every = every[:, np.lexsort((every[1], every[0]))]
         times = every[0]
         minutes = times // MINUTE_MS
@@ -79,26 +69,28 @@ class PartitionCommits:
             later = np.append(self.sample_times, -1)[after]
             # Up to the last sample of its minute.
             buckets -= later // MINUTE_MS == minutes
-        lasts = np.flatnonzero(np.append(buckets[1:] != buckets[:-1], True))
-        sums = np.add.reduceat(every[4], np.append(0, lasts[:-1] + 1))
-        reduced = every[:, lasts]
-        reduced[4] = sums
+        begins = begins_of(buckets)
+        reduced = every[:, np.append(begins[1:], len(buckets)) - 1]
+        reduced[4] = np.add.reduceat(every[4], begins)
         self._parts = [reduced]
 
-    def commits(self) -> list[MinuteCommit]:
-        """What is left, in order of time."""
+    def reduced(self) -> Ints:
+        """What is left, in order of time: a column each, see `_FIELDS`."""
         self.reduce()
-        return (
-            [MinuteCommit(*fields) for fields in self._parts[0].T.tolist()] if self._parts else []
-        )
+        return self._parts[0] if self._parts else np.empty((_FIELDS, 0), np.int64)
 
-    def kept(self, commits: Sequence[MinuteCommit]) -> Sequence[MinuteCommit]:
-        """Of those the ones that a later part needs: of the last minute, and the last one before."""
-        if not commits:
-            return ()
-        minute = commits[-1].at_ms // MINUTE_MS
-        begin = len(commits)
-        while begin and commits[begin - 1].at_ms // MINUTE_MS == minute:
-            begin -= 1
-        before = [commits[begin - 1]._replace(commits=0)] if begin else []
-        return [*before, *commits[begin:]]
+
+def begins_of(numbers: Ints) -> Ints:
+    """Where each stretch of equal numbers begins; there is at least one."""
+    return np.append(0, np.flatnonzero(numbers[1:] != numbers[:-1]) + 1)
+
+
+def kept_of(reduced: Ints) -> list[list[int]]:
+    """What a later part needs of them: those of the last minute, and the last one before, which counts no more."""
+    if not reduced.shape[1]:
+        return []
+    begin = int(np.searchsorted(reduced[0], reduced[0, -1] // MINUTE_MS * MINUTE_MS))
+    kept: list[list[int]] = reduced[:, max(begin - 1, 0) :].T.tolist()
+    if begin:
+        kept[0][-1] = 0
+    return kept

@@ -1,7 +1,7 @@
 """Who owned one topic partition when, from rows of gold.ownership."""
 
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.rows import Row
@@ -28,7 +28,6 @@ class PartitionOwners:
 
     def __init__(self) -> None:
         self._owned: list[OwnedStretch] = []
-        self._is_sorted = True
 
     def add(self, row: Row) -> None:
         """Take a row of gold.ownership."""
@@ -36,18 +35,15 @@ class PartitionOwners:
         begin = row["from_at"], row["from_offset"]
         owner = row["member_id"], row["instance_id"], row["client_id"]
         self._owned.append(OwnedStretch(begin, end, *owner))
-        self._is_sorted = False
 
-    def at(self, place: Place) -> OwnedStretch | None:
-        """The owner at a time; None without one."""
-        if not self._is_sorted:
-            self._owned.sort(key=lambda owned: owned.begin)
-            self._is_sorted = True
-        index = bisect_right(self._owned, place, key=lambda owned: owned.begin) - 1
-        if index < 0:
-            return None
-        found = self._owned[index]
-        return found if found.end is None or found.end > place else None
+    def at_each(self, places: Sequence[Place]) -> list[OwnedStretch | None]:
+        """The owner at each of some times, which ascend; None without one."""
+        found: list[OwnedStretch | None] = [None] * len(places)
+        for owned in sorted(self._owned, key=lambda owned: owned.begin):
+            begin = bisect_left(places, owned.begin)
+            end = len(places) if owned.end is None else bisect_left(places, owned.end)
+            found[begin:end] = [owned] * (end - begin)
+        return found
 
     def begun(self, from_offset: int, before_offset: int) -> Iterator[Place]:
         """Where stretches begin with records from one log offset on and before another."""

@@ -299,9 +299,13 @@ class _Group:
 
     def _finish_progress(self) -> Iterator[pa.RecordBatch]:
         settled = max(self.audit.write_offset or 0, self._next_commit)
-        for row, is_there in self._progress.rows(settled):
-            mark = self.mark if is_there else GONE
-            self._rows.add(PROGRESS, mark, row | {"group_id": self.group_id})
+        same = {"group_id": self.group_id}
+        for columns, bounded, gone in self._progress.changes(settled):
+            self._rows.add_columns(PROGRESS, self.mark, columns, same)
+            for row in bounded:
+                self._rows.add(PROGRESS, self.mark, row | same)
+            for key in gone:
+                self._rows.add(PROGRESS, GONE, key | same)
             if self._rows.full():
                 yield from self._rows.take_full()
 
