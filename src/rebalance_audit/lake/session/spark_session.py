@@ -206,9 +206,7 @@ def local_settings(master: str, *, leaves_java_alone: bool = False) -> dict[str,
     # 200 by default: on one machine a shuffle needs only as many tasks as keep its cores busy.
     cores = _cores(master)
     settings["spark.sql.shuffle.partitions"] = str(2 * cores)
-    options = [settings[DRIVER_OPTIONS]]
-    if not leaves_java_alone and cores <= FEW_CORES:
-        options.append(SERIAL)
+    options = [] if leaves_java_alone or cores > FEW_CORES else [SERIAL]
     logging = resource(LOGGING_CONF)
     if isinstance(logging, Path):  # not inside a zip
         options.append(f"-Dlog4j2.configurationFile={logging.as_uri()} {ONE_LOGGING}")
