@@ -95,7 +95,7 @@ class Part:
 
     def feed(self, state: dict[str, Any] | None) -> tuple[list[tuple[Row, bool]], dict[str, Any]]:
         """Rows, and the state after them."""
-        progress = GroupProgress(7, state)
+        progress = GroupProgress("g", 7, state)
         progress.sampled(self.samples)
         for each in reversed(self.new):
             key = encode_key(OffsetCommitKey("g", TOPIC, each.number))
@@ -107,9 +107,9 @@ class Part:
         for row in self.ownership:
             progress.owned(row)
         rows: list[tuple[Row, bool]] = []
-        for columns, bounded, gone in progress.changes(self.settled):
-            of_minutes = zip(*columns.values(), strict=True)
-            rows += [(dict(zip(columns, cells, strict=True)), True) for cells in of_minutes]
+        for cells_of, bounded, gone in progress.changes(self.settled):
+            minutes = zip(*cells_of.values(), strict=True)
+            rows += [(dict(zip(cells_of, cells, strict=True)), True) for cells in minutes]
             rows += [(row, True) for row in bounded] + [(key, False) for key in gone]
         assert not progress.is_lost
         return rows, json.loads(json.dumps(progress.state()))

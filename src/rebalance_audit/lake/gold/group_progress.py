@@ -71,9 +71,11 @@ class _Partition:
 class GroupProgress:
     """Takes the commits, tombstones and ownerships of a group, in parts, each later than the one before."""
 
-    def __init__(self, log_partition: int, state: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, group_id: str, log_partition: int, state: Mapping[str, Any] | None = None
+    ) -> None:
         """`state` is what an earlier part has left."""
-        self._log_partition = log_partition
+        self._key = {"group_id": group_id, "log_partition": log_partition}
         self._is_resumed = state is not None
         self._until_ms: int = -1 if state is None else state["until_ms"]
         """Latest time of what an earlier part had."""
@@ -132,11 +134,7 @@ class GroupProgress:
                 return
             until_ms = max(until_ms, each.end_ms())
         for partition, each in self._partitions.items():
-            key = {
-                "topic": partition[0],
-                "topic_partition": partition[1],
-                "log_partition": self._log_partition,
-            }
+            key = self._key | {"topic": partition[0], "topic_partition": partition[1]}
             minutes = each.minutes(until_ms - BOUNDED_BY_NEXT_MS)
             yield minutes.changed(key, min(each.changes(), default=None))
             self._kept[partition] = minutes.kept()

@@ -5,7 +5,6 @@ its table has all columns of that table, and the other structs are null.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final
 
@@ -91,18 +90,13 @@ class OutputRows:
         if len(rows) >= BATCH_ROWS:
             self._is_full = True
 
-    def add_columns(
-        self, output: str, mark: str, columns: Mapping[str, Sequence[Any]], same: Row
-    ) -> None:
-        """Take rows as columns, and the columns that are the same in all of them; as `add` otherwise."""
-        count = max(map(len, columns.values()), default=0)
-        cells = [
-            columns[name] if name in columns else repeat(same.get(name), count)
-            for name in self._columns[output]
-        ]
+    def add_columns(self, output: str, mark: str, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Take rows as columns, all of one length; as `add` otherwise."""
+        nothing = [None] * max(map(len, columns.values()), default=0)
         rows = self._rows[output, mark]
-        rows.extend(zip(*cells, strict=True))
-        self._is_full |= len(rows) >= BATCH_ROWS
+        rows += zip(*(columns.get(name, nothing) for name in self._columns[output]), strict=True)
+        if len(rows) >= BATCH_ROWS:
+            self._is_full = True
 
     def full(self) -> bool:
         """Whether there are full batches to take."""

@@ -134,7 +134,7 @@ class _Group:
         self._provisional = Provisional(())
         self._hours = GroupHours(options.log_end_ms, with_commits=options.with_silver)
         self._commit_hours = CommitHours()
-        self._progress = GroupProgress(log_partition)
+        self._progress = GroupProgress(group_id, log_partition)
         self.audit: GroupAudit = GroupAudit(
             group_id, log_partition, self._emit, self._audit_options
         )
@@ -169,7 +169,7 @@ class _Group:
             self._options.log_end_ms, with_commits=self._options.with_silver, state=memory.hours
         )
         self._commit_hours = CommitHours(memory.commit_hours)
-        self._progress = GroupProgress(self.log_partition, memory.progress)
+        self._progress = GroupProgress(self.group_id, self.log_partition, memory.progress)
         self._progress.sampled(self._samples)
         self._first_new = self._next_commit = memory.next_commit
         if memory.audit is None:
@@ -299,13 +299,11 @@ class _Group:
 
     def _finish_progress(self) -> Iterator[pa.RecordBatch]:
         settled = max(self.audit.write_offset or 0, self._next_commit)
-        same = {"group_id": self.group_id}
         for columns, bounded, gone in self._progress.changes(settled):
-            self._rows.add_columns(PROGRESS, self.mark, columns, same)
-            for row in bounded:
-                self._rows.add(PROGRESS, self.mark, row | same)
-            for key in gone:
-                self._rows.add(PROGRESS, GONE, key | same)
+            self._rows.add_columns(PROGRESS, self.mark, columns)
+            for mark, rows in ((self.mark, bounded), (GONE, gone)):
+                for row in rows:
+                    self._rows.add(PROGRESS, mark, row)
             if self._rows.full():
                 yield from self._rows.take_full()
 
