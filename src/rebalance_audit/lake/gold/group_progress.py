@@ -1,13 +1,15 @@
 """Rows of gold.progress: what one group committed of each topic partition, minute by minute, with owner and lag.
 
 A minute has a row if the group committed the partition in it, if the partition got an owner, or if its end offset was
-sampled; not before the first commit, and not after the committed offset was deleted. Commits are ordered by their time.
-A later part of the log that has something of a time before the end of an earlier one makes the state unusable, so that
-the group is replayed from its first record.
+sampled; not before the first commit, and not after the committed offset was deleted. Commits are ordered by the time
+from which they count, see `PartitionCommits`. A later part of the log that has something of a time before the end of an
+earlier one makes the state unusable, so that the group is replayed from its first record.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
+
+import numpy as np
 
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.lag import BOUNDED_BY_NEXT_MS
@@ -94,8 +96,8 @@ class GroupProgress:
         """All samples, before any commit."""
         self._samples = samples
 
-    def committed(self, key: bytes, columns: Ints, *, is_transactional: bool) -> None:
-        """Take commits with one key: log offsets, times (epoch ms) and committed offsets."""
+    def committed(self, key: bytes, columns: Ints, *, is_transactional: bool = False) -> None:
+        """Take commits with one key: log offsets, times (epoch ms) from which they count, and committed offsets."""
         found = self._of_key(key)
         if found is not None:
             found.commits.add(columns, is_transactional=is_transactional)
@@ -104,6 +106,19 @@ class GroupProgress:
                 self._held = 0
                 for each in self._partitions.values():
                     each.commits.reduce()
+
+    def decided(self, key: bytes, columns: Ints) -> None:
+        """Take commits of committed transactions, after all tombstones: as above, and the markers' offsets.
+
+        A tombstone deletes pending commits, too.
+        """
+        found = self._of_key(key)
+        if found is not None:
+            offsets, markers = columns[0], columns[3]
+            tombstones = [offset for _, offset in (*found.kept.deleted, *found.deletions)]
+            deleted = np.array([-1, *sorted(tombstones)], np.int64)
+            last = deleted[np.searchsorted(deleted, markers) - 1]
+            self.committed(key, columns[:3, last < offsets], is_transactional=True)
 
     def deleted(self, key: bytes, columns: Ints) -> None:
         """Take tombstones with one key: log offsets and times (epoch ms)."""
@@ -147,7 +162,9 @@ class GroupProgress:
             "until_ms": self._until_ms,
             "settled": self._settled,
             "partitions": [
-                [*partition, *kept] for partition, kept in self._kept.items() if kept.commits
+                [*partition, *kept]
+                for partition, kept in self._kept.items()
+                if kept.commits or kept.deleted
             ],
         }
 

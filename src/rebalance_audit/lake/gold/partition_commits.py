@@ -1,4 +1,8 @@
-"""The commits of one group for one topic partition, reduced to what rows of minutes need."""
+"""The commits of one group for one topic partition, reduced to what rows of minutes need.
+
+A plain commit counts when it is written, one of a transaction from its COMMIT marker on. Of those that count, the one
+with the highest log offset is the committed offset, as in Kafka's `OffsetMetadataManager.replayEndTransactionMarker`.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -13,8 +17,8 @@ if TYPE_CHECKING:
 
 MINUTE_MS: Final = 60_000
 _FIELDS: Final = 5
-"""Rows of the arrays: time (epoch ms), log offset, committed offset, whether it is transactional, and for how many
-commits it stands; 0 if its minute is written and stays as it is."""
+"""Rows of the arrays: time (epoch ms) from which it counts, log offset, committed offset, whether it is transactional,
+and for how many commits it stands; 0 if its minute is written and stays as it is."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -38,7 +42,7 @@ class PartitionCommits:
         self.new_to_ms = -1
 
     def add(self, columns: Ints, *, is_transactional: bool) -> None:
-        """Take commits: log offsets, times (epoch ms) and committed offsets."""
+        """Take commits: log offsets, times (epoch ms) from which they count, and committed offsets."""
         offsets, times, committed = columns
         count = len(offsets)
         if not count:
@@ -61,6 +65,10 @@ class PartitionCommits:
             return
         every = np.concatenate(self._parts, axis=1) if len(self._parts) > 1 else self._parts[0]
         every = every[:, np.lexsort((every[1], every[0]))]
+        is_latest = every[1] >= np.maximum.accumulate(every[1])
+        if not is_latest.all():
+            # A later commit counted already.
+            every = every[:, is_latest]
         times = every[0]
         minutes = times // MINUTE_MS
         buckets = 2 * minutes + 1

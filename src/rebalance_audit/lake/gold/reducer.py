@@ -36,6 +36,7 @@ from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHO
 from rebalance_audit.lake.gold.record_rows import quarantine_row, record_row
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import (
+    DECIDED,
     INPUT,
     TOMBSTONES,
     UNDECODABLE,
@@ -229,9 +230,11 @@ class _Group:
         """Hold offset commits until the record that follows them, and count them by hour."""
         assert pack.key is not None
         assert pack.value is not None
+        if pack.producer_id == DECIDED:
+            self._progress.decided(pack.key, pack_columns(pack.value, 4))
+            return
         _, _, _, leader_epoch, _, flag = pack.position
-        columns = pack_columns(pack.value)
-        offsets, times, _ = columns
+        offsets, times, _ = columns = pack_columns(pack.value)
         if pack.producer_id == TOMBSTONES:
             self._progress.deleted(pack.key, columns[:, offsets >= self._first_new])
             return
@@ -239,7 +242,8 @@ class _Group:
         if self._options.with_silver and pack.producer_id != UNDECODABLE:
             is_new = offsets >= self._first_new
             self._commit_hours.add(times[is_new])
-            self._progress.committed(pack.key, columns[:, is_new], is_transactional=flag)
+            if not flag:  # see DECIDED
+                self._progress.committed(pack.key, columns[:, is_new])
             if not self._is_known:
                 self._next_commit = max(self._next_commit, int(offsets[-1]) + 1)
 
@@ -329,11 +333,7 @@ class _Group:
             return end_ms + 1 if due_ms is None else min(due_ms, end_ms + 1)
         return due_ms
 
-    def _remember(
-        self,
-        memory: Memory | None,
-        due_ms: int | None = None,
-    ) -> None:
+    def _remember(self, memory: Memory | None, due_ms: int | None = None) -> None:
         row = {
             "group_id": self.group_id,
             "log_partition": self.log_partition,

@@ -53,6 +53,11 @@ UNDECODABLE: Final = 0
 """`producer_id` of packs of commits that cannot be decoded: the audit sees them, silver does not have them."""
 TOMBSTONES: Final = 1
 """`producer_id` of packs of tombstones, which delete committed offsets: they show no active member."""
+DECIDED: Final = 2
+"""`producer_id` of packs of `routing.decided_commits`: times are those of markers, whose offsets make a fourth column.
+
+They come after the group's other packs, which have the same commits at the time when they were written.
+"""
 _DECODABLE: Final = -1
 _MICROS: Final = 1000
 _POSITION: Final = slice(2, 10)
@@ -72,6 +77,11 @@ def commit_packs(records: DataFrame, groups_regex: str | None) -> DataFrame:
     return there.select(*_GIVEN).mapInArrow(packed, PACK_DDL)
 
 
+def decided_packs(decided: DataFrame) -> DataFrame:
+    """Packs of `routing.decided_commits`."""
+    return decided.select(*_GIVEN, routing.MARKER_OFFSET).mapInArrow(packed, PACK_DDL)
+
+
 def commits_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same choice among batches of records with the columns READ, without Spark; for `packed`."""
     for batch in batches:
@@ -87,7 +97,7 @@ def are_commits(batch: pa.RecordBatch) -> pa.BooleanArray:
 
 
 def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Packs of commits with the columns _GIVEN, with the columns of PACK_DDL."""
+    """Packs of commits with the columns _GIVEN and perhaps MARKER_OFFSET, with the columns of PACK_DDL."""
     waiting: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:
@@ -108,41 +118,48 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     groups = pa.array([_group_of(key) for key in keys.dictionary.to_pylist()], pa.string())
     offsets = table["offset"].to_numpy()
     times = table["timestamp"].cast(pa.int64()).to_numpy() // _MICROS
+    is_decided = routing.MARKER_OFFSET in table.column_names
     epochs = pc.fill_null(table["leader_epoch"], _UNKNOWN_EPOCH).to_numpy()
     flags = pc.fill_null(table["is_transactional"], False).to_numpy()
     values = table["value"].combine_chunks()
     decodable = are_decodable(table["key"].combine_chunks(), values)
-    kinds = np.where(decodable, _DECODABLE, UNDECODABLE)
+    kinds = np.where(decodable, DECIDED if is_decided else _DECODABLE, UNDECODABLE)
     kinds[values.is_null().to_numpy(zero_copy_only=False)] = TOMBSTONES
     columns = [keys.indices.to_numpy(), table["partition"].to_numpy(), epochs, flags, kinds]
     order = np.lexsort((offsets, *reversed(columns)))
-    offsets, times = offsets[order], times[order]
-    committed = _positions(values)[order]
+    numbers = [offsets, times, _positions(values)]
+    if is_decided:
+        numbers.append(table[routing.MARKER_OFFSET].to_numpy())
+    numbers = [column[order] for column in numbers]
     columns = [column[order] for column in columns]
     codes, partitions, epochs, flags, kinds = columns
     differs = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     begins = np.concatenate(([0], np.flatnonzero(differs) + 1))
     first = pa.array(codes[begins])
+    first_offsets = np.full(len(begins), _END) if is_decided else numbers[0][begins]
     packs = pa.RecordBatch.from_arrays(
         [
             pa.array(partitions[begins], pa.int32()),
             groups.take(first),
-            pa.array(offsets[begins], pa.int64()),
-            pa.array(times[begins] * _MICROS, pa.timestamp("us", "UTC")),
+            pa.array(first_offsets, pa.int64()),
+            pa.array(numbers[1][begins] * _MICROS, pa.timestamp("us", "UTC")),
             pa.array(epochs[begins], pa.int32(), mask=epochs[begins] == _UNKNOWN_EPOCH),
             pa.array(kinds[begins], pa.int64(), mask=kinds[begins] == _DECODABLE),
             pa.array(flags[begins]),
             keys.dictionary.take(first),
-            _values(begins, offsets, times, committed),
+            _values(begins, *numbers),
         ],
         names=INPUT,
     )
-    return packs.filter(packs["group_id"].is_valid())
+    wanted = packs["group_id"].is_valid()
+    if is_decided:
+        wanted = pc.and_(wanted, pc.equal(packs["producer_id"], DECIDED))
+    return packs.filter(wanted)
 
 
-def pack_columns(value: bytes) -> npt.NDArray[np.int64]:
-    """What a pack holds: rows of log offsets, times (ms) and committed offsets."""
-    return np.frombuffer(value, _NUMBERS).reshape(3, -1)
+def pack_columns(value: bytes, count: int = 3) -> npt.NDArray[np.int64]:
+    """What a pack holds: rows of log offsets, times (ms) and committed offsets, of DECIDED four."""
+    return np.frombuffer(value, _NUMBERS).reshape(count, -1)
 
 
 def _positions(values: pa.BinaryArray) -> npt.NDArray[np.int64]:

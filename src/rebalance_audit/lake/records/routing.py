@@ -40,6 +40,9 @@ DECODED: Final[Mapping[str, str]] = {
 """Columns of decoded offset commits: key and value only of those that cannot be decoded, see `commit_columns`."""
 ABORT_MARKER: Final = bytes(2)
 COMMIT_MARKER: Final = b"\0\1"
+MARKER: Final = "marker"
+"""Column with `state`, `offset` and `timestamp` of the marker that ends a commit's transaction; null without one."""
+MARKER_OFFSET: Final = "marker_offset"
 
 
 def is_control() -> Column:
@@ -161,20 +164,21 @@ def offset_commits(decoded: DataFrame, markers: DataFrame | None) -> DataFrame:
     plain = rows.where(~transactional).withColumn("transaction_state", plain_state)
     if markers is None:
         return plain
-    return plain.unionByName(ended(rows.where(transactional), markers))
+    return plain.unionByName(ended(rows.where(transactional), markers).drop(MARKER))
 
 
 def ended(commits: DataFrame, markers: DataFrame) -> DataFrame:
-    """Transactional commits with their `transaction_state`: the producer's next marker in the partition decides."""
+    """Transactional commits with `transaction_state` and MARKER, the producer's next one in the partition."""
     kind = _bytes("key", 3, 2)
-    ends = markers.select(
+    state = F.when(kind == F.lit(bytearray(COMMIT_MARKER)), "committed").when(
+        kind == F.lit(bytearray(ABORT_MARKER)), "aborted"
+    )
+    ends = markers.where(state.isNotNull()).select(
         "partition",
         "offset",
         "producer_id",
-        F.when(kind == F.lit(bytearray(COMMIT_MARKER)), "committed")
-        .when(kind == F.lit(bytearray(ABORT_MARKER)), "aborted")
-        .alias("ended"),
-    ).where("ended is not null")
+        F.struct(state.alias("state"), "offset", "timestamp").alias(MARKER),
+    )
     # In descending order, so that the window's frame grows row by row instead of being read to its end for each row.
     newer = (
         Window.partitionBy("partition", "producer_id")
@@ -182,16 +186,34 @@ def ended(commits: DataFrame, markers: DataFrame) -> DataFrame:
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
     both = commits.withColumn("is_commit", F.lit(True)).unionByName(ends, allowMissingColumns=True)
-    state = (
-        F.when(F.col("producer_id").isNull(), "unknown")
-        .when(F.col("ended").isNotNull(), F.col("ended"))
-        .otherwise("open")
+    state = F.when(F.col("producer_id").isNull(), "unknown").otherwise(
+        F.coalesce(F.col(f"{MARKER}.state"), F.lit("open"))
     )
     return (
-        both.withColumn("ended", F.last("ended", ignorenulls=True).over(newer))
+        both.withColumn(MARKER, F.last(MARKER, ignorenulls=True).over(newer))
         .where("is_commit")
         .withColumn("transaction_state", state)
-        .drop("ended", "is_commit")
+        .drop("is_commit")
+    )
+
+
+def decided_commits(commits: DataFrame, markers: DataFrame) -> DataFrame:
+    """The commits, not decoded, that count because their transaction was committed.
+
+    `timestamp` and MARKER_OFFSET are those of the marker, or of the commit itself where the source hides its producer.
+    """
+    transactional = F.col("is_transactional") & F.col("value").isNotNull()
+    found = ended(commits.where(transactional), markers)
+    is_hidden = F.col("transaction_state") == "unknown"
+    at_commit = {
+        name: F.when(is_hidden, F.col(name)).otherwise(F.col(f"{MARKER}.{name}"))
+        for name in ("offset", "timestamp")
+    }
+    return (
+        found.where(is_hidden | (F.col("transaction_state") == "committed"))
+        .withColumns({MARKER_OFFSET: at_commit["offset"], "timestamp": at_commit["timestamp"]})
+        .where(F.col("timestamp").isNotNull())
+        .drop(MARKER)
     )
 
 

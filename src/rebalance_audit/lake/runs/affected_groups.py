@@ -1,8 +1,9 @@
 """Which groups a run has to replay, and from where: from their snapshots, or from the first record in bronze.
 
-A group is affected if it has new records or offset commits, if its rows change at a time that the log has reached, if a
-record of its partition was found to be lost, if something else is known about a topic that its audit asked about, if a
-broker's log has lines about it, or if its snapshot is of another release or of other thresholds. Nothing else is read.
+A group is affected if it has new records or offset commits, if new markers end its transactions, if its rows change at
+a time that the log has reached, if a record of its partition was found to be lost, if something else is known about a
+topic that its audit asked about, if a broker's log has lines about it, or if its snapshot is of another release or of
+other thresholds. Nothing else is read.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -19,7 +20,13 @@ from rebalance_audit.lake.bronze.record_table import of_partition
 from rebalance_audit.lake.gold.output_rows import REBUILT
 from rebalance_audit.lake.gold.reducer import RESUMES
 from rebalance_audit.lake.records.commit_packs import INPUT
-from rebalance_audit.lake.records.routing import group_id, is_commit
+from rebalance_audit.lake.records.routing import (
+    MARKER_OFFSET,
+    decided_commits,
+    group_id,
+    is_commit,
+    is_control,
+)
 from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
 from rebalance_audit.lake.storage.stage import Stage
 
@@ -27,6 +34,9 @@ GROUP: Final = ("partition", "group_id")
 RESUMED: Final = "resumed"
 ELSEWHERE: Final = "elsewhere"
 """Marks groups with new records here and others in another partition of the log: they cannot be replayed."""
+AFTER: Final = "after"
+DECIDED_AFTER: Final = "decided_after"
+LOWEST: Final = (AFTER, DECIDED_AFTER)
 FACTS: Final = ("is_other", "is_due", "has_committed", "is_lost")
 """What may be true of a group; of `facts_are_late` null means unknown."""
 
@@ -54,6 +64,11 @@ class NewRecords:
     """The run that made the newest snapshots: of these groups the audits know the commits up to its end."""
     ends: Mapping[int, int] = field(default_factory=dict)
     """Log partition -> offset after the last record that this run had."""
+    decided: DataFrame | None = None
+    """(partition, group_id, offset, is_late) of earlier commits whose transactions new markers end; None without any.
+
+    Late: perhaps another marker had ended it before.
+    """
 
 
 class AffectedGroups:
@@ -69,10 +84,11 @@ class AffectedGroups:
         self._snapshots = snapshots.withColumnRenamed("log_partition", "partition")
         self._new = new
         self.groups = stage.keep(self._planned(rebuild))
-        """Columns of GROUP, `mode`, and `after`: the first offset from which the audit may lack commits."""
+        """Columns of GROUP and `mode`; `after` and `decided_after`: the first offsets from which the audit may lack
+        commits, and those of decided transactions."""
         few = F.slice(F.collect_list("group_id"), 1, LISTED_GROUPS + 1).alias("groups")
         counted = self.groups.groupBy("mode", "partition").agg(
-            F.count(F.lit(1)).alias("rows"), few, F.min("after").alias("after")
+            F.count(F.lit(1)).alias("rows"), few, *[F.min(each).alias(each) for each in LOWEST]
         )
         found = counted.collect()
         if any(row["mode"] == ELSEWHERE for row in found):
@@ -88,11 +104,12 @@ class AffectedGroups:
         }
         self._few = listed[RESUMED] if 0 < self.resumed <= LISTED_GROUPS else None
         """The resumed groups, if they are few enough to be listed one by one."""
-        self._lowest: dict[int, int] = {}
-        """Log partition -> the first offset from which an audit may lack commits."""
+        self._lowest: dict[str, dict[int, int]] = {each: {} for each in LOWEST}
+        """For each of them log partition -> the lowest of its groups."""
         for row in found:
             partition = row["partition"]
-            self._lowest[partition] = min(row["after"], self._lowest.get(partition, row["after"]))
+            for each, lowest in self._lowest.items():
+                lowest[partition] = min(row[each], lowest.get(partition, row[each]))
 
     @property
     def count(self) -> int:
@@ -103,23 +120,30 @@ class AffectedGroups:
         """The groups that are replayed from their first record, with the columns GROUP."""
         return self._of_mode(REBUILT)
 
-    def among_commits(self) -> Column:
-        """A condition on offset commits that the audits of these groups may not have seen.
+    def among_commits(self, what: str = AFTER) -> Column:
+        """A condition on offset commits that the audits of these groups may not have seen; `what` is one of LOWEST.
 
         Its literals let Delta skip files of other partitions and of earlier records.
         """
         among = F.lit(False)
-        for partition, after in self._lowest.items():
+        for partition, after in self._lowest[what].items():
             among |= (F.col("partition") == partition) & (F.col("offset") >= after)
         return among
 
-    def commits(self, records: DataFrame) -> DataFrame:
+    def commits(self, records: DataFrame, what: str = AFTER) -> DataFrame:
         """Those commits, among records of bronze."""
-        recent = records.where(self.among_commits() & is_commit())
+        recent = records.where(self.among_commits(what) & is_commit())
         recent = recent.withColumn("group_id", group_id())
-        wanted = self.groups.select(*GROUP, "after")
+        wanted = self.groups.select(*GROUP, "mode", what)
         found = recent.join(F.broadcast(wanted), [*GROUP])
-        return found.where(F.col("offset") >= F.col("after"))
+        return found.where(F.col("offset") >= F.col(what))
+
+    def decided_commits(self, records: DataFrame) -> DataFrame:
+        """The commits whose transaction was committed since, as `routing.decided_commits`, among records of bronze."""
+        markers = records.where(self.among_commits(DECIDED_AFTER) & is_control())
+        found = decided_commits(self.commits(records, DECIDED_AFTER), markers)
+        is_new = F.col(MARKER_OFFSET) >= F.coalesce(of_partition(self._new.ends), F.lit(0))
+        return found.where(is_new | (F.col("mode") == REBUILT))
 
     def input(self, history: DataFrame) -> DataFrame:
         """What the reducer gets; `history` are all group records of bronze, read only if a group is rebuilt."""
@@ -167,6 +191,7 @@ class AffectedGroups:
                 F.max("next_offset").alias("next_offset"),
                 # Not every group has committed.
                 F.greatest(F.max("next_offset"), F.max("next_commit_offset")).alias("after"),
+                F.min("first_decided").alias("first_decided"),
                 *[F.coalesce(F.bool_or(fact), F.lit(False)).alias(fact) for fact in FACTS],
                 F.bool_or("facts_are_late").alias("facts_are_late"),
             )
@@ -209,7 +234,8 @@ class AffectedGroups:
             .select(
                 *GROUP,
                 F.when(is_elsewhere, ELSEWHERE).otherwise(mode).alias("mode"),
-                after.alias("after"),
+                after.alias(AFTER),
+                F.least(after, F.col("first_decided")).alias(DECIDED_AFTER),
                 "partitions",
             )
         )
@@ -227,7 +253,10 @@ class AffectedGroups:
                 | self._asked_again()
             ).alias("is_other"),
             self._is_due("due_at").alias("is_due"),
-            *[F.lit(None).cast("bigint").alias(first) for first in ("first_new", "first_commit")],
+            *[
+                F.lit(None).cast("bigint").alias(first)
+                for first in ("first_new", "first_commit", "first_decided")
+            ],
             *[
                 F.lit(None).cast("boolean").alias(fact)
                 for fact in ("has_committed", "is_lost", "facts_are_late")
@@ -239,6 +268,10 @@ class AffectedGroups:
             yield new.commits.select(
                 *GROUP, F.col("offset").alias("first_commit"), F.lit(True).alias("has_committed")
             )
+        if new.decided is not None:
+            late = F.when(F.col("is_late"), True).alias("facts_are_late")
+            first = F.col("offset").alias("first_decided")
+            yield new.decided.select(*GROUP, first, F.lit(True).alias("has_committed"), late)
         if new.broker_updates is not None:
             yield new.broker_updates.select(*GROUP, F.col("is_late").alias("facts_are_late"))
         if rebuild is not None:

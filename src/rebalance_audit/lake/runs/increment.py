@@ -22,7 +22,7 @@ from rebalance_audit.lake.gold.outputs import SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import with_commits
 from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.records.commit_packs import commit_packs
+from rebalance_audit.lake.records.commit_packs import commit_packs, decided_packs
 from rebalance_audit.lake.records.record_counts import RecordCounts, count_records
 from rebalance_audit.lake.runs.affected_groups import AffectedGroups, NewRecords
 from rebalance_audit.lake.runs.context import RunContext
@@ -111,6 +111,7 @@ class _Increment:
             None if commits is None else commits.rows,
             since.run_id,
             self._ends,
+            None if commits is None else commits.decided,
         )
 
         def plan_of(unusable: DataFrame | None, revise: Revise) -> Plan:
@@ -197,12 +198,15 @@ class _Increment:
             found = affected.rebuilt_groups().select("partition").distinct().collect()
             # The literals let Delta leave out files of other partitions.
             history = history.where(F.col("partition").isin([row[0] for row in found]))
+        packs = commit_packs(affected.commits(bronze), None)
+        if counts.has_transactions or affected.rebuilt:
+            packs = packs.unionByName(decided_packs(affected.decided_commits(bronze)))
         given = counts.of_groups + affected.resumed
         tasks = None if affected.rebuilt else few_tasks(context.spark, given)
         return ReplayedGroups(
             with_commits(
                 affected.input(history),
-                commit_packs(affected.commits(bronze), None),
+                packs,
                 context.end_offsets.packs(affected.groups),
             ),
             affected.resumed,

@@ -23,7 +23,7 @@ from rebalance_audit.lake.gold.output_tables import rows_of
 from rebalance_audit.lake.gold.reducer import with_commits
 from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.records.commit_packs import commit_packs
+from rebalance_audit.lake.records.commit_packs import commit_packs, decided_packs
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.records.record_counts import (
     RecordCounts,
@@ -129,7 +129,7 @@ class _Rebuild:
             counts=counts,
             group_records=counted.records,
             groups=ReplayedGroups(
-                with_commits(records, self._commit_packs(), self._samples()),
+                with_commits(records, self._commit_packs(counts), self._samples()),
                 resumed=0,
                 rebuilt=counted.groups,
                 replaced=self._groups(records),
@@ -183,11 +183,16 @@ class _Rebuild:
         assert request.source is not None  # checked with the request
         return request.source.records(context.spark, request.cluster, OFFSET_COMMIT_TYPES)
 
-    def _commit_packs(self) -> DataFrame:
+    def _commit_packs(self, counts: RecordCounts) -> DataFrame:
         """Of the records once more, with what the source left out for the small side."""
         request = self._request
         if self._bronze_version is not None:
-            return commit_packs(self._records, request.groups_regex)
+            packs = commit_packs(self._records, request.groups_regex)
+            if not counts.has_transactions:
+                return packs
+            commits = routing.commits(self._records, request.groups_regex)
+            markers = self.small.where(routing.is_control())
+            return packs.unionByName(decided_packs(routing.decided_commits(commits, markers)))
         assert request.source is not None  # checked with the request
         return request.source.commit_packs(
             self._context.spark, request.cluster, request.groups_regex

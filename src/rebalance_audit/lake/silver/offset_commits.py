@@ -30,6 +30,8 @@ class WrittenCommits(NamedTuple):
     """Their rows of the table, from the stage."""
     undecodable: DataFrame | None
     """Rows of silver.quarantine for the others; None if there are none."""
+    decided: DataFrame | None = None
+    """Earlier commits whose transaction the new markers end, see `NewRecords.decided`; None without markers."""
 
 
 def replace_commits(
@@ -79,10 +81,17 @@ def add_commits(
         sink.append(name, staged)
     else:
         sink.merge(name, staged.frame)
-    if markers is not None and not sink.is_empty(name):
-        is_new = is_late or not is_clean
-        sink.merge(name, _redecided(history, records) if is_new else _closed(sink, markers))
-    return _written(staged, counts.commits, decoded)
+    written = _written(staged, counts.commits, decoded)
+    if markers is None or sink.is_empty(name):
+        return written
+    is_again = is_late or not is_clean
+    ended = _redecided(history, records) if is_again else _closed(sink, markers)
+    ended = sink.lake.stage.keep(ended)
+    sink.merge(name, ended)
+    if not counts.controls:
+        return written
+    places = ended.select("partition", "group_id", "offset", F.lit(is_again).alias("is_late"))
+    return written._replace(decided=places)
 
 
 def _staged(sink: Sink, rows: DataFrame) -> Staged:
@@ -102,7 +111,8 @@ def _closed(sink: Sink, markers: DataFrame) -> DataFrame:
     known = sink.of_cluster(TableName.OFFSET_COMMITS)
     # Files have statistics of the state: one without open commits is not read.
     were_open = known.where(F.col("transaction_state") == OPEN)
-    return routing.ended(were_open, markers).where(F.col("transaction_state") != OPEN)
+    ended = routing.ended(were_open, markers).drop(routing.MARKER)
+    return ended.where(F.col("transaction_state") != OPEN)
 
 
 def _redecided(history: DataFrame, records: DataFrame) -> DataFrame:
