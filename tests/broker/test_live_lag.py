@@ -91,14 +91,19 @@ def member_of(broker: Broker, group_id: str) -> Consumer:
     return consumer
 
 
-def commit_in_transaction(broker: Broker, consumer: Consumer, offset: int) -> None:
-    """Commit this offset of every partition as a transactional application does."""
-    producer = Producer({**broker.client_settings, "transactional.id": "offsets"})
+def transactional_producer(broker: Broker) -> Producer:
+    """The producer of a transactional application."""
+    settings = {"transactional.id": "offsets", "transaction.timeout.ms": 900_000}
+    producer = Producer({**broker.client_settings, **settings})
     producer.init_transactions()
+    return producer
+
+
+def send_offsets(producer: Producer, consumer: Consumer, offset: int) -> None:
+    """Begin a transaction that commits this offset of every partition."""
     producer.begin_transaction()
     offsets = [TopicPartition(TOPIC, number, offset) for number in range(TOPIC_PARTITIONS)]
     producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata())
-    producer.commit_transaction()
 
 
 def first_lag(broker: Broker, groups: int) -> dict[str, dict[str, Any]]:
@@ -171,7 +176,7 @@ def test_lag_equals_what_kafka_consumer_groups_describes(tmp_path: Path) -> None
 
 
 def test_watch_shows_the_lag_that_kafka_consumer_groups_describes(tmp_path: Path) -> None:
-    """Of groups with members, by owner; one of them commits in transactions and reads read_committed."""
+    """Of groups with members, by owner; one commits in transactions, of which one is aborted and one first open."""
     with running_broker(tmp_path / "broker", settings=HASTE) as broker:
         make_topic(broker)
         produce(broker, 50)
@@ -182,19 +187,29 @@ def test_watch_shows_the_lag_that_kafka_consumer_groups_describes(tmp_path: Path
                 TopicPartition(TOPIC, number, committed) for number in range(TOPIC_PARTITIONS)
             ]
             members[group_id].commit(offsets=places, asynchronous=False)
-        commit_in_transaction(broker, members["exactly-once"], 40)
+        producer = transactional_producer(broker)
+        lags = []
+        for offset, end in (
+            (40, producer.commit_transaction),
+            (45, producer.abort_transaction),
+            (47, producer.flush),
+        ):
+            send_offsets(producer, members["exactly-once"], offset)
+            end()
         produce(broker, 5)
-        found = first_lag(broker, len(GROUPS))
-        rows = described(broker)
+        for end in (producer.commit_transaction, open_transaction.abort_transaction):
+            found = first_lag(broker, len(GROUPS))
+            lags.append({group_id: each["lag_records"] for group_id, each in found.items()})
+            expected = dict.fromkeys(GROUPS, 0)
+            for (group_id, _), (_, _, lag) in described(broker).items():
+                expected[group_id] += lag
+            assert lags[-1] == expected
+            end()
         for member in members.values():
             member.close()
-        open_transaction.abort_transaction()
-    lags = {group_id: each["lag_records"] for group_id, each in found.items()}
-    expected = dict.fromkeys(GROUPS, 0)
-    for (group_id, _), (_, _, lag) in rows.items():
-        expected[group_id] += lag
-    assert lags == expected
-    assert min(lags.values()) > 0
+    assert min(lags[0].values()) > 0
+    committed = lags[0]["exactly-once"] - lags[1]["exactly-once"]
+    assert committed == (47 - 40) * TOPIC_PARTITIONS
     for each in found.values():
         (owner,) = each["owners"]
         assert (owner["client_id"], owner["lag_records"]) == ("rdkafka", each["lag_records"])

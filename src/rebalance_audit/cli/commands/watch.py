@@ -151,7 +151,14 @@ def watch(
     cursor = None if state_file is None else WatchCursor(state_file, spec, since_ms)
     if cursor is not None:
         since_ms = cursor.since_ms
-    audit = LiveAudit(audit_options, names, group_ids, since_ms, sees_markers=source.shows_markers)
+    audit = LiveAudit(
+        audit_options,
+        names,
+        group_ids,
+        since_ms,
+        sees_markers=source.shows_markers,
+        with_lag=poller is not None,
+    )
     cluster_name = settings.cluster
     printer, groups = UpdatePrinter(cluster_name, as_json=as_json), WatchedGroups(cluster_name)
     try:

@@ -27,6 +27,7 @@ from rebalance_audit.audit.rows import (
 )
 from rebalance_audit.local.audit_feeder import AuditFeeder
 from rebalance_audit.local.live.growth import Break
+from rebalance_audit.local.live.stable_offsets import StableOffsets
 from rebalance_audit.local.survey import PartitionEnd, TopicLearner, partition_end
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.bad_bytes import BadBytes
@@ -86,17 +87,20 @@ class LiveAudit:
         since_ms: int | None = None,
         *,
         sees_markers: bool = True,
+        with_lag: bool = False,
     ) -> None:
         """`options` ask `names`, which learn from the log. `groups`: only these; all if empty.
 
         `since_ms`: rebalances that ended before are not reported (epoch ms). `sees_markers`: it is fed transaction
-        markers, too; without them it is unknown which offsets have no record.
+        markers, too; without them it is unknown which offsets have no record. `with_lag`: for `committed_positions`.
         """
         self._ends: dict[int, PartitionEnd] = {}
         counting = replace(
             options, is_whole=self._is_whole, holes=self._holes if sees_markers else unknown_gaps
         )
-        self._feed = AuditFeeder(counting, key_bytes.of_groups(groups), self._emit)
+        keys = key_bytes.of_groups(groups)
+        self._feed = AuditFeeder(counting, keys, self._emit)
+        self._offsets = StableOffsets(keys) if with_lag else None
         self._names = names
         self._learner = TopicLearner()
         self._since_ms = since_ms
@@ -114,8 +118,16 @@ class LiveAudit:
         if isinstance(found, ColumnChunk):
             if found.log_offsets:
                 self._learn(log_partition, found)
-            self._feed.take(log_partition, set_apart(found))
-        elif found is Break.TRUNCATED:
+            apart = set_apart(found)
+            self._feed.take(log_partition, apart)
+            if self._offsets is not None:
+                self._offsets.take(log_partition, found, apart)
+            return
+        if self._offsets is not None:
+            (self._offsets.forget if found is Break.TRUNCATED else self._offsets.miss)(
+                log_partition
+            )
+        if found is Break.TRUNCATED:
             self._ends.pop(log_partition, None)
             for group_id in self._feed.forget(log_partition):
                 self._held.pop(group_id, None)
@@ -128,7 +140,8 @@ class LiveAudit:
 
     def committed_positions(self) -> Iterator[tuple[str, CommittedPosition]]:
         """Group id and what the group has committed so far, for each partition that a member owns."""
-        return self._feed.audit.committed_positions()
+        assert self._offsets is not None  # see `with_lag`
+        return self._offsets.of(self._feed.audit.committed_positions())
 
     def full(self) -> Iterator[GroupUpdate]:
         """Updates of groups that hold many rows; ask while a long log is being read."""
