@@ -6,6 +6,7 @@ import pytest
 
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.local.live.growing_segments import GrowingSegments
+from rebalance_audit.local.live.growth import Break
 from rebalance_audit.local.live.live_audit import LiveAudit
 from rebalance_audit.wire.topic_names import TopicNames
 from tests.dsl import TOPIC_NAMES
@@ -57,3 +58,24 @@ def test_committed_offset_after_each_step(
         if offset != since[0]:
             since = offset, BEGIN_MS + number * EVERY_MS
         assert committed(growing) == committed(whole) == ([since] if offset is not None else [])
+
+
+@pytest.mark.parametrize(
+    ("then", "expected"), [(Break.LOST, [40]), (Break.TRUNCATED, [40, 95])], ids=["lost", "again"]
+)
+def test_a_log_that_does_not_continue(then: Break, expected: list[int], tmp_path: Path) -> None:
+    """A lost marker may have ended the transaction; a truncated partition is read again from its beginning."""
+    audit = live_audit()
+    *before, marker = batches_of(steps_of("40 7:95 C7"), EVERY_MS)
+    for each in GrowingSegments(write_segment(tmp_path / "log", before)).read():
+        audit.take(*each)
+    assert [offset for offset, _ in committed(audit)] == expected[:1]
+    audit.take(0, then)
+    if then is Break.TRUNCATED:
+        assert not committed(audit)
+        log = write_segment(tmp_path / "log", [*before, marker])
+    else:
+        log = write_segment(tmp_path / "rest", [marker])
+    for each in GrowingSegments(log).read():
+        audit.take(*each)
+    assert [offset for offset, _ in committed(audit)] == expected[-1:]
