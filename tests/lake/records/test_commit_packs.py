@@ -4,7 +4,12 @@ import numpy as np
 import pyarrow as pa
 
 from rebalance_audit.audit.commits.collect import Summaries
-from rebalance_audit.lake.records.commit_packs import HeldCommits, pack_commits
+from rebalance_audit.lake.records.commit_packs import (
+    DECIDED,
+    HeldCommits,
+    pack_columns,
+    pack_commits,
+)
 
 A, B = (b"\0\1\0\1g\0\1" + topic + bytes(4) for topic in (b"a", b"b"))
 
@@ -84,3 +89,21 @@ def test_packs_hold_each_commit_of_a_key_in_order() -> None:
         (A, 2, 6, "g", np.array([[6], [60], [60]], "<i8").tobytes()),
         (B, 1, 4, "g", np.array([[4], [40], [40]], "<i8").tobytes()),
     ]
+
+
+def test_packs_of_decided_commits_come_last_and_have_the_markers() -> None:
+    """A fourth column; a commit that cannot be decoded is in no such pack."""
+    value = bytes(2) + (40).to_bytes(8) + bytes(10)
+    columns = {
+        "partition": pa.array([0, 0, 0], pa.int32()),
+        "offset": pa.array([5, 3, 4], pa.int64()),
+        "timestamp": pa.array([60_000, 50_000, 50_000], pa.timestamp("us", "UTC")),
+        "leader_epoch": pa.array([1, 1, 1], pa.int32()),
+        "is_transactional": pa.array([True, True, True]),
+        "key": pa.array([A, A, B], pa.binary()),
+        "value": pa.array([value, value, value[:4]], pa.binary()),
+        "marker_offset": pa.array([9, 7, 7], pa.int64()),
+    }
+    (row,) = pack_commits([pa.RecordBatch.from_pydict(columns)]).to_pylist()
+    assert (row["key"], row["producer_id"], row["offset"]) == (A, DECIDED, (1 << 63) - 1)
+    assert pack_columns(row["value"], 4).tolist() == [[3, 5], [50, 60], [40, 40], [7, 9]]
