@@ -17,6 +17,7 @@ import pyarrow as pa
 from rebalance_audit.lake.gold.reducer import reduced
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import INPUT
+from rebalance_audit.lake.storage.stage import ROWS
 from rebalance_audit.tables.arrow_types import column_of
 from tests.perf.reducer_speed import ARROW_ROWS, INPUT_KINDS
 from tests.perf.scale_log import KEY_HEAD, group_id, history
@@ -61,7 +62,7 @@ def measure(protocol: str, groups: int, members: int, rounds: int) -> None:
     records = sum(map(len, batches))
     rows, began = 0, time.process_time()
     for batch in reduced(batches, ReducerOptions()):
-        rows += len(batch)
+        rows += sum(batch[ROWS].to_pylist())
     spent = time.process_time() - began
     more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     sys.stdout.write(

@@ -23,6 +23,7 @@ from rebalance_audit.audit.rows import Row
 from rebalance_audit.lake.gold.reducer import reduced
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import INPUT
+from rebalance_audit.lake.storage.stage import ROWS
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.wire.records import Undecodable, decode_record, encode_key, encode_value
@@ -109,7 +110,7 @@ def measure_reducer(records: list[Entry]) -> tuple[float, int]:
     batches = table.to_batches(ARROW_ROWS)
     began = time.process_time()
     stream = reduced(batches, ReducerOptions())
-    rows = sum(map(len, stream))
+    rows = sum(sum(batch[ROWS].to_pylist()) for batch in stream)
     return len(records) / (time.process_time() - began), rows
 
 

@@ -21,6 +21,7 @@ def unpacked_stream(batches: Iterable[pa.RecordBatch]) -> Iterator[Unpacked]:
         assert not any(
             batch[name].null_count < batch.num_rows
             for name in batch.schema.names
-            if name not in {"table", "mark", table}
+            if name not in {"table", "mark", "rows", table}
         )
-        yield Unpacked(table, mark, pa.RecordBatch.from_struct_array(batch[table]))
+        assert batch["rows"].to_pylist() == [*map(len, batch[table].to_pylist())]
+        yield Unpacked(table, mark, pa.RecordBatch.from_struct_array(batch[table].flatten()))

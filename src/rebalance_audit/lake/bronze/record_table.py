@@ -18,7 +18,7 @@ from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PAS
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
-from rebalance_audit.lake.storage.stage import MARK, TABLE, Staged
+from rebalance_audit.lake.storage.stage import MARK, ROWS, TABLE, Staged
 from rebalance_audit.lake.storage.table_writer import Outrun, TableChange
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -102,10 +102,11 @@ class Bronze:
         frame = shaped.where(PASSED_OVER_NONE if PASSED_OVER in rows.columns else "true").select(
             F.when(is_damage, DAMAGE).otherwise(schema.name).alias(TABLE),
             F.lit(READ).alias(MARK),
-            F.when(~is_damage, F.struct(*columns)).alias(schema.name),
-            F.when(is_damage, F.struct(*damage)).alias(DAMAGE),
+            F.lit(1).alias(ROWS),
+            F.when(~is_damage, F.array(F.struct(*columns))).alias(schema.name),
+            F.when(is_damage, F.array(F.struct(*damage))).alias(DAMAGE),
         )
-        made = stage.put_tables(frame, {schema.name: columns, DAMAGE: damage}, gone="")
+        made = stage.put_tables(frame, {schema.name: columns, DAMAGE: damage}, gone="", at_once=1)
         damaged = made.of(DAMAGE) if made.count(DAMAGE) else None
         return StagedSource(made.of(schema.name), damaged)
 

@@ -1,10 +1,12 @@
-"""Rows of several tables in one frame: a column `table`, a column `mark`, and a struct for each table.
+"""Rows of several tables in one frame: columns `table`, `mark` and `rows`, and a list of structs for each table.
 
-One pass over a group's records makes rows of eleven tables, and a Spark stage has one schema. In each row the struct of
-its table has all columns of that table, and the other structs are null.
+One pass over a group's records makes rows of eleven tables, and a Spark stage has one schema. A row of the frame has a
+batch of rows of one table in the list of that table, and the other lists are null: Spark's Parquet writer visits each
+null leaf of each row that it writes, which costs more than the rows themselves if every one of them has its own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final
 
@@ -12,13 +14,12 @@ import pyarrow as pa
 
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.lake.gold.outputs import OUTPUTS
-from rebalance_audit.lake.storage.stage import MARK, TABLE
+from rebalance_audit.lake.storage.stage import MARK, ROWS, TABLE, list_of_rows
 from rebalance_audit.tables.arrow_types import (
     arrow_type,
     column_of,
     ddl_of_columns,
     schema_of_columns,
-    struct_of_columns,
 )
 from rebalance_audit.tables.schemas import table_schemas
 
@@ -34,6 +35,9 @@ BATCH_ROWS: Final = 1024
 
 A batch costs as much as about 200 rows do, so tables with few rows wait until they have some."""
 
+FRAME_ROW_BYTES: Final = 1 << 20
+"""A row of the frame has no more bytes than this, unless it is one row of a table: Spark copies a row as a whole."""
+
 
 def output_columns() -> dict[str, dict[str, str]]:
     """Output -> the columns of its table, name -> type as DDL."""
@@ -42,8 +46,8 @@ def output_columns() -> dict[str, dict[str, str]]:
 
 def frame_columns() -> dict[str, str]:
     """Name and type of the frame's columns."""
-    structs = {output: struct_of_columns(columns) for output, columns in output_columns().items()}
-    return {TABLE: "string", MARK: "string", **structs}
+    lists = {output: list_of_rows(columns) for output, columns in output_columns().items()}
+    return {TABLE: "string", MARK: "string", ROWS: "int", **lists}
 
 
 def frame_ddl() -> str:
@@ -129,14 +133,28 @@ class OutputRows:
             )
         )
         cells |= {name: pa.repeat(value, count) for name, value in self._constants[output].items()}
-        fields = list(self._schema.field(output).type)
-        struct = pa.StructArray.from_arrays([cells[field.name] for field in fields], fields=fields)
+        kind = self._schema.field(output).type
+        fields = list(kind.value_type)
+        structs = pa.StructArray.from_arrays([cells[field.name] for field in fields], fields=fields)
+        sizes = [*_bounded(structs)]
+        ends = pa.array([*accumulate(sizes, initial=0)], pa.int32())
         columns = {
-            TABLE: pa.repeat(pa.scalar(output), count),
-            MARK: pa.repeat(pa.scalar(mark), count),
-            **{other: nothing[:count] for other, nothing in self._nothing.items()},
-            output: struct,
+            TABLE: pa.repeat(pa.scalar(output), len(sizes)),
+            MARK: pa.repeat(pa.scalar(mark), len(sizes)),
+            ROWS: pa.array(sizes, pa.int32()),
+            **{other: nothing[: len(sizes)] for other, nothing in self._nothing.items()},
+            output: pa.ListArray.from_arrays(ends, structs, kind),
         }
         return pa.RecordBatch.from_arrays(
             [columns[name] for name in self._schema.names], schema=self._schema
         )
+
+
+def _bounded(rows: pa.StructArray) -> Iterator[int]:
+    """Lengths of stretches of the rows with at most FRAME_ROW_BYTES each, or of one row."""
+    if len(rows) == 1 or rows.nbytes <= FRAME_ROW_BYTES:
+        yield len(rows)
+        return
+    half = len(rows) // 2
+    yield from _bounded(rows[:half])
+    yield from _bounded(rows[half:])

@@ -2,7 +2,13 @@
 
 from typing import NamedTuple
 
-from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, output_columns
+from rebalance_audit.lake.gold.output_rows import (
+    BATCH_ROWS,
+    GONE,
+    NEW,
+    REBUILT,
+    output_columns,
+)
 from rebalance_audit.lake.gold.output_tables import rows_of
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE
 from rebalance_audit.lake.gold.reducer import reduce_groups
@@ -84,7 +90,7 @@ def _reduce(context: RunContext, plan: Plan) -> StagedTables:
         context.constants,
     )
     return stage.put_tables(
-        reduce_groups(groups.records, options, groups.tasks), output_columns(), GONE
+        reduce_groups(groups.records, options, groups.tasks), output_columns(), GONE, BATCH_ROWS
     )
 
 

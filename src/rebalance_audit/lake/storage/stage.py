@@ -32,10 +32,14 @@ WAREHOUSE: Final = "spark.sql.warehouse.dir"
 IN_WAREHOUSE: Final = ".rebalance-audit-stage"
 TABLE: Final = "table"
 MARK: Final = "mark"
+ROWS: Final = "rows"
+"""How many rows of its table a row of the frame has: then they are counted without being read."""
 GONE: Final = "_gone"
 """Column of staged changes: whether to remove the row with this key."""
 ROW_GROUP_BYTES: Final = 16 << 20
 """A task may have a file open for each table, and Parquet's writer holds a row group of each in memory."""
+ROW_GROUP_ROWS: Final = 1 << 16
+"""Spark's reader and Arrow's take up to a row group of lists at once, which may be much larger than its encoded bytes."""
 WRITING: Final = {
     # By default a task with several output folders sorts its rows by folder first.
     "spark.sql.maxConcurrentOutputFileWriters": "32",
@@ -91,8 +95,8 @@ class Staged:
     """The path as that file system takes it."""
     columns: Mapping[str, str]
     """Name -> type as DDL."""
-    struct: str | None = None
-    """The column that has the row, where one frame had the rows of several tables."""
+    rows: str | None = None
+    """The column that has the rows as lists, where one frame had the rows of several tables."""
     marks: Collection[str] = ()
     """Only rows with one of these marks; empty for all."""
     gone: str | None = None
@@ -104,12 +108,12 @@ class Staged:
         if not self.files.exists(self.place):
             return frame_of(self.spark, self._given, self._arrow_schema.empty_table())
         rows = self.spark.read.schema(ddl_of_columns(self._stored)).parquet(self.path)
-        if self.struct is None:
+        if self.rows is None:
             return rows
         if self.marks:
             rows = rows.where(F.col(MARK).isin(*self.marks))
         is_gone = [] if self.gone is None else [(F.col(MARK) == self.gone).alias(GONE)]
-        return rows.select(f"{self.struct}.*", *is_gone)
+        return rows.select(F.inline(self.rows), *is_gone)
 
     def batches(self) -> pa.RecordBatchReader:
         """The rows without Spark, a batch at a time."""
@@ -117,14 +121,17 @@ class Staged:
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
 
     def count(self) -> int:
-        """How many rows there are, by the files' footers and MARK."""
-        return sum(batch.num_rows for batch in self._stored_batches([MARK] if self.struct else []))
+        """How many rows there are, by the files' footers, or by ROWS."""
+        if self.rows is None:
+            return sum(batch.num_rows for batch in self._stored_batches([]))
+        return sum(self.marks_found().values())
 
     def marks_found(self) -> dict[str, int]:
         """Mark -> how many of the rows have it."""
         found: Counter[str] = Counter()
-        for batch in self._stored_batches([MARK]):
-            found.update(batch[MARK].to_pylist())
+        for batch in self._stored_batches([MARK, ROWS]):
+            for mark, rows in zip(batch[MARK].to_pylist(), batch[ROWS].to_pylist(), strict=True):
+                found[mark] += rows
         return found
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -132,10 +139,11 @@ class Staged:
             if not batch.num_rows:
                 continue
             rows = batch
-            if self.struct is not None:
-                rows = pa.RecordBatch.from_struct_array(batch[self.struct])
+            if self.rows is not None:
+                rows = pa.RecordBatch.from_struct_array(batch[self.rows].flatten())
             if self.gone is not None:
-                is_gone = pc.equal(batch[MARK], self.gone)
+                of_lists = pc.equal(batch[MARK], self.gone)
+                is_gone = of_lists.take(pc.list_parent_indices(batch[self.rows]))
                 rows = rows.append_column(GONE, is_gone)
             yield pa.RecordBatch.from_arrays(
                 [rows[field.name].cast(field.type) for field in schema], schema=schema
@@ -161,14 +169,14 @@ class Staged:
     @property
     def _stored(self) -> Mapping[str, str]:
         """Name -> type of the files' columns."""
-        if self.struct is None:
+        if self.rows is None:
             return self.columns
-        return {MARK: "string", self.struct: struct_of_columns(self.columns)}
+        return {MARK: "string", ROWS: "int", self.rows: list_of_rows(self.columns)}
 
 
 @dataclass(frozen=True, slots=True)
 class StagedTables:
-    """Staged rows of several tables: one frame partitioned by TABLE, with MARK and a struct for each table."""
+    """Staged rows of several tables: one frame partitioned by TABLE, with MARK, ROWS and a list for each table."""
 
     stage: "Stage"
     path: str
@@ -227,12 +235,25 @@ class Stage:
         )
 
     def put_tables(
-        self, rows: DataFrame, columns: Mapping[str, Mapping[str, str]], gone: str
+        self,
+        rows: DataFrame,
+        columns: Mapping[str, Mapping[str, str]],
+        gone: str,
+        at_once: int,
     ) -> StagedTables:
-        """Stage a frame with TABLE, MARK and a struct for each table; see StagedTables."""
+        """Stage a frame with TABLE, MARK, ROWS and a list of structs for each table; see StagedTables.
+
+        `at_once` is how many rows of a table a row of the frame has at most.
+        """
         name = self._next()
+        row_groups = {
+            "parquet.block.size": ROW_GROUP_BYTES,
+            "parquet.block.row.count.limit": ROW_GROUP_ROWS // at_once,
+            # Sizes are checked after this many rows first, 100 by default, and these rows may be large.
+            "parquet.page.size.row.check.min": 1,
+        }
         with temporary_settings(self.spark, WRITING):
-            writer = rows.write.partitionBy(TABLE).option("parquet.block.size", ROW_GROUP_BYTES)
+            writer = rows.write.partitionBy(TABLE).options(**row_groups)
             writer.parquet(f"{self.folder}/{name}")
         made = StagedTables(self, f"{self.folder}/{name}", f"{self.place}/{name}", columns, gone)
         for table in columns:
@@ -298,6 +319,11 @@ class StageFolder:
                 " lake.stage_folder to a folder that Python and all executors can access."
             ) from None
         return files, place
+
+
+def list_of_rows(columns: Mapping[str, str]) -> str:
+    """The type, as DDL, of a column with lists of a table's rows."""
+    return f"array<{struct_of_columns(columns)}>"
 
 
 def stage_folder(
