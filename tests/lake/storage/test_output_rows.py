@@ -4,6 +4,7 @@ from collections import Counter
 
 from rebalance_audit.lake.gold.output_rows import (
     BATCH_ROWS,
+    FRAME_ROW_BYTES,
     GONE,
     NEW,
     REBUILT,
@@ -68,3 +69,19 @@ def test_what_is_the_same_in_all_rows_is_in_each_table_that_has_it() -> None:
     found = {each.table: each.rows.to_pylist()[0] for each in unpacked_stream(rows.take_rest())}
     assert {name: row["cluster"] for name, row in found.items()} == dict.fromkeys(found, "blue")
     assert found["snapshots"]["run_id"] == "run"
+
+
+def test_rows_of_large_values_are_spread_over_rows_of_the_frame() -> None:
+    """Spark copies a row of the frame as a whole: the large rows leave one by one, all in their order."""
+    rows, large = OutputRows({}), range(500, 508)
+    for number in range(BATCH_ROWS):
+        raw = bytes(FRAME_ROW_BYTES if number in large else 10)
+        rows.add(QUARANTINE, NEW, {"partition": 0, "offset": number, "raw": raw})
+    (batch,) = rows.take_full()
+    lists = [batch[QUARANTINE][at].values for at in range(len(batch))]
+    assert [row["offset"].as_py() for each in lists for row in each] == [*range(BATCH_ROWS)]
+    assert all(len(each) == 1 or each.nbytes <= FRAME_ROW_BYTES for each in lists)
+    assert [each[0]["offset"].as_py() for each in lists if each.nbytes > FRAME_ROW_BYTES] == [
+        *large
+    ]
+    assert batch["rows"].to_pylist() == [*map(len, lists)]

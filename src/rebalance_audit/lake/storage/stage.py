@@ -39,7 +39,7 @@ GONE: Final = "_gone"
 ROW_GROUP_BYTES: Final = 16 << 20
 """A task may have a file open for each table, and Parquet's writer holds a row group of each in memory."""
 ROW_GROUP_ROWS: Final = 1 << 16
-"""Spark's reader and Arrow's take up to a row group of lists at once, which may be much larger than its encoded bytes."""
+"""Readers take up to a row group of lists at once, which may be much larger in memory than it is encoded."""
 WRITING: Final = {
     # By default a task with several output folders sorts its rows by folder first.
     "spark.sql.maxConcurrentOutputFileWriters": "32",
