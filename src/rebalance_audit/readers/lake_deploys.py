@@ -15,7 +15,7 @@ _LONG_MS: Final = 86_400_000
 
 
 def stored_deploys(lake: str, cluster: str, group_ids: Collection[str] = ()) -> list[Row] | None:
-    """Rows of gold.deploys, of some groups if these are given; None where the lake has no such table, or none of them.
+    """Rows of gold.deploys, of some groups if these are given; None where the lake has none.
 
     Raises LakeNotReadable.
     """
@@ -23,7 +23,7 @@ def stored_deploys(lake: str, cluster: str, group_ids: Collection[str] = ()) -> 
     if not is_there(lake, name):
         return None
     rows = read_rows(lake, name, cluster=cluster, group_ids=group_ids)
-    return in_key_order(DEPLOYS, rows) if rows or not group_ids else None
+    return in_key_order(DEPLOYS, rows) if rows else None
 
 
 def matched_deploys(

@@ -127,3 +127,13 @@ def test_explain_has_the_rollouts_of_its_cluster_alone(source: list[str]) -> Non
     of_blue = call("explain", *source, "--cluster", "blue", "checkout").out
     assert "Rollout everywhere likely cost 1 rebalance, 2.0 s in total" in " ".join(of_blue.split())
     assert "green app" not in of_blue
+
+
+def test_rollouts_that_fit_no_rebalance_are_answered(tmp_path: Path) -> None:
+    """Otherwise a reader cannot tell them from rollouts that were not read."""
+    lake, late = tmp_path / "lake", tmp_path / "late.csv"
+    write_fleet(lake)
+    late.write_text("name,started_at\nlater,2026-09-23T00:00:00Z\n", encoding="utf-8")
+    sentence = "No rebalance fits any of the rollouts that were given."
+    assert sentence in call("inspect", "--lake", lake, "--deploys", late).out
+    assert sentence not in call("inspect", "--lake", lake).out

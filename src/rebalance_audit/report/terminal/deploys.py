@@ -19,8 +19,8 @@ SHOWN: Final = 10
 
 def print_deploys(layout: ConsoleReport, tables: Tables, extent: Extent) -> None:
     """What each rollout cost all groups; prints nothing where no rollouts were given."""
-    rows = tables.get("deploys", ())
-    if not rows:
+    rows = tables.get("deploys")
+    if rows is None:
         return
     found = deploy_costs(rows)
     shown = found[: extent.rows(SHOWN)]
@@ -28,6 +28,8 @@ def print_deploys(layout: ConsoleReport, tables: Tables, extent: Extent) -> None
     for cost in shown:
         sentence = cost_sentence(cost, with_groups=True)
         layout.paragraph(layout.names.in_sentence("", sentence), indent=2)
+    if not rows:
+        layout.paragraph("No rebalance fits any of the rollouts that were given.", indent=2)
     if note := during_note(rows):
         layout.paragraph(note, indent=2)
 
