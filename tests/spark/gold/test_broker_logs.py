@@ -7,7 +7,7 @@ from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
-from rebalance_audit.lake.gold.output_rows import BATCH_ROWS, GONE, output_columns
+from rebalance_audit.lake.gold.output_rows import GONE, output_columns
 from rebalance_audit.lake.gold.output_tables import rows_of as rows_of_output
 from rebalance_audit.lake.gold.reducer import reduce_groups
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
@@ -33,7 +33,7 @@ def test_the_log_reaches_every_group(records: DataFrame, stage: Stage) -> None:
     """Causes as in one process, departures proven."""
     log = broker_log(NAME)
     options = ReducerOptions(names_of(capture(NAME).segments), broker_log=log)
-    staged = stage.put_tables(reduce_groups(records, options), output_columns(), GONE, BATCH_ROWS)
+    staged = stage.put_tables(reduce_groups(records, options), output_columns(), GONE)
     rows = rows_of_output(staged, "rebalance_causes").collect()
     audit = LogAudit(AuditOptions(broker_facts=log.facts_of))
     for record, position in records_of(capture(NAME).segments):

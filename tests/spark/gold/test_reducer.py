@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
-from rebalance_audit.lake.gold.output_rows import BATCH_ROWS, GONE, output_columns
+from rebalance_audit.lake.gold.output_rows import GONE, output_columns
 from rebalance_audit.lake.gold.output_tables import rebuilt_rows_of
 from rebalance_audit.lake.gold.reducer import reduce_groups, with_commits
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
@@ -38,7 +38,7 @@ def test_every_gold_table_equals_the_audit_in_one_process(
     holes = {number: end.holes for number, end in counted.ends.items()}
     options = ReducerOptions(names, log_end_ms=max(log), whole=whole, holes=holes)
     rows = reduce_groups(reducer_input(spark, name), options)
-    staged = stage.put_tables(rows, output_columns(), GONE, BATCH_ROWS)
+    staged = stage.put_tables(rows, output_columns(), GONE)
     expected = gold_of(capture(name).segments)
     for table in GOLD_OF_GROUP:
         found = in_order(f"gold.{table}", rows_of(rebuilt_rows_of(staged, table)))

@@ -18,7 +18,7 @@ from rebalance_audit.lake.gold.output_rows import (
     output_columns,
 )
 from rebalance_audit.lake.gold.outputs import QUARANTINE
-from rebalance_audit.lake.storage.stage import ROW_GROUP_BYTES, Stage
+from rebalance_audit.lake.storage.stage import ROW_GROUP, Stage
 
 COUNTS = {REBUILT: 2 * BATCH_ROWS + 3, NEW: 70, GONE: 5}
 LARGE = 1 << 20
@@ -45,7 +45,7 @@ def _large(_: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def test_rows_are_counted_and_read_by_their_marks(spark: SparkSession, stage: Stage) -> None:
     """A list of a thousand rows counts as a thousand, and each of its rows has its mark."""
     given = spark.range(0, 1, 1, 1).mapInArrow(_epochs, frame_ddl())
-    staged = stage.put_tables(given, output_columns(), GONE, BATCH_ROWS)
+    staged = stage.put_tables(given, output_columns(), GONE)
     assert {mark: staged.count("epochs", mark) for mark in COUNTS} == COUNTS
     assert (staged.count("epochs"), staged.count("members")) == (sum(COUNTS.values()), 1)
     for marks in ((REBUILT,), (NEW, GONE), ()):
@@ -68,11 +68,11 @@ def test_row_groups_of_large_rows_are_bounded(
 ) -> None:
     """The writer looks at its size before it holds a hundred rows of a megabyte each."""
     given = spark.range(0, 1, 1, 1).mapInArrow(_large, frame_ddl())
-    staged = stage.put_tables(given, output_columns(), GONE, BATCH_ROWS)
+    staged = stage.put_tables(given, output_columns(), GONE)
     assert staged.count(QUARANTINE) == LARGE_ROWS
     (path,) = tmp_path.rglob(f"table={QUARANTINE}/*.parquet")
     footer = pq.ParquetFile(path).metadata
     sizes = [footer.row_group(at).total_byte_size for at in range(footer.num_row_groups)]
-    assert max(sizes) <= ROW_GROUP_BYTES + 2 * LARGE
+    assert max(sizes) <= ROW_GROUP["parquet.block.size"] + 2 * LARGE
     rows = staged.of(QUARANTINE).batches().read_all()
     assert all(row["raw"] == Random(row["offset"]).randbytes(LARGE) for row in rows.to_pylist())

@@ -5,7 +5,7 @@ before it the rows of a source are compared with those of bronze. What bronze ha
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -14,11 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.bronze.ledger import Ledger
-from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
+from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
-from rebalance_audit.lake.storage.stage import MARK, ROWS, TABLE, Staged
+from rebalance_audit.lake.storage.stage import Staged
 from rebalance_audit.lake.storage.table_writer import Outrun, TableChange
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -30,8 +30,6 @@ COMPARED: Final = ("timestamp", "key", "value")
 MISSING: Final = "missing"
 EQUAL: Final = "equal"
 DIFFERENT: Final = "different"
-READ: Final = "read"
-"""Mark of all rows that a source gives."""
 PASSED_OVER_NONE: Final = f"{PASSED_OVER} is null"
 
 
@@ -97,18 +95,14 @@ class Bronze:
         stage = self._lake.stage
         if DAMAGE not in rows.columns:
             return StagedSource(stage.put(shaped.select(*columns), columns), None)
-        damage = {name: OF_SEGMENTS[name] for name in ("partition", "offset", DAMAGE)}
+        kept = shaped.where(PASSED_OVER_NONE) if PASSED_OVER in rows.columns else shaped
+        every = stage.put(kept.select(*columns, DAMAGE))
         is_damage = F.col(DAMAGE).isNotNull()
-        frame = shaped.where(PASSED_OVER_NONE if PASSED_OVER in rows.columns else "true").select(
-            F.when(is_damage, DAMAGE).otherwise(schema.name).alias(TABLE),
-            F.lit(READ).alias(MARK),
-            F.lit(1).alias(ROWS),
-            F.when(~is_damage, F.array(F.struct(*columns))).alias(schema.name),
-            F.when(is_damage, F.array(F.struct(*damage))).alias(DAMAGE),
-        )
-        made = stage.put_tables(frame, {schema.name: columns, DAMAGE: damage}, gone="", at_once=1)
-        damaged = made.of(DAMAGE) if made.count(DAMAGE) else None
-        return StagedSource(made.of(schema.name), damaged)
+        if every.frame.where(is_damage).isEmpty():
+            return StagedSource(replace(every, columns=columns), None)
+        damaged = every.frame.where(is_damage).select("partition", "offset", DAMAGE)
+        records = every.frame.where(~is_damage).select(*columns)
+        return StagedSource(stage.put(records, columns), stage.put(damaged))
 
     def append(self, given: Staged, spec: str, begins: Mapping[int, int] | None) -> Appended:
         """Add the records that bronze does not have.

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from rebalance_audit.lake.gold.output_rows import (
-    BATCH_ROWS,
     GONE,
     NEW,
     REBUILT,
@@ -90,7 +89,7 @@ def _reduce(context: RunContext, plan: Plan) -> StagedTables:
         context.constants,
     )
     return stage.put_tables(
-        reduce_groups(groups.records, options, groups.tasks), output_columns(), GONE, BATCH_ROWS
+        reduce_groups(groups.records, options, groups.tasks), output_columns(), GONE
     )
 
 

@@ -36,10 +36,14 @@ ROWS: Final = "rows"
 """How many rows of its table a row of the frame has: then they are counted without being read."""
 GONE: Final = "_gone"
 """Column of staged changes: whether to remove the row with this key."""
-ROW_GROUP_BYTES: Final = 16 << 20
-"""A task may have a file open for each table, and Parquet's writer holds a row group of each in memory."""
-ROW_GROUP_ROWS: Final = 1 << 16
-"""Readers take up to a row group of lists at once, which may be much larger in memory than it is encoded."""
+ROW_GROUP: Final = {
+    # A task may have a file open for each table, and Parquet's writer holds a row group of each in memory.
+    "parquet.block.size": 16 << 20,
+    # Readers take up to a row group of lists at once, which may be much larger in memory than it is encoded.
+    "parquet.block.row.count.limit": 64,
+    # Sizes are checked after this many rows first, 100 by default, and these rows may be large.
+    "parquet.page.size.row.check.min": 1,
+}
 WRITING: Final = {
     # By default a task with several output folders sorts its rows by folder first.
     "spark.sql.maxConcurrentOutputFileWriters": "32",
@@ -235,25 +239,12 @@ class Stage:
         )
 
     def put_tables(
-        self,
-        rows: DataFrame,
-        columns: Mapping[str, Mapping[str, str]],
-        gone: str,
-        at_once: int,
+        self, rows: DataFrame, columns: Mapping[str, Mapping[str, str]], gone: str
     ) -> StagedTables:
-        """Stage a frame with TABLE, MARK, ROWS and a list of structs for each table; see StagedTables.
-
-        `at_once` is how many rows of a table a row of the frame has at most.
-        """
+        """Stage a frame with TABLE, MARK, ROWS and a list of structs for each table; see StagedTables."""
         name = self._next()
-        row_groups = {
-            "parquet.block.size": ROW_GROUP_BYTES,
-            "parquet.block.row.count.limit": ROW_GROUP_ROWS // at_once,
-            # Sizes are checked after this many rows first, 100 by default, and these rows may be large.
-            "parquet.page.size.row.check.min": 1,
-        }
         with temporary_settings(self.spark, WRITING):
-            writer = rows.write.partitionBy(TABLE).options(**row_groups)
+            writer = rows.write.partitionBy(TABLE).options(**ROW_GROUP)
             writer.parquet(f"{self.folder}/{name}")
         made = StagedTables(self, f"{self.folder}/{name}", f"{self.place}/{name}", columns, gone)
         for table in columns:
