@@ -10,8 +10,8 @@ from rebalance_audit.audit.causes.member_metadata import with_protocol
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
-from rebalance_audit.audit.epochs.generation_delta import GenerationDelta, delta_of
-from rebalance_audit.audit.group.classic_identity import identity_of, same_identity
+from rebalance_audit.audit.epochs.generation_delta import GenerationDelta, delta_of, same_identity
+from rebalance_audit.audit.group.classic_identity import identity_of
 from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable, stopped_by
 from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.downgrade import DowngradeKind
