@@ -85,20 +85,24 @@ def _writer(kind: str) -> FactWriter:
     return _OF_REASONS.get(name) or WRITERS[kind]
 
 
-def _parts(reason: Sequence[Any]) -> Iterator[str]:
+def _parts(reason: Sequence[Any]) -> list[str]:
     code, facts = reason
+    parts: list[str] = []
     for words, slot, write in _pieces(code):
         if words:
-            yield words
+            parts.append(words)
         if write is not None:
-            yield from write(facts[slot])
+            parts += write(facts[slot])
+    return parts
 
 
-def _joined(between: str, reasons: Iterable[Sequence[Any]]) -> Iterator[str]:
+def _joined(between: str, reasons: Iterable[Sequence[Any]]) -> list[str]:
+    parts: list[str] = []
     for place, reason in enumerate(reasons):
         if place:
-            yield between
-        yield from _parts(reason)
+            parts.append(between)
+        parts += _parts(reason)
+    return parts
 
 
 def _clause(reason: Sequence[Any] | None) -> Iterable[str]:
@@ -117,7 +121,7 @@ def _list(reasons: Sequence[Sequence[Any]]) -> Iterator[str]:
         yield f" and {len(reasons) - NAMED} more"
 
 
-def _semicolons(reasons: Sequence[Sequence[Any]]) -> Iterator[str]:
+def _semicolons(reasons: Sequence[Sequence[Any]]) -> list[str]:
     return _joined("; ", reasons)
 
 

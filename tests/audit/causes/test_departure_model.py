@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from rebalance_audit.audit.causes.departure_model import (
     EVIDENCE,
+    SIGNS,
     EXCLUSIONS,
     WAYS,
     posterior_of,
@@ -277,6 +278,8 @@ def test_whatever_the_facts_the_shares_are_probabilities_and_have_a_sentence(
     posterior = posterior_of(facts)
     assert sum(posterior.shares) == pytest.approx(1)
     assert all(0 <= share <= 1 for share in posterior.shares)
-    assert [kind for kind, _ in posterior.scores] == [kind for kind, _ in EVIDENCE]
+    weighed = [kind for kind, _ in EVIDENCE]
+    signs = [sign.kind for sign in SIGNS if sign.shows(facts)]
+    assert [kind for kind, _ in posterior.scores] == [*weighed, *signs]
     for cause in (UNDECIDED, posterior.ranked[0][0]):
         assert reason_text(reason_of("A", facts, posterior, cause))

@@ -104,8 +104,12 @@ class ClassicScene(NamedTuple):
         phase, newcomers = self._phase(committed), self._newcomers()
         facts = {
             each: self._facts_of(
-                self.watches[each], self._rhythm_of(each, committed), phase, newcomers
-            )._replace(gone_together=len(member_ids) - 1)
+                self.watches[each],
+                self._rhythm_of(each, committed),
+                phase,
+                newcomers,
+                len(member_ids) - 1,
+            )
             for each in known
         }
         return {
@@ -130,6 +134,7 @@ class ClassicScene(NamedTuple):
         rhythm: CommitRhythm | None,
         phase: Phase | None,
         newcomers: AbstractSet[tuple[str, str]],
+        gone_together: int,
     ) -> DepartureFacts:
         """What the log shows about the end of a member of the previous generation."""
         old, new, gone = self.old, self.new, self.new.position
@@ -167,6 +172,7 @@ class ClassicScene(NamedTuple):
             habits.closed_with_commit,
             habits.closed_without_commit,
             phase,
+            gone_together=gone_together,
         )
 
     def _phase(self, committed: _Committed) -> Phase | None:

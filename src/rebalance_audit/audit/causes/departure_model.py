@@ -199,10 +199,8 @@ class Sign(NamedTuple):
     timed_out: str | None = None
     removed: str | None = None
 
-    def weigh(self, facts: DepartureFacts, weights: DepartureWeights) -> Scores:
-        """The logs of the weights, if it is there."""
-        if not self.shows(facts):
-            return Scores()
+    def weigh(self, weights: DepartureWeights) -> Scores:
+        """The logs of the weights where it is there."""
         return Scores(*(0.0 if name is None else log(getattr(weights, name)) for name in self[2:]))
 
 
@@ -259,8 +257,8 @@ EVIDENCE: Final[
     (EvidenceKind.BEAT, _beat),
     (EvidenceKind.COMEBACK, _comeback),
     (EvidenceKind.TIMER, _timer),
-    *((sign.kind, sign.weigh) for sign in SIGNS),
 )
+"""What weighs more or less by how much there is of it; signs come on top."""
 
 
 class Posterior(NamedTuple):
@@ -268,6 +266,7 @@ class Posterior(NamedTuple):
 
     shares: Scores
     scores: tuple[tuple[EvidenceKind, Scores], ...]
+    """Those of signs that are not there are left out."""
     excluded: tuple[str, ...]
     """Names of the exclusions that apply."""
 
@@ -280,9 +279,9 @@ class Posterior(NamedTuple):
 
 def posterior_of(facts: DepartureFacts, weights: DepartureWeights = WEIGHTS) -> Posterior:
     """The posterior of one end by itself."""
-    return _posterior(
-        facts, tuple((kind, weigh(facts, weights)) for kind, weigh in EVIDENCE), weights
-    )
+    scores = [(kind, weigh(facts, weights)) for kind, weigh in EVIDENCE]
+    scores += [(sign.kind, sign.weigh(weights)) for sign in SIGNS if sign.shows(facts)]
+    return _posterior(facts, tuple(scores), weights)
 
 
 def posteriors_of(

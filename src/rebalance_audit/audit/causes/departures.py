@@ -73,14 +73,14 @@ def judged_again(
 def _decided(verdict: Verdict, facts: DepartureFacts, posterior: Posterior) -> Verdict:
     """The verdict with the cause, the alternatives and the sentence that follow from the posterior."""
     ranked = posterior.ranked
-    cause = RebalanceCause.MEMBER_DEPARTED
+    weights, cause = tuple(ranked), RebalanceCause.MEMBER_DEPARTED
     if ranked[0][1] >= SURE:
         cause = ranked.pop(0)[0]
     return verdict._replace(
         cause=cause,
         reasons=(reason_of(verdict.member_id or "", facts, posterior, cause),),
         alternatives=tuple(way for way, _ in ranked),
-        weights=tuple(posterior.ranked),
+        weights=weights,
         facts=facts,
     )
 
