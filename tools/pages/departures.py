@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from rebalance_audit.audit.causes import departure_weights
-from rebalance_audit.audit.causes.departure_model import EVIDENCE, EXCLUSIONS, EvidenceKind
+from rebalance_audit.audit.causes.departure_model import EVIDENCE, EXCLUSIONS, SIGNS, EvidenceKind
 from rebalance_audit.audit.causes.departure_weights import SURE, WEIGHTS
 from rebalance_audit.resources import checkout_root
 from tools import generated_files
@@ -122,7 +122,8 @@ def page() -> str:
         for each in EXCLUSIONS
     ]
     lines += [_EVIDENCE.rstrip("\n")]
-    kinds = dict.fromkeys((*(kind for kind, _ in EVIDENCE), EvidenceKind.COMPANY))
+    weighed = (*(kind for kind, _ in EVIDENCE), *(sign.kind for sign in SIGNS))
+    kinds = dict.fromkeys((*weighed, EvidenceKind.COMPANY))
     lines += [f"| {kind.name.lower()} | {kind.value} | {_SAYS[kind]} |" for kind in kinds]
     lines += [_TIMES.rstrip("\n")]
     for section, rows in _sections():

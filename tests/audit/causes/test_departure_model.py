@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from rebalance_audit.audit.causes.departure_model import (
     EVIDENCE,
-    SIGNS,
     EXCLUSIONS,
+    SIGNS,
     WAYS,
     posterior_of,
     posteriors_of,

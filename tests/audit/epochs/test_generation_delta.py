@@ -5,6 +5,7 @@ import pytest
 from rebalance_audit.audit.epochs.generation_delta import delta_of
 from rebalance_audit.replay.classic.rules import read_member
 from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.wire.consumer_protocol import Subscription, encode_subscription
 
 
 def generation(text: str) -> dict[str, ClassicMember]:
@@ -40,3 +41,28 @@ def test_members_that_are_as_before_are_left_out(
     assert [each.member_id for each in delta.joined] == [
         now for before, now in differing if not before
     ]
+
+
+FIRST = Subscription(("orders",), None)
+
+
+@pytest.mark.parametrize(
+    ("says", "is_consumer", "differs"),
+    [
+        (FIRST._replace(generation_id=7), True, False),
+        (FIRST._replace(owned_partitions=(("orders", (0, 1)),)), True, False),
+        (FIRST._replace(topics=("orders", "payments")), True, True),
+        (FIRST._replace(generation_id=7), False, True),
+    ],
+)
+def test_rejoining_changes_no_member(
+    says: Subscription, *, is_consumer: bool, differs: bool
+) -> None:
+    """Consumers name their last generation and what they owned; bytes of other clients are compared as they are."""
+    before, now = (
+        read_member(
+            "a", None, "app", "/h", 1, 1, encode_subscription(said), b"", is_consumer=is_consumer
+        )
+        for said in (FIRST, says)
+    )
+    assert bool(delta_of({"a": before}, {"a": now}).differing) == differs

@@ -3,6 +3,7 @@
 from rebalance_audit.audit.members.stint import Identity
 from rebalance_audit.replay.groups.classic_group import ClassicMember
 
+
 def identity_of(member: ClassicMember) -> Identity:
     """As its latest record has it."""
     subscription = member.subscription
