@@ -42,8 +42,8 @@ class _Partition:
         self.begun = sorted(self.owners.begun(from_offset, before_offset))
         self.deletions.sort()
 
-    def changes(self) -> list[int]:
-        """Times (epoch ms) from which on rows may change: the earliest of each kind."""
+    def changed_from(self) -> int | None:
+        """The earliest time (epoch ms) from which on rows may change; None if none does."""
         commits, kept = self.commits, self.kept
         found = [commits.new_from_ms] if commits.new_from_ms is not None else []
         if kept.commits:  # otherwise the first commit decides
@@ -51,7 +51,7 @@ class _Partition:
             new = times if kept.sampled_ms is None else times[times > kept.sampled_ms]
             found += new[:1].tolist()
             found += [at_ms for at_ms, _ in (*self.deletions, *self.begun, *self.owners.ended())]
-        return found
+        return min(found, default=None)
 
     def has_first_samples(self) -> bool:
         """Whether there are samples, and there were none when the commits of an earlier part were counted."""
@@ -141,23 +141,25 @@ class GroupProgress:
         until_ms = self._until_ms
         for each in self._partitions.values():
             settled = max([settled, *(log_offset for _, log_offset in each.deletions)])
-        for each in self._partitions.values():
+        changed_from: dict[TopicPartition, int | None] = {}
+        for partition, each in self._partitions.items():
             each.settle(self._settled, settled)
-            earliest_ms = min(each.changes(), default=self._until_ms)
-            if self._is_resumed and (earliest_ms < self._until_ms or each.has_first_samples()):
+            changed_from[partition] = from_ms = each.changed_from()
+            is_earlier = from_ms is not None and from_ms < self._until_ms
+            if self._is_resumed and (is_earlier or each.has_first_samples()):
                 self.is_lost = True
                 return
             until_ms = max(until_ms, each.end_ms())
         for partition, each in self._partitions.items():
             key = self._key | {"topic": partition[0], "topic_partition": partition[1]}
             minutes = each.minutes(until_ms - BOUNDED_BY_NEXT_MS)
-            yield minutes.changed(key, min(each.changes(), default=None))
+            yield minutes.changed(key, changed_from[partition])
             self._kept[partition] = minutes.kept()
         self._until_ms, self._settled = until_ms, max(settled, self._settled)
         self._partitions.clear()
 
     def state(self) -> dict[str, Any]:
-        """For a later part, after `rows`; to be kept as JSON."""
+        """For a later part, after `changes`; to be kept as JSON."""
         return {
             "until_ms": self._until_ms,
             "settled": self._settled,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MINUTE_MS: Final = 60_000
 _FIELDS: Final = 5
 """Rows of the arrays: time (epoch ms) from which it counts, log offset, committed offset, whether it is transactional,
-and for how many commits it stands; 0 if its minute is written and stays as it is."""
+and the number of commits it sums up; 0 if its minute is written and stays as it is."""
 
 Ints = npt.NDArray[np.int64]
 

@@ -35,7 +35,7 @@ class KeptProgress(NamedTuple):
     """What one part of the log leaves of a partition for a later one, as JSON has it."""
 
     commits: Sequence[Sequence[int]] = ()
-    """See `PartitionCommits.kept`."""
+    """See `partition_commits.kept_of`."""
     deleted: Sequence[Sequence[int]] = ()
     """Places of the last tombstones."""
     sampled_ms: int | None = None
@@ -98,10 +98,18 @@ class ProgressMinutes:
         self._reduced = commits.reduced()
         self._times, self._offsets, self._committed, self._flags, self._counts = self._reduced
         self._deletions = [*((at_ms, offset) for at_ms, offset in kept.deleted), *deletions]
-        self._begun: dict[int, list[Place]] = {}
+        self._begun: dict[int, Place] = {}
+        self._handovers: dict[int, int] = {}
+        """By minute: the last handover, and how many there were."""
+        if kept.begun_at is not None:
+            at_ms, log_offset = kept.begun_at
+            self._begun[at_ms // MINUTE_MS] = at_ms, log_offset
+            self._handovers[at_ms // MINUTE_MS] = kept.begun
         for place in begun:
             if commits.first is not None and place > commits.first:
-                self._begun.setdefault(place[0] // MINUTE_MS, []).append(place)
+                minute = place[0] // MINUTE_MS
+                self._begun[minute] = place
+                self._handovers[minute] = self._handovers.get(minute, 0) + 1
         self._unbounded: list[tuple[Row, int]] = []
 
     def changed(self, key: Row, from_ms: int | None) -> MinuteChanges:
@@ -125,11 +133,7 @@ class ProgressMinutes:
 
     def kept(self) -> KeptProgress:
         """What a later part needs, after `changed`."""
-        begun_at, begun = self._kept.begun_at, self._kept.begun
-        if self._begun:
-            minute = max(self._begun)
-            begun = len(self._begun[minute]) + self._begun_before(minute)
-            begun_at = self._begun[minute][-1]
+        last_minute = max(self._begun, default=-1)
         last_ms = int(self._times[-1]) // MINUTE_MS * MINUTE_MS if len(self._times) else 0
         recent = [place for place in self._deletions if place[0] >= last_ms]
         times = self._sample_times
@@ -137,8 +141,8 @@ class ProgressMinutes:
             kept_of(self._reduced),
             recent or self._deletions[-1:],
             int(times[-1]) if len(times) else self._kept.sampled_ms,
-            begun_at,
-            begun,
+            self._begun.get(last_minute),
+            self._handovers.get(last_minute, 0),
             self._unbounded,
         )
 
@@ -148,10 +152,9 @@ class ProgressMinutes:
         begins = begins_of(of_commits)
         counts, of_commits = np.add.reduceat(self._counts, begins), of_commits[begins]
         sampled = self._sample_times[self._sample_times >= from_minute * MINUTE_MS]
-        begun, handovers = self._handovers()
         minutes = of_commits[counts > 0]
-        if len(sampled) or begun:
-            others = [minutes, sampled // MINUTE_MS, np.array([*begun], np.int64)]
+        if len(sampled) or self._begun:
+            others = [minutes, sampled // MINUTE_MS, np.array([*self._begun], np.int64)]
             minutes = np.unique(np.concatenate(others))
         minutes = minutes[minutes >= max(from_minute, int(of_commits[0]))]
         from_ms = minutes * MINUTE_MS
@@ -160,7 +163,7 @@ class ProgressMinutes:
         sampled_ms = self._counted_samples(sampled, from_ms)
         # The last event of each minute: owner and lag are those of its moment.
         events = _Events(self._times[last], self._offsets[last])
-        places = [begun.get(minute, NEVER) for minute in minutes.tolist()]
+        places = [self._begun.get(minute, NEVER) for minute in minutes.tolist()]
         events = events.or_later(*np.array(places, np.int64).reshape(-1, 2).T)
         events = events.or_later(sampled_ms, np.full(len(minutes), AFTER_RECORDS))
         is_gone = (sampled_ms < 0) & self._are_deleted(events, last)
@@ -180,7 +183,7 @@ class ProgressMinutes:
             "commits": [commits.get(minute, 0) for minute in minutes.tolist()],
             "records_committed": moved,
             "committed_per_second": per_second,
-            "handovers": [handovers.get(minute, 0) for minute in minutes.tolist()],
+            "handovers": [self._handovers.get(minute, 0) for minute in minutes.tolist()],
             "member_id": [None if owner is None else owner.member_id for owner in owners],
             "instance_id": [None if owner is None else owner.instance_id for owner in owners],
             "client_id": [None if owner is None else owner.client_id for owner in owners],
@@ -188,22 +191,6 @@ class ProgressMinutes:
         if self._samples is not None:
             columns |= self._lag(self._samples, columns, events, sampled_ms, last)
         return columns, gone
-
-    def _handovers(self) -> tuple[dict[int, Place], dict[int, int]]:
-        """By minute: the last handover, and how many there were."""
-        last = {minute: places[-1] for minute, places in self._begun.items()}
-        counts = {minute: len(places) for minute, places in self._begun.items()}
-        if self._kept.begun_at is not None:
-            at_ms, log_offset = self._kept.begun_at
-            minute = at_ms // MINUTE_MS
-            last[minute] = max(last.get(minute, NEVER), (at_ms, log_offset))
-            counts[minute] = counts.get(minute, 0) + self._kept.begun
-        return last, counts
-
-    def _begun_before(self, minute: int) -> int:
-        """How many ownerships began in this minute, in an earlier part."""
-        at = self._kept.begun_at
-        return self._kept.begun if at is not None and at[0] // MINUTE_MS == minute else 0
 
     def _last(self, at_ms: Ints) -> Ints:
         """Which commit is the last one at or before each time; -1 for none."""
