@@ -191,8 +191,6 @@ def kafka_stages(bench: Bench, rounds: int) -> None:
 def walk_stages(bench: Bench, rounds: int) -> None:
     """Every record read: the compiled walk, and its peer in Rust, each on one thread and without start-up."""
     program = build_rust_walk()
-    if program is None:
-        sys.stderr.write(f"{RUST}: left out, since cargo is not installed\n")
     for _ in range(rounds):
         for log in bench.logs:
             with bench.stage(WALK, log):
