@@ -32,8 +32,8 @@ join have begun it; that is *proven*. Its first member to join leads the generat
 
 The column `role` separates what *began* an epoch from what else happened in it, *meanwhile*: joins after the first
 one of a group that was empty, what a broker's log shows to have happened in a join phase that something else began, a
-static member's return in the write of an epoch that the topics began. As causes these are never *proven*, unless what
-began the epoch is of the same kind.
+static member's return in the write of an epoch that the topics began. As causes these are *proven* only by a broker's
+log, or where what began the epoch is of the same kind.
 
 <!-- written by `python -m tools.pages.causes --write` -->
 """

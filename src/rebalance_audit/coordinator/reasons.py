@@ -54,6 +54,8 @@ class Trigger(StrEnum):
     MEMBER_LEFT = "member_left"
     """A request said so, the member's own or an administrator's."""
     SESSION_ENDED = "session_ended"
+    PENDING_MEMBER_EXPIRED = "pending_member_expired"
+    """No member joined with an id that was issued before the session of that id ended (KIP-394)."""
     STATIC_MEMBER_EXPIRED = "static_member_expired"
     """The session of a static member that had left temporarily ended."""
     REBALANCE_TIMEOUT = "rebalance_timeout"

@@ -85,6 +85,7 @@ CAUSE_KINDS: Final[Mapping[LegendEntry, tuple[RebalanceCause, ...]]] = {
     LegendEntry("a member timed out or departed", Shades("#801600", "#8e6901")): (
         _CAUSE.MEMBER_SESSION_EXPIRED,
         _CAUSE.MEMBER_REBALANCE_TIMEOUT,
+        _CAUSE.PENDING_MEMBER_EXPIRED,
         _CAUSE.STATIC_MEMBER_EXPIRED,
         _CAUSE.MEMBER_DEPARTED,
     ),

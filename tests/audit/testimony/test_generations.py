@@ -401,7 +401,7 @@ def test_a_member_id_that_never_came_back_was_waited_for() -> None:
             stabilized(5_001, 2, 2),
         ],
     )
-    assert causes(tables, 2) == ["member_joined proven B", "member_session_expired proven X"]
+    assert causes(tables, 2) == ["member_joined proven B", "pending_member_expired proven X"]
     waited = next(row for row in tables["rebalance_causes"] if row["member_id"] == "X")
     assert waited["role"] == "meanwhile"
     assert "the join phase waited 900 ms for it" in waited["detail"]

@@ -94,6 +94,9 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
             _PROBABLE,
         ),
     ),
+    RebalanceCause.PENDING_MEMBER_EXPIRED: CausePattern(
+        _NEVER, Look("in the broker's log alone: a pending member has no record", None)
+    ),
     RebalanceCause.MEMBER_REMOVED_BY_ADMIN: CausePattern(
         Look(
             "tombstones of several members in one write, or of one that was alive and joined again at once",

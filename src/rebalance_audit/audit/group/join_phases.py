@@ -89,10 +89,9 @@ class JoinPhases:
         for verdict in verdicts:
             member_id = verdict.member_id
             watch = self._life.watches.get(member_id or "")
-            if member_id is None or verdict.cause not in DEPARTURES:
-                continue
-            if watch is None:  # a pending member, which only the broker's log shows
+            if verdict.cause is RebalanceCause.PENDING_MEMBER_EXPIRED:
                 yield hold_up_of(verdict, HeldUpWhy.DID_NOT_REJOIN, start_ms, verdict.at_ms)
+            if watch is None or verdict.cause not in DEPARTURES:
                 continue
             timed_out = verdict.cause is RebalanceCause.MEMBER_REBALANCE_TIMEOUT
             if timed_out or member_id in likely.waited_for:

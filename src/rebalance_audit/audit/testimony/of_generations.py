@@ -116,12 +116,12 @@ def _join_phase(witness: Witness, scene: ClassicScene, ended: BrokerFact) -> _Jo
 
 
 def _awaited(witness: Witness, scene: ClassicScene, phase: _JoinPhase) -> Iterator[Verdict]:
-    """Members that were given an id and never joined with it: the join phase waits for them (KIP-394)."""
+    """Pending members whose session expired: the join phase waited for them (KIP-394)."""
     for fact in witness.between(phase.prepared.at_ms, phase.ended.at_ms):
         if fact.kind is not FactKind.PENDING_MEMBER_EXPIRED or fact.broker != phase.ended.broker:
             continue
         yield Verdict(
-            RebalanceCause.MEMBER_SESSION_EXPIRED,
+            RebalanceCause.PENDING_MEMBER_EXPIRED,
             Certainty.PROVEN,
             fact.at_ms,
             (

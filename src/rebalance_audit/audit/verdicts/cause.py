@@ -25,6 +25,7 @@ class RebalanceCause(_Word):
     MEMBER_LEFT = "member_left"
     MEMBER_SESSION_EXPIRED = "member_session_expired"
     MEMBER_REBALANCE_TIMEOUT = "member_rebalance_timeout"
+    PENDING_MEMBER_EXPIRED = "pending_member_expired"
     MEMBER_REMOVED_BY_ADMIN = "member_removed_by_admin"
     MEMBER_DEPARTED = "member_departed"
     STATIC_MEMBER_JOINED = "static_member_joined"
@@ -84,6 +85,9 @@ DEFINITIONS: Mapping[RebalanceCause, str] = {
     RebalanceCause.MEMBER_SESSION_EXPIRED: "A member sent no heartbeat for its session timeout.",
     RebalanceCause.MEMBER_REBALANCE_TIMEOUT: (
         "A member did not give up its partitions, or did not rejoin, within its rebalance timeout."
+    ),
+    RebalanceCause.PENDING_MEMBER_EXPIRED: (
+        "A member id was issued, and no member joined with it before its session expired (KIP-394)."
     ),
     RebalanceCause.MEMBER_REMOVED_BY_ADMIN: "An administrator removed members from the group.",
     RebalanceCause.MEMBER_DEPARTED: (

@@ -120,6 +120,8 @@ class Membership:
             if member_id not in live.pending_members:
                 return
             live.remove(member_id)
+            if live.state is ClassicState.PREPARING_REBALANCE:
+                turn.happens(live, [BumpReason(Trigger.PENDING_MEMBER_EXPIRED, member_id)])
         else:
             member = live.members.get(member_id)
             waits = member_id in live.parked_joins or member_id in live.parked_syncs

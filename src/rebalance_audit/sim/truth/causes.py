@@ -33,6 +33,7 @@ CAUSES: Final[Mapping[Trigger, RebalanceCause]] = {
     Trigger.PROTOCOL_CHANGED: RebalanceCause.ASSIGNOR_CHANGED,
     Trigger.MEMBER_LEFT: RebalanceCause.MEMBER_LEFT,
     Trigger.SESSION_ENDED: RebalanceCause.MEMBER_SESSION_EXPIRED,
+    Trigger.PENDING_MEMBER_EXPIRED: RebalanceCause.PENDING_MEMBER_EXPIRED,
     Trigger.STATIC_MEMBER_EXPIRED: RebalanceCause.STATIC_MEMBER_EXPIRED,
     Trigger.REBALANCE_TIMEOUT: RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
 }
