@@ -45,7 +45,7 @@ PHRASE: Final = re.compile(
 OF_OTHERS: Final = {
     "src/rebalance_audit/audit/broker_log/wordings": "texts of Kafka's brokers",
     "src/rebalance_audit/sim/brokers/server_log_classic.py": "texts of Kafka's brokers",
-    "src/rebalance_audit/audit/broker_log/archives.py": "`tell` of Python's files",
+    "src/rebalance_audit/carriers/archives.py": "`tell` of Python's files",
     "docs/broker-logs.md": "texts of Kafka's brokers",
 }
 """Beginning of a path -> why the words of its files are not ours."""

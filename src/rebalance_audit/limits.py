@@ -202,6 +202,13 @@ ANSWER_SENTENCES: Final = Limit(
     "further ones are left out",
     "The page stays small.",
 )
+END_OFFSETS_DOCUMENT_BYTES: Final = Limit(
+    "a JSON document in a file of `--end-offsets`",
+    64 << 20,
+    "bytes",
+    "refused with a sentence",
+    "Samples in lines are read one by one, however many there are.",
+)
 DEPLOY_FILE_BYTES: Final = Limit(
     "a file of `--deploys`, decompressed",
     64 << 20,
@@ -257,6 +264,7 @@ LIMITS: Final = (
     ANSWER_BYTES,
     ANSWER_PREDICTIONS,
     ANSWER_SENTENCES,
+    END_OFFSETS_DOCUMENT_BYTES,
     DEPLOY_FILE_BYTES,
     DEPLOY_FILE_BRACKETS,
     DEPLOYS,

@@ -1,4 +1,4 @@
-"""Moments as people write them: ISO 8601, epoch milliseconds, or relative to now."""
+"""Moments as people write them: ISO 8601, a Unix time, or relative to now."""
 
 import re
 import time
@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from rebalance_audit.errors import BadRequest
+from rebalance_audit.written_times import epoch_ms, time_in
 
 MomentLike: TypeAlias = datetime | str | int
-"""A `datetime` (UTC if it has no zone), a text as `parse_moment` takes it, or epoch milliseconds."""
+"""A `datetime` (UTC if it has no zone), a text as `parse_moment` takes it, or epoch seconds or milliseconds."""
 
-_EPOCH_MS: Final = re.compile(r"\d{10,}")
 _AGO: Final = re.compile(r"-(\d+)(ms|s|m|h|d|w)")
 _UNIT_MS: Final = {
     "ms": 1,
@@ -23,32 +23,27 @@ _UNIT_MS: Final = {
 
 
 def moment_ms(moment: MomentLike | None) -> int | None:
-    """Epoch milliseconds of a moment; None for None. Raises BadRequest for text that it cannot read."""
-    if moment is None or isinstance(moment, int):
-        return moment
+    """Epoch milliseconds of a moment; None for None. Raises BadRequest for what is no moment."""
+    if moment is None:
+        return None
+    if isinstance(moment, datetime):
+        return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
     if isinstance(moment, str):
         return parse_moment(moment, time.time_ns() // 1_000_000)
-    return _epoch_ms(moment)
+    return _known(epoch_ms(moment), moment)
 
 
 def parse_moment(text: str, now_ms: int) -> int:
     """Epoch milliseconds of `text`. Raises BadRequest with the forms that are understood."""
-    text = text.strip()
-    if ago := _AGO.fullmatch(text):
+    if ago := _AGO.fullmatch(text.strip()):
         return now_ms - int(ago[1]) * _UNIT_MS[ago[2]]
-    if _EPOCH_MS.fullmatch(text):
-        return int(text)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+    return _known(time_in(text), text)
+
+
+def _known(found_ms: int | None, given: str | int) -> int:
+    if found_ms is None:
         raise BadRequest(
-            f"{text!r} is not a time. Write 2026-11-21T03:12Z, 2026-11-21T04:12+01:00, "
-            "1795230720000 (epoch milliseconds) or -15m (15 minutes ago)."
-        ) from None
-    return _epoch_ms(moment)
-
-
-def _epoch_ms(moment: datetime) -> int:
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * 1000)
+            f"{given!r} is not a time. Write 2026-11-21T03:12Z, 2026-11-21T04:12+01:00, "
+            "1795230720 or 1795230720000 (Unix time in seconds or milliseconds) or -15m (15 minutes ago)."
+        )
+    return found_ms

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.audit.broker_log.archives import BrokerLogNotReadable
 from rebalance_audit.audit.broker_log.read import LogReader
+from rebalance_audit.carriers.archives import BrokerLogNotReadable
 from rebalance_audit.cli.broker_log_files import print_file_notes
 from rebalance_audit.time_zones import zone_of
 from tests.hostile import broker_logs

@@ -14,6 +14,7 @@ from rebalance_audit.audit.deploys.deploy_index import DeployIndex
 from rebalance_audit.audit.deploys.match import GroupTies
 from rebalance_audit.audit.deploys.read import DeployCollector, DeploysRead
 from rebalance_audit.audit.deploys.rollout import Pod, Rollout
+from rebalance_audit.carriers.json_documents import Document
 from rebalance_audit.limits import DEPLOY_FILE_BRACKETS, DEPLOY_FILE_BYTES, DEPLOYS, DEPLOYS_AROUND
 from rebalance_audit.local.deploys import read_deploys
 from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -69,7 +70,7 @@ def test_an_item_with_any_value_in_any_place_is_read_or_passed_over(data: st.Dat
 def collected(items: list[dict[str, Any]]) -> DeploysRead:
     """What the items show."""
     collector = DeployCollector()
-    collector.read("file", "file", items)
+    collector.read("file", "file", [Document(1, items)])
     return collector.found()
 
 

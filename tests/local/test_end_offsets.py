@@ -58,13 +58,16 @@ def test_samples_of_one_moment_may_differ_in_what_they_know(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("{", "unexpected end of data"),
-        ("[]", "list indices must be"),
+        ("{", "no JSON object that ends"),
+        ("[]", "it has no topic_partition, sampled_at, end_offset"),
         (json.dumps({**SAMPLE, "end_offset": -1}), "end_offset is -1"),
         (json.dumps({**SAMPLE, "end_offset": "7"}), "end_offset is '7'"),
-        (json.dumps({**SAMPLE, "topic": None}), "topic or sampled_at is missing"),
-        (json.dumps({**SAMPLE, "sampled_at": "soon"}), "'soon' is not a time"),
-        ('{"topic": "' + "x" * 100_000 + '"}', "unexpected end of data"),
+        (json.dumps({**SAMPLE, "topic": None}), "topic is None"),
+        (json.dumps({**SAMPLE, "sampled_at": "soon"}), "sampled_at is 'soon', not a time"),
+        ('{"topic": "' + "x" * 100_000 + '"}', "it has no"),
+        (json.dumps({**SAMPLE, "sampled_at": -5}), "sampled_at is -5, not a time of 2000 to 2099"),
+        (json.dumps({**SAMPLE, "sampled_at": "5000-01-01T00:00Z"}), "not a time of 2000 to 2099"),
+        (json.dumps({**SAMPLE, "start_offset": 8}), "start_offset is 8, beyond end_offset 7"),
     ],
 )
 def test_a_line_that_is_no_sample_is_named(line: str, why: str, tmp_path: Path) -> None:
@@ -111,7 +114,7 @@ def test_samples_bound_what_a_rebalance_of_a_real_group_delayed(tmp_path: Path) 
     path = tmp_path / "samples.jsonl"
     with path.open("w") as file:
         for (topic, number), end in committed.items():
-            for at_ms in (0, 1 << 42):
+            for at_ms in (1_000_000_000_000, 4_000_000_000_000):
                 row = {"topic": topic, "topic_partition": number, "sampled_at": at_ms}
                 file.write(json.dumps({**row, "end_offset": end}) + "\n")
     bounded = [row for row in _costs(CAPTURE, path) if row["records_delayed_by"]]

@@ -35,6 +35,7 @@ def row(certainty: str, *rebalances: int, workload: str = "shop") -> dict[str, A
         "certainty": certainty,
         "tool": "kubernetes",
         "namespace": None,
+        "environment": None,
         "workload": workload,
         "revision": None,
         "rebalances": len(rebalances),

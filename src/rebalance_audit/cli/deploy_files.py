@@ -17,8 +17,25 @@ def print_deploy_notes(read: DeploysRead) -> None:
     if not read.files:
         return
     for each in read.files:
-        if each.is_useless:
+        kept = sum(each.items.values())
+        if each.dropped:
+            read_items = words.counted(kept + each.dropped, "item")
+            echo(
+                visible(
+                    f"Warning: {each.file}: {read_items} read, {each.dropped:,} dropped; the first: {each.why_dropped}."
+                ),
+                err=True,
+            )
+        elif each.is_useless:
             echo(visible(f"Warning: {each.file} holds nothing that shows a deploy."), err=True)
+        if each.unread:
+            lines = words.counted(each.unread, "line")
+            echo(
+                visible(
+                    f"Warning: {each.file}: {lines} without JSON, the first is line {each.first_unread}."
+                ),
+                err=True,
+            )
     if not read.deploys:
         echo("Warning: no deploy found in the files of --deploys.", err=True)
         return

@@ -9,9 +9,7 @@ import click
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.moment_text import moment_ms
 
-HELP: Final = (
-    "ISO 8601 (UTC without a zone), epoch milliseconds, or relative to now: -15m, -2h, -1d."
-)
+HELP: Final = "ISO 8601 (UTC without a zone), Unix time (seconds or milliseconds), or relative to now: -15m, -2h, -1d."
 
 
 class Moment(click.ParamType[int]):

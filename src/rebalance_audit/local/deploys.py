@@ -1,24 +1,19 @@
-"""Files of rollouts: JSON as the tools export it, lines of JSON, or the CSV of `audit.deploys.csv_rows`."""
+"""Files of rollouts: JSON as tools export it, shippers carry it and stores keep it, or the CSV of `csv_rows`."""
 
 import csv
-import gzip
-import os
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
 from rebalance_audit.audit.deploys.csv_rows import COLUMNS, NEEDED, fault_of
-from rebalance_audit.audit.deploys.kubernetes import lists_in
 from rebalance_audit.audit.deploys.read import DeployCollector, DeploysRead
+from rebalance_audit.carriers.archives import Content, contents_of, readable
+from rebalance_audit.carriers.json_documents import Document, JsonDocuments
+from rebalance_audit.carriers.text import text_blocks
 from rebalance_audit.limits import DEPLOY_FILE_BRACKETS, DEPLOY_FILE_BYTES
-from rebalance_audit.wire.segments.folder import SourceNotReadable, not_readable
-from rebalance_audit.wire.segments.regular_file import open_regular
+from rebalance_audit.wire.segments.folder import SourceNotReadable
 
-_GZIP: Final = b"\x1f\x8b"
 _FIELD_MAX: Final = 64 << 10
 
 
@@ -26,64 +21,52 @@ def read_deploys(paths: Iterable[Path]) -> DeploysRead:
     """The rollouts of all files. Raises SourceNotReadable that names the file, and its line in a CSV."""
     collector = DeployCollector()
     for path in paths:
-        try:
-            content = _content(path)
-        except (EOFError, zlib.error) as error:
-            raise SourceNotReadable(f"{path} is no complete gzip file: {error}.") from error
-        except OSError as error:
-            raise not_readable(path, error) from error
-        stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
-        collector.read(str(path), stem, _items(path, content))
+        for content in contents_of(path):
+            with readable(path):
+                _read(collector, content)
     return collector.found()
 
 
-def _content(path: Path) -> bytes:
-    with os.fdopen(open_regular(path), "rb") as file:
-        packed = file.peek(2)[:2] == _GZIP
-        source = gzip.GzipFile(fileobj=file) if packed else file
-        content = source.read(DEPLOY_FILE_BYTES.most + 1)
-    if len(content) > DEPLOY_FILE_BYTES.most:
-        raise SourceNotReadable(
-            f"{path} has more than {DEPLOY_FILE_BYTES.most >> 20} MiB: give files of shorter times."
-        )
-    return content
-
-
-def _items(path: Path, content: bytes) -> Iterator[Mapping[str, Any]]:
-    begin = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if not begin:
-        raise SourceNotReadable(f"{path} is empty.")
-    if begin not in (b"{", b"["):
-        yield from _rows(path, content)
+def _read(collector: DeployCollector, content: Content) -> None:
+    data = b"".join(text_blocks(_limited(content)))
+    if not data.strip():
+        raise SourceNotReadable(f"{content.name} is empty.")
+    stem = Path(content.name.rpartition("!")[2]).name.removesuffix(".gz")
+    stem = stem.rpartition(".")[0] or stem
+    header = {
+        name.strip() for name in data.split(b"\n", 1)[0].decode("utf-8", "replace").split(",")
+    }
+    is_json = b"{" in data or data.lstrip().startswith(b"[")
+    if not is_json or header >= set(NEEDED):
+        rows = (Document(line, row) for line, row in _rows(content.name, data))
+        collector.read(content.name, stem, rows)
         return
-    if content.count(b"{") + content.count(b"[") > DEPLOY_FILE_BRACKETS.most:
+    if data.count(b"{") + data.count(b"[") > DEPLOY_FILE_BRACKETS.most:
         raise SourceNotReadable(
-            f"{path} has more than {DEPLOY_FILE_BRACKETS.most:,} objects and arrays:"
+            f"{content.name} has more than {DEPLOY_FILE_BRACKETS.most:,} objects and arrays:"
             " give files of shorter times."
         )
-    content = content.removeprefix(b"\xef\xbb\xbf")
+    documents = JsonDocuments(BytesIO(data), DEPLOY_FILE_BYTES.most)
+    found = collector.read(content.name, stem, documents)
+    found.unread, found.first_unread = documents.unread, documents.first_unread
+    if found.unread and not found.items and not found.dropped:
+        raise SourceNotReadable(
+            f"{content.name} is no JSON: line {found.first_unread} begins no object that ends."
+        )
+
+
+def _limited(content: Content) -> BytesIO:
+    data = content.file.read(DEPLOY_FILE_BYTES.most + 1)
+    if len(data) > DEPLOY_FILE_BYTES.most:
+        raise SourceNotReadable(
+            f"{content.name} has more than {DEPLOY_FILE_BYTES.most >> 20} MiB: give files of shorter times."
+        )
+    return BytesIO(data)
+
+
+def _rows(path: str, content: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
-        documents = [orjson.loads(content)]
-    except orjson.JSONDecodeError as error:
-        documents = _lines(path, content, error)
-    for document in documents:
-        yield from lists_in(document)
-
-
-def _lines(path: Path, content: bytes, error: orjson.JSONDecodeError) -> list[object]:
-    """A document a line, as exporters of events write them."""
-    lines = [line for line in content.split(b"\n") if line.strip()]
-    try:
-        if len(lines) > 1:
-            return [orjson.loads(line) for line in lines]
-    except orjson.JSONDecodeError:
-        pass
-    raise SourceNotReadable(f"{path} is no JSON: {error}.") from error
-
-
-def _rows(path: Path, content: bytes) -> Iterator[Mapping[str, Any]]:
-    try:
-        text = content.decode("utf-8-sig")
+        text = content.decode()
     except UnicodeDecodeError as error:
         raise SourceNotReadable(f"{path} is neither JSON nor a CSV in UTF-8.") from error
     csv.field_size_limit(_FIELD_MAX)
@@ -108,6 +91,6 @@ def _rows(path: Path, content: bytes) -> Iterator[Mapping[str, Any]]:
             wrong = fault_of(row)
             if wrong is not None:
                 raise SourceNotReadable(f"{path}, line {rows.line_num}: {wrong}.")
-            yield row
+            yield rows.line_num, row
     except csv.Error as error:
         raise SourceNotReadable(f"{path}, line {rows.line_num}: {error}.") from error

@@ -1,22 +1,21 @@
 """End offsets from outside of `__consumer_offsets`: files of samples, and copies of topic partitions.
 
-A file has one JSON object a line, with the columns of bronze.end_offsets: `topic`, `topic_partition`, `sampled_at` (ISO
-8601 or epoch milliseconds), `end_offset`, and, where known, `start_offset` and `max_timestamp`. Of a copy of a topic
+A file has JSON objects with the columns of bronze.end_offsets, one a line or in whatever carries them: `topic`,
+`topic_partition`, `sampled_at` (ISO 8601 or a Unix time), `end_offset`, and, where known, `start_offset` and
+`max_timestamp`. Of a copy of a topic
 partition the headers of batches are read: by a batch's latest timestamp the partition had reached its end.
 """
 
-import gzip
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
 from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets
-from rebalance_audit.errors import BadRequest
-from rebalance_audit.moment_text import moment_ms
+from rebalance_audit.carriers.archives import contents_of, readable
+from rebalance_audit.carriers.json_documents import JsonDocuments, take_objects
+from rebalance_audit.limits import END_OFFSETS_DOCUMENT_BYTES
 from rebalance_audit.wire.segments.batch_ends import BatchEnd, batch_ends
 from rebalance_audit.wire.segments.folder import (
     METADATA_TOPIC,
@@ -26,12 +25,11 @@ from rebalance_audit.wire.segments.folder import (
     SourceNotReadable,
     not_readable,
 )
-from rebalance_audit.wire.segments.regular_file import open_regular
+from rebalance_audit.written_times import time_of
 
 _Samples = dict[tuple[str, int], list[EndOffset]]
 
-LINE_BYTES_MAX: Final = 64 << 10
-"""A longer line is no sample: a topic's name has at most 249 characters."""
+_OF_SAMPLES: Final = ("topic_partition", "sampled_at", "end_offset")
 _EVERY_MS: Final = 1_000
 """Of the batches of a second, the last one is kept."""
 _NOT_OURS: Final = frozenset({OFFSETS_TOPIC, METADATA_TOPIC})
@@ -61,25 +59,39 @@ def read_end_offsets(paths: Iterable[Path]) -> EndOffsets:
 
 
 def _of_file(path: Path) -> Iterator[tuple[str, int, EndOffset]]:
-    with os.fdopen(open_regular(path), "rb") as file:
-        packed = file.peek(2)[:2] == b"\x1f\x8b"
-        lines = gzip.GzipFile(fileobj=file) if packed else file
-        for number, line in enumerate(iter(lambda: lines.readline(LINE_BYTES_MAX), b""), 1):
-            if line.strip():
-                yield _sample(path, number, line)
+    for content in contents_of(path):
+        with readable(path):
+            documents = JsonDocuments(content.file, END_OFFSETS_DOCUMENT_BYTES.most)
+            for number, document in documents:
+                found: list[tuple[str, int, EndOffset]] = []
+                if take_objects(document, partial(_take, found, content.name, number)).unknown:
+                    raise _no_sample(content.name, number, f"it has no {', '.join(_OF_SAMPLES)}")
+                yield from found
+            if documents.is_cut:
+                most = END_OFFSETS_DOCUMENT_BYTES.most >> 20
+                raise SourceNotReadable(f"{content.name} has a document of more than {most} MiB.")
+            if documents.unread:
+                raise _no_sample(content.name, documents.first_unread, "no JSON object that ends")
 
 
-def _sample(path: Path, number: int, line: bytes) -> tuple[str, int, EndOffset]:
-    try:
-        row = orjson.loads(line)
-        topic, partition = row["topic"], row["topic_partition"]
-        at_ms = moment_ms(row["sampled_at"])
-        start, end = row.get("start_offset"), row["end_offset"]
-        latest_ms = moment_ms(row.get("max_timestamp"))
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, BadRequest) as error:
-        raise _no_sample(path, number, str(error)) from error
-    if not isinstance(topic, str) or at_ms is None:
-        raise _no_sample(path, number, "topic or sampled_at is missing")
+def _take(
+    found: list[tuple[str, int, EndOffset]], file: str, line: int, row: Mapping[str, Any]
+) -> bool:
+    if row.keys().isdisjoint(_OF_SAMPLES):
+        return False
+    found.append(_sample(file, line, row))
+    return True
+
+
+def _sample(file: str, line: int, row: Mapping[str, Any]) -> tuple[str, int, EndOffset]:
+    topic, partition = row.get("topic"), row.get("topic_partition")
+    start, end = row.get("start_offset"), row.get("end_offset")
+    at_ms, latest = time_of(row.get("sampled_at")), row.get("max_timestamp")
+    if not isinstance(topic, str):
+        raise _no_sample(file, line, f"topic is {topic!r}")
+    if at_ms is None:
+        given = row.get("sampled_at")
+        raise _no_sample(file, line, f"sampled_at is {given!r}, not a time of 2000 to 2099")
     numbers: Mapping[str, Any] = {
         "topic_partition": partition,
         "end_offset": end,
@@ -87,12 +99,19 @@ def _sample(path: Path, number: int, line: bytes) -> tuple[str, int, EndOffset]:
     }
     for name, value in numbers.items():
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
-            raise _no_sample(path, number, f"{name} is {value!r}")
-    return topic, partition, EndOffset(at_ms, start, end, latest_ms)
+            raise _no_sample(file, line, f"{name} is {value!r}")
+    if start is not None and start > numbers["end_offset"]:
+        raise _no_sample(file, line, f"start_offset is {start}, beyond end_offset {end}")
+    # A producer may stamp a record with any number.
+    return (
+        topic,
+        numbers["topic_partition"],
+        EndOffset(at_ms, start, numbers["end_offset"], time_of(latest)),
+    )
 
 
-def _no_sample(path: Path, number: int, why: str) -> SourceNotReadable:
-    return SourceNotReadable(f"{path}, line {number}: not a sample of an end offset: {why}.")
+def _no_sample(file: str, line: int, why: str) -> SourceNotReadable:
+    return SourceNotReadable(f"{file}, line {line}: not a sample of an end offset: {why}.")
 
 
 def _of_folder(path: Path) -> Iterator[tuple[str, int, EndOffset]]:

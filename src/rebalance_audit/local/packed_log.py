@@ -9,7 +9,7 @@ from tempfile import mkdtemp
 from typing import Final
 
 from rebalance_audit import limits
-from rebalance_audit.audit.broker_log.archives import BrokerLogNotReadable, Content, contents_of
+from rebalance_audit.carriers.archives import BrokerLogNotReadable, Content, contents_of
 from rebalance_audit.wire.segments.folder import (
     METADATA_TOPIC,
     OFFSETS_TOPIC,

@@ -127,8 +127,9 @@ def _when(row: TableRow) -> Iterator[str]:
     else:
         yield f" and took {words.duration(max(0, ended_ms - row['started_at']))}"
     yield f" ({TOOLS.get(row['tool'], row['tool'])}"
-    if row["namespace"] is not None:
-        yield from (", namespace ", Name(row["namespace"]))
+    for place in ("environment", "namespace"):
+        if row[place] is not None:
+            yield from (f", {place} ", Name(row[place]))
     yield ")."
 
 

@@ -71,9 +71,9 @@ class Rows(Sequence[dict[str, Any]], ABC):
         """The rows of these groups that begin at `start` or later and before `end`.
 
         What is not given limits nothing. The column that says when a row begins is `schema.begins_at`; a row whose
-        beginning is unknown is in no window. A moment is a `datetime` (UTC if it has no zone), epoch milliseconds, or
-        text such as `2026-11-21T03:12Z` or `-2h`. Raises BadRequest for a table without groups or without times, and
-        for an unreadable time.
+        beginning is unknown is in no window. A moment is a `datetime` (UTC if it has no zone), Unix time in seconds or
+        milliseconds, or text such as `2026-11-21T03:12Z` or `-2h`. Raises BadRequest for a table without groups or
+        without times, and for an unreadable time.
         """
         if groups and "group_id" not in self.schema.column_names:
             raise BadRequest(f"{self.schema.full_name} has no column group_id.")

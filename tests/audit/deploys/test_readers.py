@@ -7,6 +7,7 @@ import pytest
 
 from rebalance_audit.audit.deploys.read import DeployCollector
 from rebalance_audit.audit.deploys.rollout import Rollout
+from rebalance_audit.carriers.json_documents import Document
 from rebalance_audit.local.deploys import read_deploys
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
@@ -81,7 +82,9 @@ argo_cd:shop/shop@26f1d7e0c1c2b8a1d4a2a7b8c9d0e1f2a3b4c5d6 09:13:00 -""",
         ("helm-list.json", "helm:shop/checkout@17 09:10:00 -"),
         (
             "github-statuses.json github-deployments.json",
-            "github:example@d583d658d6da 09:20:00 -\ngithub:example@a84d88e7554f 09:20:00 09:24:30",
+            """\
+github:production/example@d583d658d6da 09:20:00 -
+github:production/example@a84d88e7554f 09:20:00 09:24:30""",
         ),
         (
             "deploys.csv",
@@ -117,7 +120,6 @@ def test_rollouts_of_each_tool(files: str, expected: str) -> None:
     [
         (b"", "is empty"),
         (b"{", "is no JSON"),
-        (b'{"a": 1}\n{"b"', "is no JSON"),
         (b"a,b\n1,2\n", "needs the columns name and started_at"),
         (b"name,started_at,colour\n", "has no column 'colour'"),
         (b"name,started_at\nx,2026-11-21T09:00Z,y\n", "line 2: more values than columns"),
@@ -135,8 +137,8 @@ def test_rollouts_of_each_tool(files: str, expected: str) -> None:
             b"name,started_at,ended_at\nx,2026-11-21T09:00Z,2026-11-21T08:00Z\n",
             "line 2: ended_at is before started_at",
         ),
-        (b"\xff\xfe\x00", "neither JSON nor a CSV in UTF-8"),
-        (b"\x1f\x8b\x08\x00", "no complete gzip file"),
+        (b"\xff", "neither JSON nor a CSV in UTF-8"),
+        (b"\x1f\x8b\x08\x00", "cannot be read"),
         (b"[" * 100_000, "is no JSON"),
     ],
 )
@@ -199,5 +201,6 @@ def test_scaling_is_no_rollout(story: str, steps: list[str], rollouts: int) -> N
         f"Scaled {way} replica set sink-{name} {numbers}"
         for way, name, numbers in (step.lower().split(" ", 2) for step in steps)
     )
-    collector.read("f", "f", [event(text, at_s) for at_s, text in enumerate(written)])
+    steps_of_file = [event(text, at_s) for at_s, text in enumerate(written)]
+    collector.read("f", "f", [Document(1, steps_of_file)])
     assert len(collector.found().deploys) == rollouts, story

@@ -18,7 +18,7 @@ from rebalance_audit.audit.broker_log.passages import (
     Passage,
     stripped_text,
 )
-from rebalance_audit.audit.broker_log.times import NO_MOMENT, LineTime, NoTime, TimeReader
+from rebalance_audit.written_times import NO_MOMENT, LineTime, NoTime, TimeReader
 
 _DEPTH_MAX: Final = 4
 """JSON in a text of JSON, and so on."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact
-from rebalance_audit.audit.broker_log.times import Assumption, NoTime
+from rebalance_audit.written_times import Assumption, NoTime
 
 _SAMPLE_CHARS: Final = 120
 _GROUPS_MAX: Final = 100_000

@@ -6,12 +6,6 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.broker_log.archives import (
-    BrokerLogNotReadable,
-    Content,
-    contents_of,
-    readable,
-)
 from rebalance_audit.audit.broker_log.carriers import Carried, CarrierReader
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.file_report import FileReport
@@ -22,7 +16,13 @@ from rebalance_audit.audit.broker_log.passages import (
     PassageReader,
     stripped_text,
 )
-from rebalance_audit.audit.broker_log.times import TimeReader
+from rebalance_audit.carriers.archives import (
+    BrokerLogNotReadable,
+    Content,
+    contents_of,
+    readable,
+)
+from rebalance_audit.written_times import TimeReader
 
 __all__ = [
     "BrokerLogNotReadable",

@@ -4,10 +4,15 @@
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from rebalance_audit.audit.deploys import values
 from rebalance_audit.audit.deploys.rollout import NAME_MAX, REVISION_MAX, Rollout
+from rebalance_audit.written_times import time_of
+
+_URL_MAX: Final = 253
+_OWN_CLUSTER: Final = "https://kubernetes.default.svc"
+"""The cluster in which Argo CD runs."""
 
 
 class ArgoCdHistory:
@@ -21,24 +26,32 @@ class ArgoCdHistory:
         status = values.mapping(item.get("status"))
         if item.get("kind") != "Application" and not isinstance(status.get("history"), list):
             return False
-        application = values.text(values.mapping(item.get("metadata")).get("name"), NAME_MAX)
-        if application is not None:
-            spec = values.mapping(item.get("spec"))
-            namespace = values.mapping(spec.get("destination")).get("namespace")
-            for sync in values.items(status.get("history")):
-                applied_ms = values.time_ms(sync.get("deployedAt"))
-                started_ms = values.time_ms(sync.get("deployStartedAt")) or applied_ms
-                if started_ms is not None:
-                    self._found.append(
-                        Rollout(
-                            tool="argo_cd",
-                            workload=application,
-                            started_ms=started_ms,
-                            revision=_revision(sync),
-                            namespace=values.text(namespace, NAME_MAX),
-                            last_seen_ms=applied_ms,
-                        )
-                    )
+        application = values.needed_text(
+            values.mapping(item.get("metadata")).get("name"), "metadata.name", NAME_MAX
+        )
+        target = values.mapping(values.mapping(item.get("spec")).get("destination"))
+        wrong: values.ItemError | None = None
+        server = values.text(target.get("server"), _URL_MAX)
+        for sync in values.items(status.get("history")):
+            try:
+                applied_ms = values.needed_time(sync, "deployedAt")
+            except values.ItemError as error:
+                wrong = wrong or error
+                continue
+            self._found.append(
+                Rollout(
+                    tool="argo_cd",
+                    workload=application,
+                    started_ms=time_of(sync.get("deployStartedAt")) or applied_ms,
+                    revision=_revision(sync),
+                    namespace=values.text(target.get("namespace"), NAME_MAX),
+                    environment=values.text(target.get("name"), NAME_MAX)
+                    or (None if server == _OWN_CLUSTER else server),
+                    last_seen_ms=applied_ms,
+                )
+            )
+        if wrong is not None:
+            raise wrong
         return True
 
     def deploys(self) -> Iterator[Rollout]:

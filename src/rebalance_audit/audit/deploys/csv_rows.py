@@ -1,6 +1,6 @@
 """A plain CSV of rollouts, for whatever no other reader knows: one row a rollout, or one row for each of its pods.
 
-Columns: `name`, `revision`, `started_at`, `ended_at`, `namespace`, `group`, `client`, `pod`, `pod_ip`,
+Columns: `name`, `revision`, `started_at`, `ended_at`, `namespace`, `environment`, `group`, `client`, `pod`, `pod_ip`,
 `pod_created_at`, `pod_deleted_at`. Only `name` and `started_at` must be there.
 """
 
@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from rebalance_audit.audit.deploys import values
 from rebalance_audit.audit.deploys.rollout import NAME_MAX, REVISION_MAX, Pod, Rollout
+from rebalance_audit.written_times import time_of
 
 NEEDED: Final = ("name", "started_at")
 COLUMNS: Final = (
@@ -17,6 +18,7 @@ COLUMNS: Final = (
     "revision",
     "ended_at",
     "namespace",
+    "environment",
     "group",
     "client",
     "pod",
@@ -33,13 +35,11 @@ def fault_of(row: Mapping[str, Any]) -> str | None:
     if values.text(row["name"], NAME_MAX) is None:
         return f"name is empty or longer than {NAME_MAX} characters"
     for column in _TIMES:
-        written = (row.get(column) or "").strip()
-        if (written or column in NEEDED) and values.time_ms(written) is None:
-            return (
-                f"{column} is {written[:40]!r}, not a time of 2000 to 2099"
-                " as ISO 8601 or epoch milliseconds"
-            )
-    started_ms, ended_ms = values.time_ms(row["started_at"]), values.time_ms(row.get("ended_at"))
+        value = row.get(column)
+        written = value.strip() if isinstance(value, str) else value
+        if (written not in (None, "") or column in NEEDED) and time_of(written) is None:
+            return f"{column} is {values.shown(written)}, not a time of 2000 to 2099"
+    started_ms, ended_ms = time_of(row["started_at"]), time_of(row.get("ended_at"))
     if started_ms is not None and ended_ms is not None and ended_ms < started_ms:
         return "ended_at is before started_at"
     return None
@@ -55,8 +55,11 @@ class CsvRows:
         """Whether it is such a row. A row of JSON may have the same keys."""
         if not item.keys() >= set(NEEDED) or not item.keys() <= set(COLUMNS):
             return False
+        wrong = fault_of(item)
+        if wrong is not None:
+            raise values.ItemError(wrong)
         name = values.text(item["name"], NAME_MAX)
-        started_ms = values.time_ms(item["started_at"])
+        started_ms = time_of(item["started_at"])
         if name is not None and started_ms is not None:
             deploy = Rollout(
                 tool="csv",
@@ -64,7 +67,8 @@ class CsvRows:
                 started_ms=started_ms,
                 revision=values.cut(item.get("revision"), REVISION_MAX),
                 namespace=values.text(item.get("namespace"), NAME_MAX),
-                ended_ms=values.time_ms(item.get("ended_at")),
+                environment=values.text(item.get("environment"), NAME_MAX),
+                ended_ms=time_of(item.get("ended_at")),
                 group_pattern=values.text(item.get("group"), _PATTERN_MAX),
                 client_pattern=values.text(item.get("client"), _PATTERN_MAX),
             )
@@ -74,8 +78,8 @@ class CsvRows:
                 pods.append(
                     Pod(
                         pod,
-                        values.time_ms(item.get("pod_created_at")),
-                        values.time_ms(item.get("pod_deleted_at")),
+                        time_of(item.get("pod_created_at")),
+                        time_of(item.get("pod_deleted_at")),
                         values.address(item.get("pod_ip")),
                     )
                 )

@@ -73,6 +73,7 @@ def _row(group_id: str, incarnation: int, ties: Sequence[Tie]) -> Row:
         "certainty": str(ties[0].certainty),
         "tool": deploy.tool,
         "namespace": deploy.namespace,
+        "environment": deploy.environment,
         "workload": deploy.workload,
         "revision": deploy.revision,
         "ended_at": deploy.ended_ms,

@@ -25,32 +25,25 @@ class GitHubDeployments:
     def add(self, item: Mapping[str, Any], _file_stem: str) -> bool:
         """Whether it is a deployment or a status."""
         if item.keys() >= _STATUS:
-            url = values.text(item["deployment_url"], _URL_MAX)
-            ended_ms = values.time_ms(item["created_at"])
-            if item["state"] in _ENDS and url is not None and ended_ms is not None:
+            url = values.needed_text(item["deployment_url"], "deployment_url", _URL_MAX)
+            ended_ms = values.needed_time(item, "created_at")
+            if item["state"] in _ENDS:
                 self._ended_ms[url] = min(ended_ms, self._ended_ms.get(url, ended_ms))
             return True
         if not item.keys() >= _DEPLOYMENT:
             return False
         repository = values.text(item.get("repository_url"), _URL_MAX) or ""
-        workload = values.text(repository.rpartition("/")[2], NAME_MAX)
-        started_ms = values.time_ms(item["created_at"])
-        if workload is not None and started_ms is not None:
-            deploy = Rollout(
-                tool="github",
-                workload=workload,
-                started_ms=started_ms,
-                revision=values.cut(item["sha"], _SHA_SHOWN),
-            )
-            self._found.append((values.text(item.get("url"), _URL_MAX), deploy))
+        deploy = Rollout(
+            tool="github",
+            workload=values.needed_text(repository.rpartition("/")[2], "repository", NAME_MAX),
+            started_ms=values.needed_time(item, "created_at"),
+            revision=values.cut(item["sha"], _SHA_SHOWN),
+            environment=values.text(item["environment"], NAME_MAX),
+        )
+        self._found.append((values.text(item.get("url"), _URL_MAX), deploy))
         return True
 
     def deploys(self) -> Iterator[Rollout]:
         """Each deployment."""
         for url, deploy in self._found:
-            ended_ms = None if url is None else self._ended_ms.get(url)
-            yield _ended(deploy, ended_ms)
-
-
-def _ended(deploy: Rollout, ended_ms: int | None) -> Rollout:
-    return deploy if ended_ms is None else replace(deploy, ended_ms=ended_ms)
+            yield replace(deploy, ended_ms=None if url is None else self._ended_ms.get(url))

@@ -22,18 +22,16 @@ class HelmHistory:
         """Whether it is a revision. `file_stem`: the file's name without its ending."""
         if not item.keys() >= _FIELDS:
             return False
-        release = values.text(item.get("name"), NAME_MAX) or values.text(file_stem, NAME_MAX)
-        started_ms = values.time_ms(item.get("updated"))
-        if release is not None and started_ms is not None:
-            self._found.append(
-                Rollout(
-                    tool="helm",
-                    workload=release,
-                    started_ms=started_ms,
-                    revision=values.cut(item.get("revision"), REVISION_MAX),
-                    namespace=values.text(item.get("namespace"), NAME_MAX),
-                )
+        release = values.text(item.get("name"), NAME_MAX) or file_stem
+        self._found.append(
+            Rollout(
+                tool="helm",
+                workload=values.needed_text(release, "name", NAME_MAX),
+                started_ms=values.needed_time(item, "updated"),
+                revision=values.cut(item.get("revision"), REVISION_MAX),
+                namespace=values.text(item.get("namespace"), NAME_MAX),
             )
+        )
         return True
 
     def deploys(self) -> Iterator[Rollout]:

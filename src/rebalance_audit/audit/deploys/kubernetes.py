@@ -7,10 +7,11 @@ first and the last time of a merged event are known. Rollouts of Argo Rollouts a
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.deploys import values
 from rebalance_audit.audit.deploys.rollout import NAME_MAX, REVISION_MAX
+from rebalance_audit.written_times import time_of
 
 _MESSAGE_MAX: Final = 2_000
 _COMBINED: Final = "(combined from similar events): "
@@ -99,49 +100,72 @@ class _Event(NamedTuple):
         return {self.first_ms, self.last_ms}
 
 
+_Seen: TypeAlias = Callable[[KubernetesFacts], None]
+_CLUSTERS: Final = ("clusterName", "cluster_name", "cluster")
+"""Fields in which exporters write the name of the cluster."""
+
+
 class KubernetesItems:
     """Takes items one by one."""
 
     def __init__(self) -> None:
-        self.facts = KubernetesFacts()
+        self._seen: list[tuple[str | None, _Seen]] = []
+        """Cluster, where an item names it, and what takes the item into the facts."""
 
     def add(self, item: Mapping[str, Any], _file_stem: str) -> bool:
         """Whether it is an item of Kubernetes that may show a rollout."""
-        kind = item.get("kind")
         subject = values.mapping(item.get("involvedObject") or item.get("regarding"))
+        seen: _Seen | None
         if subject and isinstance(item.get("reason"), str):
-            self._add_event(item, subject)
-            return True
-        reader = _OBJECTS.get(kind) if isinstance(kind, str) else None
-        if reader is None:
-            return False
-        metadata = values.mapping(item.get("metadata"))
-        name = values.text(metadata.get("name"), NAME_MAX)
-        if name is not None:
-            reader(self.facts, name, metadata, item)
+            seen = _of_event(item, subject)
+        else:
+            kind = item.get("kind")
+            reader = _OBJECTS.get(kind) if isinstance(kind, str) else None
+            if reader is None:
+                return False
+            seen = _of_object(item, reader)
+        if seen is not None:
+            named = (values.text(item.get(field), NAME_MAX) for field in _CLUSTERS)
+            self._seen.append((next(filter(None, named), None), seen))
         return True
 
-    def _add_event(self, item: Mapping[str, Any], subject: Mapping[str, Any]) -> None:
-        kind, reason = subject.get("kind"), item["reason"]
-        reader = _EVENTS.get((kind, reason)) if isinstance(kind, str) else None
-        name = values.text(subject.get("name"), NAME_MAX)
-        first_ms, last_ms = _times_of(item)
-        if reader is None or name is None or first_ms is None or last_ms is None:
-            return
-        namespace = values.text(subject.get("namespace"), NAME_MAX) or ""
-        message = values.text(item.get("message") or item.get("note"), _MESSAGE_MAX) or ""
-        is_merged = message.startswith(_COMBINED)
-        # A combined event's text is that of its last occurrence.
-        event = _Event(
-            Workload(str(kind), namespace, name),
-            message.removeprefix(_COMBINED),
-            last_ms if is_merged else first_ms,
-            last_ms,
-        )
-        reader(self.facts, event)
+    def facts(self) -> Iterator[tuple[str | None, KubernetesFacts]]:
+        """Those of each cluster; what names none belongs to the only one that is named."""
+        clusters = sorted({cluster for cluster, _ in self._seen if cluster is not None})
+        sole = clusters[0] if len(clusters) == 1 else None
+        found: dict[str | None, KubernetesFacts] = {}
+        for cluster, take in self._seen:
+            take(found.setdefault(cluster or sole, KubernetesFacts()))
+        yield from found.items()
 
 
-def _times_of(item: Mapping[str, Any]) -> tuple[int | None, int | None]:
+def _of_event(item: Mapping[str, Any], subject: Mapping[str, Any]) -> _Seen | None:
+    kind, reason = subject.get("kind"), item["reason"]
+    reader = _EVENTS.get((kind, reason)) if isinstance(kind, str) else None
+    if reader is None:
+        return None
+    name = values.needed_text(subject.get("name"), "involvedObject.name", NAME_MAX)
+    first_ms, last_ms = _times_of(item)
+    namespace = values.text(subject.get("namespace"), NAME_MAX) or ""
+    message = values.text(item.get("message") or item.get("note"), _MESSAGE_MAX) or ""
+    is_merged = message.startswith(_COMBINED)
+    # A combined event's text is that of its last occurrence.
+    event = _Event(
+        Workload(str(kind), namespace, name),
+        message.removeprefix(_COMBINED),
+        last_ms if is_merged else first_ms,
+        last_ms,
+    )
+    return lambda facts: reader(facts, event)
+
+
+def _of_object(item: Mapping[str, Any], reader: "_ObjectReader") -> _Seen | None:
+    name = values.text(values.mapping(item.get("metadata")).get("name"), NAME_MAX)
+    return None if name is None else lambda facts: reader(facts, name, item)
+
+
+def _times_of(item: Mapping[str, Any]) -> tuple[int, int]:
+    """First and last time (epoch ms). Raises ItemError without one."""
     series = values.mapping(item.get("series"))
     metadata = values.mapping(item.get("metadata"))
     first_ms = _first_of(
@@ -157,11 +181,16 @@ def _times_of(item: Mapping[str, Any]) -> tuple[int | None, int | None]:
     )
     if first_ms is None:
         first_ms = last_ms
-    return first_ms, last_ms if last_ms is not None else first_ms
+    if first_ms is None:
+        given = item.get("firstTimestamp") or item.get("eventTime")
+        raise values.ItemError(
+            f"firstTimestamp is {values.shown(given)}, not a time of 2000 to 2099"
+        )
+    return first_ms, first_ms if last_ms is None else last_ms
 
 
 def _first_of(*given: object) -> int | None:
-    return next((at for at in map(values.time_ms, given) if at is not None), None)
+    return next((at for at in map(time_of, given) if at is not None), None)
 
 
 def _scaled(facts: KubernetesFacts, event: _Event) -> None:
@@ -231,9 +260,8 @@ def _owner(metadata: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def _add_pod(
-    facts: KubernetesFacts, name: str, metadata: Mapping[str, Any], item: Mapping[str, Any]
-) -> None:
+def _add_pod(facts: KubernetesFacts, name: str, item: Mapping[str, Any]) -> None:
+    metadata = values.mapping(item.get("metadata"))
     namespace = values.text(metadata.get("namespace"), NAME_MAX) or ""
     pod = facts.pod(namespace, name)
     owner = _owner(metadata)
@@ -248,35 +276,20 @@ def _add_pod(
         pod.address is not None and pod.address == values.address(status.get("hostIP"))
     )
     if pod.created_ms is None:
-        pod.created_ms = values.time_ms(metadata.get("creationTimestamp"))
+        pod.created_ms = time_of(metadata.get("creationTimestamp"))
 
 
-def _add_replica_set(
-    facts: KubernetesFacts, name: str, metadata: Mapping[str, Any], _item: Mapping[str, Any]
-) -> None:
-    owner, made_ms = _owner(metadata), values.time_ms(metadata.get("creationTimestamp"))
+def _add_replica_set(facts: KubernetesFacts, name: str, item: Mapping[str, Any]) -> None:
+    metadata = values.mapping(item.get("metadata"))
+    owner, made_ms = _owner(metadata), time_of(metadata.get("creationTimestamp"))
     if owner is None or owner[0] not in OWNERS or made_ms is None:
         return
     namespace = values.text(metadata.get("namespace"), NAME_MAX) or ""
     facts.made.setdefault(Workload(owner[0], namespace, owner[1]), {})[name] = made_ms
 
 
-_OBJECTS: Final[
-    Mapping[str, Callable[[KubernetesFacts, str, Mapping[str, Any], Mapping[str, Any]], None]]
-] = {
+_ObjectReader: TypeAlias = Callable[[KubernetesFacts, str, Mapping[str, Any]], None]
+_OBJECTS: Final[Mapping[str, _ObjectReader]] = {
     "Pod": _add_pod,
     "ReplicaSet": _add_replica_set,
 }
-
-
-def lists_in(document: object) -> Iterator[Mapping[str, Any]]:
-    """The items of a document: of an array, of a Kubernetes list, or the one object that it is."""
-    if isinstance(document, list):
-        for each in document:
-            yield from lists_in(each) if isinstance(each, Mapping) else ()
-    elif isinstance(document, Mapping):
-        inner = document.get("items")
-        if isinstance(inner, list):
-            yield from values.items(inner)
-        else:
-            yield document

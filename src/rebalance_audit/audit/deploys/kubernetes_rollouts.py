@@ -8,7 +8,7 @@ A StatefulSet's rollout deletes each pod and creates it again under its name.
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Final
 
@@ -244,4 +244,6 @@ class KubernetesRollouts(KubernetesItems):
 
     def deploys(self) -> Iterator[Rollout]:
         """Each rollout."""
-        yield from rollouts_of(self.facts)
+        for cluster, facts in self.facts():
+            for deploy in rollouts_of(facts):
+                yield deploy if cluster is None else replace(deploy, environment=cluster)

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
 from rebalance_audit.audit.deploys.argo_cd import ArgoCdHistory
@@ -10,6 +12,8 @@ from rebalance_audit.audit.deploys.github_deployments import GitHubDeployments
 from rebalance_audit.audit.deploys.helm_history import HelmHistory
 from rebalance_audit.audit.deploys.kubernetes_rollouts import KubernetesRollouts
 from rebalance_audit.audit.deploys.rollout import Rollout, merged
+from rebalance_audit.audit.deploys.values import ItemError
+from rebalance_audit.carriers.json_documents import Document, take_objects
 from rebalance_audit.limits import DEPLOYS
 
 
@@ -17,7 +21,7 @@ class DeployReader(Protocol):
     """What knows one kind of item."""
 
     def add(self, item: Mapping[str, Any], file_stem: str, /) -> bool:
-        """Whether the item is of its kind; it is kept then, as far as it has what is needed."""
+        """Whether the item is of its kind; it is kept then. Raises ItemError if it lacks what is needed."""
         ...
 
     def deploys(self) -> Iterator[Rollout]:
@@ -37,16 +41,25 @@ KINDS: Final[Mapping[str, Callable[[], DeployReader]]] = {
 """Name for people -> reader; the first that takes an item keeps it."""
 
 
-class DeployFile(NamedTuple):
+@dataclass(slots=True)
+class DeployFile:
     """What a file held."""
 
     file: str
-    items: Mapping[str, int]
-    """Kind of item -> how many."""
+    items: Counter[str] = field(default_factory=Counter)
+    """Kind of item -> how many, of those that are kept."""
+    dropped: int = 0
+    """Items of a known kind that lack what is needed."""
+    why_dropped: str = ""
+    """What the first of them lacks, and its line: a clause."""
+    unread: int = 0
+    """Lines of text that are no part of JSON."""
+    first_unread: int = 0
+    """The first of them."""
 
     @property
     def is_useless(self) -> bool:
-        """Whether no item is of a known kind."""
+        """Whether no item of a known kind was kept."""
         return not self.items.keys() - {NOT_KNOWN}
 
 
@@ -67,18 +80,30 @@ class DeployCollector:
         self._readers: dict[str, DeployReader] = {name: make() for name, make in KINDS.items()}
         self.files: list[DeployFile] = []
 
-    def read(self, file: str, file_stem: str, items: Iterable[Mapping[str, Any]]) -> None:
+    def read(self, file: str, file_stem: str, documents: Iterable[Document]) -> DeployFile:
         """Take the items of a file."""
-        counts: Counter[str] = Counter()
-        for item in items:
-            counts[self._kind_of(item, file_stem)] += 1
-        self.files.append(DeployFile(file, dict(counts)))
+        found = DeployFile(file)
+        self.files.append(found)
+        for line, value in documents:
+            take = partial(self._take, file_stem, found, line)
+            found.items[NOT_KNOWN] += take_objects(value, take).unknown
+        found.items += Counter()
+        return found
 
-    def _kind_of(self, item: Mapping[str, Any], file_stem: str) -> str:
+    def _take(
+        self, file_stem: str, of_file: DeployFile, line: int, item: Mapping[str, Any]
+    ) -> bool:
         for name, reader in self._readers.items():
-            if reader.add(item, file_stem):
-                return name
-        return NOT_KNOWN
+            try:
+                if not reader.add(item, file_stem):
+                    continue
+            except ItemError as error:
+                of_file.dropped += 1
+                of_file.why_dropped = of_file.why_dropped or f"line {line}: {error}"
+                return True
+            of_file.items[name] += 1
+            return True
+        return False
 
     def found(self) -> DeploysRead:
         """The rollouts, at most the latest `limits.DEPLOYS`."""

@@ -51,6 +51,8 @@ class Rollout:
     started_ms: int
     revision: str | None = None
     namespace: str | None = None
+    environment: str | None = None
+    """Where it was deployed: GitHub's environment, or the Kubernetes cluster where a file names it."""
     ended_ms: int | None = None
     """None where the tool records no end, or there was none yet."""
     last_seen_ms: int | None = None
@@ -68,9 +70,9 @@ class Rollout:
 
     @property
     def deploy_id(self) -> str:
-        """`kubernetes:shop/checkout@7f4c`."""
-        namespace = "" if self.namespace is None else f"{self.namespace}/"
-        return f"{self.tool}:{namespace}{self.name}"
+        """`kubernetes:shop/checkout@7f4c`, `github:production/checkout@7f4c`."""
+        where = "".join(f"{each}/" for each in (self.environment, self.namespace) if each)
+        return f"{self.tool}:{where}{self.name}"
 
     @property
     def key(self) -> RolloutKey:
@@ -80,7 +82,8 @@ class Rollout:
     @property
     def source(self) -> tuple[str | None, ...]:
         """What its rollouts have in common with those before and after it."""
-        return self.tool, self.namespace, self.workload, self.group_pattern, self.client_pattern
+        where = self.environment, self.namespace
+        return self.tool, *where, self.workload, self.group_pattern, self.client_pattern
 
     @property
     def window(self) -> tuple[int, int]:

@@ -1,15 +1,35 @@
 """Values in exports of other tools: whatever is not of the expected type is missing."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Any
 
-_FIRST_MS: Final = 946_684_800_000
-"""The year 2000."""
-_LAST_MS: Final = 4_102_444_800_000
-"""The year 2100."""
-_ZONE_NAMES: Final = (" UTC", " GMT")
+from rebalance_audit.written_times import time_of
+
+
+class ItemError(ValueError):
+    """An item of a known kind lacks something that is needed; the message is a clause."""
+
+
+def needed_time(item: Mapping[str, Any], name: str) -> int:
+    """Epoch milliseconds of a field. Raises ItemError."""
+    found = time_of(item.get(name))
+    if found is None:
+        raise ItemError(f"{name} is {shown(item.get(name))}, not a time of 2000 to 2099")
+    return found
+
+
+def needed_text(value: object, what: str, at_most: int) -> str:
+    """A text that must be there. Raises ItemError."""
+    found = text(value, at_most)
+    if found is None:
+        raise ItemError(f"{what} is {shown(value)}, not a text of 1 to {at_most} characters")
+    return found
+
+
+def shown(value: object) -> str:
+    """A value in an error, its beginning."""
+    return "missing" if value is None else repr(value)[:60]
 
 
 def mapping(value: object) -> Mapping[str, Any]:
@@ -38,32 +58,6 @@ def text(value: object, at_most: int) -> str | None:
 def cut(value: object, at_most: int) -> str | None:
     """The text, its beginning if it is longer."""
     return text(value[: at_most + 1][:at_most] if isinstance(value, str) else value, at_most)
-
-
-def time_ms(value: object) -> int | None:
-    """Epoch milliseconds of a time as RFC 3339, Helm and Go write it; None if it is none, or outside 2000 to 2100."""
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        return None
-    if isinstance(value, int):
-        return value if _FIRST_MS <= value < _LAST_MS else None
-    if len(value) > 64:
-        return None
-    written = value.strip()
-    if written.isascii() and written.isdigit():
-        return time_ms(int(written))
-    for name in _ZONE_NAMES:  # Go's format: 2026-11-21 09:14:05.123456789 +0000 UTC
-        written = written.removesuffix(name)
-    date, _, rest = written.partition(" ")
-    if rest and "T" not in date:
-        written = f"{date}T{rest.replace(' ', '')}"
-    try:
-        moment = datetime.fromisoformat(written)
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        found = round(moment.timestamp() * 1000)
-    except (ValueError, OverflowError):
-        return None
-    return found if _FIRST_MS <= found < _LAST_MS else None
 
 
 def address(value: object) -> str | None:

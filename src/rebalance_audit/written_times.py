@@ -1,16 +1,17 @@
-"""Finds the time of an event in the text around it, in every common form of date and time.
+"""Reads times: of an event in the text around it, and of a field or an option that is one, in every common form.
 
 What a form leaves open is assumed and reported: a missing time zone, a missing year, the order of day and month.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.audit.broker_log.wall_clock import WallClock
 from rebalance_audit.time_zones import fixed_zone
+from rebalance_audit.wall_clock import WallClock
 
 _MONTHS: Final = {
     name: number
@@ -24,6 +25,13 @@ _CLOCK: Final = (
     r"(?: ?(?P<half>[ap])\.?m\.?(?![a-z]))?"
 )
 _ZONE: Final = r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\w:]))?"
+_ZONE_AT_END: Final = re.compile(
+    r"(?<=\d) ?(?:(?:UTC|GMT)?(?P<offset>[+-]\d\d(?::?\d\d){0,2})|(?P<utc>Z|UTC|GMT))"
+    # What follows an offset is its name: Go writes `+0100 CET`, `-0300 -03` and `+0530 +0530`, also with a clock
+    # reading, Java `Z[UTC]`, JavaScript `GMT+0100 (Central European Standard Time)`.
+    r"(?: (?:[A-Za-z]{1,8}|[+-]\d{2,6}))?(?: ?\([^()]{1,64}\)|\[[\w/+:-]{1,64}\])?(?: m=[+-][\d.]{1,32})?",
+    re.IGNORECASE | re.ASCII,
+)
 _BETWEEN: Final = r"(?:[T_:]|,? {1,2}(?:@ |at )?)"
 
 
@@ -90,12 +98,16 @@ _EPOCH: Final = re.compile(
     r"|(?P<seconds>1\d{9})(?:[.,](?P<fraction>\d{1,9}))?)(?![\w])(?!\.\d)",
     re.ASCII,
 )
-_UNITS: Final = {"nanos": 1_000_000, "micros": 1_000, "millis": 1}
+_UNITS: Final = ("nanos", "micros", "millis", "seconds")
 _HEAD_CHARS_MAX: Final = 2_048
 """A time further before the event than this is not its own."""
 
-_YEARS: Final = range(2010, 2100)
-_DAY_SECONDS: Final = 86_400
+_FIRST_MS: Final = 946_684_800_000
+_LAST_MS: Final = 4_102_444_799_999
+"""The years 2000 to 2099. In these, numbers of seconds, milliseconds, microseconds and nanoseconds do not overlap."""
+_TEXT_MAX: Final = 128
+_WEEKDAY: Final = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? ", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"\d{9,19}(?:[.,]\d{1,9})?", re.ASCII)
 _CENTURY: Final = 2_000
 _MONTHS_MAX: Final = 12
 _YEAR_FIRST_FROM: Final = 20
@@ -128,6 +140,59 @@ _KEYS: Final = (
 _KEY_RANK: Final = {name: rank for rank, name in enumerate(_KEYS)}
 _KEY_PART: Final = re.compile(r"time|date|stamp|instant|created")
 _VALUE_DEPTH: Final = 3
+
+
+def epoch_ms(number: float) -> int | None:
+    """Epoch milliseconds of epoch seconds, milliseconds, microseconds or nanoseconds, decided by their size.
+
+    None for a time outside of the years 2000 to 2099.
+    """
+    for per_second in (1, 1_000, 1_000_000, 1_000_000_000):
+        if isinstance(number, int):
+            at_ms = number * 1_000 // per_second
+        elif math.isfinite(number):
+            at_ms = round(number * 1_000 / per_second)
+        else:
+            return None
+        if _FIRST_MS <= at_ms <= _LAST_MS:
+            return at_ms
+    return None
+
+
+def time_of(value: object) -> int | None:
+    """Epoch milliseconds of a field of an export: a number, or a time as any program writes it; UTC without a zone.
+
+    None for what is no time, for what can be read in two ways (08/07/2026, a zone's name alone), and for a time outside
+    of the years 2000 to 2099.
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return epoch_ms(value)
+    if not isinstance(value, str) or len(value) > _TEXT_MAX:
+        return None
+    at_ms = time_in(value)
+    return at_ms if at_ms is not None and _FIRST_MS <= at_ms <= _LAST_MS else None
+
+
+def time_in(text: str) -> int | None:
+    """As `time_of`, of a text; a date may be of any year."""
+    text = _WEEKDAY.sub("", text.strip(), count=1)
+    if _NUMBER.fullmatch(text):
+        return epoch_ms(int(text) if text.isdigit() else float(text.replace(",", ".")))
+    zone = next((each for each in _ZONE_AT_END.finditer(text) if each.end() == len(text)), None)
+    # A date alone ends like an offset.
+    if zone is not None and ":" in text[: zone.start()]:
+        text = text[: zone.start()] + (zone["offset"] or "+00:00")
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        found = TimeReader(UTC).whole(text)
+        is_open = {Assumption.MONTH_FIRST, Assumption.YEAR_FIRST} & {*found.assumed}
+        return None if is_open else found.at_ms
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000)
 
 
 class TimeReader:
@@ -237,12 +302,14 @@ class TimeReader:
             wall = datetime(year, month, day, hour, int(fields["minute"]), int(fields["second"]))  # noqa: DTZ001 - its zone follows
         except ValueError:
             return NO_MOMENT
-        if year not in _YEARS:
-            return NO_MOMENT
         zone = _zone_of(fields.get("zone"))
+        if zone is None and fields.get("zone"):
+            return NO_MOMENT
         if zone is None:
             assumed = (*assumed, Assumption.ZONE)
         at_ms = self._clock.epoch_ms(wall, zone)
+        if not _FIRST_MS <= at_ms <= _LAST_MS:
+            return NO_MOMENT
         return LineTime(at_ms + _millis(fields.get("fraction")), assumed)
 
 
@@ -295,23 +362,11 @@ def _millis(fraction: str | None) -> int:
 
 
 def _of_epoch(fields: Mapping[str, Any]) -> LineTime:
-    for unit, per_ms in _UNITS.items():
-        if fields[unit] is not None:
-            return _in_years(int(fields[unit]) // per_ms)
-    return _in_years(int(fields["seconds"]) * 1000 + _millis(fields["fraction"]))
+    number = next(int(fields[unit]) for unit in _UNITS if fields[unit] is not None)
+    at_ms = epoch_ms(number)
+    return NO_MOMENT if at_ms is None else LineTime(at_ms + _millis(fields["fraction"]))
 
 
 def _of_number(value: float) -> LineTime:
-    """Seconds, milliseconds, microseconds or nanoseconds: decided by size, as a log is from this century."""
-    for digits_over, per_ms in ((1e17, 1e6), (1e14, 1e3), (1e11, 1.0)):
-        if value >= digits_over:
-            whole = int(value) // int(per_ms) if isinstance(value, int) else int(value / per_ms)
-            return _in_years(whole)
-    return _in_years(round(value * 1000)) if value > 0 else NO_MOMENT
-
-
-def _in_years(at_ms: int) -> LineTime:
-    first, last = (
-        (year - 1970) * 365 * _DAY_SECONDS * 1000 for year in (_YEARS.start, _YEARS.stop)
-    )
-    return LineTime(at_ms) if first <= at_ms <= last else NO_MOMENT
+    at_ms = epoch_ms(value)
+    return NO_MOMENT if at_ms is None else LineTime(at_ms)
