@@ -1,9 +1,10 @@
-"""The data files of the project, `schemas/` and `conf/`.
+"""The data files of the project, `schemas/` and `conf/`, and the folder of its caches.
 
 In a wheel, installed or as a zip on `spark-submit --py-files`, they lie inside the package under `_data/`; in a source
 checkout at its root. Paths are relative and the same in all three: `schemas/tables/gold.epochs.json`.
 """
 
+import os
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -45,3 +46,10 @@ def list_files(folder: str, suffix: str = "") -> list[str]:
         for entry in resource(folder).iterdir()
         if entry.is_file() and entry.name.endswith(suffix)
     )
+
+
+def caches_folder() -> Path:
+    """Where a user's caches of this program lie: below $XDG_CACHE_HOME, else ~/.cache."""
+    # `Path.home` raises for a user without a home, such as a container's.
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    return Path(caches) / "rebalance-audit"

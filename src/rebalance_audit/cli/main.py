@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "state": "Print groups, members, assignments and offsets as of a point in time.",
     "decode": "Print every record of the log as one line of JSON.",
     "jars": "Fetch the jars that Spark needs.",
+    "warmup": "Compile the reader of large logs ahead.",
     "what-if": "Simulate a group's own history under another protocol, assignor or timeout.",
     "predict": "Run what-if for groups of a lake, and write the answers to gold.what_if.",
     "simulate": "Write the log of simulated groups, and the truth about every rebalance.",

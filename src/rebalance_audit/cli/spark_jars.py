@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from rebalance_audit.errors import JarsNotFetched
-from rebalance_audit.resources import checkout_root, read_text, resource
+from rebalance_audit.resources import caches_folder, checkout_root, read_text, resource
 from rebalance_audit.spark_release import IVY_FILE, installed_spark_release, jars_of_spark
 from rebalance_audit.steps import OnProgress, no_progress
 
@@ -37,11 +37,9 @@ def jars_folder(configured: Path) -> Path:
     try:
         return checkout_root() / configured
     except FileNotFoundError:
-        # `Path.home` raises for a user without a home, such as a container's.
-        caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
         versions = sha256(read_text(IVY_FILE).encode()).hexdigest()[:16]
         of_spark = installed_spark_release().configuration
-        return Path(caches) / "rebalance-audit" / f"jars-{of_spark}-{versions}"
+        return caches_folder() / f"jars-{of_spark}-{versions}"
 
 
 def fetch_jars(

@@ -8,7 +8,6 @@ It reads no clock and keeps nothing: all it knows between two calls is in the ar
 (`room.ScanBuffers`, `column_buffers.ColumnBuffers`, `line_buffers.LineBuffers`).
 """
 
-from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
@@ -90,12 +89,6 @@ def _compiled_once(function: Function) -> Function:
         return cast("Function", njit(nogil=True, cache=True)(function))
     except RuntimeError:  # no folder that can be written
         return inlined(function)
-
-
-def is_compiled(function: str) -> bool:
-    """Whether a process on this machine has compiled `walk`, `pick` or `render` before, and kept it."""
-    folder = cast("Any", walk).stats.cache_path
-    return folder is not None and any(Path(folder).glob(f"kernel.{function}-*.nbc"))
 
 
 @inlined
