@@ -4,7 +4,8 @@ A line is a record: the number of its type, the fields of its key, then its valu
 
     2 1 range A=0-2 B@i1=3-5     generation 1 of a classic group: protocol, members with instance ids and assignments
                                  (lead= state_at= type= topics= topics:A= owned:A=0-2 session= timeout=); `2 0` is empty
-    3 2 h7                       group epoch 2, metadata hash 7 (17 also: valid=1, the validated topology epoch)
+    3 2 h7                       group epoch 2, metadata hash 7 (17 also: valid=1, the validated topology
+                                 epoch; standby=0, the setting that 4.2 writes)
     4 foo:6 bar:3                recorded topics and their partition counts
     5 A topics=foo,bar           member A (instance= regex= rack= assignor= timeout= client= host= process=;
                                  classic=range or session=6000 makes it one with the classic protocol)

@@ -134,7 +134,10 @@ def _classic_member(word: str, generation: int, line: Line) -> messages.GroupMet
 def _epoch(line: Line) -> Any:
     fields = (int(line.plain[0]), int(line.word(1, "h1").removeprefix("h")))
     if line.record_type is RecordType.STREAMS_GROUP_METADATA:
-        return messages.StreamsGroupMetadataValue(*fields, line.number("valid", -1))
+        standby = line.options.get("standby", "")
+        configs = messages.StreamsGroupMetadataLastAssignmentConfig("num.standby.replicas", standby)
+        settings = (configs,) if standby else ()
+        return messages.StreamsGroupMetadataValue(*fields, line.number("valid", -1), settings)
     return _value_class(line)(*fields)
 
 

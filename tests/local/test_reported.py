@@ -13,8 +13,9 @@ REPORTED = Path(__file__).parents[1] / "golden" / "reported"
 
 
 def audited(case: str) -> ra.Audit:
-    """The audit of one of them."""
-    return ra.audit_segments(REPORTED / case / "segments")
+    """The audit of one of them, with the broker's log where there is one."""
+    logs = sorted((REPORTED / case).glob("server.log"))
+    return ra.audit_segments(REPORTED / case / "segments", broker_logs=logs)
 
 
 def picked(rows: list[dict[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
@@ -117,6 +118,87 @@ def test_a_classic_group_keeps_its_records_when_the_tombstones_follow() -> None:
     ]
     (group,) = audit.state().groups
     assert (group["type"], group["state"], group["epoch"]) == ("Classic", "Stable", 8)
+
+
+JOINED = "member_joined proven began"
+FOLLOWS = ("3 cooperative_follow_up proven began b2",)
+LEFT = ("2 member_left proven began b2",)
+PENDING = (f"2 {JOINED} C", "2 pending_member_expired proven meanwhile B")
+NOT_STORED = ("5 assignment_only proven began A", "5 leader_rejoined proven meanwhile A")
+CAUSES = {
+    # A follower rejoins after it gave partitions up, whatever its client calls that (KIP-800).
+    **dict.fromkeys(("reason-r0", "reason-r1", "reason-r2", "reason-r8", "reason-r10"), FOLLOWS),
+    "reason-r7": ("3 topic_metadata_changed proven began a1",),
+    "reason-r9": ("3 cooperative_follow_up probable began b2",),
+    # Dates and lines of a garbage collector between the events.
+    **dict.fromkeys(("leave-stray0", "leave-stray1", "leave-stray2"), LEFT),
+    # A static member whose leave names no reason.
+    "leave-static0": ("2 member_removed_by_admin probable began b2",),
+    "leave-static1": ("2 member_removed_by_admin probable began b2",),
+    "leave-plain_static": ("2 member_departed probable began b2",),
+    "static-fenced-new": ("2 member_session_expired proven began s-333",),
+    "static-fenced-old": ("2 member_session_expired proven began s-333",),
+    # KIP-394: an id that is issued and never joins.
+    "pending-member-new": PENDING,
+    "pending-member-old": PENDING,
+    **dict.fromkeys(("sync-store-error-a", "sync-store-error-b", "sync-store-error-c"), NOT_STORED),
+    # 4.0.0 converts a group and forgets its topics, which did not change (KAFKA-18687).
+    "upgrade-forgets-topics-4.0.0": (
+        "2 protocol_upgraded proven began None",
+        "2 static_member_replaced probable meanwhile mpSWluB0QkiYqj-GRZKODg",
+    ),
+    # 4.5: altering the offsets of a share group raises its epoch (KAFKA-20910).
+    "share-reset-offsets": ("6 offsets_altered proven began None",),
+}
+
+
+@pytest.mark.parametrize("case", CAUSES)
+def test_causes_of_the_last_epoch(case: str) -> None:
+    """Epoch, cause, certainty, role and member."""
+    rows = audited(case).tables["rebalance_causes"]
+    told = picked(rows, "epoch", "cause", "certainty", "role", "member_id")
+    last = max(row["epoch"] for row in rows)
+    assert tuple(" ".join(map(str, row)) for row in told if row[0] == last) == CAUSES[case]
+
+
+def test_a_join_phase_waits_for_a_pending_member() -> None:
+    """From the preparation of the rebalance until the id's session expired."""
+    rebalance = audited("pending-member-new").tables["rebalances"][-1]
+    assert (rebalance["held_up_by"], rebalance["held_up_ms"]) == (["B"], [44_497])
+
+
+def test_generations_that_could_not_be_stored_are_counted() -> None:
+    """They left no record."""
+    cause = audited("sync-store-error-b").tables["rebalance_causes"][-2]
+    assert "Generations 2 to 4 left no record" in cause["detail"]
+
+
+def test_an_instance_id_is_refused_to_the_second_of_two_members() -> None:
+    """One process joined twice under one instance id; only the broker logged it."""
+    (finding,) = audited("static-fenced-old").tables["findings"]
+    assert finding["kind"] == "instance_id_refused"
+    assert finding["member_ids"] == ["s-222", "s-333"]
+
+
+def test_static_members_that_leave_for_good_were_removed_by_none() -> None:
+    """Each leaves with epoch -1 at a restart and returns under a new id; also without the broker's log."""
+    for broker_logs in ([], [REPORTED / "static-leaves-for-good" / "server.log"]):
+        audit = ra.audit_segments(
+            REPORTED / "static-leaves-for-good" / "segments", broker_logs=broker_logs
+        )
+        ends = {row["left_how"] for row in audit.tables["members"]}
+        assert ends == {None, "member_left" if broker_logs else "member_departed"}
+
+
+def test_a_streams_group_of_4_1_is_ready_without_a_validated_topology() -> None:
+    """The broker described it as Reconciling in epoch 2, then as Stable; 4.1 does not record the validation."""
+    audit = audited("streams-running-4.1")
+    assert picked(audit.tables["group_states"], "group_state", "epoch") == [
+        ("Stable", 1),
+        ("Reconciling", 2),
+        ("Stable", 2),
+    ]
+    assert [group["state"] for group in audit.state().groups] == ["Stable"]
 
 
 @pytest.mark.parametrize("case", sorted(each.name for each in REPORTED.iterdir()))

@@ -156,7 +156,7 @@ CASES: list[tuple[str, str, list[Change]]] = [
         [RegexResolved(P, "fo.*", frozenset({"foo"}), frozenset({"foo"}))],
     ),
     ("16 fo.* foo", "16t fo.*", [RegexResolved(P, "fo.*", frozenset({"foo"}), None)]),
-    ("3 2", "4 foo:6 bar:3", [TopicMetadataRecorded(P, ("bar", "foo"))]),
+    ("3 2", "4 foo:6 bar:3", [TopicMetadataRecorded(P, ("bar", "foo"), is_first=True)]),
     ("4 foo:6 bar:3", "4 foo:7 zar:1", [TopicMetadataRecorded(P, ("bar", "foo", "zar"))]),
     ("4 foo:6 bar:3", "4 bar:3 foo:6", [TopicMetadataRecorded(P, ())]),
     ("4 foo:6", "4t", [TopicMetadataRecorded(P, None)]),
@@ -206,7 +206,7 @@ CASES: list[tuple[str, str, list[Change]]] = [
         [MemberSubscribed(P, "A", None, joined=False, changed=("subscribed_topic_names",))],
     ),
     ("10 A", "15 foo", [SharePartitionsRecorded(P)]),
-    ("10 A", "9 foo:6", [TopicMetadataRecorded(P, ("foo",))]),
+    ("10 A", "9 foo:6", [TopicMetadataRecorded(P, ("foo",), is_first=True)]),
     ("10 A", "9 layout=3.9", [SharePartitionsRecorded(P)]),
     (
         "19 A; 17 1 valid=1",

@@ -122,6 +122,21 @@ LOGS = [
         "Streams NotReady 2/2 | A 0/-1 STABLE -",
     ),
     (
+        "4.2 writes its settings, so that a missing validated epoch says that there is none",
+        "19 A; 23 1; 17 2 standby=0; 21 A 0_1:0-2; 20 2; 22 A 2/0 STABLE 0_1:0-2",
+        "Streams NotReady 2/2 | A 2/0 STABLE 0_1:0-2",
+    ),
+    (
+        "4.1 writes neither, and assigns only a topology that is ready",
+        "19 A; 23 1; 17 2; 21 A 0_1:0-2; 20 2; 22 A 2/0 STABLE 0_1:0-2",
+        "Streams Stable 2/2 | A 2/0 STABLE 0_1:0-2",
+    ),
+    (
+        "a topology that is no longer ready is assigned without tasks",
+        "19 A; 23 1; 17 2; 21 A 0_1:0-2; 20 2; 22 A 2/0 STABLE 0_1:0-2; 17 3 h0; 21 A -; 20 3",
+        "Streams NotReady 3/3 | A 2/0 STABLE 0_1:0-2 wants -",
+    ),
+    (
         "a streams group with a validated topology goes the way of a consumer group",
         "19 A; 23 1; 17 2 h1 valid=1; 21 A 0_1:0-2; 20 2; 22 A 2/0 STABLE 0_1:0-2",
         "Streams Stable 2/2 | A 2/0 STABLE 0_1:0-2",

@@ -97,6 +97,7 @@ class GroupEpochBumped(NamedTuple):
     """None when the log holds no earlier epoch record of this group object."""
     new_epoch: int
     old_metadata_hash: int | None
+    """None when no earlier record shows that the group's coordinator records a hash (from 4.1 on)."""
     new_metadata_hash: int
 
 
@@ -176,6 +177,8 @@ class TopicMetadataRecorded(NamedTuple):
     position: Position
     topics: tuple[str, ...] | None
     """Topics whose shape differs from the previous record (all of them for a first one); None for the tombstone."""
+    is_first: bool = False
+    """The group had no such record before: what is compared with nothing has not changed."""
 
 
 class GenerationCompleted(NamedTuple):

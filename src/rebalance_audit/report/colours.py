@@ -93,6 +93,7 @@ CAUSE_KINDS: Final[Mapping[LegendEntry, tuple[RebalanceCause, ...]]] = {
         _CAUSE.TOPIC_METADATA_CHANGED,
         _CAUSE.SUBSCRIPTION_CHANGED,
         _CAUSE.REGEX_RESOLVED,
+        _CAUSE.OFFSETS_ALTERED,
     ),
     LegendEntry("assignor or protocol changed", Shades("#a38c00", "#d1c443")): (
         _CAUSE.ASSIGNOR_CHANGED,

@@ -53,6 +53,7 @@ OF_CAUSES: Final[Mapping[str, str]] = {
     "topics_changed": "The subscribed topics changed: {topics:names}.",
     "topics_recorded_again": "The coordinator recorded the subscribed topics again; none of them differs.",
     "first_hash": "This is the first refresh by a release that records a hash of the topics instead of a list.",
+    "first_list": "This is the first refresh by a release that records a list of the topics instead of a hash.",
     "hash_of_other_topics": "The recorded hash is not that of the topics that the known members subscribe to.",
     "hash_changed": "The hash of the subscribed topics changed, and no change by a member explains it.",
     "newly_subscribed": "No earlier epoch had taken into account that the group now subscribes to {topics:names}.",
@@ -65,9 +66,14 @@ OF_CAUSES: Final[Mapping[str, str]] = {
     "topic_resized": "{topic:name} has {partitions:count partition} instead of {before:plain}",
     "topic_moved": "{topic:name} was recreated or has replicas in other racks",
     "share_initialised": "Partitions of the subscribed topics were initialised for sharing and can now be assigned.",
+    "share_offsets_altered": "An administrator altered the offsets of the group, which had no members.",
     # --- protocols
     "assignor_agreed": "The members now agree on {assignor:name} instead of {before:name}.",
     "upgraded": "The first member to use the consumer protocol turned the classic group into a consumer group.",
+    "forgot_topics": (
+        "The conversion did not record the subscribed topics, so the coordinator found them changed at the next "
+        "comparison, whether they were or not."
+    ),
     "downgraded": "The last member to use the consumer protocol is gone, and the group became a classic group.",
     "upgraded_meanwhile": "The group became a consumer group before the generation got its assignment.",
     "of_protocol_type": "Protocol type {protocol_type:clipped}{owner:clause}:",

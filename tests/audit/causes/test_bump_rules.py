@@ -1,6 +1,7 @@
 """What bumps a group epoch and what does not, by Kafka's rules and by a real broker driven by hand."""
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -111,6 +112,64 @@ def test_what_a_returning_static_member_prefers_bumps_nothing_in_4_0() -> None:
     assert told(2, (1_000, joins), (5_000, "8 A -2/1 0-5"), (7_000, back)) == [
         ("topic_metadata_changed", "proven")
     ]
+
+
+OVER = (5_000, "2t; 5 A session=6000 instance=i; 3 1 h0; 7 A 0-5; 6 1; 8 A 1/1 0-5")
+BEATS = "7 A 0-5; 6 2; 8 A 2/1 0-5"
+GENERATION = [(1_000, "2 0 state_at=1000"), (4_000, "2 1 range A@i=0-5")]
+
+
+@pytest.mark.parametrize(
+    ("writes", "cause"),
+    [
+        # 3.8 to 4.0.0 convert a group without its topics: they are recorded with the next epoch.
+        ((*GENERATION, OVER, (6_000, f"4 foo:6; 3 2 h0; {BEATS}")), ("protocol_upgraded", "proven")),
+        # The list is there: it differs.
+        (
+            ((1_000, "5 A; 4 foo:6; 3 1 h0; 7 A 0-5; 6 1; 8 A 1/0 0-5"), (6_000, f"4 foo:7; 3 2 h0; {BEATS}")),
+            ("topic_metadata_changed", "proven"),
+        ),
+        # There was no list, for no topic existed.
+        (
+            ((1_000, "5 A; 3 1 h0; 6 1; 8 A 1/0 -"), (6_000, f"4 foo:6; 3 2 h0; {BEATS}")),
+            ("topic_metadata_changed", "proven"),
+        ),
+        # A coordinator of 4.0 takes over from one of 4.1, which recorded a hash.
+        (
+            ((1_000, "5 A; 3 1 h7; 7 A 0-5; 6 1; 8 A 1/0 0-5"), (6_000, f"4 foo:6; 3 2 h0; {BEATS}")),
+            ("topic_metadata_changed", "probable"),
+        ),
+        # Up to 4.0 no hash is recorded: the first one is no other one.
+        (
+            ((1_000, "5 A; 3 1 h0; 7 A 0-5; 6 1 t=0; 8 A 1/0 0-5"), (6_000, f"3 2 h7; {BEATS}")),
+            ("topic_metadata_changed", "probable"),
+        ),
+        # The time of the target shows a release that records hashes: no topic existed, and now one does.
+        (
+            ((1_000, "5 A; 3 1 h0; 6 1 t=1000; 8 A 1/0 -"), (6_000, f"3 2 h7; {BEATS}")),
+            ("topic_metadata_changed", "proven"),
+        ),
+    ],
+)  # fmt: skip
+def test_a_first_value_is_no_change(
+    writes: Sequence[tuple[int, str]], cause: tuple[str, str]
+) -> None:
+    """What is compared with nothing proves nothing about topics."""
+    assert told(2, *writes) == [cause]
+
+
+def test_an_altered_offset_raises_the_epoch_of_a_share_group_without_members() -> None:
+    """From 4.5 on; also where the request makes the group, which then begins without a join."""
+    alters = "11 {0} h0; 15 foo"
+    gone = (2_000, "14t A; 13t A; 10t A; 11 3 h0; 12 3")
+    joins = (1_000, "10 A; 11 2 h7; 13 A 0-5; 12 2; 14 A 2/0 0-5")
+    assert told(4, joins, gone, (9_000, alters.format(4))) == [("offsets_altered", "proven")]
+    whole = AuditOptions(is_whole=lambda _: True)
+    rows = audit_log(log((1_000, alters.format(2))), whole)
+    assert [(row["cause"], row["certainty"]) for row in rows["rebalance_causes"]] == [
+        ("offsets_altered", "proven")
+    ]
+    assert [row["completeness"] for row in rows["epochs"]] == ["complete"]
 
 
 def test_an_expression_given_up_shows_when_metadata_are_looked_at_again() -> None:

@@ -61,8 +61,13 @@ def carries_over(bump: GroupEpochBumped, span: EpochSpan | None) -> bool:
     return bump.old_epoch is None and span is not None and span.epoch == bump.new_epoch
 
 
-def lacks_records(bump: GroupEpochBumped, beginning: Beginning, *, upgraded: bool) -> bool:
-    """Whether records between this epoch and the one before are missing from the log."""
+def lacks_records(
+    bump: GroupEpochBumped, beginning: Beginning, *, upgraded: bool, is_whole: bool | None
+) -> bool:
+    """Whether records between this epoch and the one before are missing from the log.
+
+    Where the partition lacks no record, the first epoch that the log has is the group's first, with a join or without.
+    """
     if bump.old_epoch is None:
-        return not upgraded and beginning is Beginning.NONE
+        return not (upgraded or is_whole) and beginning is Beginning.NONE
     return bump.new_epoch != bump.old_epoch + 1

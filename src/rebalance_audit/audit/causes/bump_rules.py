@@ -2,7 +2,7 @@
 
 A heartbeat, a resolved expression or a removal is judged by its row. What bumps is a cause; what cannot bump is none,
 however close to the epoch it was written. `docs/causes.md` shows the table. Source: Kafka's code on the release
-branches 3.7 to 4.4; GMM is `GroupMetadataManager`.
+branches 3.7 to 4.4 and what is merged for 4.5; GMM is `GroupMetadataManager`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.replay.changes import GroupType
 
-RELEASES: Final = ("3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4")
+RELEASES: Final = ("3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4", "4.5")
 """Releases that differ in what bumps; later releases are treated like the last one."""
 
 
@@ -48,6 +48,7 @@ class Occasion(Enum):
         "initialised share partitions are in no target: they are new, or, up to 4.2, "
         "those of a member that left"
     )
+    SHARE_OFFSETS_ALTERED = "an administrator alters the offsets of a group without members"
     TOPOLOGY_VALIDATED = "another topology was validated"
     ASSIGNMENT_CONFIGS = "the group's assignment configurations differ from those recorded"
     OVER_CAPACITY = (
@@ -151,6 +152,12 @@ BUMP_RULES: Final[Sequence[BumpRule]] = (
     ),
     BumpRule(Occasion.SHARE_INITIALISED, _SHARE, {"4.1": _MAY}, "GMM.initializedAssignmentPending"),
     BumpRule(
+        Occasion.SHARE_OFFSETS_ALTERED,
+        _SHARE,
+        {"4.1": _NEVER, "4.5": _BUMPS},
+        "GMM.alterShareGroupOffsets (KIP-932; KAFKA-20910)",
+    ),
+    BumpRule(
         Occasion.TOPOLOGY_VALIDATED,
         _STREAMS,
         {"4.1": _MAY},
@@ -171,8 +178,9 @@ BUMP_RULES: Final[Sequence[BumpRule]] = (
     BumpRule(
         Occasion.GROUP_CONVERTED,
         _CONSUMER,
-        {"3.8": _NEVER},
-        "GMM.convertToConsumerGroup, convertToClassicGroup: the counter is carried over",
+        {"3.8": _MAY, "4.1": _NEVER},
+        "GMM.convertToConsumerGroup, convertToClassicGroup: the counter is carried over; up to 4.0.0 the topics are "
+        "not recorded, so that the next comparison bumps (KAFKA-18687)",
     ),
 )
 """The rule, by release."""

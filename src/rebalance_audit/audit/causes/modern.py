@@ -19,7 +19,11 @@ from rebalance_audit.audit.causes.modern_scene import (
     ModernScene,
     Weighed,
 )
-from rebalance_audit.audit.causes.topic_metadata import share_partitions, topic_metadata
+from rebalance_audit.audit.causes.topic_metadata import (
+    bumps_anyway,
+    share_partitions,
+    topic_metadata,
+)
 from rebalance_audit.audit.verdicts.cause import (
     Certainty,
     Evidence,
@@ -309,16 +313,21 @@ def _replacements(scene: ModernScene) -> Iterator[Weighed]:
 
 
 def _upgrade(scene: ModernScene) -> Iterator[Weighed]:
-    if scene.upgraded:
-        verdict = Verdict(
-            RebalanceCause.PROTOCOL_UPGRADED,
-            Certainty.PROVEN,
-            scene.bump.position.record_timestamp_ms,
-            (because("upgraded"),),
-            (scene.bump_evidence(),),
-        )
+    if not (scene.upgraded or scene.forgot_topics):
+        return
+    verdict = Verdict(
+        RebalanceCause.PROTOCOL_UPGRADED,
+        Certainty.PROVEN,
+        scene.bump.position.record_timestamp_ms,
+        (because("upgraded"),),
+        (scene.bump_evidence(),),
+    )
+    if scene.forgot_topics and not bumps_anyway(scene):
+        verdict = verdict._replace(reasons=(*verdict.reasons, because("forgot_topics")))
+    else:
         # The conversion itself carries the counter over; what else the request brought bumped it.
-        yield Weighed(probable(verdict, RebalanceCause.MEMBER_JOINED), Effect.BUMPS)
+        verdict = probable(verdict, RebalanceCause.MEMBER_JOINED)
+    yield Weighed(verdict, Effect.BUMPS)
 
 
 def interrupted_by_upgrade(bump: GroupEpochBumped, joined: Sequence[str]) -> Verdict:

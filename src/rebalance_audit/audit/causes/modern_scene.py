@@ -40,6 +40,8 @@ class ModernScene:
     """Judges one member's tombstone; the number is that of other members removed in the same write."""
     upgraded: bool
     """Whether the write right before this one upgraded a classic group to this one."""
+    is_first_since_upgrade: bool
+    """Whether an upgrade made the group, and no epoch began since."""
     beginning: Beginning
     """Whether the epoch is the first of a group that began in this log."""
     initialised_at: Position | None
@@ -60,6 +62,14 @@ class ModernScene:
     def bump_evidence(self) -> Evidence:
         """The record of the epoch."""
         return evidence_at(self.bump.position, "group_epoch", epoch=self.bump.new_epoch)
+
+    @property
+    def forgot_topics(self) -> bool:
+        """Whether the topics are recorded for the first time since an upgrade, which did not record them (KAFKA-18687).
+
+        Compared with nothing they differ, whatever became of them.
+        """
+        return self.is_first_since_upgrade and any(each.is_first for each in self.evidence.topics)
 
     def effect_of(self, occasion: Occasion) -> Effect:
         """Whether an occasion in the write can have bumped its epoch."""

@@ -169,7 +169,11 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
         Look("never: no release of Kafka lets clients assign", None), _NEVER
     ),
     RebalanceCause.PROTOCOL_UPGRADED: CausePattern(
-        Look("beside the join whose request turned a classic group into this one", _PROBABLE),
+        Look(
+            "beside the join whose request turned a classic group into this one; proven where nothing else bumps, and "
+            "the topics are recorded for the first time",
+            _PROVEN,
+        ),
         _NEVER,
     ),
     RebalanceCause.PROTOCOL_DOWNGRADED: CausePattern(
@@ -178,6 +182,13 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
             "the first generation after the last member of the consumer protocol had gone",
             _PROBABLE,
         ),
+    ),
+    RebalanceCause.OFFSETS_ALTERED: CausePattern(
+        Look(
+            "an epoch of a share group without members that initialises partitions in the same write (from 4.5)",
+            _PROVEN,
+        ),
+        _NEVER,
     ),
     RebalanceCause.ASSIGNMENT_ONLY: CausePattern(_UNSEEN, _UNSEEN),
     RebalanceCause.UNKNOWN: CausePattern(

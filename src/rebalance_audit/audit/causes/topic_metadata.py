@@ -8,18 +8,20 @@ from rebalance_audit.audit.causes.expressions import resolutions, resolved_other
 from rebalance_audit.audit.causes.modern_scene import ModernScene, Weighed
 from rebalance_audit.audit.causes.recorded_topics import Difference
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict, probable
-from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.changes import GroupType, SharePartitionsRecorded
 from rebalance_audit.sentences.reason import CodedReason, because
 
 
 def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
     """Topic metadata that differ from the recorded ones, if nothing else in the write suffices to bump the epoch."""
     evidence, bump = scene.evidence, scene.bump
-    if _bumps_anyway(scene):
+    if bumps_anyway(scene):
         if scene.difference is not None and scene.difference.changed:
             yield Weighed(_changed(scene, scene.difference), Effect.NEVER)
         return
     recorded = next((change for change in evidence.topics if change.topics is not None), None)
+    if scene.forgot_topics:
+        return
     if recorded is not None:
         differ = frozenset(recorded.topics or ())
         topics = sorted(differ)
@@ -29,17 +31,21 @@ def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
         verdict = _differing(scene, why)._replace(topics=tuple(topics))
         fact = evidence_at(recorded.position, "topic_metadata_record")
         verdict = verdict._replace(evidence=(fact, *verdict.evidence))
-        if not differ:
+        if recorded.is_first and bump.old_metadata_hash:
+            verdict = verdict._replace(reasons=(because("first_list"),))
+            yield Weighed(probable(verdict, RebalanceCause.ASSIGNMENT_ONLY), Effect.BUMPS)
+        elif not differ:
             yield Weighed(probable(verdict, RebalanceCause.UNKNOWN), Effect.BUMPS)
         elif differ <= scene.dropped:
             yield from _given_up(scene, certain=True)
         else:
             yield Weighed(verdict, Effect.BUMPS)
-    elif bump.old_metadata_hash is not None and bump.old_metadata_hash != bump.new_metadata_hash:
-        if evidence.topics and bump.old_metadata_hash == 0:
+    elif bump.old_metadata_hash is None:
+        if bump.old_epoch is not None and bump.new_metadata_hash:
             verdict = _differing(scene, because("first_hash"))
             yield Weighed(probable(verdict, RebalanceCause.ASSIGNMENT_ONLY), Effect.BUMPS)
-        elif scene.difference is not None:
+    elif bump.old_metadata_hash != bump.new_metadata_hash:
+        if scene.difference is not None:
             yield from _known_changes(scene, scene.difference)
         elif scene.contradicted:
             others = (RebalanceCause.SUBSCRIPTION_CHANGED, RebalanceCause.UNKNOWN)
@@ -58,7 +64,7 @@ def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
             yield Weighed(verdict, Effect.BUMPS)
 
 
-def _bumps_anyway(scene: ModernScene) -> bool:
+def bumps_anyway(scene: ModernScene) -> bool:
     """Whether something else in the write bumps, whatever the topics are like."""
     evidence = scene.evidence
     return bool(
@@ -123,8 +129,17 @@ def _given_up(scene: ModernScene, *, certain: bool) -> Iterator[Weighed]:
 
 
 def share_partitions(scene: ModernScene) -> Iterator[Weighed]:
-    """Partitions initialised for sharing since the last epoch, if nothing else in the write bumps."""
+    """Partitions initialised for sharing since the last epoch, if nothing else in the write bumps.
+
+    Without members only an administrator's request bumps, and it initialises the partitions in the same write.
+    """
     evidence, bump = scene.evidence, scene.bump
+    if not evidence.members_after_bump and not evidence.gone:
+        if SharePartitionsRecorded in evidence.kinds:
+            verdict = _differing(scene, because("share_offsets_altered"))
+            verdict = verdict._replace(cause=RebalanceCause.OFFSETS_ALTERED)
+            yield Weighed(verdict, scene.effect_of(Occasion.SHARE_OFFSETS_ALTERED))
+        return
     if scene.initialised_at is None or bump.old_metadata_hash != bump.new_metadata_hash:
         return
     if evidence.joined or evidence.gone or evidence.updated:

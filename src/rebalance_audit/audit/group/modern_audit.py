@@ -208,7 +208,7 @@ class ModernAudit:
         upgrades = self._upgraded_at == write.last
         upgraded = adjoins(self._upgraded_at, write.first)
         self._missing = self._life.gap or lacks_records(
-            bump, beginning, upgraded=upgrades or upgraded
+            bump, beginning, upgraded=upgrades or upgraded, is_whole=self._life.is_whole
         )
         if upgrades:
             if self._life.is_whole is False and skips_generations(bump, self._life.span):
@@ -217,7 +217,7 @@ class ModernAudit:
             joined = (change.member_id for change in self._evidence.joined)
             new = [each for each in joined if each not in self._life.watches]
             return (interrupted_by_upgrade(bump, new),)
-        self._upgraded_at = None
+        is_first, self._upgraded_at = self._upgraded_at is not None, None
         scene = ModernScene(
             self._evidence,
             bump,
@@ -226,6 +226,7 @@ class ModernAudit:
             lambda member_id: Identity.of(self._group.members.get(member_id)),
             self._judge_departure,
             upgraded=upgraded,
+            is_first_since_upgrade=is_first,
             beginning=beginning,
             initialised_at=self._initialised_at,
             resolved=self._group.regexes.keys(),

@@ -42,6 +42,7 @@ class RebalanceCause(_Word):
     PROTOCOL_DOWNGRADED = "protocol_downgraded"
     GROUP_EMPTIED = "group_emptied"
     GROUP_DELETED = "group_deleted"
+    OFFSETS_ALTERED = "offsets_altered"
     ASSIGNMENT_ONLY = "assignment_only"
     UNKNOWN = "unknown"
 
@@ -122,6 +123,9 @@ DEFINITIONS: Mapping[RebalanceCause, str] = {
     RebalanceCause.PROTOCOL_DOWNGRADED: "The group moved from the consumer to the classic protocol.",
     RebalanceCause.GROUP_EMPTIED: "The last member is gone.",
     RebalanceCause.GROUP_DELETED: "The group was deleted.",
+    RebalanceCause.OFFSETS_ALTERED: (
+        "An administrator altered the offsets of a share group that has no members."
+    ),
     RebalanceCause.ASSIGNMENT_ONLY: "Members and subscriptions stayed the same; only the assignment is new.",
     RebalanceCause.UNKNOWN: "The records that would show it are not in the log.",
 }

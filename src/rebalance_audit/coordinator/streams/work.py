@@ -16,11 +16,10 @@ from rebalance_audit.coordinator.streams import drafts
 from rebalance_audit.coordinator.streams.tasks import HeldTasks, Tasks, held_of, target_of
 from rebalance_audit.coordinator.streams.topology import Configured, required_topics, topology_of
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups.modern_group import NOT_VALIDATED, ModernGroup, ModernMember
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.wire.generated import messages
 
-NOT_VALIDATED = -1
 STANDBY_REPLICAS = "num.standby.replicas"
 
 

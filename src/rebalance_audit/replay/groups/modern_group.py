@@ -19,6 +19,8 @@ UNREVOKED = "UNREVOKED"
 UNRELEASED = "UNRELEASED"
 UNKNOWN = "UNKNOWN"
 
+NOT_VALIDATED = -1
+"""The validated topology epoch of a streams group whose topology is not valid."""
 STATIC_LEAVE_EPOCH = -2
 LEFT_EPOCH = -1
 
@@ -117,6 +119,8 @@ class ModernGroup:
     """Implicit while `has_epoch_record` is False: releases from 4.3 start at 1, earlier ones at 0."""
     has_epoch_record: bool = False
     metadata_hash: int = 0
+    records_hash: bool = False
+    """Whether a record shows that the hash is one of 4.1 or later: up to 4.0, 0 means that none was recorded."""
     assignment_epoch: int = 0
     """Implicit while `has_assignment_record` is False, like the group epoch; -1 after its tombstone."""
     has_assignment_record: bool = False
@@ -137,8 +141,11 @@ class ModernGroup:
     recorded_shapes: Mapping[str, RecordedTopic] = field(default_factory=dict)
     """The same record in full, by topic name."""
     topology_epoch: int = -1
-    """Streams only, as is the validated one."""
-    validated_topology_epoch: int = -1
+    """Streams only, as are the next two."""
+    validated_topology_epoch: int | None = None
+    """None where the group's last record does not say: 4.1 keeps it in memory only."""
+    assigns_tasks: bool = False
+    """Whether the target assignment, when it was computed, gave anyone a task."""
     owners: dict[TopicPartition, str] = field(default_factory=dict)
     """Partition -> member id that has it assigned or pending revocation; the last one to take it.
 
@@ -171,23 +178,26 @@ class ModernGroup:
         return self.targets.get(member_id, NOTHING)
 
     def group_state(self) -> str:
-        """Empty, NotReady, Assigning, Reconciling or Stable, as Kafka derives it (ConsumerGroup.maybeUpdateGroupState).
-
-        A streams group of 4.1 reads NotReady: that release kept the validation of its topology in memory only, and a
-        later broker that loads its log says the same until the next heartbeat.
-        """
+        """Empty, NotReady, Assigning, Reconciling or Stable, as Kafka's maybeUpdateGroupState derives it."""
         if not self.members:
             return "Empty"
         if self.group_type is GroupType.SHARE:
             return "Stable"
-        if self.group_type is GroupType.STREAMS and (
-            self.topology_epoch == -1 or self.topology_epoch != self.validated_topology_epoch
-        ):
+        if self.group_type is GroupType.STREAMS and not self._has_ready_topology():
             return "NotReady"
         if self.group_epoch > self.assignment_epoch:
             return "Assigning"
         stable = self._stable_at.get(self.assignment_epoch, 0)
         return "Stable" if stable == len(self.members) else "Reconciling"
+
+    def _has_ready_topology(self) -> bool:
+        """Whether the topology was validated; where no record says so, whether it was assigned.
+
+        A topology that is not ready is assigned as one without tasks (streams.TargetAssignmentBuilder.build).
+        """
+        if self.validated_topology_epoch is None:
+            return self.assigns_tasks
+        return -1 != self.topology_epoch == self.validated_topology_epoch
 
     def note_convergence(self, member: ModernMember) -> None:
         """Bring what `unconverged` follows from up to date after this member changed or joined."""

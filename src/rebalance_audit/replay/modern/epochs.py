@@ -8,7 +8,8 @@ from rebalance_audit.replay.changes import (
     GroupRemoved,
     TargetInstalled,
 )
-from rebalance_audit.replay.modern.kinds import STREAMS, GroupKind
+from rebalance_audit.replay.groups.modern_group import NOT_VALIDATED
+from rebalance_audit.replay.modern.kinds import CONSUMER, STREAMS, GroupKind
 from rebalance_audit.replay.modern.lookup import (
     group_for_tombstone,
     group_for_value,
@@ -35,7 +36,8 @@ def replay_group_epoch(kind: GroupKind, step: ReplayStep, _key: object, value: A
     new_epoch = value.epoch
     old_epoch = old_hash = None
     if group.has_epoch_record:
-        old_epoch, old_hash = group.group_epoch, group.metadata_hash
+        old_epoch = group.group_epoch
+        old_hash = group.metadata_hash if group.records_hash else None
         if new_epoch < old_epoch:
             step.refuse(AnomalyKind.EPOCH_WENT_BACK, f"group epoch {new_epoch} after {old_epoch}")
         elif new_epoch > old_epoch + 1:
@@ -44,6 +46,7 @@ def replay_group_epoch(kind: GroupKind, step: ReplayStep, _key: object, value: A
         step.refuse(AnomalyKind.BAD_VALUE, f"group epoch {new_epoch}")
     group.group_epoch = new_epoch
     group.metadata_hash = value.metadata_hash
+    group.records_hash |= kind is not CONSUMER or bool(value.metadata_hash)
     group.has_epoch_record = True
     step.changes.append(
         GroupEpochBumped(
@@ -55,11 +58,17 @@ def replay_group_epoch(kind: GroupKind, step: ReplayStep, _key: object, value: A
 def replay_streams_group_epoch(
     step: ReplayStep, key: StreamsGroupMetadataKey, value: StreamsGroupMetadataValue | None
 ) -> None:
-    """As for the other group types, plus the topology epoch that was found valid."""
+    """As for the other group types, plus the topology epoch that was found valid.
+
+    Tags with default values are left out, so a record with neither tag is one of 4.1, which has none: from 4.2 on, the
+    assignment configurations are written as soon as a member has sent a heartbeat.
+    """
     replay_group_epoch(STREAMS, step, key, value)
     group = streams_group(step)
     if value is not None and group is not None:
-        group.validated_topology_epoch = value.validated_topology_epoch
+        validated = value.validated_topology_epoch
+        is_recorded = validated != NOT_VALIDATED or bool(value.last_assignment_configs)
+        group.validated_topology_epoch = validated if is_recorded else None
 
 
 def _remove_group(kind: GroupKind, step: ReplayStep) -> None:
@@ -110,5 +119,7 @@ def replay_target_metadata(kind: GroupKind, step: ReplayStep, _key: object, valu
     old_epoch = group.assignment_epoch
     group.assignment_epoch = new_epoch
     group.assignment_timestamp_ms = timestamp_ms
+    group.records_hash |= bool(timestamp_ms)
+    group.assigns_tasks = any(group.targets.values())
     group.has_assignment_record = value is not None
     step.changes.append(TargetInstalled(step.position, old_epoch, new_epoch, timestamp_ms))

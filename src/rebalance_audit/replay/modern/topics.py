@@ -67,11 +67,11 @@ def replay_topic_metadata(kind: GroupKind, step: ReplayStep, _key: object, value
         )
         for topic in value.topics
     }
-    old = group.recorded_shapes
+    is_first, old = group.recorded_topics is None, group.recorded_shapes
     differ = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
     group.recorded_shapes = new
     group.recorded_topics = {name: topic.partition_count for name, topic in new.items()}
-    step.changes.append(TopicMetadataRecorded(step.position, tuple(differ)))
+    step.changes.append(TopicMetadataRecorded(step.position, tuple(differ), is_first))
 
 
 def replay_share_partition_metadata(step: ReplayStep, key: object, value: Any) -> None:
