@@ -179,6 +179,24 @@ def test_one_member_that_goes_behind_a_move_may_have_left_by_itself() -> None:
     assert found_in(moved_at(60_450, *later)) == []
 
 
+@pytest.mark.parametrize(
+    ("committed", "found"),
+    [
+        ((), {"coordinator_moved": ["A", "B"], "group_not_served": ["A", "B"]}),
+        ((49_000,), {"coordinator_moved": ["A", "B"], "group_not_served": ["A", "B"]}),
+        ((49_000, 58_000), {"coordinator_moved": ["B"]}),
+    ],
+)
+def test_a_member_that_committed_after_the_move_was_heard(
+    committed: tuple[int, ...], found: dict[str, list[str]]
+) -> None:
+    """The coordinator moved at 50 s: a commit before that proves nothing, one after it that A survived the move."""
+    commits: list[Write] = [(at_ms, f"1 foo:0 {at_ms}") for at_ms in committed]
+    gone: list[Write] = [(60_000, GONE_A), (60_400, "8t B; 7t B; 5t B; 3 5 h0")]
+    rows = found_in(moved_at(50_000, *handed_over(500), *commits, *gone))
+    assert {row["kind"]: row["member_ids"] for row in rows} == found
+
+
 def test_missing_records_in_the_middle() -> None:
     """A jump of the epoch is a gap; a log that merely begins late is not."""
     row = only(findings(A_JOINS, (2000, "5 B; 3 9; 7 A 0-2; 7 B 3-5; 6 9")), "log_gap")

@@ -48,25 +48,18 @@ class CoordinatorMoved(AfterMove):
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
     ) -> None:
         """Count the members that went soon after the move."""
-        self.see(position)
         if self._moved is None:
             return
-        moved_ms = self._moved.record_timestamp_ms
         lost = [
             row["member_id"]
             for row in departures
-            if row["last_sign_at"] < moved_ms and row["left_how"] not in _OF_ITS_OWN
+            if row["last_sign_leader_epoch"] != self._leader_epoch
+            and row["left_how"] not in _OF_ITS_OWN
         ]
         if lost:
             self._last_ms = position.record_timestamp_ms
             self._gone.update(lost)
             self._trail.add(evidence_at(position, "members_gone", members=len(lost)))
-
-    def wrote(self, position: Position, group: Group) -> None:
-        """Detect the move; the first write after it may already show its consequences."""
-        if self._moved is not None or position.leader_epoch != self._leader_epoch:
-            self.see(position)
-        self._members = len(group.members)
 
     def ended(self, end: Ending) -> None:
         """Report what was seen so far."""

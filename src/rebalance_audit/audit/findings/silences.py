@@ -145,9 +145,9 @@ class GroupNotServed(AfterMove):
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
     ) -> None:
-        """A member that joins is served; one that goes may be the first of all to go."""
-        self.see(position)
-        if arrivals:
+        """A member that joins, or has committed, is served; one that goes may be the first of all to go."""
+        heard = any(row["last_sign_leader_epoch"] == self._leader_epoch for row in departures)
+        if arrivals or heard:
             self._moved = None
         if self._moved is not None and departures:
             self._gone += [row["member_id"] for row in departures]
@@ -155,16 +155,12 @@ class GroupNotServed(AfterMove):
 
     def changed(self, change: MemberAssigned, group: Group) -> None:
         """Only a living member's heartbeat writes an assignment record that is not a tombstone."""
-        if change.position.leader_epoch != self._leader_epoch:
-            self.see(change.position)
         if not change.released:
             self._moved = None
 
     def wrote(self, position: Position, group: Group) -> None:
-        """Detect the move, and whether any member is left."""
-        if position.leader_epoch != self._leader_epoch:
-            self.see(position)
-        self._members = len(group.members)
+        """Whether any member is left."""
+        super().wrote(position, group)
         if self._moved is None or self._members:
             return
         if self._members_before >= 2 and type_of(group) is GroupType.CONSUMER:

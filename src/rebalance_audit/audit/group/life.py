@@ -82,7 +82,7 @@ class Life:
         self.on_member: Callable[[Stint], None] | None = None
         """Called for every member id that appears."""
         self.on_departure: Callable[[Row], None] | None = None
-        """Called with the row of every member id that goes, and with `last_sign_at` (epoch ms)."""
+        """Called with the row of every member id that goes, and with `last_sign_leader_epoch`."""
         self.due_ms: int | None = None
         """After `finish`: the earliest log end (epoch ms) at which the rows would differ without a new record."""
         self.incarnation = 0
@@ -393,7 +393,7 @@ class Life:
         else:
             self._emit(MEMBERS, row)
         if self.on_departure is not None:
-            self.on_departure({**row, "last_sign_at": watch.last_sign_ms})
+            self.on_departure({**row, "last_sign_leader_epoch": watch.last_sign.leader_epoch})
         if progress is not None and progress.outcome is None:
             progress.outcome = "left"
 

@@ -34,12 +34,18 @@ class MemberWatch:
     """Whether it is a classic-protocol member of a consumer group, which join and sync timeouts can remove too."""
 
     @property
+    def last_sign(self) -> Position:
+        """Where the log last showed it alive, by a record of its own or a commit."""
+        if self.last_commit is None:
+            return self.last_life
+        return max(
+            self.last_life, self.last_commit.position, key=lambda each: each.record_timestamp_ms
+        )
+
+    @property
     def last_sign_ms(self) -> int:
-        """When the log last showed it alive (epoch ms), by a record of its own or a commit."""
-        last_ms = self.last_life.record_timestamp_ms
-        if self.last_commit is not None:
-            last_ms = max(last_ms, self.last_commit.position.record_timestamp_ms)
-        return last_ms
+        """When that was (epoch ms)."""
+        return self.last_sign.record_timestamp_ms
 
     def assigned(self, change: MemberAssigned) -> None:
         """Take over what its assignment record shows."""
