@@ -40,12 +40,12 @@ SET: Final = frozenset(
             "temper",
         ),
         *("assigned_heartbeat_ms", "beats_most", "timer_early_ms", "timer_late_ms"),
-        "one_request",
+        *("one_request", "polled_late", "no_poll_limit", "background", "removed"),
     }
 )
 """Weights that are not fitted."""
 _MOST_TELLING: Final = (
-    *("expired", "timed_out", "removed", "static_expired", "dry", "dry_alone", "on_close"),
+    *("expired", "timed_out", "static_expired", "dry", "dry_alone", "on_close"),
     *("overlong", "quick", "company"),
 )
 _TRUE: Final = {way.text: place for place, way in enumerate(WAYS)}

@@ -78,7 +78,8 @@ times say for a hypothesis.
   silent as well, and where no other member ever commits.
 - **The way to go.** A leave takes no time: many clients commit right before it, more or fewer as the group has shown;
   one
-  that polls too late leaves `max.poll.interval.ms` after its last poll. An expiry takes a session, in a classic group
+  that polls too late leaves `max.poll.interval.ms` after its last poll: up to a pause after its last commit,
+  or before, as some clients commit in the background. An expiry takes a session, in a classic group
   from the last commit (each restarts the timer), elsewhere from a heartbeat, which came at most one interval before it.
 - **The rest of a join phase**, in a classic group whose other members stay. Either the end began the phase, and lies as
   far back as the phase lasted; mostly until all had heard of it with a heartbeat. Or the phase was going on: then it
@@ -100,7 +101,8 @@ result is, client by client: [accuracy.md](accuracy.md).
 _SAYS: Final = {
     EvidenceKind.PRIOR: "Most leave; static members seldom do, for they are there to come back.",
     EvidenceKind.TIMING: "See below.",
-    EvidenceKind.BEAT: "A timer's commit before its time was one on closing; one in time hardly was.",
+    EvidenceKind.BEAT: "A timer's commit before its time was one on closing; one in time hardly was. "
+    "Of a leave long after it, neither says anything.",
     EvidenceKind.MOVED: "Clients whose coordinator is away for longer than their session come back under another id.",
     EvidenceKind.JOINED: "A client that was removed alive is back in the same phase, one that died often.",
     EvidenceKind.ALONE: "Kafka's Admin removes all dynamic members of a group at once.",
@@ -110,7 +112,8 @@ _SAYS: Final = {
     EvidenceKind.ANSWERS: "A living member answers with its next heartbeat.",
     EvidenceKind.ONE_REQUEST: "Leaves and expiries have a write each.",
     EvidenceKind.AFTER_LEAVE: "An application that stops takes all its members out at once.",
-    EvidenceKind.COMPANY: "Applications stop, die and are removed as a whole; weighed with the others' own posteriors.",
+    EvidenceKind.COMPANY: "Applications stop and die as a whole, and Kafka's Admin removes all members; "
+    "weighed with the others' own posteriors.",
 }
 
 

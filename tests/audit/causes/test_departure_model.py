@@ -9,6 +9,7 @@ from rebalance_audit.audit.causes.departure_model import (
     EXCLUSIONS,
     SIGNS,
     WAYS,
+    EvidenceKind,
     posterior_of,
     posteriors_of,
 )
@@ -118,6 +119,18 @@ DECIDED = {
         MODERN._replace(rhythm=EVERY_5S, since_commit_ms=12_000, back_ms=20_000, kept_id=True),
         EXPIRED,
     ),
+    "as long after a commit as a session and as max.poll.interval.ms": (
+        COMMITS._replace(poll_ms=12_000, since_commit_ms=15_000),
+        UNDECIDED,
+    ),
+    "a little less than max.poll.interval.ms after a commit in the background": (
+        COMMITS._replace(poll_ms=12_000, since_commit_ms=10_700),
+        UNDECIDED,
+    ),
+    "its session ran out long before max.poll.interval.ms": (
+        COMMITS._replace(poll_ms=300_000, since_commit_ms=13_500),
+        EXPIRED,
+    ),
     "right after another had left": (
         MODERN._replace(after_leave_ms=5, since_commit_ms=3_000, rhythm=EVERY_5S),
         LEFT,
@@ -177,6 +190,26 @@ RAISES = {
         {"closed_without_commit": 20},
         LEFT,
     ),
+    "it had not polled for max.poll.interval.ms": (
+        COMMITS._replace(since_commit_ms=14_000),
+        {"poll_ms": 12_000},
+        LEFT,
+    ),
+    "it may have committed in the background after its last poll": (
+        COMMITS._replace(since_commit_ms=10_500),
+        {"poll_ms": 12_000},
+        LEFT,
+    ),
+    "its JoinGroup had no rebalance timeout, for which the session stands": (
+        COMMITS._replace(since_commit_ms=13_500, poll_ms=10_001),
+        {"poll_ms": 10_000},
+        EXPIRED,
+    ),
+    "static members do not leave when they poll too late": (
+        COMMITS._replace(since_commit_ms=14_000, poll_ms=12_000),
+        {"is_static": True},
+        EXPIRED,
+    ),
     "it commits unchanged positions": (
         COMMITS._replace(since_commit_ms=13_500),
         {"idle_commits": 10, "idle_in_group": 10},
@@ -220,6 +253,25 @@ def test_an_application_goes_as_a_whole() -> None:
     stays = [facts._replace(phase=PHASE) for facts in (left, left, unknown)]
     *_, with_some = posteriors_of(stays)
     assert with_some.shares.left - shares(stays[-1])[LEFT] < 0.1
+
+
+def test_an_administrator_removes_all_members_at_once() -> None:
+    """Of two that are gone together, one left right after a commit: the other was not removed either."""
+    left = COMMITS._replace(since_commit_ms=20, phase=EMPTIED, gone_together=1)
+    other = left._replace(since_commit_ms=2_500, back_ms=2_000)
+    *_, with_other = posteriors_of([left, other])
+    assert with_other.shares.removed < shares(other)[REMOVED] / 5
+
+
+def test_whether_a_commit_was_in_time_matters_only_right_after_it() -> None:
+    """Of a leave long after the last commit it says nothing, as that was none on closing."""
+    in_time, unsteady = EVERY_5S, EVERY_5S._replace(longest_ms=7_000)
+    for since_ms, is_evidence in ((3_000, True), (15_000, False)):
+        facts = COMMITS._replace(since_commit_ms=since_ms, rhythm=in_time)
+        scores = dict(posterior_of(facts).scores)
+        assert (scores[EvidenceKind.BEAT].left < -0.3) is is_evidence
+        scores = dict(posterior_of(facts._replace(rhythm=unsteady)).scores)
+        assert scores[EvidenceKind.BEAT].left == 0
 
 
 def test_no_client_can_break_the_prior_of_a_habit() -> None:

@@ -9,7 +9,7 @@ from enum import Enum
 from math import exp, log, sqrt
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.departure_timing import Scores, on_close_share, timing
+from rebalance_audit.audit.causes.departure_timing import Scores, timing
 from rebalance_audit.audit.causes.departure_weights import WEIGHTS, DepartureWeights
 from rebalance_audit.audit.causes.timers import can_have_fired
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
@@ -125,11 +125,11 @@ def _beat(facts: DepartureFacts, weights: DepartureWeights) -> Scores:
         return Scores()
     if rhythm.longest_ms > weights.timed * rhythm.interval_ms:
         return Scores()
-    share = on_close_share(facts, weights)
     early = rhythm.pause_ms < weights.early * rhythm.interval_ms
     usual = weights.off_beat if early else 1 - weights.off_beat
     closing = 1 - weights.on_beat if early else weights.on_beat
-    return Scores(left=log((share * closing + (1 - share) * usual) / usual))
+    left = timing(facts, weights, closing / usual).left - timing(facts, weights).left
+    return Scores(left=left)
 
 
 def _comeback(facts: DepartureFacts, weights: DepartureWeights) -> Scores:
@@ -204,22 +204,12 @@ class Sign(NamedTuple):
         return Scores(*(0.0 if name is None else log(getattr(weights, name)) for name in self[2:]))
 
 
-def _moved(facts: DepartureFacts) -> bool:
-    """Whether the coordinator moved since the member was last seen."""
-    return facts.is_classic and facts.since_alive_ms is None
-
-
-def _joined(facts: DepartureFacts) -> bool:
-    """Whether the member's client joined in the join phase that it missed."""
-    return facts.phase is not None and facts.phase.client_joined
-
-
 SIGNS: Final = (
-    Sign(EvidenceKind.MOVED, lambda f: _moved(f) and not _joined(f), expired="moved"),
-    Sign(EvidenceKind.MOVED, lambda f: _moved(f) and _joined(f), expired="moved_and_joined"),
+    Sign(EvidenceKind.MOVED, lambda f: f.has_moved and not f.client_joined, expired="moved"),
+    Sign(EvidenceKind.MOVED, lambda f: f.has_moved and f.client_joined, expired="moved_and_joined"),
     Sign(
         EvidenceKind.JOINED,
-        lambda f: _joined(f) and not _moved(f),
+        lambda f: f.client_joined and not f.has_moved,
         expired="joined_expired",
         removed="joined_removed",
     ),
@@ -302,7 +292,13 @@ def posteriors_of(
             max(0.0, whole - own) / (len(ends) - 1)
             for whole, own in zip(total, each.shares, strict=True)
         )
-        company = Scores(*(log(1 - alike + alike * len(WAYS) * share) for share in others))
+        alike_ways = (alike, alike, alike, (1 - weights.others_stay) if emptied else alike)
+        company = Scores(
+            *(
+                log(1 - how + how * len(WAYS) * share)
+                for how, share in zip(alike_ways, others, strict=True)
+            )
+        )
         found.append(_posterior(facts, (*each.scores, (EvidenceKind.COMPANY, company)), weights))
     return found
 

@@ -71,18 +71,18 @@ class _Window(NamedTuple):
     share: float
 
 
-def timing(facts: DepartureFacts, weights: DepartureWeights) -> Scores:
-    """Log-densities of the times."""
-    return _timing(facts._replace(gone_ms=0), weights)
+def timing(facts: DepartureFacts, weights: DepartureWeights, closing_odds: float = 1.0) -> Scores:
+    """Log-densities of the times; `closing_odds`: what else says whether the last commit was one on closing."""
+    return _timing(facts._replace(gone_ms=0), weights, closing_odds)
 
 
 @lru_cache(128)
-def _timing(facts: DepartureFacts, weights: DepartureWeights) -> Scores:
+def _timing(facts: DepartureFacts, weights: DepartureWeights, closing_odds: float) -> Scores:
     """Members that went together mostly have the same facts."""
     silent_ms: float = facts.since_seen_ms
     if facts.since_commit_ms is not None:
         silent_ms = min(silent_ms, facts.since_commit_ms)
-    delays, phase = _delays(facts, weights), facts.phase
+    delays, phase = _delays(facts, weights, closing_odds), facts.phase
     if phase is None:
         left, expired, removed = (_at(cdf, silent_ms) for cdf in delays)
         return _logs(left, expired, removed, removed)
@@ -91,7 +91,7 @@ def _timing(facts: DepartureFacts, weights: DepartureWeights) -> Scores:
     return _missed(facts, phase, silent_ms, delays, weights)
 
 
-def on_close_share(facts: DepartureFacts, weights: DepartureWeights) -> float:
+def _on_close_share(facts: DepartureFacts, weights: DepartureWeights) -> float:
     """Share of leaves right after a commit: a weak prior, and the ends that the group has shown."""
     shown = facts.closed_with_commit + facts.closed_without_commit
     prior = weights.on_close * weights.habit
@@ -149,11 +149,10 @@ def _pause(facts: DepartureFacts, weights: DepartureWeights) -> _Pause:
     return found
 
 
-def _delays(facts: DepartureFacts, weights: DepartureWeights) -> _Delays:
+def _delays(facts: DepartureFacts, weights: DepartureWeights, closing_odds: float) -> _Delays:
     pause = _pause(facts, weights)
-    usually, poll_ms = on_close_share(facts, weights), facts.poll_ms
-    late = weights.polled_late * sqrt(weights.slow_poll_ms / max(1.0, poll_ms or 0.0))
-    late = min(late, weights.polled_late_most)
+    usually, poll_ms = _on_close_share(facts, weights), facts.poll_ms or 0
+    late = _polled_late_share(facts, weights)
     since_ms = facts.since_commit_ms
     # A commit before its last generation was none on closing.
     committed = since_ms is not None and since_ms <= facts.since_seen_ms
@@ -162,7 +161,9 @@ def _delays(facts: DepartureFacts, weights: DepartureWeights) -> _Delays:
         if since_ms is None:
             return otherwise(delay_ms)
         found = (1 - share) * otherwise(delay_ms)
-        return found + share * (1 - exp(-delay_ms / weights.close_ms)) if committed else found
+        if committed:
+            found += closing_odds * share * (1 - exp(-delay_ms / weights.close_ms))
+        return found
 
     def leave(delay_ms: float) -> float:
         if delay_ms <= 0:
@@ -170,9 +171,14 @@ def _delays(facts: DepartureFacts, weights: DepartureWeights) -> _Delays:
         found = (1 - pause.dry) * closing(delay_ms, usually, pause.usual)
         # Most clients have nothing to commit on closing where they had nothing before.
         found += pause.dry * closing(delay_ms, weights.dry_close * usually, pause.idle)
-        if poll_ms is not None and poll_ms > 0:
-            found = (1 - late) * found + late * timer(delay_ms - poll_ms)
-        return found
+        return (1 - late) * found + late * overrun(delay_ms - poll_ms)
+
+    def overrun(over_ms: float) -> float:
+        """Some clients commit what they polled in the background, up to one interval after the last poll."""
+        if not (committed and facts.rhythm and facts.rhythm.interval_ms):
+            return timer(over_ms)
+        after_poll = min(1.0, max(0.0, 1 + over_ms / facts.rhythm.interval_ms))
+        return (1 - weights.background) * timer(over_ms) + weights.background * after_poll
 
     def timer(over_ms: float) -> float:
         exact = 1.0 if over_ms >= 0 else 0.0
@@ -191,6 +197,20 @@ def _delays(facts: DepartureFacts, weights: DepartureWeights) -> _Delays:
         return found / max(1, len(facts.sessions_ms))
 
     return _Delays(leave, expiry, pause.cdf)
+
+
+def _polled_late_share(facts: DepartureFacts, weights: DepartureWeights) -> float:
+    """Share of leaves by clients that had not polled in time; static members send no leave then (KIP-345)."""
+    if not facts.poll_ms or facts.is_static:
+        return 0.0
+    odds = weights.polled_late * sqrt(weights.slow_poll_ms / facts.poll_ms)
+    if facts.sessions_ms == (
+        facts.poll_ms,
+    ):  # the coordinator's rebalance timeout for JoinGroup version 0
+        odds *= weights.no_poll_limit
+    if facts.client_joined and not facts.has_moved:  # they rejoin as often as clients that expire
+        odds *= weights.joined_expired
+    return odds / (1 + odds)
 
 
 def _beat_ms(session_ms: float, weights: DepartureWeights) -> float:

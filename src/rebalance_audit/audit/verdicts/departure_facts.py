@@ -90,3 +90,13 @@ class DepartureFacts(NamedTuple):
     """For how long the log shows that it was not back; None if that is not known yet."""
     others_since_ms: int | None = None
     """Where there is no join phase: since the last commit of any other member; None if none ever committed."""
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the coordinator moved since the member of a classic group was last seen."""
+        return self.is_classic and self.since_alive_ms is None
+
+    @property
+    def client_joined(self) -> bool:
+        """Whether its client joined in the join phase that it missed."""
+        return self.phase is not None and self.phase.client_joined
