@@ -6,7 +6,7 @@ Areas have a contrast of at least 3:1 to the paper, and a group that is stable o
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.group.held_up import HeldUpWhy
+from rebalance_audit.audit.group.time_account import HeldUpWhy
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.replay.describe import UNKNOWN
 

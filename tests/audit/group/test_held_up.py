@@ -173,7 +173,12 @@ MOVE: dict[str, tuple[Writes, list[str]]] = {
         ["coordinator"],
     ),
     "before a classic group rebalances": (
-        [CREATED, eager(4010, 1, 4000, "A", "B"), *commits(0, 8000), eager(46_010, 2, 46_000, "A")],
+        [
+            CREATED,
+            eager(4010, 1, 4000, "A", "B"),
+            *commits(0, 8000),
+            eager(46_010, 2, 46_000, "A", "B", "C"),
+        ],
         [],
     ),
     "perhaps while a classic group rebalances": (

@@ -167,7 +167,9 @@ class ClassicAudit:
         end_ms = at_ms if joined_at_ms is None else joined_at_ms
         likely = self.join_phases.estimate(old, new, verdicts, end_ms, shown_ms)
         start_ms = latest_ms if exact else min(likely.start_ms, latest_ms)
-        rebalance.hold_ups.add(self.join_phases.held_up(new, verdicts, likely, start_ms, end_ms))
+        rebalance.hold_ups.add(
+            self.join_phases.held_up(new, logged, verdicts, likely, start_ms, end_ms)
+        )
         if moved_here and not self.join_phases.began_after_move(old, start_ms):
             rebalance.hold_ups.moves = True
         span = EpochSpan(
@@ -220,6 +222,11 @@ class ClassicAudit:
         if is_unread:
             unowned = UNBOUNDED
         span.unowned = unowned
+        rebalance.hold_ups.end_generation(
+            at_ms - span.not_stable.estimate,
+            at_ms,
+            self.join_phases.steps(old, new, start_ms, at_ms if sync_ms is None else end_ms),
+        )
         rebalance.begin_epoch(span)
         takes_away = self.times.took_away(old, new)
         self._install(span, rebalance, takes_away=takes_away)

@@ -1,21 +1,30 @@
 """Who held a rebalance up: from when to when, why, and how certain that is. Nothing else decides it.
 
 In consumer, share and streams groups every step of every member is a record. A classic group writes nothing during its
-join phase, so only members that are gone when it ends can be named, by their sessions and their commits.
+join phase, so only members that are gone when it ends can be named, by their sessions and their commits, unless a
+broker's log says more.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.group.time_account import (
+    HeldUpWhy,
+    HoldUp,
+    TimeAccount,
+    hold_up_of,
+    of_no_member,
+)
 from rebalance_audit.audit.rows import duration_ms
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict
 
 NAMED_FROM_PERCENT: Final = 10
 """Share of a rebalance for which the group must wait for a member to name it."""
 NAMED_FROM_MS: Final = 100
+STRETCHES_MAX: Final = 100
+"""Bounds memory likewise."""
 HOLD_UPS_MAX: Final = 1_000
 """Bounds memory: in a group that never becomes stable, every client that comes and goes adds one."""
 
@@ -28,46 +37,33 @@ UNANNOUNCED: Final = frozenset(
     }
 )
 """Ends of members that did not announce that they leave, or may not have."""
+LIKELY: Final = 0.85
+"""Weight from which a member whose end is undecided is taken to have expired, and not to have left."""
 
 
-class HeldUpWhy(StrEnum):
-    """Why the group had to wait."""
+class _Stretch(NamedTuple):
+    """An epoch's part of a rebalance (epoch ms), and what the group waited for where no hold-up covers it."""
 
-    KEPT_PARTITIONS = "kept_partitions"
-    """The member kept partitions that it was asked to revoke."""
-    DID_NOT_REJOIN = "did_not_rejoin"
-    """Classic: the join phase waited for the member until a timeout removed it."""
-    SILENT = "silent"
-    """The member sent no heartbeat until its session ended."""
-    HAD_LEFT = "had_left"
-    """A static member had left temporarily, and its partitions waited for its return or the end of its session."""
-    COORDINATOR = "coordinator"
-    """The group moved to another coordinator meanwhile, and no member is known to have held it up."""
-
-
-class HoldUp(NamedTuple):
-    """A stretch of time in which a group waited for one member, or for its coordinator."""
-
-    member_id: str | None
-    """None for the coordinator."""
-    name: str
-    """Instance id, else client id."""
-    why: HeldUpWhy
-    certainty: Certainty
-    from_ms: int | None
-    to_ms: int | None
-    """Epoch ms, the coordinator's clock; None where the log does not hold it."""
+    from_ms: int
+    to_ms: int
+    awaited: tuple[HoldUp, ...] = ()
+    steps: tuple[HoldUp, ...] = ()
 
 
 @dataclass(slots=True)
 class HoldUps:
-    """The hold-ups of one rebalance, by member."""
+    """The hold-ups of one rebalance, by member, and the owners of its time."""
 
     found: dict[str, list[HoldUp]] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     """Members that were removed in the epoch that ended last, and gave no sign in it."""
     moves: bool = False
     """The group moved to another coordinator meanwhile, or may have."""
+    account: TimeAccount = field(default_factory=TimeAccount)
+    stretches: list[_Stretch] = field(default_factory=list)
+    """Epochs that followed one another and are not yet in the account: a later one may show who was silent in them."""
+    recent: list[HoldUp] = field(default_factory=list)
+    """Hold-ups since the first of them began."""
 
     def add(self, hold_ups: Iterable[HoldUp]) -> None:
         """Note more of them; the first `HOLD_UPS_MAX` members of a rebalance are kept."""
@@ -75,6 +71,7 @@ class HoldUps:
             key = hold_up.member_id or ""
             if key in self.found or len(self.found) < HOLD_UPS_MAX:
                 self.found.setdefault(key, []).append(hold_up)
+                self.recent.append(hold_up)
 
     def end_epoch(self, span: EpochSpan, until_ms: int | None) -> None:
         """An epoch of a group whose coordinator assigns is over for the rebalance at `until_ms`; None: the log ends."""
@@ -83,6 +80,26 @@ class HoldUps:
         self.silent = {
             member_id for member_id, progress in span.progress.items() if _left_silently(progress)
         }
+        if until_ms is not None and span.started_at_ms is not None:
+            if len(self.stretches) >= STRETCHES_MAX:
+                self.settle()
+            self.stretches.append(_stretch(span, span.started_at_ms, until_ms))
+
+    def end_generation(self, from_ms: int, to_ms: int, steps: Iterable[HoldUp]) -> None:
+        """A join phase and the assignment after it are over; `steps`: what they took besides hold-ups."""
+        hold_ups = tuple(self.recent)
+        self.settle()
+        self.account.add(from_ms, to_ms, (hold_ups, steps))
+
+    def settle(self) -> None:
+        """Count the time of the epochs that have ended."""
+        if self.stretches:
+            awaited = [each for stretch in self.stretches for each in stretch.awaited]
+            steps = [each for stretch in self.stretches for each in stretch.steps]
+            from_ms, to_ms = self.stretches[0].from_ms, self.stretches[-1].to_ms
+            self.account.add(from_ms, to_ms, (self.recent, awaited, steps))
+            self.stretches.clear()
+        self.recent.clear()
 
     def depart(
         self, verdicts: Iterable[Verdict], last_signs: Mapping[str, int], started_ms: int | None
@@ -95,7 +112,7 @@ class HoldUps:
             member_id, cause = verdict.member_id, verdict.cause
             if member_id is None or member_id in self.found or cause not in UNANNOUNCED:
                 continue
-            if cause is RebalanceCause.MEMBER_DEPARTED and member_id not in self.silent:
+            if member_id not in self.silent and not is_unannounced(verdict):
                 continue
             since_ms = last_signs.get(member_id)
             if since_ms is not None and started_ms is not None and verdict.at_ms > started_ms:
@@ -121,14 +138,7 @@ class HoldUps:
             ),
         )
         if self.moves and not named and lasted_ms >= NAMED_FROM_MS:
-            moved = HoldUp(
-                None,
-                HeldUpWhy.COORDINATOR.value,
-                HeldUpWhy.COORDINATOR,
-                Certainty.POSSIBLE,
-                started_ms,
-                ended_ms,
-            )
+            moved = of_no_member(HeldUpWhy.COORDINATOR, Certainty.POSSIBLE, started_ms, ended_ms)
             named = [_merged([moved])]
         return {
             "held_up_by": [each.worst.name for each in named],
@@ -138,6 +148,7 @@ class HoldUps:
             "held_up_ms": [each.ms for each in named],
             "held_up_why": [each.worst.why.value for each in named],
             "held_up_certainty": named[0].worst.certainty.text if named else None,
+            "held_up_certainties": [each.worst.certainty.text for each in named],
         }
 
 
@@ -170,16 +181,6 @@ def _ms(hold_up: HoldUp) -> int | None:
     return duration_ms(hold_up.from_ms, hold_up.to_ms)
 
 
-def hold_up_of(verdict: Verdict, why: HeldUpWhy, from_ms: int | None, to_ms: int | None) -> HoldUp:
-    """The hold-up by a member whose end the verdict judges."""
-    certainty = verdict.certainty
-    if verdict.cause is RebalanceCause.MEMBER_DEPARTED:
-        certainty = Certainty.POSSIBLE
-    member_id = verdict.member_id or ""
-    name = verdict.instance_id or verdict.client_id or member_id
-    return HoldUp(member_id, name, why, certainty, from_ms, to_ms)
-
-
 def _left_silently(progress: MemberProgress) -> bool:
     """Whether it was removed without having reached the epoch or begun to give partitions up or to wait for some."""
     return (
@@ -199,7 +200,6 @@ def _while_reconciling(span: EpochSpan, until_ms: int | None) -> Iterator[HoldUp
                     (progress.waited_since_ms, progress.waited_until_ms or until_ms)
                 )
     for progress in span.progress.values():
-        name = progress.instance_id or progress.client_id or progress.member_id
         asked_ms, awaited = progress.revoke_started_at_ms, waits.get(progress.member_id, ())
         if asked_ms is not None and (awaited or progress.revoked_at_ms is None):
             why, from_ms = HeldUpWhy.KEPT_PARTITIONS, asked_ms
@@ -210,4 +210,67 @@ def _while_reconciling(span: EpochSpan, until_ms: int | None) -> Iterator[HoldUp
             to_ms = None if None in ends else max(end for end in ends if end is not None)
         else:
             continue
-        yield HoldUp(progress.member_id, name, why, Certainty.PROVEN, from_ms, to_ms)
+        yield _of(progress, why, Certainty.PROVEN, from_ms, to_ms)
+
+
+def _of(
+    progress: MemberProgress,
+    why: HeldUpWhy,
+    certainty: Certainty,
+    from_ms: int | None,
+    to_ms: int | None,
+) -> HoldUp:
+    name = progress.instance_id or progress.client_id or progress.member_id
+    return HoldUp(progress.member_id, name, why, certainty, from_ms, to_ms)
+
+
+def _stretch(span: EpochSpan, from_ms: int, to_ms: int) -> _Stretch:
+    """What an epoch takes besides hold-ups: its target, then the way of the last member that reached it.
+
+    That member's waits are the time of those that it waited for. If several never reached the epoch, the time is
+    theirs together.
+    """
+    if span.is_elsewhere:
+        moved = of_no_member(HeldUpWhy.COORDINATOR, Certainty.POSSIBLE, from_ms, to_ms)
+        return _Stretch(from_ms, to_ms, steps=(moved,))
+    if not span.members:
+        return _Stretch(from_ms, to_ms)
+    sure = Certainty.POSSIBLE if span.is_doubted else Certainty.PROVEN
+    target_ms = span.target_installed_at_ms
+    target_ms = to_ms if target_ms is None else min(target_ms, to_ms)
+    no_target = of_no_member(HeldUpWhy.NO_TARGET, sure, from_ms, target_ms)
+    last, is_only = _last_to_reach(span)
+    if last is None or not is_only:
+        late = of_no_member(HeldUpWhy.LATE, sure, target_ms, to_ms)
+        return _Stretch(from_ms, to_ms, steps=(no_target, late))
+    awaited = tuple(
+        _of(other, HeldUpWhy.LATE, sure, last.waited_since_ms, _first_step(other, to_ms))
+        for member_id in sorted(last.waited_for)
+        if (other := span.progress.get(member_id)) is not None
+    )
+    late = _of(last, HeldUpWhy.LATE, sure, target_ms, to_ms)
+    return _Stretch(from_ms, to_ms, awaited, (no_target, late))
+
+
+def _last_to_reach(span: EpochSpan) -> tuple[MemberProgress | None, bool]:
+    """The member that reached the epoch last, or has not; and whether it is the only one that has not."""
+    known = (*span.progress.values(), *span.quiet)
+    if span.converged_at_ms is not None:
+        reached = [progress for progress in known if progress.reached_at_ms is not None]
+        return max(reached, key=lambda each: each.reached_at_ms or 0, default=None), True
+    missing = [progress for progress in known if progress.reached_at_ms is None]
+    return (missing[0] if missing else None), len(missing) + span.members_not_in(known) == 1
+
+
+def _first_step(progress: MemberProgress, until_ms: int) -> int:
+    """When a member that others waited for answered first; at most `until_ms` (epoch ms)."""
+    moments = (progress.revoke_started_at_ms, progress.reached_at_ms, until_ms)
+    return min(until_ms, next(moment for moment in moments if moment is not None))
+
+
+def is_unannounced(verdict: Verdict) -> bool:
+    """Whether the member is gone without having said so, as far as its end is decided or weighed."""
+    if verdict.cause is not RebalanceCause.MEMBER_DEPARTED:
+        return verdict.cause in UNANNOUNCED
+    weight = sum(weight for cause, weight in verdict.weights if cause in UNANNOUNCED)
+    return weight >= LIKELY

@@ -5,7 +5,7 @@ from typing import Final
 
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.commits.summary import CommitSummary
-from rebalance_audit.audit.group.held_up import UNANNOUNCED, HeldUpWhy, HoldUp, hold_up_of
+from rebalance_audit.audit.group.held_up import NAMED_FROM_MS, is_unannounced
 from rebalance_audit.audit.group.join_phase_estimate import (
     Estimate,
     FinalCommits,
@@ -16,6 +16,8 @@ from rebalance_audit.audit.group.join_phase_estimate import (
 )
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.shifts import by_identity
+from rebalance_audit.audit.group.time_account import HeldUpWhy, HoldUp, hold_up_of, of_no_member
+from rebalance_audit.audit.testimony.testimony import LoggedWait, Testimony
 from rebalance_audit.audit.verdicts.cause import (
     DEPARTURES,
     Certainty,
@@ -80,30 +82,67 @@ class JoinPhases:
     def held_up(
         self,
         new: Generation,
+        logged: Testimony,
         verdicts: Sequence[Verdict],
         likely: Estimate,
         start_ms: int,
         end_ms: int,
     ) -> Iterator[HoldUp]:
-        """Members that a timeout removed, at the end of the join phase or before it, and one that rejoined late."""
+        """Members that the join phase waited for or that went silent before it, and one that rejoined late.
+
+        Where a broker's log has the join phase, it says whom that waited for: `logged`.
+        """
+        began_ms = logged.join_started_ms
+        waited = set()
+        for wait in logged.waits:
+            if began_ms is not None and wait.until_ms - began_ms >= NAMED_FROM_MS:
+                waited.add(wait.member_id)
+                yield self._awaited(wait, new, began_ms)
         for verdict in verdicts:
             member_id = verdict.member_id
             watch = self._life.watches.get(member_id or "")
             if verdict.cause is RebalanceCause.PENDING_MEMBER_EXPIRED:
                 yield hold_up_of(verdict, HeldUpWhy.DID_NOT_REJOIN, start_ms, verdict.at_ms)
-            if watch is None or verdict.cause not in DEPARTURES:
+            if watch is None or member_id in waited or verdict.cause not in DEPARTURES:
                 continue
             timed_out = verdict.cause is RebalanceCause.MEMBER_REBALANCE_TIMEOUT
-            if timed_out or member_id in likely.waited_for:
+            if began_ms is None and (timed_out or member_id in likely.waited_for):
                 yield hold_up_of(verdict, HeldUpWhy.DID_NOT_REJOIN, start_ms, end_ms)
-            elif (
-                verdict.cause in UNANNOUNCED and verdict.cause is not RebalanceCause.MEMBER_DEPARTED
-            ):
-                yield hold_up_of(verdict, HeldUpWhy.SILENT, watch.last_sign_ms, start_ms)
+            elif is_unannounced(verdict):
+                gone_ms = start_ms if began_ms is None else began_ms
+                yield hold_up_of(verdict, HeldUpWhy.SILENT, watch.last_sign_ms, gone_ms)
         late = new.members.get(likely.late or "")
-        if late is not None:
+        if late is not None and all(wait.until_ms < end_ms for wait in logged.waits):
             name, why = late.instance_id or late.client_id, HeldUpWhy.KEPT_PARTITIONS
             yield HoldUp(late.member_id, name, why, Certainty.PROBABLE, start_ms, end_ms)
+
+    def _awaited(self, wait: LoggedWait, new: Generation, began_ms: int) -> HoldUp:
+        identity = self._life.watches[wait.member_id].stint.identity
+        name, member_id, why = identity.instance_id, wait.member_id, HeldUpWhy.DID_NOT_REJOIN
+        if wait.is_back:
+            back = (each for each in new.members.values() if each.instance_id == name)
+            member_id = next((each.member_id for each in back), member_id)
+            why = HeldUpWhy.LATE
+        name = name or identity.client_id or member_id
+        return HoldUp(member_id, name, why, wait.certainty, began_ms, wait.until_ms)
+
+    def steps(
+        self, old: Generation | None, new: Generation, start_ms: int, end_ms: int
+    ) -> Iterator[HoldUp]:
+        """What a generation takes besides hold-ups; its join phase lasts from `start_ms` to `end_ms`."""
+        leader = new.members.get(new.leader_member_id or "")
+        if leader is not None:
+            yield HoldUp(
+                leader.member_id,
+                leader.instance_id or leader.client_id,
+                HeldUpWhy.NO_ASSIGNMENT,
+                Certainty.PROVEN,
+                end_ms,
+                new.position.record_timestamp_ms,
+            )
+        created = old is None and self._life.created_at is not None
+        if created or (old is not None and not old.members):
+            yield of_no_member(HeldUpWhy.FIRST_MEMBERS, Certainty.PROBABLE, start_ms, end_ms)
 
     def began_after_move(self, old: Generation | None, start_ms: int) -> bool:
         """Whether a commit shows that the coordinator had moved before the join phase began at `start_ms`."""

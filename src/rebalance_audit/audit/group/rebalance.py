@@ -158,6 +158,7 @@ class Rebalance:
         lasted, started_ms = self._lasted(), self.started_at_ms
         if self.not_stable is not None and lasted is not None and self.ended_at_ms is not None:
             started_ms = self.ended_at_ms - lasted.estimate
+        self.hold_ups.settle()
         held_up = self.hold_ups.columns(started_ms, self.ended_at_ms)
         named = [each for each in held_up["held_up_member_ids"] if each is not None]
         is_counted = self.is_counted and not self.gap
@@ -196,6 +197,7 @@ class Rebalance:
             "slowest_member_id": named[0] if named else None,
             "blocked_by": sorted({*named, *sorted(self.blocked_by)[: BLOCKERS_MAX - len(named)]}),
             **held_up,
+            **self.hold_ups.account.columns(None if lasted is None else lasted.estimate),
             "outcome": outcome,
             "completeness": completeness(self.gap),
         }

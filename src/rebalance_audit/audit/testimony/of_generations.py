@@ -7,14 +7,22 @@ from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.reasons import trigger_of
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
 from rebalance_audit.audit.testimony.generation_trigger import RebalanceTrigger
-from rebalance_audit.audit.testimony.testimony import Testimony, departed, proven_by, with_primary
+from rebalance_audit.audit.testimony.testimony import (
+    LoggedWait,
+    Testimony,
+    departed,
+    proven_by,
+    with_primary,
+)
 from rebalance_audit.audit.testimony.witness import (
+    ENDS,
     MOVES,
     TAKE_OVERS,
     TOLERANCE_MS,
     Stay,
     Witness,
     line_of,
+    members_of,
     said,
 )
 from rebalance_audit.audit.verdicts.cause import (
@@ -69,11 +77,12 @@ def testify_to_generation(
         return Testimony(verdicts, contradictions=denied)
     primary = trigger.verdict(confirmed)
     awaited = tuple(_awaited(witness, scene, phase))
+    waits = tuple(_waits(witness, scene, phase, primary))
     if primary is None:  # something began it, but the log does not say what
-        return Testimony((*confirm(whole=False), *awaited), phase.prepared.at_ms)
+        return Testimony((*confirm(whole=False), *awaited), phase.prepared.at_ms, waits)
     primary, *before = _with_lost_generations(witness, scene, phase, primary)
     verdicts = (*with_primary(primary, confirmed), *before, *awaited)
-    return Testimony(verdicts, phase.prepared.at_ms)
+    return Testimony(verdicts, phase.prepared.at_ms, waits)
 
 
 def _end_of_join_phase(
@@ -135,6 +144,41 @@ def _awaited(witness: Witness, scene: ClassicScene, phase: _JoinPhase) -> Iterat
             fact.member_id,
             role=CauseRole.MEANWHILE,
         )
+
+
+_AT_ONCE_MS: Final = 10
+"""A join phase that is over so soon after a member was gone had waited for that member."""
+_NOT_REJOINED: Final = frozenset({FactKind.MEMBER_EXPIRED, FactKind.MEMBERS_NOT_REJOINED})
+"""Only members that have not rejoined are removed so in a join phase: the others wait for its end."""
+
+
+def _waits(
+    witness: Witness, scene: ClassicScene, phase: _JoinPhase, began: Verdict | None
+) -> Iterator[LoggedWait]:
+    """Whom the join phase waited for, apart from a member whose end began it."""
+    old, new = scene.old, scene.new
+    from_ms, ended_ms = phase.prepared.at_ms, phase.ended.at_ms
+    gone = dict({} if old is None else old.members)
+    for member_id in gone.keys() & new.members.keys():
+        del gone[member_id]
+    if began is not None and began.cause in DEPARTURES:
+        gone.pop(began.member_id or "", None)
+    by_instance = {each.instance_id: each for each in gone.values() if each.instance_id is not None}
+    for fact in witness.between(from_ms, ended_ms + TOLERANCE_MS):
+        is_back = fact.kind is FactKind.STATIC_MEMBER_REPLACED
+        if fact.broker != phase.ended.broker or not (is_back or fact.kind in ENDS):
+            continue
+        until_ms = min(fact.at_ms, ended_ms)
+        is_sure = fact.kind in _NOT_REJOINED or ended_ms - until_ms <= _AT_ONCE_MS
+        named = [gone[each] for each in members_of(fact) if each in gone]
+        if not named and fact.instance_id in by_instance:
+            named = [by_instance[fact.instance_id]]
+        for member in named:
+            del gone[member.member_id]
+            by_instance.pop(member.instance_id or "", None)
+            certainty = Certainty.PROVEN if is_sure else Certainty.POSSIBLE
+            if is_sure or not is_back:
+                yield LoggedWait(member.member_id, until_ms, certainty, is_back)
 
 
 _LOST_NAMED: Final = 5
@@ -251,7 +295,11 @@ def _confirm(
     if verdict.cause in DEPARTURES:
         old = scene.old
         stay = None if old is None else Stay.between(old.position, position)
-        found = witness.departure(member_id, verdict.instance_id, from_ms, to_ms, stay=stay)
+        # A coordinator up to 3.x logs a leave after the end of the join phase that it brings about.
+        late_ms = to_ms + TOLERANCE_MS
+        found = witness.departure(
+            member_id, verdict.instance_id, from_ms, late_ms, near_ms=to_ms, stay=stay
+        )
         if found is None:
             return verdict
         others = () if whole else _other_causes(verdict)

@@ -17,12 +17,25 @@ from rebalance_audit.replay.changes import Position
 from rebalance_audit.sentences.reason import CodedReason, because
 
 
+class LoggedWait(NamedTuple):
+    """A member of the generation before that a join phase waited for, by the coordinator's log."""
+
+    member_id: str
+    until_ms: int
+    """When it was removed, or left, or came back under a new id (epoch ms)."""
+    certainty: Certainty
+    """Not proven where it may have rejoined before it left."""
+    is_back: bool = False
+
+
 class Testimony(NamedTuple):
     """The epoch's causes after the broker's log was taken into account, and what else the log says."""
 
     verdicts: tuple[Verdict, ...]
     join_started_ms: int | None = None
     """Classic: when the join phase began (epoch ms), as the coordinator logged it."""
+    waits: tuple[LoggedWait, ...] = ()
+    """Classic: whom that join phase waited for; the log does not show when other members rejoined."""
     contradictions: tuple[Evidence, ...] = ()
     """Statements of the log that the records contradict."""
 

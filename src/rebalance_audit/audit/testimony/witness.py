@@ -71,7 +71,7 @@ class Witness:
             self._by_kind[fact.kind].append(fact)
             if fact.epoch is not None:
                 self._by_epoch[fact.kind, fact.epoch].append(fact)
-            for member_id in _members_of(fact):
+            for member_id in members_of(fact):
                 self._by_member[member_id].append(fact)
             if fact.instance_id is not None:
                 self._by_instance[fact.instance_id].append(fact)
@@ -230,7 +230,8 @@ def _ends(fact: BrokerFact) -> bool:
     return fact.kind in ENDS or fact.kind is FactKind.REBALANCE_PREPARED
 
 
-def _members_of(fact: BrokerFact) -> Iterable[str]:
+def members_of(fact: BrokerFact) -> Iterable[str]:
+    """Ids of the members that the line is about; of the reason of a rebalance only those that are gone."""
     if fact.kind is FactKind.REBALANCE_PREPARED:
         trigger = trigger_of(fact.text or "")
         if trigger is not None and trigger.role in {"leave", "expiry", "not synced"}:
