@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 from coloraide import Color
 
-from rebalance_audit.audit.group.held_up import HeldUpWhy
+from rebalance_audit.audit.group.time_account import HeldUpWhy
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.report.colours import (
     CAUSE_KINDS,
