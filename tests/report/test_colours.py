@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 from coloraide import Color
 
-from rebalance_audit.audit.group.time_account import HeldUpWhy
+from rebalance_audit.audit.group.time_account import HELD_UP_WHYS
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.report.colours import (
     CAUSE_KINDS,
@@ -85,6 +85,6 @@ def test_every_cause_has_one_colour() -> None:
     """Whatever else is on a page: a colour means the same in all. Owners have a palette of their own."""
     listed = [cause for causes in CAUSE_KINDS.values() for cause in causes]
     assert sorted(listed) == sorted(RebalanceCause)
-    assert set(COSTS) == {*HeldUpWhy, None}
+    assert set(COSTS) == {*HELD_UP_WHYS, None}
     causes = {kind.shades for kind in (*CAUSE_KINDS, *COSTS.values())}
     assert not causes & set(OWNERS)

@@ -7,9 +7,9 @@ from rebalance_audit.report.summary import TableRow
 
 PREDICATES: Final[Mapping[str, str]] = {
     "kept_partitions": "kept partitions that others waited for",
-    "did_not_rejoin": "did not rejoin until a timeout removed it",
+    "did_not_rejoin": "did not rejoin, so the others waited until it was gone",
     "silent": "sent no heartbeat until its session ended",
-    "had_left": "had left temporarily, and others waited for its partitions",
+    "had_left": "had left temporarily, and the others waited for it",
     "coordinator": "moved to another broker, which the members may have waited for",
 }
 """CodedReason code -> what is said of the one that held the rebalance up."""

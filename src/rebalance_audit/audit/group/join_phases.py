@@ -122,7 +122,7 @@ class JoinPhases:
         if wait.is_back:
             back = (each for each in new.members.values() if each.instance_id == name)
             member_id = next((each.member_id for each in back), member_id)
-            why = HeldUpWhy.LATE
+            why = HeldUpWhy.HAD_LEFT
         name = name or identity.client_id or member_id
         return HoldUp(member_id, name, why, wait.certainty, began_ms, wait.until_ms)
 

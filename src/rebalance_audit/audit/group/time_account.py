@@ -26,7 +26,7 @@ class HeldUpWhy(StrEnum):
     SILENT = "silent"
     """The member sent no heartbeat until its session ended."""
     HAD_LEFT = "had_left"
-    """A static member had left temporarily, and its partitions waited for its return or the end of its session."""
+    """A static member had left temporarily; the group waited for its return or the end of its session."""
     COORDINATOR = "coordinator"
     """The group moved to another coordinator meanwhile, and no member is known to have held it up."""
     LATE = "late"
@@ -39,6 +39,16 @@ class HeldUpWhy(StrEnum):
     """Classic: the coordinator of an empty group gives more members time to join (group.initial.rebalance.delay.ms)."""
     UNKNOWN = "unknown"
     """No record shows what the group waited for."""
+
+
+HELD_UP_WHYS: Final = (
+    HeldUpWhy.KEPT_PARTITIONS,
+    HeldUpWhy.DID_NOT_REJOIN,
+    HeldUpWhy.SILENT,
+    HeldUpWhy.HAD_LEFT,
+    HeldUpWhy.COORDINATOR,
+)
+"""Those that a hold-up is named for; the others are steps of every rebalance, or unknown."""
 
 
 class TimeOwner(StrEnum):
