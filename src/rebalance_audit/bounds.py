@@ -1,6 +1,9 @@
 """Durations and counts of records that are only known within bounds, and the best estimate between them."""
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+WORTH_NAMING_MS: Final = 1000
+"""A shorter rebalance is nothing to worry about."""
 
 
 class Bounds(NamedTuple):
@@ -47,6 +50,11 @@ class Bounds(NamedTuple):
     def at_least(self, least: int) -> "Bounds":
         """The same number, which is also known to be at least this."""
         return Bounds.between(max(least, self.least), self.most, self.estimate)
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Order by what is certain, where that is worth naming, then by the estimate; in ms."""
+        return self.least if self.least >= WORTH_NAMING_MS else 0, self.estimate
 
     @property
     def exact(self) -> int | None:

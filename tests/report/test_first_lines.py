@@ -16,7 +16,7 @@ from rebalance_audit.report.explanation import explain_epoch
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import duration_of, estimate_of, is_classic
+from rebalance_audit.report.summary import duration_of, is_classic, rank_of
 from tests.accuracy.captured import NO_LINE, SAME_THING
 from tests.cli.audited import audited_once
 from tests.cli.call import CAPTURES, call
@@ -175,7 +175,7 @@ def test_the_worst_rebalances_of_the_demo(
     log = log_of(DEMO)
     tables = audited_once(log).tables
     reasons = reasons_of(DEMO)
-    worst = sorted(tables["rebalances"], key=estimate_of, reverse=True)[:WORST]
+    worst = sorted(tables["rebalances"], key=rank_of, reverse=True)[:WORST]
     for row in worst:
         group_id, first = row["group_id"], row["first_epoch"]
         own = of_group(tables, group_id)

@@ -6,7 +6,7 @@ from rebalance_audit.audit.group.held_up import NAMED_FROM_PERCENT
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report.held_up import held_up_of
-from rebalance_audit.report.summary import estimate_of
+from rebalance_audit.report.summary import rank_of
 from tests.cli.call import call
 
 GROUP = "group-3-consumer"
@@ -17,7 +17,7 @@ def test_the_member_that_kept_partitions_longest_is_named_first(tmp_path: Path) 
     log = extract_to(tmp_path)
     tables = audit_segments(log, [GROUP]).tables
     names = {row["member_id"]: row["client_id"] for row in tables["members"]}
-    longest = max(tables["rebalances"], key=estimate_of)
+    longest = max(tables["rebalances"], key=rank_of)
     assert [(names[who.member_id or ""], who.ms, who.why) for who in held_up_of(longest)] == [
         ("c74", 20_001, "kept_partitions"),
         ("c54", 5173, "kept_partitions"),

@@ -105,6 +105,41 @@ def test_the_creation_counts_as_a_rebalance(
     assert (found.of, found.leaves_creation_aside) == (of, leaves_creation_aside)
 
 
+def took(seq: int, least: int, most: int | None, estimate: int) -> Row:
+    """A classic rebalance of which bounds are known, in ms."""
+    bounds = {"duration_min_ms": least, "duration_max_ms": most, "duration_estimate_ms": estimate}
+    return rebalance(seq, protocol="classic", duration_ms=least, **bounds)
+
+
+@pytest.mark.parametrize(
+    ("rows", "named", "stands_out", "is_likely", "most_ms", "rival"),
+    [
+        # What is certain comes before an estimate, but for losses below a second.
+        ([(1200, 1200, 1200), (3, 60_000, 6000)], 1, True, True, 60_000, 2),
+        ([(900, 900, 900), (3, 60_000, 6000)], 2, False, True, 60_000, 1),
+        # Upper bounds decide whether one stands out, not estimates; two may have been longer.
+        ([(3, 9000, 6000), (2, 63_000, 900), (4, 8000, 900)], 1, False, True, 63_000, 2),
+        ([(3, 9000, 2000), (2, 63_000, 1900), (4, 8000, 1800)], 1, False, False, 63_000, 2),
+        ([(3, None, 3), (2, 8, 2), (4, 8, 4)], 3, False, False, None, 1),
+        ([(5000, 5000, 5000), (2, 5000, 3000), (4, 300, 4)], 1, True, True, 5000, None),
+    ],
+)
+def test_the_longest_is_the_one_with_the_largest_certain_loss(
+    rows: list[tuple[int, int | None, int]],
+    named: int,
+    stands_out: bool,
+    is_likely: bool,
+    most_ms: int | None,
+    rival: int | None,
+) -> None:
+    """Of rebalances as (lower bound, upper bound, estimate) in ms, numbered from 1."""
+    found = longest_of([took(seq, *bounds) for seq, bounds in enumerate(rows, 1)])
+    assert found is not None
+    assert found.rebalance["rebalance_seq"] == named
+    assert (found.stands_out, found.is_likely, found.most_ms) == (stands_out, is_likely, most_ms)
+    assert (found.rival and found.rival["rebalance_seq"]) == rival
+
+
 @pytest.mark.parametrize("capture", ["consumer-protocol", "consumer-static", "migration"])
 def test_an_answer_has_one_number_of_rebalances(
     capture: str, monkeypatch: pytest.MonkeyPatch

@@ -4,7 +4,7 @@ from typing import Final
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.moment_text import moment_ms
-from rebalance_audit.readers.finding_costs import BEGAN_MS, FIRST_MS, LAST_MS
+from rebalance_audit.readers.finding_costs import BEGAN_MS, FIRST_MS, LAST_MS, rank_of
 
 _BEGAN: Final = f"""
 with timed as (
@@ -21,10 +21,11 @@ select cluster, group_id, protocol, first_epoch, last_epoch,
     held_up_why[1] as held_up_why, held_up_certainty, completeness
 from timed
 where began_ms < $to_ms and coalesce(epoch_ms(ended_at), {LAST_MS}) >= $from_ms
-order by ended_at is not null, duration_estimate_ms desc nulls last, began_ms, cluster, group_id, incarnation
+order by ended_at is not null, {rank_of("duration_min_ms", "duration_estimate_ms")} desc, began_ms, cluster,
+    group_id, incarnation
 limit $most
 """  # noqa: S608 - our own names
-"""Those that go on first, then the longest by the best estimate."""
+"""Those that go on first, then the longest, by what is certain, then by the estimate."""
 
 _IN_WINDOW: Final = """case
         when began_ms >= $first_from_ms and began_ms < $first_to_ms then 'first'

@@ -28,7 +28,7 @@ from rebalance_audit.report.summary import (
     began_ms,
     duration_of,
     epoch_key,
-    estimate_of,
+    longest_first,
     total_of,
 )
 from rebalance_audit.report.unknowns import ADVICE, log_would_settle, unknowns_of_epoch
@@ -79,7 +79,7 @@ def incident(own: Tables, start_ms: int, end_ms: int) -> Facts:
         if (began_ms(row) or 0) < end_ms and _ended_ms(row) >= start_ms
     ]
     by_cost = sorted(
-        rebalances, key=lambda row: (row["ended_at"] is not None, -estimate_of(row), _place(row))
+        rebalances, key=lambda row: (row["ended_at"] is not None, longest_first(row), _place(row))
     )
     window, verdicts = _Window(own, by_cost, start_ms, end_ms), Verdicts(own)
     names = window.names

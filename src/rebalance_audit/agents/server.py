@@ -144,7 +144,7 @@ class _Tools:
         limit: int = 10,
         cluster: str | None = None,
     ) -> Answer:
-        """The rebalances that cost most, of all groups or one: those that go on, then the longest by the best estimate.
+        """The rebalances that cost most, of all groups or one: those that go on, then the longest, certain loss first.
 
         With cause, certainty and who held each up. `start` and `end` limit the time (ISO 8601). Ask `why` about one.
         """

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from rebalance_audit.audit.rows import DEPLOYS, Row
+from rebalance_audit.bounds import NOTHING
 from rebalance_audit.cli.deploy_files import deploys_of_lake
 from rebalance_audit.errors import require_known
 from rebalance_audit.local.audit import Audit
@@ -19,6 +20,7 @@ from rebalance_audit.readers.log_end import log_end_ms
 from rebalance_audit.readers.report_rows import ReportRows
 from rebalance_audit.readers.tables import open_table, require_cluster
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, bucket_size
+from rebalance_audit.report.summary import bounds_in
 from rebalance_audit.tables.fleet_names import cluster_and_group, named_in_fleet, with_fleet_names
 from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.window import Window
@@ -32,7 +34,7 @@ DETAIL_LIMITS: Final = {
     "causes": 12,
     "held_up": 8,
     "rebalances": 300,
-    "longest": 5,
+    "longest": 7,
     "longest_epochs": 100,
     "longest_causes": 500,
     "lag": 300,
@@ -202,7 +204,9 @@ def report_facts(
 
 def _worst_groups(groups: list[Row]) -> list[str]:
     longest = sorted(
-        groups, key=lambda row: (row["longest_estimate_ms"] or 0, row["group_id"]), reverse=True
+        groups,
+        key=lambda row: ((bounds_in(row, "longest") or NOTHING).rank, row["group_id"]),
+        reverse=True,
     )
     still_open = sorted(
         (row for row in groups if row["still_open"]), key=lambda row: row["open_since_ms"] or 0

@@ -3,6 +3,7 @@
 from typing import Final
 
 from rebalance_audit.audit.findings.lost_time import STANDSTILLS
+from rebalance_audit.bounds import WORTH_NAMING_MS
 
 LAST_MS: Final = 1 << 62
 """After any moment that a timestamp holds."""
@@ -14,6 +15,12 @@ RANK: Final = "case severity when 'critical' then 0 when 'warning' then 1 else 2
 BEGAN_MS: Final = """coalesce(epoch_ms(ended_at) - coalesce(duration_estimate_ms, duration_ms),
         epoch_ms(started_at), epoch_ms(ended_at))"""
 """When a rebalance began, in epoch milliseconds, by the best estimate."""
+
+
+def rank_of(least: str, estimate: str) -> str:
+    """`Bounds.rank` over two columns; (0, 0) for a rebalance that goes on."""
+    return f"(if({least} >= {WORTH_NAMING_MS}, {least}, 0), coalesce({estimate}, {least}, 0))"
+
 
 _STANDSTILLS: Final = ", ".join(f"'{kind}'" for kind in sorted(STANDSTILLS))
 

@@ -2,6 +2,9 @@
 
 from typing import Final
 
+from rebalance_audit.readers.finding_costs import rank_of
+
+LONGEST_RANK: Final = rank_of("took.least", "took.estimate")
 LONGEST_MAX: Final = 10
 """Rebalances of a group that are shown because they took longest, whenever they were."""
 
@@ -23,7 +26,7 @@ select {REBALANCE}, (
         and c.epoch = rebalances.first_epoch and c.cause_seq = 0
 ) as trigger_member_id
 from rebalances where began_ms is not null
-order by ended_at is not null, took.estimate desc, began_ms, group_id, incarnation, rebalance_seq limit $limit
+order by ended_at is not null, {LONGEST_RANK} desc, began_ms, group_id, incarnation, rebalance_seq limit $limit
 """  # noqa: S608 - our own columns
 
 OF_GROUPS: Final = {
@@ -119,7 +122,9 @@ order by group_id, began_ms, incarnation, rebalance_seq
     "rebalances": f"""
 select {REBALANCE} from rebalances where group_id in (select unnest($group_ids)) and began_ms is not null
 qualify row_number() over (partition by group_id order by at_ms desc, incarnation desc, rebalance_seq desc) <= $limit
-    or row_number() over (partition by group_id order by took.estimate desc nulls first, rebalance_seq) <= {LONGEST_MAX}
+    or row_number() over (
+        partition by group_id order by ended_at is not null, {LONGEST_RANK} desc, rebalance_seq
+    ) <= {LONGEST_MAX}
 order by group_id, began_ms, incarnation, rebalance_seq
 """,  # noqa: S608 - our own columns
     "longest": f"""

@@ -23,7 +23,7 @@ from rebalance_audit.readers.finding_costs import (
     RANK,
 )
 from rebalance_audit.readers.gold_sql import CAME_LATER, OFFLINE
-from rebalance_audit.readers.group_questions import COSTLIEST, OF_GROUPS
+from rebalance_audit.readers.group_questions import COSTLIEST, LONGEST_RANK, OF_GROUPS
 from rebalance_audit.readers.tables import lacking_columns
 from rebalance_audit.tables.arrow_types import arrow_schema
 from rebalance_audit.tables.fleet_names import FLEET_NAME_SQL
@@ -124,7 +124,8 @@ def _of_group(stem: str, exists: str = "true") -> str:
 _GROUPS: Final = f"""
 with settled as (
     select group_id, count(*) as rebalances, {_sum_of("took", "unsettled")},
-        coalesce(arg_max(took, took.estimate) filter (where not is_creation), arg_max(took, took.estimate)) as longest,
+        coalesce(arg_max(took, {LONGEST_RANK}) filter (where not is_creation),
+            arg_max(took, {LONGEST_RANK})) as longest,
         count(*) filter (where outcome = 'open') as still_open,
         min(epoch_ms(started_at)) filter (where ended_at is null) as open_since_ms
     from rebalances group by group_id
@@ -260,18 +261,24 @@ order by unsettled_after_ms - unsettled_before_ms desc, rebalances_after - rebal
 limit $limit
 """
 
-_LONGEST: Final = """
+_LONGEST: Final = f"""
 create view longest as with counted_rows as (
     select *, count(*) over (partition by group_id) as counted,
-        coalesce(bool_or(is_creation and ended_at is not null) over (partition by group_id), false) as has_creation
+        coalesce(bool_or(is_creation and ended_at is not null) over (partition by group_id), false) as has_creation,
+        row_number() over (
+            partition by group_id
+            order by epochs = 0, ended_at is not null, is_creation, {LONGEST_RANK} desc, rebalance_seq
+        ) as by_rank,
+        row_number() over (
+            partition by group_id
+            order by epochs = 0, ended_at is not null, is_creation, took.most desc nulls first, rebalance_seq
+        ) as by_most
     from rebalances
 )
-select *, row_number() over (
-        partition by group_id order by ended_at is not null, is_creation, coalesce(took.estimate, 0) desc, rebalance_seq
-    ) as place
-from counted_rows where epochs > 0 qualify place <= 5
-"""
-"""What may be the longest rebalance of each group, and one that goes on: `report.longest` decides."""
+select *, row_number() over (partition by group_id order by by_rank) as place
+from counted_rows where epochs > 0 and (by_rank <= 3 or by_most <= 4)
+"""  # noqa: S608 - our own expressions
+"""What `report.longest` needs of each group: those that may be the longest rebalance, and one that goes on."""
 
 
 def _opened(open_gold: Callable[[str], pa.Table | ds.Dataset], name: str) -> pa.Table | ds.Dataset:

@@ -7,7 +7,7 @@ from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.longest import Longest, longest_of
 from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.severity_order import most_severe_first
-from rebalance_audit.report.summary import Tables, duration_of
+from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading, rebalance_name
 from rebalance_audit.report.verdict_advice import advice_on
 from rebalance_audit.sentences import words
@@ -26,7 +26,7 @@ def _what_to_do(own: Tables, longest: Longest | None) -> Iterator[Sentence]:
     """The advice on a rebalance whose culprit was named; then a critical finding by name, with its own advice."""
     findings = most_severe_first(own)
     named = [row for row in own["rebalances"] if row["ended_at"] is None]
-    if longest is not None and longest.stands_out:
+    if longest is not None and longest.is_likely:
         named.append(longest.rebalance)
     on_culprits = (advice_on(row, findings) for row in named)
     advice = next((found for found in on_culprits if found is not None), None)
@@ -38,7 +38,10 @@ def _what_to_do(own: Tables, longest: Longest | None) -> Iterator[Sentence]:
 
 
 def worst_rebalances(own: Tables, longest: Longest | None) -> Iterator[Sentence]:
-    """One that goes on at the end of the log, then the longest one: how long, who held it up, what set it off."""
+    """One that goes on at the end of the log, then the longest one: how long, who held it up, what set it off.
+
+    Where no other is certainly shorter, that comes first, with the bound that holds for all.
+    """
     verdicts = Verdicts(own)
     still_open = [row for row in own["rebalances"] if row["ended_at"] is None]
     for row in still_open:
@@ -52,26 +55,35 @@ def worst_rebalances(own: Tables, longest: Longest | None) -> Iterator[Sentence]
 def _longest(found: Longest, verdicts: Verdicts, *, is_any_open: bool) -> Iterator[Sentence]:
     row, count = found.rebalance, words.counted(found.of, "rebalance")
     aside = ", the group's creation aside" if found.leaves_creation_aside else ""
+    ended = "that ended " if is_any_open else ""
     if not found.stands_out:
-        yield Sentence.plain(
-            f"None of its {count} stands out{aside}: each {'that ended ' if is_any_open else ''}"
-            f"took {words.likely(duration_of(row))} or less, as far as the log shows."
-        )
+        lasted = "the log has no upper bound for some of them."
+        if found.most_ms is not None:
+            most = words.duration(found.most_ms)
+            lasted = f"each {ended}took {most} or less, as far as the log shows."
+        yield Sentence.plain(f"None of its {count} stands out{aside}: {lasted}")
+    if not found.is_likely:
         at, why = MomentUtc(row["ended_at"]), verdicts.set_off(row)
         yield Sentence(("The one until ", at, " may have been the longest. ", why))
         return
-    yield verdicts.held_up(row, f"The {'only' if found.of == 1 else 'longest'} rebalance")
+    likely = "" if found.stands_out else "likely "
+    yield verdicts.held_up(row, f"The {'only' if found.of == 1 else likely + 'longest'} rebalance")
     yield verdicts.set_off(row)
     yield from verdicts.ways(row)
-    ended = " that ended," if is_any_open else ""
-    which = "the only one" if found.of == 1 else f"the longest{ended} of {count}{aside}"
-    yield Sentence((f"This was {which}: ", rebalance_heading(row), "."))
+    if found.of == 1:
+        which = "This was the only one"
+    elif found.rival is None:
+        which = f"This was the longest {ended}of {count}{aside}"
+    else:
+        sure = "the longest that is certain" if found.stands_out else "likely the longest"
+        which = f"Of {count}{aside}, this was {sure}"
+    yield Sentence((f"{which}: ", rebalance_heading(row), "."))
     if found.rival is not None:
         yield Sentence(("May have been longer: ", rebalance_heading(found.rival), "."))
 
 
 def _how_often(own: Tables, found: Longest | None) -> Iterator[Sentence]:
-    if found is None or not found.stands_out or found.of == 1:
+    if found is None or not found.is_likely or found.of == 1:
         return
     for holder in held_up_of(found.rebalance)[:1]:
         times = sum(

@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from rebalance_audit.report.summary import TableRow, duration_of, estimate_of
+from rebalance_audit.bounds import UNBOUNDED, Bounds
+from rebalance_audit.report.summary import TableRow, duration_of, longest_first
 
 ALIKE: Final = 1.25
 """If the larger estimate is at most this many times the other, either may be the longer one."""
 ALIKE_MS: Final = 500
 """Nor do estimates that differ by less: members hear of a rebalance with their next heartbeat."""
 
+_UNBOUNDED_MS: Final = float("inf")
+
 
 class Longest(NamedTuple):
-    """The rebalance that most likely took longest."""
+    """The rebalance to name first: the longest for certain, or by its estimate where none stands out."""
 
     rebalance: TableRow
     of: int
@@ -20,7 +23,11 @@ class Longest(NamedTuple):
     rival: TableRow | None
     """The one that may have been longer, by its upper bound; None where none can have been."""
     stands_out: bool
-    """Whether at most one other may have been as long, as far as estimates and bounds show."""
+    """Whether its lower bound is the largest one, and at most one other has an upper bound above it."""
+    is_likely: bool
+    """Whether it stands out by the estimates, with at most one other that is alike; also where it does for certain."""
+    most_ms: int | None
+    """The largest upper bound of all that are compared; None if one has none."""
     leaves_creation_aside: bool
     """Whether the group's creation, which may have taken longer, was not compared."""
 
@@ -28,7 +35,7 @@ class Longest(NamedTuple):
 def longest_of(
     rebalances: Sequence[TableRow], of: int | None = None, *, has_creation: bool = False
 ) -> Longest | None:
-    """The longest finished one by its estimate; None where there is none.
+    """The first one by `Bounds.rank` of those that ended; None where there is none.
 
     The join of a group's first members waits for `group.initial.rebalance.delay.ms`, and takes nothing from anybody:
     it is compared only where there is no other. Where `rebalances` are only the longest ones, `of` says how many
@@ -42,16 +49,39 @@ def longest_of(
     leaves_creation_aside = not _is_creation(compared[0]) and (
         has_creation or len(compared) < len(ended)
     )
-    longest, *others = sorted(compared, key=lambda row: (-estimate_of(row), row["rebalance_seq"]))
-    lasted_ms, near = estimate_of(longest), 0
-    rivals: list[TableRow] = []
-    for row in others:
-        took = duration_of(row)
-        if took is not None and (took.most is None or took.most > lasted_ms):
-            near += lasted_ms <= max(ALIKE * took.estimate, took.estimate + ALIKE_MS)
-            rivals.append(row)
-    rival = rivals[0] if rivals else None
-    return Longest(longest, of, rival, near <= 1, leaves_creation_aside)
+    longest, *others = sorted(compared, key=lambda row: (longest_first(row), row["rebalance_seq"]))
+    took, of_others = _bounds(longest), [_bounds(row) for row in others]
+    rivals = [row for row in others if _most(row) > took.least]
+    stands_out = not rivals or (
+        len(rivals) == 1 and took.least >= max(each.least for each in of_others)
+    )
+    alike = sum(_is_alike(each, took) for each in of_others)
+    most_ms = max(map(_most, compared))
+    return Longest(
+        longest,
+        of,
+        max(rivals, key=_most, default=None),
+        stands_out,
+        stands_out or (alike <= 1 and took.estimate > took.least),
+        None if most_ms == _UNBOUNDED_MS else int(most_ms),
+        leaves_creation_aside,
+    )
+
+
+def _is_alike(other: Bounds, longest: Bounds) -> bool:
+    """Whether it may have lasted as long by its estimate, which its upper bound does not exclude."""
+    if other.most is not None and other.most <= longest.estimate:
+        return False
+    return longest.estimate <= max(ALIKE * other.estimate, other.estimate + ALIKE_MS)
+
+
+def _bounds(row: TableRow) -> Bounds:
+    return duration_of(row) or UNBOUNDED
+
+
+def _most(row: TableRow) -> float:
+    most = _bounds(row).most
+    return _UNBOUNDED_MS if most is None else most
 
 
 def _is_creation(row: TableRow) -> bool:

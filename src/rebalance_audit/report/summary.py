@@ -48,7 +48,7 @@ class GroupSummary(NamedTuple):
     open_since_ms: int | None
     """Start of the rebalance whose end is not in the log; epoch milliseconds."""
     longest: Bounds | None
-    """The longest of them, by the best estimate."""
+    """The longest of them, by `Bounds.rank`."""
     unowned: Bounds | None
     """Time without owner in milliseconds, summed over partitions; a lower bound where members kept theirs unused.
 
@@ -115,10 +115,16 @@ def began_ms(rebalance: TableRow) -> int | None:
     return at_ms
 
 
-def estimate_of(rebalance: TableRow) -> int:
-    """Milliseconds, for sorting; 0 while it goes on."""
+def rank_of(rebalance: TableRow) -> tuple[int, int]:
+    """How long it took, for sorting: `Bounds.rank`; (0, 0) while it goes on."""
     took = duration_of(rebalance)
-    return 0 if took is None else took.estimate
+    return NOTHING.rank if took is None else took.rank
+
+
+def longest_first(rebalance: TableRow) -> tuple[int, int]:
+    """The order of rebalances that ended, in every list of the longest."""
+    certain_ms, likely_ms = rank_of(rebalance)
+    return -certain_ms, -likely_ms
 
 
 def unowned_of(row: TableRow) -> Bounds | None:
@@ -212,7 +218,7 @@ def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
         open_since_ms=next(
             (row["started_at"] for row in rebalances if row["ended_at"] is None), None
         ),
-        longest=max(durations, key=attrgetter("estimate"), default=None),
+        longest=max(durations, key=attrgetter("rank"), default=None),
         unowned=unowned,
         culprit_id=culprit_id,
         culprit_times=culprit_times,

@@ -1,20 +1,18 @@
 """The verdict on all groups in one sentence: the worst thing, who held it up, whether it is over, what to do."""
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.bounds import WORTH_NAMING_MS
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.severity_order import most_severe_first
-from rebalance_audit.report.summary import TableRow, Tables, estimate_of
+from rebalance_audit.report.summary import TableRow, Tables, rank_of
 from rebalance_audit.report.verdict import Verdicts
 from rebalance_audit.report.verdict_advice import advice_on
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import Name, Sentence
-
-WORTH_NAMING_MS: Final = 1000
-"""A shorter rebalance is nothing to worry about."""
 
 
 class Worst(NamedTuple):
@@ -34,22 +32,27 @@ def worst_of(tables: Tables) -> Worst:
         return _finding(found[0])
     rebalance = _rebalance(tables)
     if rebalance is not None:
-        group_id = rebalance["group_id"]
-        is_open = rebalance["ended_at"] is None
-        what = Sentence((Name(group_id), ": its ", "rebalance" if is_open else "longest rebalance"))
-        over = " It is still going on." if is_open else " It is over."
+        group_id, (certain_ms, _) = rebalance["group_id"], rank_of(rebalance)
+        which, over = "its longest rebalance", " It is over."
+        if rebalance["ended_at"] is None:
+            which, over = "its rebalance", " It is still going on."
+        elif not certain_ms:
+            which = "likely its longest rebalance"
         parts = [
-            Verdicts(tables).held_up(rebalance, what),
+            Verdicts(tables).held_up(rebalance, Sentence((Name(group_id), f": {which}"))),
             over,
             *_what_to_do(advice_on(rebalance, found)),
         ]
         return Worst(group_id, Sentence(parts), rebalance)
     if found:
         return _finding(found[0])
-    short = (
-        f"No rebalance took {words.duration(WORTH_NAMING_MS)} or more, and there are no findings."
+    short = words.duration(WORTH_NAMING_MS)
+    return Worst(
+        "",
+        Sentence.plain(
+            f"No rebalance is known to have taken {short} or more, and there are no findings."
+        ),
     )
-    return Worst("", Sentence.plain(short))
 
 
 def _rebalance(tables: Tables) -> TableRow | None:
@@ -61,8 +64,8 @@ def _rebalance(tables: Tables) -> TableRow | None:
     if still_open:
         return min(still_open, key=lambda row: (row["started_at"] or 0, row["group_id"]))
     longest = [found.rebalance for rows in of_group.values() if (found := longest_of(rows))]
-    worst = max(longest, key=lambda row: (estimate_of(row), row["group_id"]), default=None)
-    return None if worst is None or estimate_of(worst) < WORTH_NAMING_MS else worst
+    worst = max(longest, key=lambda row: (rank_of(row), row["group_id"]), default=None)
+    return None if worst is None or max(rank_of(worst)) < WORTH_NAMING_MS else worst
 
 
 def _finding(row: TableRow) -> Worst:

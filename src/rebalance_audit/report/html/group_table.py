@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from rebalance_audit.bounds import Bounds
+from rebalance_audit.bounds import NOTHING, Bounds
 from rebalance_audit.report import causes
 from rebalance_audit.report.html.groups import state_text
 from rebalance_audit.report.html.rebalances import figure, member_name, shown
@@ -39,7 +39,7 @@ def sort_keys(group: TableRow, cells: Sequence[Any]) -> list[Any]:
         state,
         group["rebalances"],
         group["unsettled_estimate_ms"],
-        group["longest_estimate_ms"] or 0,
+        (bounds_in(group, "longest") or NOTHING).rank[1],
         group["unowned_partition_estimate_ms"] or 0,
         top_cause,
         held_up,

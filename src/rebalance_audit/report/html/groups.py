@@ -20,8 +20,8 @@ from rebalance_audit.report.summary import (
     TableRow,
     bounds_in,
     epoch_noun,
-    estimate_of,
     is_classic,
+    longest_first,
 )
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
@@ -257,7 +257,7 @@ def _rebalances(own: Mapping[str, list[TableRow]], names: MemberNames) -> list[d
     triggers = {(row["incarnation"], row["epoch"]): row["member_id"] for row in own["epochs"]}
     rows = own["rebalances"]
     latest = rows[-REBALANCES_LISTED:]
-    longest = sorted(rows[:-REBALANCES_LISTED], key=lambda row: -estimate_of(row))
+    longest = sorted(rows[:-REBALANCES_LISTED], key=longest_first)
     chosen = {id(row) for row in (*latest, *longest[:LONGEST_LISTED])}
     return [
         rebalance_row(

@@ -17,8 +17,9 @@ from rebalance_audit.report.summary import (
     Tables,
     duration_of,
     epoch_key,
-    estimate_of,
     is_classic,
+    longest_first,
+    rank_of,
     summaries,
     total_of,
     unowned_of,
@@ -71,7 +72,7 @@ def _worst_rebalances(layout: ConsoleReport, tables: Tables) -> None:
     verdicts = Verdicts(tables)
     worst: dict[str, TableRow] = {}
     for row in sorted(tables["rebalances"], key=_longest_first):
-        if estimate_of(row) >= WORTH_A_SENTENCE_MS and len(worst) < WORST_SHOWN:
+        if max(rank_of(row)) >= WORTH_A_SENTENCE_MS and len(worst) < WORST_SHOWN:
             worst.setdefault(row["group_id"], row)
     if not worst:
         return
@@ -225,8 +226,8 @@ def print_rebalances(
     layout.line(Text(legend, "dim"))
 
 
-def _longest_first(rebalance: TableRow) -> tuple[int, tuple[int, str, int, int]]:
-    return -estimate_of(rebalance), _when(rebalance)
+def _longest_first(rebalance: TableRow) -> tuple[tuple[int, int], tuple[int, str, int, int]]:
+    return longest_first(rebalance), _when(rebalance)
 
 
 def _when(rebalance: TableRow) -> tuple[int, str, int, int]:
