@@ -12,6 +12,7 @@ from rebalance_audit.bounds import Bounds
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.local.end_offsets import read_end_offsets
 from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue
+from rebalance_audit.wire.segments.batches import CONTROL, HEADER, LOG_OVERHEAD_BYTES
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from tests.support.log_entries import records_of
 
@@ -94,6 +95,34 @@ def test_a_copy_of_a_topic_partition_is_read_by_its_batch_headers(tmp_path: Path
     for sample in found.samples:
         by_then = [each for each in records if each.log_offset < sample.end_offset]
         assert max(each.record_timestamp_ms for each in by_then) <= sample.sampled_at_ms
+
+
+@pytest.mark.parametrize(
+    ("batches", "end", "markers"),
+    [
+        ([(0, 3, False), (3, 1, True)], 4, 1),
+        ([(0, 3, False), (3, 1, True), (4, 1, True)], 5, 2),
+        ([(0, 3, False), (3, 1, True), (4, 2, False)], 6, 0),
+    ],
+)
+def test_markers_at_the_end_are_no_records(
+    batches: list[tuple[int, int, bool]], end: int, markers: int, tmp_path: Path
+) -> None:
+    """The header of a control batch says that it is one."""
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    (folder / "00000000000000000000.log").write_bytes(
+        b"".join(
+            HEADER.pack(
+                *(base, HEADER.size - LOG_OVERHEAD_BYTES, 0, 2, 0, CONTROL if is_control else 0),
+                *(count - 1, 1_795_252_000_000, 1_795_252_000_000 + base, 7, 0, -1, count),
+            )
+            for base, count, is_control in batches
+        )
+    )
+    found = read_end_offsets([tmp_path]).of("orders", 0)
+    assert found is not None
+    assert (found.samples[-1].end_offset, found.samples[-1].markers) == (end, markers)
 
 
 def test_what_holds_no_samples_is_refused(tmp_path: Path) -> None:

@@ -40,10 +40,30 @@ def _row(**known: Any) -> dict[str, Any]:
             "Cost: about 41,000 records (38,000 – 44,000) up to 43.0 s late, at most 1,200 read twice.",
         ),
         (
-            {**BOUNDED, "records_read_again_estimate": 900, "catch_up_max_ms": 3_000},
+            {
+                **BOUNDED,
+                "records_read_again_estimate": 900,
+                "catch_up_max_ms": 3_000,
+                "records_skipped_max": 0,
+            },
             (
                 "Cost: about 41,000 records (38,000 – 44,000) up to 43.0 s late, at most 1,200 read twice, "
                 "likely 900. Caught up within 3.0 s."
+            ),
+        ),
+        (
+            # Who begins at the end has committed the end, and has not read what waited.
+            {
+                **BOUNDED,
+                "records_read_again_max": 0,
+                "catch_up_max_ms": 3_000,
+                "records_skipped_max": 41_000,
+                "records_skipped_why": "not_excluded",
+            },
+            (
+                "Cost: about 41,000 records (38,000 – 44,000) up to 43.0 s late. As many as 41,000 records may have "
+                "been skipped: the log shows the first offset that was committed after, not where reading began. "
+                "The end was committed within 3.0 s."
             ),
         ),
         (

@@ -30,6 +30,7 @@ class FindingRules:
     silent_pauses_unsure: int = 10
     stopped_ms: int = 900_000
     stalled_ms: int = 300_000
+    beyond_end_ms: int = 60_000
     flood_commits: int = 6_000
     flood_per_second: int = 100
     wave_members: int = 3

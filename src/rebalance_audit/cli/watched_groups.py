@@ -250,13 +250,16 @@ def _samples_of(group: WatchedGroup, labels: Mapping[str, str]) -> Iterator[Samp
 def _lag_samples(lag: LagSum, labels: Mapping[str, str], now_ms: int) -> Iterator[Sample]:
     if lag.last_commit_ms is not None:
         yield "group_last_commit_age_seconds", labels, max(0, now_ms - lag.last_commit_ms) / 1000
+    if lag.beyond:
+        yield "group_offsets_beyond_end", labels, lag.beyond
     if not lag.partitions:
         return
     records, seconds = (lag.records.least, lag.records.most), (lag.least_ms, lag.most_ms)
     for name, bounds, unit in (("records", records, 1), ("seconds", seconds, 1000)):
         for bound, value in zip(_PARTS, bounds, strict=False):
             if value is not None:
-                yield f"group_lag_{name}", {**labels, "bound": bound}, value / unit
+                for metric in (f"group_lag_{name}", f"group_owned_lag_{name}"):  # all have owners
+                    yield metric, {**labels, "bound": bound}, value / unit
 
 
 def _durations(rows: Iterable[Row]) -> DurationCounts:

@@ -131,13 +131,18 @@ def _of_partition(folder: Path) -> Iterator[EndOffset]:
     start = None
     for batch in _batches(segments):
         start = batch.base_offset if start is None else start
-        if latest is None:
-            latest = EndOffset(batch.max_timestamp_ms, None, batch.end_offset)
-            continue
-        at_ms = max(latest.sampled_at_ms, batch.max_timestamp_ms)
-        if at_ms // _EVERY_MS != latest.sampled_at_ms // _EVERY_MS:
-            yield latest
-        latest = EndOffset(at_ms, None, max(latest.end_offset, batch.end_offset))
+        at_ms, end, markers = batch.max_timestamp_ms, batch.end_offset, 0
+        if latest is not None:
+            at_ms = max(latest.sampled_at_ms, at_ms)
+            if at_ms // _EVERY_MS != latest.sampled_at_ms // _EVERY_MS:
+                yield latest
+            end = max(latest.end_offset, end)
+        if batch.is_control:
+            before = (
+                batch.base_offset if latest is None else latest.end_offset - (latest.markers or 0)
+            )
+            markers = end - before
+        latest = EndOffset(at_ms, None, end, markers=markers)
     if latest is not None:
         yield latest._replace(start_offset=start, max_timestamp_ms=latest.sampled_at_ms)
 

@@ -55,11 +55,21 @@ def _seconds_of(table: str, stem: str) -> str:
     return " union all ".join(parts)
 
 
-def _lag(columns: Mapping[str, str]) -> str:
+_LAG_RECORDS: Final = {
+    "min": "sum(lag_records_min)",
+    "max": "case when count(lag_records_max) = count(*) then sum(lag_records_max) end",
+}
+_LAG_SECONDS: Final = {
+    "min": "max(lag_min_ms) / 1000.0",
+    "max": "case when count(lag_max_ms) = count(*) then max(lag_max_ms) / 1000.0 end",
+}
+
+
+def _lag(columns: Mapping[str, str], where: str = "true") -> str:
     """Rows of (cluster, group, bound, value); no upper bound where an owner's partitions have none."""
     parts = (
         f"select cluster, group_id, '{bound}' as bound, {total} as value"  # noqa: S608 - our own names
-        " from views.lag_by_owner join chosen using (cluster, group_id) group by all"
+        f" from views.lag_by_owner join chosen using (cluster, group_id) where {where} group by all"
         for bound, total in columns.items()
     )
     return " union all ".join(parts)
@@ -162,22 +172,25 @@ METRICS: Final[Mapping[str, tuple[str, str]]] = {
 
 METRICS_OF_PROGRESS: Final[Mapping[str, tuple[str, str]]] = {
     "group_lag_records": (
-        "Offsets from the committed ones to the ends of the group's partitions, when they were sampled last: bounds.",
-        _lag(
-            {
-                "min": "sum(lag_records_min)",
-                "max": "case when count(lag_records_max) = count(*) then sum(lag_records_max) end",
-            }
-        ),
+        "Offsets that wait in the group's partitions, when they were sampled last: bounds.",
+        _lag(_LAG_RECORDS),
     ),
     "group_lag_seconds": (
         "For how long the oldest record that the group has not committed had been waiting then: bounds.",
-        _lag(
-            {
-                "min": "max(lag_min_ms) / 1000.0",
-                "max": "case when count(lag_max_ms) = count(*) then max(lag_max_ms) / 1000.0 end",
-            }
-        ),
+        _lag(_LAG_SECONDS),
+    ),
+    "group_owned_lag_records": (
+        "The same without topics that the group has left: members own partitions of other topics alone.",
+        _lag(_LAG_RECORDS, "not is_left"),
+    ),
+    "group_owned_lag_seconds": (
+        "The same without topics that the group has left.",
+        _lag(_LAG_SECONDS, "not is_left"),
+    ),
+    "group_offsets_beyond_end": (
+        "Offsets by which committed ones lie beyond the ends of their partitions, which have no lag.",
+        """select cluster, group_id, sum(beyond_end) as value
+        from views.lag_by_owner join chosen using (cluster, group_id) group by all having sum(beyond_end) > 0""",
     ),
 }
 """The same of a lake with gold.progress. An audit of segments has no rows there."""

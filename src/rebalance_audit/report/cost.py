@@ -17,7 +17,9 @@ def cost_of(rebalance: TableRow) -> Sentence | None:
     parts = [part for part in (_delayed(rebalance), _again(rebalance), _skipped(rebalance)) if part]
     if not parts:
         return None
-    return Sentence.plain(f"Cost: {', '.join(parts)}.{_caught_up(rebalance)}")
+    return Sentence.plain(
+        f"Cost: {', '.join(parts)}.{_perhaps_skipped(rebalance)}{_caught_up(rebalance)}"
+    )
 
 
 def cost_in_total(rebalances: Iterable[TableRow]) -> Iterator[Sentence]:
@@ -78,6 +80,21 @@ def _skipped(row: TableRow) -> str:
     return ""
 
 
+def _perhaps_skipped(row: TableRow) -> str:
+    most = row.get("records_skipped_max")
+    if not most or row.get("records_skipped_why") in {"retention", "offsets_reset"}:
+        return ""
+    return (
+        f" As many as {words.counted(most, 'record')} may have been skipped: the log shows the first offset that was "
+        "committed after, not where reading began."
+    )
+
+
 def _caught_up(row: TableRow) -> str:
     most = row.get("catch_up_max_ms")
-    return "" if most is None else f" Caught up within {words.duration(most)}."
+    if most is None:
+        return ""
+    # Who begins at the end has not read what waited.
+    if row.get("records_skipped_max") == 0:
+        return f" Caught up within {words.duration(most)}."
+    return f" The end was committed within {words.duration(most)}."

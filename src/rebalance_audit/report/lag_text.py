@@ -26,6 +26,10 @@ class LagSum:
     per_second: float | None = None
     """Commit rate; None where no partition shows one."""
     lost: int = 0
+    beyond: int = 0
+    """Offsets by which committed ones lie beyond the ends of their partitions."""
+    may_be_markers: int = 0
+    """Partitions whose only offset that waits may be the marker of a transaction."""
     last_commit_ms: int | None = None
     sampled_ms: int | None = None
 
@@ -36,27 +40,37 @@ class LagSum:
         self.last_commit_ms = max(self.last_commit_ms or 0, position.at_ms)
         if lag is None or sampled_ms is None:
             return
+        self.sampled_ms = (
+            sampled_ms if self.sampled_ms is None else min(self.sampled_ms, sampled_ms)
+        )
+        self.lost += lag.lost or 0
+        self.beyond += lag.beyond
+        if lag.records is None:
+            return
         self.partitions += 1
+        self.may_be_markers += lag.may_be_marker
         self.records = self.records.plus(lag.records)
-        self.least_ms = max(self.least_ms, lag.least_ms)
+        self.least_ms = max(self.least_ms, lag.least_ms or 0)
         most_ms = lag.most_ms
         self.most_ms = (
             None if self.most_ms is None or most_ms is None else max(self.most_ms, most_ms)
         )
-        self.lost += lag.lost or 0
-        self.sampled_ms = (
-            sampled_ms if self.sampled_ms is None else min(self.sampled_ms, sampled_ms)
-        )
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a partition has a lag, or none has a sample: then nothing is known to wait."""
+        return bool(self.partitions or not self.beyond)
 
     def columns(self) -> dict[str, Any]:
         """The numbers for programs."""
         return {
             "partitions": self.partitions,
-            "lag_records": self.records.least,
-            "lag_min_ms": self.least_ms,
-            "lag_max_ms": self.most_ms,
+            "lag_records": self.records.least if self.is_known else None,
+            "lag_min_ms": self.least_ms if self.is_known else None,
+            "lag_max_ms": self.most_ms if self.is_known else None,
             "committed_per_second": self.per_second,
             "records_lost": self.lost,
+            "beyond_end": self.beyond,
             "last_commit_at": words.iso(self.last_commit_ms),
             "sampled_at": words.iso(self.sampled_ms),
         }
@@ -79,15 +93,26 @@ class GroupLag:
         """One line."""
         total = self.total
         owners = self.by_lag()
-        shown = [f"{_name(who)} {lag.records.least:,}" for who, lag in owners[:OWNERS_SHOWN]]
+        shown = [
+            f"{_name(who)} {lag.records.least:,}" if lag.is_known else f"{_name(who)} unknown"
+            for who, lag in owners[:OWNERS_SHOWN]
+        ]
         if len(owners) > OWNERS_SHOWN:
             shown.append(words.counted(len(owners) - OWNERS_SHOWN, "more owner"))
         lost = f", {words.counted(total.lost, 'record')} lost to retention" if total.lost else ""
         rate = "" if total.per_second is None else f", commits {total.per_second:,.0f} records/s"
-        return (
-            f"{shortened(self.group_id)} lags {words.counted(total.records.least, 'record')}"
-            f"{_waiting(total)}{rate}{lost}: {', '.join(shown)}"
+        lags = (
+            words.counted(total.records.least, "record")
+            if total.is_known
+            else "an unknown number of records"
         )
+        if total.may_be_markers and total.may_be_markers == total.records.least:
+            lags += " (the markers of transactions, perhaps: they are no records)"
+        beyond = ""
+        if total.beyond:
+            offsets = words.counted(total.beyond, "offset")
+            beyond = f", committed offsets lie {offsets} beyond the end"
+        return f"{shortened(self.group_id)} lags {lags}{_waiting(total)}{rate}{lost}{beyond}: {', '.join(shown)}"
 
     def columns(self) -> dict[str, Any]:
         """The group and its owners for programs."""
@@ -112,7 +137,10 @@ def group_lags(
         lag = sampled_ms = None
         if samples is not None and samples.samples:
             sampled_ms = samples.samples[-1].sampled_at_ms
-            lag = lag_at(samples, position.committed, sampled_ms)
+            # What was committed since the sample moves the time on.
+            lag = lag_at(
+                samples, position.committed, position.at_ms, max(sampled_ms, position.at_ms)
+            )
         who = position.instance_id or position.member_id, position.client_id
         for each in (group.total, group.owners.setdefault(who, LagSum())):
             each.add(position, lag, sampled_ms)

@@ -61,6 +61,14 @@ OF_ADVICE: Final[Mapping[str, str]] = {
     "advice.stalled_with_lag": (
         "Look at the member's threads and its log: it heartbeats, but does not process records, or its commits fail."
     ),
+    "advice.committed_beyond_end": (
+        "A fetch from there fails, and auto.offset.reset decides what is read. If the topic was created anew, or "
+        "MirrorMaker or another tool committed the offset of another cluster, reset the group's offsets to what it has "
+        "to read."
+    ),
+    "advice.committed_without_members": (
+        "Nothing, if the offsets are synced from another cluster. Stop the sync before members start here."
+    ),
     "advice.backward_commit": (
         "Look for a consumer that seeks back or starts with auto.offset.reset=earliest, for a late commit, and for "
         "committed offsets that were deleted or reset."

@@ -48,6 +48,11 @@ OF_EVIDENCE: Final[Mapping[str, str]] = {
     "offset_moved_forward": (
         "{partition:name}: last commit by an owner, offset {committed:plain}; moved to {then:plain} without members"
     ),
+    "offset_moved_by_commits": (
+        "{partition:name}: last commit by an owner, offset {committed:plain}; {times:count commit} without members "
+        "moved it to {then:plain}"
+    ),
+    "log_ends_before": "{partition:name}: committed {committed:plain}; its log ends at {end:plain} later",
     "log_starts_later": "{partition:name}: committed {committed:plain}; its log starts at {start:plain} later",
     "committed_lower": "{partition:name}: committed {committed:plain}; the next owner commits {then:plain}",
     "committed_unowned": "{partition:name}: committed {times:times} after this without an owner",

@@ -83,6 +83,19 @@ OF_FINDINGS: Final[Mapping[str, str]] = {
         "{member:member} did not commit {partitions:count partition} for at least {lasted:duration}, while at least "
         "{records:count record} waited."
     ),
+    "lag_may_be_marker": (
+        "The one offset that waits may be the marker of a transaction, which is no record: end offsets alone do not "
+        "show which it is."
+    ),
+    "committed_beyond_end": (
+        "The committed offset of {partitions:count partition} lay beyond the end by up to {offsets:count offset} for "
+        "at least {lasted:duration}."
+    ),
+    "committed_without_members": (
+        "The committed offsets of {partitions:count partition} were moved forward by {records:count record} in total "
+        "by {times:count commit} while the group had no members: by a tool that syncs offsets, or by a consumer that "
+        "assigns partitions to itself. It was no reset."
+    ),
     "commit_flood": "{partition:name} was committed {times:number} times in {took:duration}.",
     "flood_repeats": "Most of these commits repeat the same offset.",
     "records_skipped": (

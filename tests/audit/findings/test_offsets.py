@@ -118,6 +118,83 @@ def test_a_stall_that_ends() -> None:
     assert row["to_at"] == 500_000
 
 
+@pytest.mark.parametrize(
+    ("samples", "detail"),
+    [
+        # everything that waited has expired
+        (
+            [EndOffset(70_000, 0, 650), EndOffset(200_000, 650, 650), EndOffset(900_000, 650, 650)],
+            None,
+        ),
+        # some of it
+        (
+            [EndOffset(70_000, 0, 650), EndOffset(200_000, 630, 650)],
+            "A did not commit 1 partition for at least 14 min, while at least 20 records waited.",
+        ),
+        # the marker of a transaction, perhaps, and surely
+        (
+            [EndOffset(70_000, 0, 601)],
+            (
+                "A did not commit 1 partition for at least 14 min, while at least 1 record waited. The one offset that "
+                "waits may be the marker of a transaction, which is no record: end offsets alone do not show which it "
+                "is."
+            ),
+        ),
+        ([EndOffset(70_000, 0, 601, markers=1)], None),
+        (
+            [EndOffset(70_000, 0, 601, markers=0)],
+            "A did not commit 1 partition for at least 14 min, while at least 1 record waited.",
+        ),
+    ],
+)
+def test_only_records_wait(samples: list[EndOffset], detail: str | None) -> None:
+    """Not what was deleted, and no marker."""
+    found = _found(A_OWNS, *STEADY, samples=samples, log_end_ms=900_000)
+    assert [row["detail"] for row in found.get("stalled_with_lag", [])] == (
+        [detail] if detail else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("ends", "offsets"),
+    [([140, 141], 459), ([140, 600], None), ([140, 9_000], None), ([600, 600], None)],
+)
+def test_a_committed_offset_beyond_the_end(ends: list[int], offsets: int | None) -> None:
+    """A commits 600; the topic was created anew, or the offset is another cluster's."""
+    samples = [EndOffset(70_000, 0, ends[0]), EndOffset(880_000, 0, ends[1])]
+    found = _found(A_OWNS, *STEADY, samples=samples, log_end_ms=900_000)
+    assert ("committed_beyond_end" in found) == (offsets is not None)
+    if offsets:
+        row = only(found, "committed_beyond_end")
+        assert pick(row, "severity", "topics", "to_at") == ("warning", ["foo"], None)
+        assert f"beyond the end by up to {offsets} offsets for at least 13 min" in row["detail"]
+
+
+def test_an_offset_that_was_beyond_the_end() -> None:
+    """The next commit ends it."""
+    samples = [EndOffset(70_000, 0, 140), EndOffset(300_000, 0, 150), EndOffset(500_000, 0, 160)]
+    writes = [A_OWNS, *STEADY, (320_000, "5 C; 3 3; 6 3"), (400_000, "1 foo:1 150")]
+    row = only(_found(*writes, (520_000, "5 D; 3 4; 6 4"), samples=samples), "committed_beyond_end")
+    assert (row["from_at"], row["to_at"]) == (60_000, 300_000)
+
+
+@pytest.mark.parametrize(
+    ("commits", "kind"), [(1, "records_skipped"), (15, "committed_without_members")]
+)
+def test_steady_commits_without_members_are_no_reset(commits: int, kind: str) -> None:
+    """MirrorMaker syncs offsets as long as the group is empty; an administrator resets them once."""
+    synced = [(63_000 + 1_000 * number, f"1 foo:1 {700 + number}") for number in range(commits)]
+    found = _found(*EMPTIED, *synced, (83_000, "1 foo:1 830"))
+    assert set(found) & {"records_skipped", "committed_without_members"} == {kind}
+    if kind == "committed_without_members":
+        row = only(found, kind)
+        assert row["severity"] == "info"
+        assert (
+            "were moved forward by 114 records in total by 15 commits while the group had no members"
+            in row["detail"]
+        )
+
+
 @pytest.mark.parametrize(("every_ms", "flood"), [(5, True), (11, False)])
 def test_a_partition_that_is_committed_all_the_time(every_ms: int, flood: bool) -> None:
     """Two hundred a second, and ninety."""

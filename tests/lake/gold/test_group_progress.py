@@ -177,8 +177,8 @@ def row_of(
     """The row of one minute."""
     until = [each for each in mine if each.at_ms // MINUTE_MS <= minute]
     committed: Event | None = None
-    is_deleted = False
-    lag_of: tuple[int, int] | None = None
+    is_deleted = is_deleted_now = False
+    lag_of: tuple[int, int, int] | None = None
     moment = None
     commits = handovers = 0
     before: Event | None = None
@@ -191,11 +191,12 @@ def row_of(
         elif each.kind == RELEASE:
             owner = None
         if each.kind == COMMIT:
-            committed, is_deleted, moved_from = each, False, before
+            committed, is_deleted, is_deleted_now, moved_from = each, False, False, before
             if not is_now:
                 before = each
             commits += is_now
         elif each.kind == DELETE:
+            is_deleted_now |= is_now and committed is not None and not is_deleted
             is_deleted, before = True, None
         if committed is None or not is_now:
             continue
@@ -204,14 +205,16 @@ def row_of(
             moment = (each, owner, is_deleted)
         elif each.kind == COMMIT:
             moment = (each, owner, False)
+        elif each.kind == DELETE:
+            moment = (each, owner, True)
         elif each.kind == SAMPLE:
-            lag_of = None if is_deleted else (each.at_ms, committed.value)
+            lag_of = None if is_deleted else (committed.value, committed.at_ms, each.at_ms)
             if not is_deleted:
                 moment = (each, owner, False)
     if committed is None or moment is None:
         return None
     event, owner, was_deleted = moment
-    if not commits and was_deleted and lag_of is None:
+    if not commits and was_deleted and lag_of is None and not is_deleted_now:
         return None
     moved = None if moved_from is None or not commits else committed.value - moved_from.value
     took_ms = 0 if moved_from is None else committed.at_ms - moved_from.at_ms
@@ -225,14 +228,16 @@ def row_of(
         else None,
         "handovers": handovers,
         "member_id": owner,
+        "is_deleted": is_deleted,
         **dict.fromkeys(LAG_COLUMNS),
     }
-    if samples.samples:
-        at_ms, counted = lag_of or (event.at_ms, committed.value)
-        lag = lag_at(samples, counted, at_ms)
+    if samples.samples and not is_deleted:
+        counted, made_ms, at_ms = lag_of or (committed.value, committed.at_ms, event.at_ms)
+        lag = lag_at(samples, counted, made_ms, at_ms)
+        records = (None, None) if lag.records is None else (lag.records.least, lag.records.most)
         values = (
-            *(at_ms, lag.records.least, lag.records.most, lag.least_ms, lag.most_ms),
-            *(lag.start_offset, lag.lost),
+            *(at_ms, *records, lag.least_ms, lag.most_ms),
+            *(lag.start_offset, lag.lost, lag.beyond),
         )
         row |= dict(zip(LAG_COLUMNS, values, strict=True))
     return row

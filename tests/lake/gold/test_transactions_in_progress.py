@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -67,8 +68,10 @@ def rows_of(
         progress.decided(key, columns(*decided))
     rows = {}
     for changes in progress.changes(0):
-        minutes = ("minute", "committed_offset", "is_transactional")
-        for at_ms, *row in zip(*(changes.columns.get(name, ()) for name in minutes), strict=True):
+        minutes = ("commits", "minute", "committed_offset", "is_transactional")
+        cells = zip(*(changes.columns.get(name, ()) for name in minutes), strict=True)
+        # The minute of a tombstone has a row as well.
+        for _, at_ms, *row in filter(itemgetter(0), cells):
             rows[(at_ms - BEGIN_MS) // MINUTE_MS] = tuple(row)
     assert not progress.is_lost
     return rows, json.loads(json.dumps(progress.state()))

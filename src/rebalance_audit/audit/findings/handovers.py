@@ -10,7 +10,7 @@ from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstill import Standstill
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.partitions import TopicPartition
-from rebalance_audit.sentences.reason import because
+from rebalance_audit.sentences.reason import CodedReason, because
 
 
 @dataclass(slots=True)
@@ -19,6 +19,7 @@ class _Found:
     last_ms: int
     partitions: int = 0
     records: int = 0
+    times: int = 0
     topics: list[str] = field(default_factory=list)
     trail: Trail = field(default_factory=Trail)
 
@@ -47,6 +48,7 @@ class _OfHandovers(Watcher):
         found.last_ms = max(found.last_ms, stood.next_ms or stood.resumed_ms or 0)
         found.partitions += 1
         found.records += records
+        found.times += facts.get("times", 0)
         topic = str(partition[0])
         if topic not in found.topics and len(found.topics) < TOPICS_LIMIT:
             found.topics.append(topic)
@@ -61,10 +63,14 @@ class _OfHandovers(Watcher):
         self.find(
             found.began,
             found.last_ms,
-            because(self.kind, partitions=found.partitions, records=found.records),
+            self.reason(found),
             sorted(found.trail.evidence(), key=lambda each: each.log_offset),
             topics=found.topics,
         )
+
+    def reason(self, found: _Found) -> CodedReason:
+        """The sentence."""
+        return because(self.kind, partitions=found.partitions, records=found.records)
 
     def ended(self, end: Ending) -> None:
         """Report the last rebalance, which may still go on."""
@@ -86,7 +92,7 @@ class RecordsSkipped(_OfHandovers):
     ) -> None:
         """Compare where the next owner begins with what was committed."""
         skipped = stood.begins_at - stood.committed
-        if skipped > 0:
+        if skipped > 0 and not stood.is_synced:
             self.note(
                 partition,
                 stood,
@@ -95,6 +101,40 @@ class RecordsSkipped(_OfHandovers):
                 committed=stood.committed,
                 then=stood.begins_at,
             )
+
+
+class CommittedWithoutMembers(_OfHandovers):
+    """A tool committed again and again."""
+
+    kind = "committed_without_members"
+    definition = (
+        "While the group had no members, the committed offset of a partition was committed at least five "
+        "times, and moved past what any owner had committed. That is no reset: a tool syncs the offsets, as "
+        "MirrorMaker does, or a consumer commits that assigns partitions to itself."
+    )
+    severity = Severity.INFO
+
+    def stood_still(
+        self, partition: TopicPartition, stood: Standstill, samples: PartitionSamples | None
+    ) -> None:
+        """Compare as for a reset."""
+        skipped, tool = stood.begins_at - stood.committed, stood.by_tool
+        if skipped > 0 and stood.is_synced and tool is not None:
+            self.note(
+                partition,
+                stood,
+                skipped,
+                "offset_moved_by_commits",
+                times=tool.commits,
+                committed=stood.committed,
+                then=stood.begins_at,
+            )
+
+    def reason(self, found: _Found) -> CodedReason:
+        """With the number of commits."""
+        return because(
+            self.kind, partitions=found.partitions, records=found.records, times=found.times
+        )
 
 
 class RecordsLost(_OfHandovers):

@@ -9,6 +9,7 @@ from rebalance_audit.audit.findings.assignments import (
 from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.handovers import (
     BackwardCommit,
+    CommittedWithoutMembers,
     CommitWithoutOwnership,
     RecordsLost,
     RecordsSkipped,
@@ -33,7 +34,7 @@ from rebalance_audit.audit.findings.protocols import Downgrade, HalfFinishedMigr
 from rebalance_audit.audit.findings.restarts import FlappingMember, InstanceIdConflict
 from rebalance_audit.audit.findings.shares import UnbalancedAssignment, UnstickyAssignment
 from rebalance_audit.audit.findings.silences import GroupNotServed, SessionExpiries
-from rebalance_audit.audit.findings.stalls import CommitFlood, StalledWithLag
+from rebalance_audit.audit.findings.stalls import CommitFlood, CommittedBeyondEnd, StalledWithLag
 from rebalance_audit.audit.findings.standstills import CommitsStopped, SilentMember
 from rebalance_audit.audit.findings.storms import RebalanceLoop, RebalanceStorm
 from rebalance_audit.audit.findings.subscriptions import (
@@ -61,6 +62,8 @@ WATCHERS: Sequence[type[Watcher]] = (
     SilentMember,
     CommitsStopped,
     StalledWithLag,
+    CommittedBeyondEnd,
+    CommittedWithoutMembers,
     BackwardCommit,
     CommitWithoutOwnership,
     CommitFlood,

@@ -2,7 +2,8 @@
 
 An end offset is the offset that the next record gets (ListOffsets with isolation level read_uncommitted): it includes
 records of open transactions, as `kafka-consumer-groups --describe` does. Between two samples it lies between both.
-Offsets are counted, not records: a compacted topic has fewer records, and markers of transactions take offsets.
+Offsets are counted, not records: a compacted topic has fewer records, and markers of transactions take offsets. Markers
+at the end are left out where the headers of batches show them; samples alone do not.
 """
 
 from bisect import bisect_left, bisect_right
@@ -22,6 +23,8 @@ class EndOffset(NamedTuple):
     end_offset: int
     max_timestamp_ms: int | None = None
     """Latest record timestamp in the partition (KIP-734); None if it is empty or was not asked for."""
+    markers: int | None = None
+    """Offsets at the end that are markers of transactions, no records; None if only the end offset is known."""
 
 
 class PartitionSamples:
@@ -32,7 +35,8 @@ class PartitionSamples:
         self.samples = sorted(set(samples), key=_order)
         """In order of time."""
         self._times = [sample.sampled_at_ms for sample in self.samples]
-        self._ends = [sample.end_offset for sample in self.samples]
+        self._ends = [sample.end_offset - (sample.markers or 0) for sample in self.samples]
+        """After the last record."""
         self._grows_from: list[int] = []
         """Of each sample, the first one from which end offsets did not fall up to it."""
         for index, end in enumerate(self._ends):
@@ -45,7 +49,7 @@ class PartitionSamples:
         return self.samples[index] if index >= 0 else None
 
     def end_at(self, at_ms: int) -> Bounds:
-        """Bounds of the end offset at this time (epoch ms); the estimate assumes that records arrive evenly.
+        """Bounds of the end of the records at this time (epoch ms); the estimate assumes that they arrive evenly.
 
         Unbounded where the end offset fell between the samples on both sides: the topic was deleted and created anew,
         or an unclean leader election lost records.
@@ -69,6 +73,25 @@ class PartitionSamples:
         sample = self.at(at_ms)
         return None if sample is None else sample.start_offset
 
+    def start_by(self, at_ms: int) -> int | None:
+        """An upper bound of it, by the first sample at or after this time (epoch ms); None if that does not have it."""
+        index = bisect_left(self._times, at_ms)
+        return self.samples[index].start_offset if index < len(self.samples) else None
+
+    def beyond(self, committed: int, from_ms: int, at_ms: int) -> int:
+        """By how many offsets a committed one lies beyond the log's end, by the samples from one time to another.
+
+        The last one up to `at_ms` decides, and the next one if none is (both epoch ms). 0 where it is not beyond, or no
+        such sample says so.
+        """
+        sample = self.at(at_ms)
+        if sample is not None and sample.end_offset >= committed:
+            return 0
+        if sample is None or sample.sampled_at_ms < from_ms:
+            index = bisect_left(self._times, max(from_ms, at_ms))
+            sample = self.samples[index] if index < len(self.samples) else None
+        return 0 if sample is None else max(0, committed - sample.end_offset)
+
     def next_at(self, at_ms: int) -> int | None:
         """Time of the first sample at or after this time (both epoch ms); None if there is none."""
         index = bisect_left(self._times, at_ms)
@@ -90,10 +113,15 @@ class PartitionSamples:
         return self._times[first_with - 1] if first_with > begin else None, self._times[first_with]
 
 
-def _order(sample: EndOffset) -> tuple[int, int, int]:
+def _order(sample: EndOffset) -> tuple[int, int, int, int]:
     """Of one moment the sample that knows more comes last; fields that may be None do not compare."""
     start = -1 if sample.start_offset is None else sample.start_offset
-    return sample.sampled_at_ms, sample.end_offset, start
+    return (
+        sample.sampled_at_ms,
+        sample.end_offset,
+        start,
+        -1 if sample.markers is None else sample.markers,
+    )
 
 
 EndOffsetsOf: TypeAlias = Callable[[str, int], PartitionSamples | None]

@@ -42,6 +42,8 @@ class RebalanceCost:
     """Retention deleted records before they were committed."""
     is_reset: bool = False
     """The committed offset was moved forward while the group was empty."""
+    is_synced: bool = False
+    """It was moved there again and again."""
     catch_up: tuple[int, int | None] | None = None
     """At least and at most (ms) from the assignment to the commit of everything that had arrived until then."""
 
@@ -139,7 +141,8 @@ class RebalanceCost:
         if lost:
             least, self.is_lost = lost, True
         if begins_at > stood.committed:
-            self.is_reset = True
+            self.is_reset |= not stood.is_synced
+            self.is_synced |= stood.is_synced
         if waiting.most == 0:
             return Bounds.exactly(least)
         if stood.next_committed is None or stood.is_transactional:
@@ -151,9 +154,13 @@ class RebalanceCost:
         delayed, lagged = self.delayed, self.lagged
         again, skipped = self.read_again, self.skipped
         least, most = self.catch_up or (None, None)
-        why_skipped = "retention" if self.is_lost else "offsets_reset" if self.is_reset else None
-        if why_skipped is None and skipped.most != 0:
-            why_skipped = "not_excluded"
+        whys = {
+            "retention": self.is_lost,
+            "offsets_reset": self.is_reset,
+            "committed_without_members": self.is_synced,
+            "not_excluded": skipped.most != 0,
+        }
+        why_skipped = next((why for why, holds in whys.items() if holds), None)
         why_again = "went_back" if self.went_back else None if again.most == 0 else "uncommitted"
         found = {
             "partitions_stopped": self.partitions,

@@ -1,11 +1,14 @@
 """A partition that stood still: committed by one owner, not yet by the next."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from rebalance_audit.audit.commits.summary import NO_POSITION, CommitSummary, Numbers
+from rebalance_audit.audit.commits.summary import NO_POSITION, CommitSummary, Numbers, summary_from
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.rows import duration_ms
 from rebalance_audit.bounds import Bounds
+
+SYNC_COMMITS: Final = 5
+"""So many commits for a partition without members are no reset."""
 
 
 class Standstill(NamedTuple):
@@ -29,6 +32,8 @@ class Standstill(NamedTuple):
     """The last commit belongs to a transaction, which may have been aborted."""
     surely: int | None = None
     """Then, a committed offset from before."""
+    by_tool: CommitSummary | None = None
+    """Commits since then while the group had no members; they decide `begins_at`."""
     late_commits: int = 0
     """Commits since then by members, while the partition had no owner."""
     is_kept: bool = False
@@ -69,7 +74,9 @@ class Standstill(NamedTuple):
         if position == NO_POSITION:
             return self
         if not by_member:
-            return self._replace(begins_at=position)
+            tool = self.by_tool
+            by_tool = summary_from(numbers) if tool is None else tool.then(numbers)
+            return self._replace(begins_at=position, by_tool=by_tool)
         return self._replace(
             since_ms=max(self.since_ms, numbers[1]),
             late_commits=self.late_commits + numbers[4],
@@ -78,6 +85,12 @@ class Standstill(NamedTuple):
             is_transactional=numbers[8],
             surely=min(position, self.begins_at) if numbers[8] else None,
         )
+
+    @property
+    def is_synced(self) -> bool:
+        """Whether it was committed without members again and again: an administrator resets offsets once or twice."""
+        tool = self.by_tool
+        return tool is not None and tool.commits >= SYNC_COMMITS
 
     @property
     def uncommitted_from(self) -> Bounds:

@@ -7,12 +7,18 @@ from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.commits.ended_stretch import EndedStretch
 from rebalance_audit.audit.commits.last_commit import LastCommit
 from rebalance_audit.audit.commits.rhythm import CommitHabits, CommitRhythm, rhythm_of
-from rebalance_audit.audit.commits.summary import NO_POSITION, CommitSummary, Numbers, summary_from
+from rebalance_audit.audit.commits.summary import (
+    NO_POSITION,
+    CommitSummary,
+    Numbers,
+    summary_from,
+    summary_of,
+)
 from rebalance_audit.audit.commits.usual_pause import UsualPause
 from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.lag.standstills import Settle, Standstills
 from rebalance_audit.audit.members.member_watch import MemberWatch
-from rebalance_audit.audit.ownership.ownership import Ownership
+from rebalance_audit.audit.ownership.ownership import Owner, Ownership
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.wire.generated.messages import LegacyOffsetCommitKey, OffsetCommitKey
@@ -207,19 +213,23 @@ class CommitBook:
                 found.setdefault(owner.member_id, []).append((partition, summary))
         return found
 
-    def committed(self, ownership: Ownership) -> Iterator[CommittedPosition]:
-        """The committed offset of each partition that has an owner, committed by it or by the one before."""
+    def last_commits(
+        self, ownership: Ownership
+    ) -> Iterator[tuple[Owner, TopicPartition, CommitSummary]]:
+        """The commits of each partition that has an owner: by it, or before, as far as they decide where it began."""
         for partition, stood in self.standstills.open():
             owner = ownership.owner_by_name(partition)
             if owner is not None and partition not in self._of_partition:
-                who = owner.member_id, owner.instance_id, owner.client_id
-                yield CommittedPosition(
-                    str(partition[0]), partition[1], *who, stood.begins_at, stood.committed_ms, None
-                )
+                position = Position(self._log_partition, stood.log_offset, stood.committed_ms, None)
+                yield owner, partition, summary_of(position, stood.begins_at)
         for partition, summary in self._of_partition.items():
             owner = ownership.owner_by_name(partition)
-            if owner is None or summary.last_position == NO_POSITION:
-                continue
+            if owner is not None and summary.last_position != NO_POSITION:
+                yield owner, partition, summary
+
+    def committed(self, ownership: Ownership) -> Iterator[CommittedPosition]:
+        """The committed offset of each partition that has an owner, committed by it or by the one before."""
+        for owner, partition, summary in self.last_commits(ownership):
             recent = self._of_round.get(partition, summary)
             took_ms = recent.last_ms - recent.first_ms
             moved = recent.last_position - recent.first_position

@@ -53,6 +53,7 @@ def _rows(samples: EndOffsets, source: str, ingested_at: datetime) -> Iterator[d
                 "start_offset": sample.start_offset,
                 "end_offset": sample.end_offset,
                 "max_timestamp": utc_datetime(latest_ms),
+                "markers": sample.markers,
                 "source": source,
                 "ingested_at": ingested_at,
             }
@@ -86,6 +87,7 @@ class StoredEndOffsets:
             F.col("start_offset"),
             F.col("end_offset"),
             F.unix_millis("max_timestamp"),
+            F.col("markers"),
         )
         packed = (
             self._at(self.version).groupBy(*PARTITION).agg(F.collect_list(sample).alias("samples"))

@@ -27,7 +27,7 @@ NEVER: Final[Place] = (-1, -1)
 BIGINTS: Final = range(-(1 << 63), 1 << 63)
 LAG_COLUMNS: Final = (
     *("lag_at", "lag_records_min", "lag_records_max", "lag_min_ms", "lag_max_ms"),
-    *("log_start_offset", "records_lost"),
+    *("log_start_offset", "records_lost", "beyond_end"),
 )
 
 
@@ -43,8 +43,8 @@ class KeptProgress(NamedTuple):
     begun_at: Sequence[int] | None = None
     begun: int = 0
     """Where the last ownership began, and how many began in that minute."""
-    unbounded: Sequence[tuple[Row, int]] = ()
-    """Rows whose lag has no upper bound yet, and the offset from which their lag counts."""
+    unbounded: Sequence[tuple[Row, int, int]] = ()
+    """Rows whose lag has no upper bound yet, the committed offset that their lag is of, and the time of its commit."""
 
 
 class MinuteChanges(NamedTuple):
@@ -110,7 +110,7 @@ class ProgressMinutes:
                 minute = place[0] // MINUTE_MS
                 self._begun[minute] = place
                 self._handovers[minute] = self._handovers.get(minute, 0) + 1
-        self._unbounded: list[tuple[Row, int]] = []
+        self._unbounded: list[tuple[Row, int, int]] = []
 
     def changed(self, key: Row, from_ms: int | None) -> MinuteChanges:
         """Everything that changed; `from_ms`: time of the earliest change, None for none.
@@ -120,9 +120,9 @@ class ProgressMinutes:
         from_minute = None if from_ms is None else from_ms // MINUTE_MS
         bounded = [
             changed
-            for row, committed in self._kept.unbounded
+            for row, committed, made_ms in self._kept.unbounded
             if from_minute is None or row["minute"] // MINUTE_MS < from_minute
-            for changed in self._with_later_samples(row, committed)
+            for changed in self._with_later_samples(row, committed, made_ms)
         ]
         if from_minute is None or not len(self._times):
             return MinuteChanges({}, bounded, ())
@@ -153,8 +153,10 @@ class ProgressMinutes:
         counts, of_commits = np.add.reduceat(self._counts, begins), of_commits[begins]
         sampled = self._sample_times[self._sample_times >= from_minute * MINUTE_MS]
         minutes = of_commits[counts > 0]
-        if len(sampled) or self._begun:
-            others = [minutes, sampled // MINUTE_MS, np.array([*self._begun], np.int64)]
+        deleted = {at_ms // MINUTE_MS: (at_ms, offset) for at_ms, offset in self._deletions}
+        if len(sampled) or self._begun or deleted:
+            begun = np.array([*self._begun, *deleted], np.int64)
+            others = [minutes, sampled // MINUTE_MS, begun]
             minutes = np.unique(np.concatenate(others))
         minutes = minutes[minutes >= max(from_minute, int(of_commits[0]))]
         from_ms = minutes * MINUTE_MS
@@ -163,12 +165,19 @@ class ProgressMinutes:
         sampled_ms = self._counted_samples(sampled, from_ms)
         # The last event of each minute: owner and lag are those of its moment.
         events = _Events(self._times[last], self._offsets[last])
-        places = [self._begun.get(minute, NEVER) for minute in minutes.tolist()]
-        events = events.or_later(*np.array(places, np.int64).reshape(-1, 2).T)
+        for last_of in (self._begun, deleted):
+            places = [last_of.get(minute, NEVER) for minute in minutes.tolist()]
+            events = events.or_later(*np.array(places, np.int64).reshape(-1, 2).T)
         events = events.or_later(sampled_ms, np.full(len(minutes), AFTER_RECORDS))
         is_gone = (sampled_ms < 0) & self._are_deleted(events, last)
-        there = ~(is_old & (is_gone | (events.at_ms < from_ms)))
+        ends = _Events(from_ms + MINUTE_MS - 1, np.full(len(minutes), AFTER_RECORDS))
+        is_deleted = self._are_deleted(ends, last)
+        # The minute of a tombstone has a row, and later ones have none.
+        before = _Events(from_ms - 1, np.full(len(minutes), AFTER_RECORDS))
+        is_deleted_now = is_deleted & ~(is_old & self._are_deleted(before, last))
+        there = is_deleted_now | ~(is_old & (is_gone | (events.at_ms < from_ms)))
         gone = from_ms[~there].tolist()
+        is_deleted = is_deleted[there]
         minutes, last, is_old = minutes[there], last[there], is_old[there]
         events, sampled_ms = events.of(there), sampled_ms[there]
         moved, per_second = self._moved(last, is_old, from_ms[there])
@@ -187,6 +196,7 @@ class ProgressMinutes:
             "member_id": [None if owner is None else owner.member_id for owner in owners],
             "instance_id": [None if owner is None else owner.instance_id for owner in owners],
             "client_id": [None if owner is None else owner.client_id for owner in owners],
+            "is_deleted": is_deleted.tolist(),
         }
         if self._samples is not None:
             columns |= self._lag(self._samples, columns, events, sampled_ms, last)
@@ -257,33 +267,45 @@ class ProgressMinutes:
         at_ms = np.where(sampled_ms < 0, events.at_ms, sampled_ms)
         counted = np.where(sampled_ms < 0, last, self._last(sampled_ms))
         committed = self._committed[counted].tolist()
-        cells = [_lag_cells(samples, *each) for each in zip(committed, at_ms.tolist(), strict=True)]
+        made_ms = self._times[counted].tolist()
+        cells = [
+            NO_LAG if is_deleted else _lag_cells(samples, *each)
+            for is_deleted, *each in zip(
+                columns["is_deleted"], committed, made_ms, at_ms.tolist(), strict=True
+            )
+        ]
         lag: Columns = (
             dict(zip(LAG_COLUMNS, zip(*cells, strict=True), strict=True)) if cells else {}
         )
         for index, at in enumerate(at_ms.tolist()):
-            if at >= self._oldest_ms and samples.next_at(at) is None:
+            is_deleted = columns["is_deleted"][index]
+            if not is_deleted and at >= self._oldest_ms and samples.next_at(at) is None:
                 row = {name: values[index] for name, values in (columns | lag).items()}
-                self._unbounded.append((row, committed[index]))
+                self._unbounded.append((row, committed[index], made_ms[index]))
         return lag
 
-    def _with_later_samples(self, row: Row, committed: int) -> Iterator[Row]:
+    def _with_later_samples(self, row: Row, committed: int, made_ms: int) -> Iterator[Row]:
         """The row again where a sample now bounds its lag; else it waits for one."""
         samples, at_ms = self._samples, row["lag_at"]
         if samples is not None and samples.next_at(at_ms) is not None:
-            cells = _lag_cells(samples, committed, at_ms)
+            cells = _lag_cells(samples, committed, made_ms, at_ms)
             yield row | dict(zip(LAG_COLUMNS, cells, strict=True))
         elif at_ms >= self._oldest_ms:
-            self._unbounded.append((row, committed))
+            self._unbounded.append((row, committed, made_ms))
 
 
-def _lag_cells(samples: PartitionSamples, committed: int, at_ms: int) -> tuple[int | None, ...]:
-    """What LAG_COLUMNS say of a committed offset at a time (epoch ms)."""
-    lag = lag_at(samples, committed, at_ms)
-    records = lag.records
+NO_LAG: Final = (None,) * len(LAG_COLUMNS)
+
+
+def _lag_cells(
+    samples: PartitionSamples, committed: int, made_ms: int, at_ms: int
+) -> tuple[int | None, ...]:
+    """What LAG_COLUMNS say at a time of an offset that was committed at another (both epoch ms)."""
+    lag = lag_at(samples, committed, made_ms, at_ms)
+    least, most = (None, None) if lag.records is None else (lag.records.least, lag.records.most)
     return (
-        *(at_ms, _bigint(records.least), _bigint(records.most), lag.least_ms, lag.most_ms),
-        *(lag.start_offset, _bigint(lag.lost)),
+        *(at_ms, _bigint(least), _bigint(most), lag.least_ms, lag.most_ms),
+        *(lag.start_offset, _bigint(lag.lost), _bigint(lag.beyond)),
     )
 
 

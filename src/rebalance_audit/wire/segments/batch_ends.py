@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rebalance_audit.wire.segments.batches import (
+    ATTRIBUTES,
     BASE_OFFSET,
+    CONTROL,
     HEADER,
     LAST_OFFSET_DELTA,
     LENGTH,
@@ -28,6 +30,8 @@ class BatchEnd(NamedTuple):
     """After its last record."""
     max_timestamp_ms: int
     """CreateTime of the producer or LogAppendTime of the broker (epoch ms)."""
+    is_control: bool
+    """Whether it holds markers of transactions and no records."""
 
 
 def batch_ends(path: Path) -> Iterator[BatchEnd]:
@@ -50,7 +54,10 @@ def batch_ends(path: Path) -> Iterator[BatchEnd]:
                 return
             base_offset = header[BASE_OFFSET]
             yield BatchEnd(
-                base_offset, base_offset + header[LAST_OFFSET_DELTA] + 1, header[MAX_TIMESTAMP]
+                base_offset,
+                base_offset + header[LAST_OFFSET_DELTA] + 1,
+                header[MAX_TIMESTAMP],
+                bool(header[ATTRIBUTES] & CONTROL),
             )
     finally:
         os.close(descriptor)
