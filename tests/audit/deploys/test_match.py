@@ -73,7 +73,11 @@ class Member(NamedTuple):
 
 
 def rows_of(
-    member: Member, deploys: list[Rollout], *earlier: float, completeness: str = "complete"
+    member: Member,
+    deploys: list[Rollout],
+    *earlier: float,
+    completeness: str = "complete",
+    came: float = -900,
 ) -> list[dict[str, Any]]:
     """Rows of gold.deploys of group `orders` with one rebalance of 2 s; `earlier`: the client had joined then, too."""
     when = 30
@@ -95,7 +99,7 @@ def rows_of(
             {
                 **key,
                 **names,
-                "first_seen_at": at(when if "join" in member.cause else -900),
+                "first_seen_at": at(when if "join" in member.cause else came),
                 "session_timeout_ms": 45 * S,
             },
             *others,
@@ -409,6 +413,33 @@ def test_a_member_that_came_after_a_pod_was_deleted_was_not_in_it() -> None:
     member = Member("member_left", instance_id="ledger-0")
     (row,) = rows_of(member, [late])
     assert (row["certainty"], row["evidence"][0]["matched_by"]) == ("likely", "workload_name")
+
+
+@pytest.mark.parametrize(
+    ("story", "cause", "came", "earlier", "ended", "expected"),
+    [
+        ("an old member leaves right after the end", "member_left", -900, [], 10, ["likely"]),
+        ("one that it started leaves while it goes on", "member_left", 5, [], 40, ["likely"]),
+        ("one that it started leaves after the end", "member_left", 5, [], 10, []),
+        ("the same where no end is known", "member_left", 5, [], None, ["during"]),
+        ("a member returns right after the end", "member_joined", 30, [-900], 10, ["likely"]),
+        ("two of one client id return", "member_joined", 30, [-900, -800, 5], 10, ["likely"]),
+        ("a member returns once more", "member_joined", 30, [-900, 5], 10, []),
+        ("the same where no end is known", "member_joined", 30, [-900, 5], None, ["during"]),
+    ],
+)
+def test_a_rollout_replaces_each_member_once(
+    story: str,
+    cause: str,
+    came: float,
+    earlier: list[float],
+    ended: float | None,
+    expected: list[str],
+) -> None:
+    """What happens to its members after that belongs to the next rollout, or to none."""
+    shop = rollout(tool="csv", ended=ended)
+    rows = rows_of(Member(cause, "shop-3"), [shop], *earlier, came=came)
+    assert [row["certainty"] for row in rows] == expected, story
 
 
 def test_nothing_is_proven_where_records_are_missing() -> None:

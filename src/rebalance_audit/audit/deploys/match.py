@@ -7,6 +7,8 @@ it, or several rollouts fit. Everything else that happened while a rollout went 
 """
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
@@ -20,7 +22,7 @@ from rebalance_audit.audit.deploys.member_pods import (
     MemberPods,
     PodMatch,
 )
-from rebalance_audit.audit.deploys.rollout import Rollout, RolloutKey
+from rebalance_audit.audit.deploys.rollout import CLOCKS_MS, Rollout, RolloutKey
 from rebalance_audit.audit.deploys.tie import GoldRow, MatchedBy, Tie, TieCertainty, TieEvidence
 from rebalance_audit.audit.members.deployments import common_name
 from rebalance_audit.audit.verdicts.cause import DEPARTURES
@@ -42,6 +44,8 @@ class GroupTies:
         self._group_id = group_id
         self._members = {(row["incarnation"], row["member_id"]): row for row in members}
         self._pods = MemberPods(index, self._members.values())
+        self._came = _times_by_name(self._members.values(), "first_seen_at")
+        self._went = _times_by_name(self._members.values(), "left_at")
 
     def of(self, rebalance: GoldRow, causes: Sequence[GoldRow]) -> list[Tie]:
         """Those of one rebalance; `causes` are the rows of its epochs. Only ties of the best certainty are kept."""
@@ -115,10 +119,24 @@ class GroupTies:
                 continue
             for deploy in near:
                 why = self._resemblance(deploy, event)
-                if why is not None:
+                if why is not None and self._is_in_time(deploy, event):
                     member_id = event.member["member_id"]
                     add(deploy, TieEvidence(why, member_id, event.change, event.to_ms))
         return list(found.values())
+
+    def _is_in_time(self, deploy: Rollout, event: MemberEvent) -> bool:
+        """Whether it went on, as far as is known. Later it may still have ended or replaced each old member once."""
+        seen_ms, since_ms = event.member.get("first_seen_at"), deploy.window[0]
+        ended_ms = deploy.ended_ms
+        if seen_ms is None or (ended_ms is not None and event.from_ms <= ended_ms + CLOCKS_MS):
+            return True
+        if event.change == "left":
+            return bool(seen_ms < since_ms)
+        name = _name(event.member)
+        came, went = self._came.get(name, ()), self._went.get(name, ())
+        before = bisect_left(came, since_ms)
+        places = before - bisect_left(went, since_ms)
+        return bisect_left(came, seen_ms) - before < max(1, places)
 
     def _resemblance(self, deploy: Rollout, event: MemberEvent) -> MatchedBy | None:
         member = event.member
@@ -144,6 +162,20 @@ class GroupTies:
     def _allows(self, deploy: Rollout) -> bool:
         pattern = deploy.group_pattern
         return pattern is None or _fits(self._group_id, pattern)
+
+
+def _name(member: GoldRow) -> str:
+    """What a member has in common with the one that took its place."""
+    return member["instance_id"] or member["client_id"] or ""
+
+
+def _times_by_name(members: Iterable[GoldRow], column: str) -> dict[str, list[int]]:
+    """The times in a column of gold.members, in order."""
+    times: defaultdict[str, list[int]] = defaultdict(list)
+    for row in members:
+        if row.get(column) is not None:
+            times[_name(row)].append(row[column])
+    return {name: sorted(found) for name, found in times.items()}
 
 
 _OTHER_WILDCARDS: Final = re.compile(r"[?\[]")
