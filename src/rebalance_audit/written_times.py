@@ -98,6 +98,8 @@ _EPOCH: Final = re.compile(
     r"|(?P<seconds>1\d{9})(?:[.,](?P<fraction>\d{1,9}))?)(?![\w])(?!\.\d)",
     re.ASCII,
 )
+TIMES: Final = (*_FORMS, *_YEARLESS, _EPOCH, _CLOCK_ONLY)
+"""Every form of a time."""
 _UNITS: Final = ("nanos", "micros", "millis", "seconds")
 _HEAD_CHARS_MAX: Final = 2_048
 """A time further before the event than this is not its own."""

@@ -136,6 +136,8 @@ OF_CAUSES: Final[Mapping[str, str]] = {
     "logged_static_expired": "had left temporarily and did not return in time",
     "with_others": ", with {more:plain} more",
     "only_in_log": "Only the broker's log shows it: {line:clause}.",
+    "may_be_text": "The line follows one that ends with a client's text and may be part of that text.",
+    "logged_otherwise": "The broker's log gives another reason for the same generation too.",
     "id_never_joined": (
         "Member id {member:member} was issued but never joined: the join phase waited {waited:duration} for it, until "
         "its session expired."

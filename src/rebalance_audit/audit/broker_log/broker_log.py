@@ -35,8 +35,14 @@ class BrokerLog:
         by_group: defaultdict[str, list[BrokerFact]] = defaultdict(list)
         by_partition: defaultdict[int, list[BrokerFact]] = defaultdict(list)
         of_members: list[BrokerFact] = []
-        # The same line may be in two copies of a log.
-        different = {each.content: each for each in facts}.values()
+        # The same line may be in two copies of a log; it is no surer than the less sure one.
+        by_content: dict[tuple[object, ...], BrokerFact] = {}
+        for each in facts:
+            known = by_content.setdefault(each.content, each)
+            by_content[each.content] = each._replace(
+                may_be_text=each.may_be_text or known.may_be_text
+            )
+        different = by_content.values()
         group_of = _groups_of_members(different)
         for fact in different:
             group_id = fact.group_id

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder
 from typing import Final, NamedTuple
 
+from rebalance_audit.audit.broker_log.line_origins import begins_message, is_message_field
 from rebalance_audit.audit.broker_log.passages import (
     LINE_BYTES_MAX,
     MARK,
@@ -32,6 +33,10 @@ _STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _TO_QUOTE: Final = re.compile(r'((?:[^"\\]|\\.)*)"', re.DOTALL)
 _TO_QUOTE_DOUBLED: Final = re.compile(r'((?:[^"]|"")*+)"')
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_FIELD_CHARS_MAX: Final = 256
+_FIELD_BEFORE: Final = re.compile(r'"((?:[^"\\]|\\.){1,200})"\s*:[\s\[]*\Z', re.DOTALL)
+_TO_CONTAINER: Final = re.compile(r'[^{"]*')
+_NAMED_QUOTE: Final = re.compile(r"([\w.@-]+)=\Z")
 _SEPARATORS: Final = frozenset(",;\t|")
 """What stands before a field of CSV, in which a quote is doubled; elsewhere it has a backslash before it."""
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
@@ -45,6 +50,8 @@ class Carried(NamedTuple):
     moment: LineTime
     in_field: bool
     """Whether a quoted field or a JSON string carries it, so that another event may follow on the same line."""
+    is_message: bool
+    """Whether the mark begins a logger's message, rather than being quoted in one."""
 
 
 class CarrierReader:
@@ -55,10 +62,12 @@ class CarrierReader:
         self._decoder = JSONDecoder()
         self._spent = 0
         self._allowed = _EFFORT_FREE
+        self._is_from_start = True
 
     def read(self, passage: Passage, bytes_read: int) -> Carried:
         """The event at the passage's mark. `bytes_read`: of the file, so far."""
         head, body = passage.head, passage.body
+        self._is_from_start = passage.is_from_start
         self._allowed = _EFFORT_FREE + _EFFORT_PER_BYTE * bytes_read
         found: Carried | None = None
         if '"' in head:
@@ -66,9 +75,9 @@ class CarrierReader:
             if not found.in_field or found.moment.at_ms is None:
                 found = self._in_document(passage) or found
         else:
-            found = Carried(body, self._times.last_in(head), in_field=False)
+            found = self._plain(head, body)
         if found.moment.at_ms is None and found.moment.missing is NoTime.NOTHING:
-            alone = self._times.whole(passage.line_before)
+            alone = self._times.whole(next(passage.lines_before(1), ""))
             return found._replace(moment=alone)
         return found
 
@@ -89,26 +98,43 @@ class CarrierReader:
             found = self._in_json(head, body, depth) or self._in_quotes(head, body, depth)
             if found is not None:
                 return found
-        return Carried(stripped_text(body), self._times.last_in(head), in_field=False)
+        return self._plain(head, stripped_text(body))
+
+    def _plain(self, head: str, body: str) -> Carried:
+        return Carried(
+            body, self._times.last_in(head), in_field=False, is_message=begins_message(head)
+        )
 
     def _in_json(self, head: str, body: str, depth: int) -> Carried | None:
         """The event in the innermost JSON string around the mark; None if none is around it."""
         text, at = head + body, len(head)
         found: Carried | None = None
         begin = len(head)
+        field: str | None = None
         for container in self._containers(text, at):
             begin = container.begin
             if found is None:
-                inner = _string_at(text, begin, at)
-                if inner is None:
+                string = _string_at(text, begin, at)
+                if string is None:
                     return None
+                inner = _unescaped(string[1])
+                field = _field_at(text, string.start()) or _field_at(text, begin)
                 mark = MARK.search(inner) or _UNMARKED.search(inner)
                 if mark is None:
                     return None
                 inside = self._read(
                     stripped_text(inner[: mark.start()]), inner[mark.start() :], depth + 1
                 )
-                found = inside._replace(in_field=True)
+                line_at = head.rfind("\n", 0, begin) + 1
+                opened = _TO_CONTAINER.match(head, line_at)
+                is_cut = depth == 0 and line_at == 0 and not self._is_from_start
+                lead = "" if opened is None or is_cut else opened[0]
+                found = inside._replace(
+                    in_field=True,
+                    is_message=inside.is_message
+                    and is_message_field(field)
+                    and begins_message(lead),
+                )
             if found.moment.at_ms is not None:
                 return found
             found = found._replace(
@@ -157,7 +183,13 @@ class CarrierReader:
             moment = _better(moment, self._times.last_in(head[:opened]))
         if moment.at_ms is None:
             moment = _better(moment, self._times.first_in(rest.split("\n", 1)[0]))
-        return Carried(inside.body, moment, in_field=closing is not None)
+        named = _NAMED_QUOTE.search(head[:opened])
+        is_message = (
+            inside.is_message
+            and is_message_field(None if named is None else named[1])
+            and begins_message(head[:opened], is_before_quote=True)
+        )
+        return Carried(inside.body, moment, closing is not None, is_message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +209,18 @@ def _better(first: LineTime, second: LineTime) -> LineTime:
     return first
 
 
-def _string_at(text: str, begin: int, at: int) -> str | None:
-    """The JSON string around a place, decoded; `begin`: where a JSON value begins before it."""
+def _string_at(text: str, begin: int, at: int) -> re.Match[str] | None:
+    """The JSON string around a place; `begin`: where a JSON value begins before it."""
     for found in _STRING.finditer(text, begin):
         if found.end() > at:
-            return _unescaped(found[1]) if found.start() < at else None
+            return found if found.start() < at else None
     return None
+
+
+def _field_at(text: str, begin: int) -> str | None:
+    """The name of the JSON field whose value begins at a place, also in arrays; None if it has none."""
+    found = _FIELD_BEFORE.search(text, max(0, begin - _FIELD_CHARS_MAX), begin)
+    return None if found is None else found[1]
 
 
 def _open_quote(head: str) -> tuple[int, bool]:

@@ -118,11 +118,13 @@ class BrokerFact(NamedTuple):
     log_partition: int | None = None
     text: str | None = None
     """A reason, a subscription or an assignor."""
+    may_be_text: bool = False
+    """Whether the line may be the rest of a client's text in the line before: by itself it proves nothing."""
 
     @property
     def content(self) -> tuple[object, ...]:
         """The line's content, the same wherever the line was read."""
-        return tuple(self._replace(place=""))
+        return tuple(self._replace(place="", may_be_text=False))[:-1]
 
     @property
     def order(self) -> tuple[int, str, str, int]:

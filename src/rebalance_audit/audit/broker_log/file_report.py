@@ -45,6 +45,10 @@ class FileReport:
     """Time zone in which times without one were read."""
     lines: int = 0
     is_text: bool = True
+    is_other: bool = False
+    """Whether it is the log of another logger, by its name: not read."""
+    quoted: int = 0
+    """Marks of a coordinator in other loggers' messages."""
     coordinator_lines: int = 0
     understood: int = 0
     """Lines of a coordinator whose wording is known, also where it makes no fact."""
@@ -101,11 +105,15 @@ class FileReport:
 
     def sentence(self, known: Collection[str] | None = None) -> str:
         """One sentence for people; `known`: the groups of the log of records, if it was read."""
+        if self.is_other:
+            return f"{self.name}: not used: an authorizer's, request or controller log is no coordinator's."
         if not self.lines:
             return f"{self.name}: empty."
         counted = f"{self.name}: {_counted(self.lines, 'line')}"
         if not self.coordinator_lines:
             kind = "" if self.is_text else "; it is no text file"
+            if self.quoted:
+                kind = f"; {_counted(self.quoted, 'line')} of other loggers that quote one"
             return f"{counted}, none of a group coordinator{kind}."
         parts = [
             f"{counted}, {self.coordinator_lines:,} of the coordinator, {self.understood:,} understood"
@@ -119,6 +127,8 @@ class FileReport:
             text += f"; {_span(self.first_ms, self.last_ms)} UTC"
         if known is not None:
             text += f"; {self.of_known(known):,} belong to groups of this log"
+        if self.quoted:
+            text += f"; {_counted(self.quoted, 'line')} of other loggers that quote a coordinator's, not used"
         if self.cut:
             text += f"; {_counted(self.cut, 'line')} cut at 64 KiB"
         assumed = [

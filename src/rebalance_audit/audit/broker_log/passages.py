@@ -72,13 +72,21 @@ class Passage:
         """The lines before, as far as they may be part of the same document."""
         return _text(self._data[max(0, self._mark - LINE_BYTES_MAX) : self.start])
 
-    @cached_property
-    def line_before(self) -> str:
-        """The last line before."""
-        end = max(0, self.start - 1)
-        return stripped_text(
-            _text(self._data[self._data.rfind(b"\n", max(0, end - 256), end) + 1 : end])
-        )
+    def lines_before(self, most: int) -> Iterator[str]:
+        """The lines before, the last one first."""
+        end = self.start - 1
+        for _ in range(most):
+            if end <= 0:
+                return
+            low = max(0, end - LINE_BYTES_MAX)
+            begin = self._data.rfind(b"\n", low, end) + 1 or low
+            yield stripped_text(_text(self._data[begin:end]))
+            end = begin - 1
+
+    @property
+    def is_from_start(self) -> bool:
+        """Whether `head` begins where its line does."""
+        return self.start == 0 or self._data[self.start - 1 : self.start] == b"\n"
 
     @cached_property
     def after(self) -> str:

@@ -9,6 +9,11 @@ from typing import Final, NamedTuple
 from rebalance_audit.audit.broker_log.carriers import Carried, CarrierReader
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.file_report import FileReport
+from rebalance_audit.audit.broker_log.line_origins import (
+    Continuations,
+    is_of_other_logger,
+    is_other_file,
+)
 from rebalance_audit.audit.broker_log.message import ParsedMessage, read_message
 from rebalance_audit.audit.broker_log.passages import (
     MARK,
@@ -93,16 +98,23 @@ class LogReader:
     def _facts_in(self, content: Content) -> Iterator[BrokerFact]:
         report = FileReport(content.name, self._zone_name)
         self.reports.append(report)
+        report.is_other = is_other_file(content.name)
+        if report.is_other:
+            return
         reader = PassageReader(content.file)
         times = TimeReader(self._zone, self._near_ms)
         carriers = CarrierReader(times)
         file = _ROTATED.sub("", content.name.rsplit("!", 1)[-1].rsplit("/", 1)[-1])
         broker: str | None = None
+        continuations = Continuations()
         for passage in reader.passages():
             carried = carriers.read(passage, reader.bytes_read)
             mark = MARK.match(carried.body)
             reader.resume_at = passage.end_of_field if carried.in_field else passage.end
             if mark is None and not carried.body.startswith("given member.id "):
+                continue
+            if not carried.is_message or is_of_other_logger(carried.body.split("\n", 1)[0]):
+                report.quoted += 1
                 continue
             if mark is not None:
                 broker = mark["broker"]
@@ -115,6 +127,7 @@ class LogReader:
                 broker or file,
                 None if number is None else int(number),
                 f"{file}:{passage.number}",
+                continuations,
             )
         report.lines = reader.lines
         report.is_text = reader.is_text
@@ -133,10 +146,13 @@ def _facts_of(
     broker: str,
     log_partition: int | None,
     place: str,
+    continuations: Continuations,
 ) -> Iterator[BrokerFact]:
     report.coordinator_lines += 1
     report.cut += passage.is_cut
     parsed = _parsed(message, None if carried.in_field else passage)
+    unsure = continuations.may_be(passage, parsed, in_field=carried.in_field)
+    continuations.note(passage, parsed, unsure=unsure)
     if parsed is None:
         report.note_unknown(message)
         return
@@ -153,7 +169,7 @@ def _facts_of(
     report.assumed.update(carried.moment.assumed)
     for fact in _facts(parsed, at_ms, broker, log_partition, place):
         report.note_fact(fact)
-        yield fact
+        yield fact._replace(may_be_text=unsure)
 
 
 def _parsed(message: str, passage: Passage | None) -> ParsedMessage | None:

@@ -241,6 +241,15 @@ def given_reason(text: str | None) -> str | None:
     return text.strip() or None
 
 
+def is_usual_reason(text: str) -> bool:
+    """Whether the text stands for no reason, or begins as those that clients and tools give."""
+    return (
+        given_reason(text) is None
+        or text.startswith((ADMIN_REASON, *OWN_LEAVE_REASONS))
+        or rejoin_reason(text) is not None
+    )
+
+
 def rejoin_reason(client_reason: str | None) -> RejoinReason | None:
     """The row of a client's reason to rejoin; None if it is no known one."""
     if client_reason is None:
@@ -273,6 +282,8 @@ class LoggedDeparture(NamedTuple):
     alternatives: tuple[RebalanceCause, ...]
     """Empty if the line leaves no doubt."""
     fact: BrokerFact
+    may_be_text: bool = False
+    """Whether only lines say so that may be the rest of a client's text."""
 
 
 def departure_of_fact(

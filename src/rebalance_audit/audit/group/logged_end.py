@@ -37,4 +37,6 @@ def as_logged(
     )
     if found is None:
         return cause, certainty
-    return found.cause, Certainty.PROBABLE if found.alternatives else Certainty.PROVEN
+    known = (cause, certainty) == (found.cause, Certainty.PROVEN)
+    is_open = found.alternatives or (found.may_be_text and not known)
+    return found.cause, Certainty.PROBABLE if is_open else Certainty.PROVEN

@@ -8,7 +8,12 @@ from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.reasons import LoggedTrigger, rejoin_reason, trigger_of
 from rebalance_audit.audit.causes.classic_scene import ClassicScene
 from rebalance_audit.audit.causes.same_members import COOPERATIVE_MARK
-from rebalance_audit.audit.testimony.testimony import logged_departure, who_is_it
+from rebalance_audit.audit.testimony.testimony import (
+    is_likely,
+    logged_departure,
+    otherwise,
+    who_is_it,
+)
 from rebalance_audit.audit.testimony.witness import TOLERANCE_MS, Witness, said
 from rebalance_audit.audit.verdicts.cause import (
     DEPARTURES,
@@ -23,6 +28,10 @@ from rebalance_audit.sentences.reason import CodedReason, because
 
 _EAGER: Final = frozenset({"range", "roundrobin"})
 """Assignors whose members do not report owned partitions to the leader. Others may, in what only they can read."""
+_REJOINS: Final = frozenset({reasons.LEADER, reasons.FOLLOWER, reasons.UNKNOWN_RANK})
+_ARRIVALS: Final = frozenset(
+    {FactKind.MEMBER_ID_GIVEN, FactKind.MEMBER_JOINED, FactKind.STATIC_MEMBER_REPLACED}
+)
 _GOING: Final = frozenset({reasons.LEAVE, reasons.EXPIRY, reasons.NOT_SYNCED})
 
 
@@ -37,10 +46,20 @@ class _Found(NamedTuple):
 class RebalanceTrigger:
     """The reason in a line `rebalance_prepared`, judged by the records before and after the rebalance."""
 
-    def __init__(self, witness: Witness, scene: ClassicScene, prepared: BrokerFact) -> None:
+    def __init__(
+        self,
+        witness: Witness,
+        scene: ClassicScene,
+        prepared: BrokerFact,
+        differing: Sequence[BrokerFact] = (),
+    ) -> None:
+        """`differing`: lines about the same join phase that give another reason."""
         self._witness = witness
         self._scene = scene
         self._prepared = prepared
+        self._differing = differing
+        self.is_sure = True
+        """Whether nothing contradicts the line and no client may have written it, once there is a verdict."""
         self._trigger = trigger_of(prepared.text or "")
         self._guess: RebalanceCause | None = None
         """What the records alone take for the likeliest."""
@@ -65,8 +84,13 @@ class RebalanceTrigger:
                     because("logged_member_out", member=member_id, text=self._prepared.text or ""),
                 )
 
-    def verdict(self, verdicts: Iterable[Verdict]) -> Verdict | None:
-        """The primary cause; None if the tables do not know the logged reason."""
+    def verdict(
+        self, verdicts: Iterable[Verdict], recorded: Sequence[Verdict] = ()
+    ) -> Verdict | None:
+        """The primary cause; None if the tables do not know the logged reason.
+
+        `verdicts`: as the log has confirmed them; `recorded`: as the records alone have them.
+        """
         trigger = self._trigger
         if trigger is None:
             return None
@@ -81,6 +105,12 @@ class RebalanceTrigger:
         if found is None:
             return None
         cause, alternatives, found_reasons = found
+        doubt = self._doubt(cause, member_id, recorded)
+        if doubt is not None:
+            self.is_sure = False
+            alternatives = (*alternatives, *self._other_causes())
+            alternatives = otherwise(cause, alternatives, recorded)
+            found_reasons = (*found_reasons, doubt)
         known = [
             verdict
             for verdict in verdicts
@@ -90,14 +120,61 @@ class RebalanceTrigger:
         verdict = known[0] if known else self._fresh(cause, member_id, trigger)
         prepared = because("logged_rebalance", text=self._prepared.text or "")
         line = said(self._prepared, self._scene.new.position, prepared)
+        others = tuple(
+            said(fact, self._scene.new.position, because("logged_rebalance", text=fact.text or ""))
+            for fact in self._differing
+        )
         return verdict._replace(
             cause=cause,
             certainty=Certainty.PROBABLE if alternatives else Certainty.PROVEN,
             alternatives=alternatives,
             at_ms=self._prepared.at_ms,
             reasons=found_reasons,
-            evidence=(line, *verdict.evidence),
+            evidence=(line, *others, *verdict.evidence),
         )
+
+    def _doubt(
+        self, cause: RebalanceCause, member_id: str | None, recorded: Sequence[Verdict]
+    ) -> CodedReason | None:
+        if self._differing:
+            return because("logged_otherwise")
+        if self._prepared.may_be_text and not self._is_seconded(cause, member_id, recorded):
+            return because("may_be_text")
+        return None
+
+    def _other_causes(self) -> Iterator[RebalanceCause]:
+        for fact in self._differing:
+            found = RebalanceTrigger(self._witness, self._scene, fact).verdict(())
+            if found is not None:
+                yield found.cause
+
+    def _is_seconded(
+        self, cause: RebalanceCause, member_id: str | None, recorded: Sequence[Verdict]
+    ) -> bool:
+        """Whether the records by themselves favour the cause, or a line that no client wrote says the same."""
+        trigger, scene = self._trigger, self._scene
+        assert trigger is not None
+        if any(
+            (each.cause, each.member_id) == (cause, member_id) and is_likely(each)
+            for each in recorded
+        ):
+            return True
+        if trigger.role in _REJOINS:
+            before, after = self._members(member_id)
+            is_same = scene.old is not None and scene.old.members.keys() == scene.new.members.keys()
+            return is_same and before is not None and after is not None and not scene.skipped
+        around = self._prepared.at_ms - TOLERANCE_MS, self._prepared.at_ms + TOLERANCE_MS
+        if cause in DEPARTURES:
+            found = self._witness.departure(member_id or "", self._instance_of(member_id), *around)
+            return found is not None and found.cause is cause and not found.may_be_text
+        return member_id is not None and any(
+            fact.kind in _ARRIVALS and fact.member_id == member_id and not fact.may_be_text
+            for fact in self._witness.between(*around)
+        )
+
+    def _instance_of(self, member_id: str | None) -> str | None:
+        watch = self._scene.watches.get(member_id or "")
+        return watch.stint.identity.instance_id if watch is not None else None
 
     def _cause(self, trigger: LoggedTrigger, member_id: str | None) -> _Found | None:
         why, instance_id = trigger.client_reason, trigger.instance_id
@@ -137,8 +214,7 @@ class RebalanceTrigger:
 
     def _departure(self, trigger: LoggedTrigger, member_id: str) -> _Found | None:
         at_ms = self._prepared.at_ms
-        watch = self._scene.watches.get(member_id)
-        instance_id = watch.stint.identity.instance_id if watch is not None else None
+        instance_id = self._instance_of(member_id)
         found = self._witness.departure(
             member_id, instance_id, at_ms - TOLERANCE_MS, at_ms + TOLERANCE_MS
         ) or reasons.departure_of_fact(

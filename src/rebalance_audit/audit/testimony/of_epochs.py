@@ -59,9 +59,9 @@ def _confirm(
     fact = None
     if verdict.cause in _JOINS and member_id is not None:
         fact = witness.of_member(FactKind.MEMBER_JOINED, member_id, from_ms, to_ms)
-    if fact is None or bumped is None or not verdict.topics:
+    if fact is None or fact.may_be_text or bumped is None or not verdict.topics:
         return verdict
-    return proven_by(verdict, said(fact, position, line_of(fact)))
+    return proven_by(verdict, fact, position)
 
 
 def _confirming(witness: Witness, bumped: BrokerFact, bump: GroupEpochBumped) -> Iterable[Verdict]:
@@ -77,6 +77,8 @@ def _confirming(witness: Witness, bumped: BrokerFact, bump: GroupEpochBumped) ->
         if found is None:
             continue
         cause, alternatives = found
+        if fact.may_be_text:
+            alternatives = alternatives or (RebalanceCause.UNKNOWN,)
         line = line_of(fact)
         yield Verdict(
             cause,

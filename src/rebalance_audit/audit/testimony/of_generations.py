@@ -1,6 +1,6 @@
 """Checks classic generations against the broker's log, which alone says what began the join phase."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
@@ -44,6 +44,8 @@ class _JoinPhase(NamedTuple):
 
     prepared: BrokerFact
     ended: BrokerFact
+    differing: tuple[BrokerFact, ...] = ()
+    """Later lines that say otherwise what began it: the coordinator logs one."""
 
 
 def testify_to_generation(
@@ -60,7 +62,9 @@ def testify_to_generation(
     if denied:
         return Testimony(verdicts, contradictions=denied)
     phase = _join_phase(witness, scene, ended)
-    trigger = None if phase is None else RebalanceTrigger(witness, scene, phase.prepared)
+    trigger = (
+        None if phase is None else RebalanceTrigger(witness, scene, phase.prepared, phase.differing)
+    )
     since_ms = _since(scene, phase, ended)
 
     def confirm(*, whole: bool) -> tuple[Verdict, ...]:
@@ -75,14 +79,15 @@ def testify_to_generation(
     denied = tuple(trigger.denied())
     if denied:
         return Testimony(verdicts, contradictions=denied)
-    primary = trigger.verdict(confirmed)
+    primary = trigger.verdict(confirmed, verdicts)
     awaited = tuple(_awaited(witness, scene, phase))
     waits = tuple(_waits(witness, scene, phase, primary))
     if primary is None:  # something began it, but the log does not say what
         return Testimony((*confirm(whole=False), *awaited), phase.prepared.at_ms, waits)
-    primary, *before = _with_lost_generations(witness, scene, phase, primary)
+    began_ms = phase.prepared.at_ms if trigger.is_sure else None
+    primary, *before = _with_lost_generations(witness, scene, phase, primary, verdicts)
     verdicts = (*with_primary(primary, confirmed), *before, *awaited)
-    return Testimony(verdicts, phase.prepared.at_ms, waits)
+    return Testimony(verdicts, began_ms, waits)
 
 
 def _end_of_join_phase(
@@ -110,9 +115,11 @@ def _join_phase(witness: Witness, scene: ClassicScene, ended: BrokerFact) -> _Jo
             return None
         if fact.kind in _ENDS_OF_JOIN_PHASES:
             return None
+    old_ms = prepared.at_ms if old is None else old.position.record_timestamp_ms
+    prepared, *differing = _prepared(witness, prepared, old_ms - TOLERANCE_MS)
+    phase = _JoinPhase(prepared, ended, tuple(differing))
     if old is None:
-        return _JoinPhase(prepared, ended) if _is_of_this_life(prepared, ended, new) else None
-    old_ms = old.position.record_timestamp_ms
+        return phase if _is_of_this_life(prepared, ended, new) else None
     if prepared.at_ms < old_ms - TOLERANCE_MS:
         return None
     if old.position.leader_epoch != new.position.leader_epoch and not any(
@@ -121,7 +128,22 @@ def _join_phase(witness: Witness, scene: ClassicScene, ended: BrokerFact) -> _Jo
     ):
         # The coordinator moved since the previous record; its log does not show whether before or after this line.
         return None
-    return _JoinPhase(prepared, ended)
+    return phase
+
+
+def _prepared(witness: Witness, last: BrokerFact, from_ms: int) -> list[BrokerFact]:
+    """The first line about the begin of a join phase, then those up to the `last` that give another reason."""
+    found = [last]
+    for fact in reversed(witness.between(from_ms, last.at_ms)):
+        if fact.broker != last.broker:
+            continue
+        if fact.kind in MOVES or fact.kind in _ENDS_OF_JOIN_PHASES:
+            break
+        if fact.kind is last.kind and fact.epoch == last.epoch and fact is not last:
+            found.append(fact)
+    first, *later = reversed(found)
+    reason = trigger_of(first.text or "")
+    return [first, *(fact for fact in later if trigger_of(fact.text or "") != reason)]
 
 
 def _awaited(witness: Witness, scene: ClassicScene, phase: _JoinPhase) -> Iterator[Verdict]:
@@ -131,7 +153,7 @@ def _awaited(witness: Witness, scene: ClassicScene, phase: _JoinPhase) -> Iterat
             continue
         yield Verdict(
             RebalanceCause.PENDING_MEMBER_EXPIRED,
-            Certainty.PROVEN,
+            Certainty.PROBABLE if fact.may_be_text else Certainty.PROVEN,
             fact.at_ms,
             (
                 because(
@@ -143,6 +165,7 @@ def _awaited(witness: Witness, scene: ClassicScene, phase: _JoinPhase) -> Iterat
             (said(fact, scene.new.position, line_of(fact)),),
             fact.member_id,
             role=CauseRole.MEANWHILE,
+            alternatives=(RebalanceCause.UNKNOWN,) if fact.may_be_text else (),
         )
 
 
@@ -169,7 +192,9 @@ def _waits(
         if fact.broker != phase.ended.broker or not (is_back or fact.kind in ENDS):
             continue
         until_ms = min(fact.at_ms, ended_ms)
-        is_sure = fact.kind in _NOT_REJOINED or ended_ms - until_ms <= _AT_ONCE_MS
+        is_sure = not fact.may_be_text and (
+            fact.kind in _NOT_REJOINED or ended_ms - until_ms <= _AT_ONCE_MS
+        )
         named = [gone[each] for each in members_of(fact) if each in gone]
         if not named and fact.instance_id in by_instance:
             named = [by_instance[fact.instance_id]]
@@ -186,7 +211,11 @@ _LOST_NAMED: Final = 5
 
 
 def _with_lost_generations(
-    witness: Witness, scene: ClassicScene, phase: _JoinPhase, primary: Verdict
+    witness: Witness,
+    scene: ClassicScene,
+    phase: _JoinPhase,
+    primary: Verdict,
+    recorded: Sequence[Verdict],
 ) -> Iterator[Verdict]:
     """The primary cause with what the log says of generations that left no record, then what began the first of them.
 
@@ -234,7 +263,7 @@ def _with_lost_generations(
     first = begun[0]
     if first.epoch != old.generation:
         return
-    began = RebalanceTrigger(witness, scene, first).verdict(())
+    began = RebalanceTrigger(witness, scene, first).verdict((), recorded)
     if began is not None and (began.cause, began.member_id) != (primary.cause, primary.member_id):
         yield began._replace(role=CauseRole.MEANWHILE)
 
@@ -313,7 +342,7 @@ def _confirm(
         fact = witness.replacement(verdict.instance_id or "", member_id, from_ms, to_ms)
     if fact is None or verdict.certainty is Certainty.PROVEN:
         return verdict
-    return proven_by(verdict, said(fact, position, line_of(fact)))
+    return proven_by(verdict, fact, position)
 
 
 def _other_causes(verdict: Verdict) -> tuple[RebalanceCause, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from rebalance_audit.audit.broker_log.fact import BrokerFact
 from rebalance_audit.audit.broker_log.reasons import NOT_PROVIDED, LoggedDeparture
 from rebalance_audit.audit.testimony.witness import line_of, said
 from rebalance_audit.audit.verdicts.cause import (
@@ -40,16 +41,6 @@ class Testimony(NamedTuple):
     """Statements of the log that the records contradict."""
 
 
-def proven_by(verdict: Verdict, evidence: Evidence, cause: RebalanceCause | None = None) -> Verdict:
-    """The verdict as proven by the line in `evidence`; `cause` replaces its cause if given."""
-    return verdict._replace(
-        cause=cause or verdict.cause,
-        certainty=Certainty.PROVEN,
-        alternatives=(),
-        evidence=(*verdict.evidence, evidence),
-    )
-
-
 def departed(
     verdict: Verdict,
     departure: LoggedDeparture,
@@ -59,11 +50,46 @@ def departed(
     """The verdict on a departure whose reason the broker logged; `others` may also have set the epoch off."""
     fact = departure.fact
     alternatives = tuple(dict.fromkeys((*departure.alternatives, *others)))
+    reasons: tuple[CodedReason, ...] = (
+        logged_departure(verdict.member_id, departure.cause, fact.text),
+    )
+    if departure.may_be_text and not (verdict.cause is departure.cause and is_likely(verdict)):
+        alternatives = otherwise(departure.cause, alternatives, (verdict,))
+        reasons = (*reasons, because("may_be_text"))
     return verdict._replace(
         cause=departure.cause,
         certainty=Certainty.PROBABLE if alternatives else Certainty.PROVEN,
         alternatives=alternatives,
-        reasons=(logged_departure(verdict.member_id, departure.cause, fact.text),),
+        reasons=reasons,
+        evidence=(*verdict.evidence, said(fact, position, line_of(fact))),
+    )
+
+
+LIKELY: Final = 0.95
+"""Weight from which the records count as a second witness of how a member went: a guess is none."""
+
+
+def is_likely(verdict: Verdict) -> bool:
+    """Whether the records leave little doubt how a member went, or show the cause otherwise than by weighing."""
+    if verdict.cause not in DEPARTURES or verdict.certainty is Certainty.PROVEN:
+        return True
+    return dict(verdict.weights).get(verdict.cause, 0.0) >= LIKELY
+
+
+def otherwise(
+    cause: RebalanceCause, alternatives: Sequence[RebalanceCause], verdicts: Sequence[Verdict]
+) -> tuple[RebalanceCause, ...]:
+    """The alternatives to a cause that a line names, with those that the records leave open; never empty."""
+    recorded = (each for verdict in verdicts for each in (verdict.cause, *verdict.alternatives))
+    open_to = dict.fromkeys((*alternatives, *recorded))
+    return tuple(each for each in open_to if each is not cause) or (RebalanceCause.UNKNOWN,)
+
+
+def proven_by(verdict: Verdict, fact: BrokerFact, position: Position) -> Verdict:
+    """The verdict as proven by a line that says the same."""
+    return verdict._replace(
+        certainty=Certainty.PROVEN,
+        alternatives=(),
         evidence=(*verdict.evidence, said(fact, position, line_of(fact))),
     )
 

@@ -155,18 +155,19 @@ class Witness:
             and (stay is None or self._lasted(fact, stay, from_ms, near_ms))
         ]
         # The removal itself was logged first; the reason of the rebalance that follows may say less.
-        for fact in sorted(
-            ends, key=lambda each: (each.kind not in ENDS, abs(each.at_ms - near_ms))
-        ):
-            found = departure_of_fact(
+        ends.sort(
+            key=lambda each: (each.kind not in ENDS, each.may_be_text, abs(each.at_ms - near_ms))
+        )
+        found = (
+            departure_of_fact(
                 fact,
                 by_another=self._by_another(fact),
                 was_away=was_away,
                 is_static=instance_id is not None or fact.instance_id is not None,
             )
-            if found is not None:
-                return found
-        return None
+            for fact in ends
+        )
+        return _agreed([each for each in found if each is not None])
 
     def _lasted(self, end: BrokerFact, stay: Stay, from_ms: int, to_ms: int) -> bool:
         """Whether the coordinator that removed the member also wrote the record without it."""
@@ -206,6 +207,24 @@ class Witness:
                 named = trigger.members if trigger is not None and trigger.role == LEAVE else ()
                 return "" in named or (len(named) > 1 and fact.member_id in named)
         return False
+
+
+def _agreed(found: Sequence[LoggedDeparture]) -> LoggedDeparture | None:
+    """What the first of several lines says, with what others about the removal itself say instead."""
+    if not found:
+        return None
+    first = found[0]
+    others = dict.fromkeys(
+        each.cause
+        for each in found
+        if each.fact.kind in ENDS
+        and each.cause is not first.cause
+        and abs(each.fact.at_ms - first.fact.at_ms) <= SAME_REQUEST_MS
+    )
+    return first._replace(
+        alternatives=tuple(dict.fromkeys((*first.alternatives, *others))),
+        may_be_text=all(each.fact.may_be_text for each in found if each.cause is first.cause),
+    )
 
 
 def said(fact: BrokerFact, position: Position, line: CodedReason) -> Evidence:

@@ -27,7 +27,7 @@ CLOCK: Final = ("broker", "zone")
 _EPOCHS: Final = (RecordType.GROUP_METADATA, RecordType.CONSUMER_GROUP_METADATA)
 _AS_THEY_ARE: Final = (
     *("group_id", "log_partition", "broker", "place", "epoch", "member_id", "instance_id"),
-    *("old_member_id", "size", "metadata_hash", "text"),
+    *("old_member_id", "size", "metadata_hash", "text", "may_be_text"),
 )
 _OF_LINES: Final = ("line_id", "logged_at", "kind", "members", *_AS_THEY_ARE)
 
