@@ -1,5 +1,5 @@
 -- What is the state of each group now?
--- One row is one group that exists at the end of the log, with its rebalances and findings so far.
+-- One row is one group that exists at the end of the log, with those for whom it waits, its rebalances and findings so far.
 with settled as (
     select
         cluster,
@@ -7,7 +7,12 @@ with settled as (
         count(*) as rebalances,
         max(coalesce(started_at, ended_at)) as last_rebalance_at,
         min(case when outcome = 'open' then started_at end) as rebalancing_since,
-        cast(coalesce(sum(duration_estimate_ms), 0) as bigint) as not_stable_estimate_ms
+        cast(
+            coalesce(
+                sum(coalesce(duration_estimate_ms, greatest(0, unix_millis(open_until) - unix_millis(started_at)))),
+                0
+            ) as bigint
+        ) as not_stable_estimate_ms
     from gold.rebalances
     group by cluster, group_id
 ),
@@ -40,6 +45,9 @@ select
     coalesce(state.epoch_at_end, state.epoch) as epoch,
     coalesce(state.members_at_end, state.members) as members,
     settled.rebalancing_since,
+    state.awaited,
+    coalesce(state.awaited_members, 0) as awaited_members,
+    coalesce(state.unconsumed, 0) as unconsumed,
     coalesce(found.critical_findings, 0) as critical_findings,
     coalesce(found.warning_findings, 0) as warning_findings,
     coalesce(settled.rebalances, 0) as rebalances,

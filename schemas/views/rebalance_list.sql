@@ -8,6 +8,7 @@ select
     rebalance.protocol,
     coalesce(rebalance.started_at, rebalance.ended_at) as began_at,
     rebalance.ended_at,
+    rebalance.open_until,
     rebalance.duration_min_ms,
     rebalance.duration_max_ms,
     rebalance.duration_estimate_ms,

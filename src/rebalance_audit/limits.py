@@ -116,6 +116,13 @@ AWAITED_EPOCHS: Final = Limit(
     "further ones get no `target_installed_at`",
     "A group that joins at once has hundreds within one assignment interval.",
 )
+AWAITED_MEMBERS: Final = Limit(
+    "members for which a group waits at the end of the log",
+    100,
+    "members",
+    "the others are counted in `awaited_members`",
+    "Before the first heartbeat after a change the group waits for all its members.",
+)
 DEPLOYMENTS: Final = Limit(
     "deployments of one group that are followed at once",
     100,
@@ -252,6 +259,7 @@ LIMITS: Final = (
     KEY_BYTES,
     QUIET_EPOCHS,
     AWAITED_EPOCHS,
+    AWAITED_MEMBERS,
     DEPLOYMENTS,
     ALIKE_EXPRESSIONS,
     SERIES,

@@ -101,7 +101,9 @@ def _demo(folder: Path) -> str:
     text = io.StringIO()
     console = Console(file=text, width=COLUMNS, color_system=None, highlight=False)
     tables = {name: audited.tables[name] for name in GOLD_OF_LOG}
-    print_demo(console, Path(OUT), tables, audited.facts.records, is_lake=False)
+    print_demo(
+        console, Path(OUT), tables, audited.facts.records, audited.log_end_ms(), is_lake=False
+    )
     return text.getvalue()
 
 

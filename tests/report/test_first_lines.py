@@ -114,7 +114,7 @@ def test_brokers_reasons_stand_in_the_first_lines_of_every_epoch(log_of: Log) ->
                 its_reasons = reasons.get((epoch["group_id"], epoch["epoch"]))
                 if its_reasons is None:
                     continue
-                explained = explain_epoch(own, epoch)
+                explained = explain_epoch(own, epoch, None)
                 lines = [explained.heading, *explained.sections[0].sentences[:2]]
                 assert names_them(" ".join(lines), its_reasons), (folder.name, lines, its_reasons)
                 told += 1
@@ -133,7 +133,7 @@ def test_reasons_stand_in_the_first_lines_without_brokers_logs(log_of: Log) -> N
                     continue
                 if is_classic(epoch) and {row["cause"] for row in its_reasons} & UNSEEN_IN_RECORDS:
                     continue
-                explained = explain_epoch(own, epoch)
+                explained = explain_epoch(own, epoch, None)
                 lines = [explained.heading, *explained.sections[0].sentences[:2]]
                 assert names_them(" ".join(lines), its_reasons), (folder.name, lines, its_reasons)
                 told += 1

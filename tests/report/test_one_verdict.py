@@ -88,7 +88,7 @@ def test_every_surface_says_what_the_table_says(capture: Path) -> None:
         own = rows_of(audit, group_id)
         if not own["epochs"]:
             continue
-        short = explain_group(own).sections[0].sentences
+        short = explain_group(own, audit.log_end_ms()).sections[0].sentences
         said = [shown(names.in_sentence(group_id, sentence)) for sentence in short]
         assert said[: len(on_page[shown(group_id)])] == on_page[shown(group_id)]
         for row in own["rebalances"]:
@@ -111,7 +111,7 @@ def test_the_banner_is_the_first_sentence_of_inspect(capture: Path) -> None:
     """And its findings are in the order of the text."""
     audit, facts = audited_once(capture / "segments"), facts_of(capture)
     names = MemberNames(facts.details["members"])
-    worst = worst_of(audit.tables)
+    worst = worst_of(audit.tables, audit.log_end_ms())
     sentence = MemberNames(audit.tables["members"]).in_sentence(worst.group_id, worst.sentence)
     banner = banner_of(facts, names, {group["group_id"] for group in facts.groups})
     assert banner["text"] == sentence

@@ -29,6 +29,7 @@ def rebalance(group_id: str, duration_ms: int | None, **more: Any) -> dict[str, 
         "ended_at": None if duration_ms is None else 1000 + duration_ms,
         "duration_ms": duration_ms,
         "held_up_member_ids": ["m-1"],
+        "held_up_from": [1000],
         "held_up_ms": [200],
     }
     return {**row, **more}
@@ -73,16 +74,16 @@ def tables(
 
 
 def test_a_group_adds_up_its_rebalances() -> None:
-    """Time not stable is the sum, the longest is the maximum, an open one counts towards neither."""
+    """Time not stable is the sum, the longest is the maximum; an open one counts up to the end of the log."""
     (group,) = summaries(
         tables(
             [epoch("g", 1), epoch("g", 2), epoch("g", 3, primary_cause="member_left")],
-            [rebalance("g", 300), rebalance("g", 500), rebalance("g", None)],
+            [rebalance("g", 300), rebalance("g", 500), rebalance("g", None, open_until=1900)],
             [state("g", None)],
         )
     )
     assert (group.epochs, group.rebalances) == (3, 3)
-    assert (group.not_stable, group.longest) == (Bounds.exactly(800), Bounds.exactly(500))
+    assert (group.not_stable, group.longest) == (Bounds.exactly(1700), Bounds.exactly(900))
     assert group.open_since_ms == 1000
     assert group.unowned == Bounds.exactly(21)
     assert (group.top_cause, group.top_cause_times) == ("member_joined", 2)
@@ -101,6 +102,19 @@ def test_the_most_unsettled_group_comes_first() -> None:
         )
     )
     assert [group.group_id for group in found] == ["busy", "middle", "calm"]
+
+
+def test_a_group_that_waits_for_somebody_comes_before_all_others() -> None:
+    """Be it in a rebalance that goes on, or without one: a static member that left temporarily."""
+    away = {"member_id": "m-1", "why": "had_left", "since": 700}
+    found = summaries(
+        tables(
+            [epoch("busy", 1), epoch("away", 1), epoch("stuck", 1)],
+            [rebalance("busy", 90_000), rebalance("stuck", None, open_until=3_000)],
+            [state("away", None, awaited=[away])],
+        )
+    )
+    assert [group.group_id for group in found] == ["stuck", "away", "busy"]
 
 
 def test_a_deleted_group_has_no_state() -> None:

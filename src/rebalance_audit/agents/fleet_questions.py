@@ -4,11 +4,13 @@ from typing import Final
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.moment_text import moment_ms
-from rebalance_audit.readers.finding_costs import BEGAN_MS, FIRST_MS, LAST_MS, rank_of
+from rebalance_audit.readers.finding_costs import BEGAN_MS, FIRST_MS, LAST_MS, SO_FAR_MS, rank_of
 
 _BEGAN: Final = f"""
 with timed as (
-    select *, {BEGAN_MS} as began_ms
+    select *, {BEGAN_MS} as began_ms,
+        case when open_until is not null then {SO_FAR_MS} end as so_far_ms,
+        coalesce(duration_min_ms, so_far_ms) as least_ms, coalesce(duration_estimate_ms, so_far_ms) as lasted_ms
     from gold.rebalances
     where ($group is null or group_id = $group) and ($cluster is null or cluster = $cluster)
 )"""  # noqa: S608 - our own names
@@ -17,11 +19,11 @@ WORST_REBALANCES: Final = f"""{_BEGAN}
 select cluster, group_id, protocol, first_epoch, last_epoch,
     strftime(make_timestamp(began_ms * 1000), '%Y-%m-%dT%H:%M:%S.%gZ') as started_at, ended_at, outcome,
     primary_cause as cause, primary_certainty as certainty, duration_min_ms, duration_max_ms,
-    duration_estimate_ms, unowned_partition_estimate_ms, partitions_moved, held_up_by[1] as held_up_by,
+    duration_estimate_ms, lasted_ms, unowned_partition_estimate_ms, partitions_moved, held_up_by[1] as held_up_by,
     held_up_why[1] as held_up_why, held_up_certainty, completeness
 from timed
 where began_ms < $to_ms and coalesce(epoch_ms(ended_at), {LAST_MS}) >= $from_ms
-order by ended_at is not null, {rank_of("duration_min_ms", "duration_estimate_ms")} desc, began_ms, cluster,
+order by ended_at is not null, {rank_of("least_ms", "lasted_ms")} desc, began_ms, cluster,
     group_id, incarnation
 limit $most
 """  # noqa: S608 - our own names
@@ -38,8 +40,8 @@ COMPARED_GROUPS: Final = f"""{_BEGAN}, windowed as (
 select cluster, group_id,
     count(*) filter (where side = 'first') as rebalances_first,
     count(*) filter (where side = 'second') as rebalances_second,
-    coalesce(sum(duration_estimate_ms) filter (where side = 'first'), 0)::bigint as not_stable_estimate_ms_first,
-    coalesce(sum(duration_estimate_ms) filter (where side = 'second'), 0)::bigint as not_stable_estimate_ms_second,
+    coalesce(sum(lasted_ms) filter (where side = 'first'), 0)::bigint as not_stable_estimate_ms_first,
+    coalesce(sum(lasted_ms) filter (where side = 'second'), 0)::bigint as not_stable_estimate_ms_second,
     mode(primary_cause) filter (where side = 'first') as commonest_cause_first,
     mode(primary_cause) filter (where side = 'second') as commonest_cause_second
 from windowed group by cluster, group_id
@@ -52,9 +54,9 @@ COMPARED_CAUSES: Final = f"""{_BEGAN}
 select coalesce(primary_cause, 'unknown') as cause,
     count(*) filter (where {_IN_WINDOW} = 'first') as rebalances_first,
     count(*) filter (where {_IN_WINDOW} = 'second') as rebalances_second,
-    coalesce(sum(duration_estimate_ms) filter (where {_IN_WINDOW} = 'first'), 0)::bigint
+    coalesce(sum(lasted_ms) filter (where {_IN_WINDOW} = 'first'), 0)::bigint
         as not_stable_estimate_ms_first,
-    coalesce(sum(duration_estimate_ms) filter (where {_IN_WINDOW} = 'second'), 0)::bigint
+    coalesce(sum(lasted_ms) filter (where {_IN_WINDOW} = 'second'), 0)::bigint
         as not_stable_estimate_ms_second
 from timed where {_IN_WINDOW} is not null group by all
 order by abs(rebalances_second - rebalances_first) desc, cause

@@ -26,8 +26,8 @@ from rebalance_audit.report.summary import (
     TableRow,
     Tables,
     began_ms,
-    duration_of,
     epoch_key,
+    lasted,
     longest_first,
     total_of,
 )
@@ -40,10 +40,11 @@ MORE_SHOWN: Final = 3
 CAUSES_OF_WORST: Final = 3
 
 
-def why_at(own: Tables, at_ms: int) -> Facts:
+def why_at(own: Tables, at_ms: int, log_end_ms: int | None) -> Facts:
     """The rebalance of a moment, else the last one before it, with causes, evidence and what to do.
 
-    `own`: the group's rows; `at_ms`: epoch milliseconds. Raises BadRequest where the group had not rebalanced yet.
+    `own`: the group's rows; `at_ms`: epoch milliseconds, as is `log_end_ms`, None where that is not known. Raises
+    BadRequest where the group had not rebalanced yet.
     """
     begun = [row for row in own["rebalances"] if (began_ms(row) or 0) <= at_ms]
     if not begun:
@@ -59,7 +60,7 @@ def why_at(own: Tables, at_ms: int) -> Facts:
         "group": marked_name(rebalance["group_id"]),
         "covers_the_moment": bool(lasting),
         "epoch_at_moment": window.epoch_at(at_ms),
-        "rebalance": rebalance_facts(rebalance, Verdicts(own), window.names),
+        "rebalance": rebalance_facts(rebalance, Verdicts(own, log_end_ms), window.names),
         "causes": [cause_facts(row, window.names) for row in window.causes[:ITEMS_MAX]],
         **window.answer(),
         "more": [
@@ -71,7 +72,7 @@ def why_at(own: Tables, at_ms: int) -> Facts:
     return small_answer(answer, shrinkable, {**window.in_all(), "causes": len(window.causes)})
 
 
-def incident(own: Tables, start_ms: int, end_ms: int) -> Facts:
+def incident(own: Tables, start_ms: int, end_ms: int, log_end_ms: int | None) -> Facts:
     """Everything about a group between two moments (epoch ms): rebalances, culprits, findings, broker lines, advice."""
     rebalances = [
         row
@@ -81,9 +82,9 @@ def incident(own: Tables, start_ms: int, end_ms: int) -> Facts:
     by_cost = sorted(
         rebalances, key=lambda row: (row["ended_at"] is not None, longest_first(row), _place(row))
     )
-    window, verdicts = _Window(own, by_cost, start_ms, end_ms), Verdicts(own)
+    window, verdicts = _Window(own, by_cost, start_ms, end_ms), Verdicts(own, log_end_ms)
     names = window.names
-    lost = total_of(took for row in rebalances if (took := duration_of(row)) is not None)
+    lost = total_of(took for row in rebalances if (took := lasted(row)) is not None)
     blamed = culprits(rebalances, names)
     answer = {
         **_cluster(own),

@@ -8,7 +8,14 @@ from rebalance_audit.report.evidence import ShownEvidence, evidence_of
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import advice_of, detail_of
-from rebalance_audit.report.summary import TableRow, began_ms, duration_of, unowned_of
+from rebalance_audit.report.summary import (
+    TableRow,
+    began_ms,
+    duration_of,
+    lasted,
+    unowned_of,
+    waited_ms,
+)
 from rebalance_audit.report.verdict import Verdicts
 from rebalance_audit.sentences import words
 
@@ -21,6 +28,7 @@ Facts = dict[str, Any]
 def rebalance_facts(row: TableRow, verdicts: Verdicts, names: MemberNames) -> Facts:
     """What happened, in codes and in sentences; `first_epoch` leads to the rest."""
     took, unowned = duration_of(row), unowned_of(row)
+    so_far = None if row["ended_at"] is not None else lasted(row)
     group_id = row["group_id"]
     return {
         "first_epoch": row["first_epoch"],
@@ -31,6 +39,7 @@ def rebalance_facts(row: TableRow, verdicts: Verdicts, names: MemberNames) -> Fa
         "cause": row["primary_cause"],
         "certainty": row["primary_certainty"],
         "duration_ms": None if took is None else took._asdict(),
+        "going_on_for_ms": None if so_far is None else so_far.estimate,
         "unowned_partition_ms": None if unowned is None else unowned._asdict(),
         "partitions_moved": row["partitions_moved"],
         "held_up_by": [
@@ -110,13 +119,14 @@ def culprits(rebalances: Sequence[TableRow], names: MemberNames) -> list[Facts]:
     """For whom the group waited longest over these rebalances; the coordinator is no member."""
     waited: dict[str, Facts] = {}
     for row in rebalances:
+        how_long = dict(waited_ms(row))
         for holder in held_up_of(row):
             if holder.member_id is None:
                 continue
             name = marked_name(names.whole(row["group_id"], holder.member_id))
             found = waited.setdefault(name, {"member": name, "rebalances": 0, "ms": 0, "why": []})
             found["rebalances"] += 1
-            found["ms"] += holder.ms or 0
+            found["ms"] += how_long.get(holder.member_id, 0)
             if holder.why not in found["why"]:
                 found["why"].append(holder.why)
     return sorted(waited.values(), key=lambda each: (-each["ms"], -each["rebalances"]))

@@ -57,7 +57,8 @@ _READ_ONLY: Final = ToolAnnotations(
 )
 _GROUPS: Final = """
 select * from views.groups_now
-order by critical_findings desc, warning_findings desc, not_stable_estimate_ms desc, cluster, group_id
+order by rebalancing_since is not null or awaited_members > 0 desc,
+    critical_findings desc, warning_findings desc, not_stable_estimate_ms desc, cluster, group_id
 """
 _FINDINGS: Final = f"""
 with findings as (
@@ -176,15 +177,17 @@ class _Tools:
         """
         at_ms = moment_ms(moment)
         assert at_ms is not None
-        return why_at(self._of(cluster).rows_of_group(without_marks(group)), at_ms)
+        gold = self._of(cluster)
+        return why_at(gold.rows_of_group(without_marks(group)), at_ms, gold.log_end_ms())
 
     def incident(self, group: str, start: str, end: str, cluster: str | None = None) -> Answer:
         """One snapshot of what happened to a group between two moments: rebalances with causes, the costliest first.
 
         With culprits, findings, lines of brokers' logs, what is not known, and next steps.
         """
-        own = self._of(cluster).rows_of_group(without_marks(group))
-        return incident(own, *bounds_ms(start, end))
+        gold = self._of(cluster)
+        own = gold.rows_of_group(without_marks(group))
+        return incident(own, *bounds_ms(start, end), gold.log_end_ms())
 
     def compare(
         self, first: str, second: str, group: str | None = None, cluster: str | None = None

@@ -205,7 +205,7 @@ class GroupAudit:
         self._life.costs.close()
         if self._findings is not None:
             self._findings.finish(self._options.log_end_ms)
-        self._life.finish()
+        self._life.finish(self._slot.group)
 
     def _take_waiting(self, *, go_on: bool) -> None:
         """Apply the waiting tombstones: with `go_on` as part of the previous write, else as the splitter says."""

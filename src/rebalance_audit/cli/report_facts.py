@@ -184,6 +184,12 @@ def report_facts(
                 "epochs": (),
                 "rebalance_causes": (),
                 "members": parts["members"],
+                "group_states": [
+                    state | {"group_id": group["group_id"]}
+                    for group in groups
+                    if group["group_id"] in worst
+                    for state in group["states"] or ()
+                ],
             },
             totals=totals,
             groups=groups,
@@ -208,10 +214,10 @@ def _worst_groups(groups: list[Row]) -> list[str]:
         key=lambda row: ((bounds_in(row, "longest") or NOTHING).rank, row["group_id"]),
         reverse=True,
     )
-    still_open = sorted(
-        (row for row in groups if row["still_open"]), key=lambda row: row["open_since_ms"] or 0
+    stuck = sorted(
+        (row for row in groups if row["is_stuck"]), key=lambda row: row["open_since_ms"] or 0
     )
-    chosen = (*still_open[:WORST_GROUPS_MAX], *longest[:WORST_GROUPS_MAX])
+    chosen = (*stuck[:WORST_GROUPS_MAX], *longest[:WORST_GROUPS_MAX])
     return list(dict.fromkeys(row["group_id"] for row in chosen))
 
 

@@ -3,25 +3,26 @@
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from rebalance_audit.audit.rows import CONVERGENCE, EPOCHS, MEMBERS, Row
+from rebalance_audit.audit.rows import MEMBERS
 from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.cli.watched_groups import WatchedGroup, WatchedGroups
 from rebalance_audit.report import causes
 from rebalance_audit.report.lag_text import GroupLag
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.present import waits
 from rebalance_audit.report.terminal.console import Visible
 from rebalance_audit.report.terminal.layout import cell
 from rebalance_audit.report.verdict import Verdicts
 from rebalance_audit.sentences import words
-from rebalance_audit.sentences.sentence import Sentence
-from rebalance_audit.visible import shortened, visible
+from rebalance_audit.sentences.sentence import Name, Sentence
+from rebalance_audit.visible import shortened
 
 OPEN_SHARE: Final = 3
 """At most one line in so many is for what goes on."""
@@ -32,7 +33,6 @@ FRAME_LINES: Final = 8
 WRAP_COLUMNS: Final = 12
 """Columns that a line loses where it breaks between words."""
 ENDED_MAX: Final = 10
-MEMBERS_SHOWN: Final = 8
 
 
 class WatchScreen:
@@ -57,16 +57,17 @@ class WatchScreen:
     def drawn(self, now_ms: int, width: int, height: int) -> RenderableType:
         """The screen at a moment (epoch ms), for that many columns and lines."""
         groups = self._groups.by_trouble()
-        going_on = [group for group in groups if group.open is not None]
+        stuck = [group for group in groups if group.is_stuck]
+        going_on = sum(group.open is not None for group in groups)
         head = cell(self._source, "bold")
         head.append(
-            f"  {words.clock(now_ms)} UTC, {words.counted(len(groups), 'group')}, {len(going_on):,} rebalancing",
+            f"  {words.clock(now_ms)} UTC, {words.counted(len(groups), 'group')}, {going_on:,} rebalancing",
             "default",
         )
         if self.log_end_ms is not None:
             head.append(f", log ends at {words.clock(self.log_end_ms)}", "default")
         notes = [cell(self._note, "yellow")] if self._note else []
-        lines = [line for group in going_on for line in _running(group, now_ms)]
+        lines = [_waiting(group, now_ms) for group in stuck]
         ended = [
             cell(f"- {sentence}") for sentence in list(self._ended)[-(height // ENDED_SHARE) :]
         ]
@@ -76,7 +77,7 @@ class WatchScreen:
             lines.pop()
         room = height - FRAME_LINES - _height([*notes, *lines, *ended], width)
         parts: list[RenderableType] = [head, *notes, *lines, Text()]
-        parts.append(_table(groups, self._groups.lags, max(1, room)))
+        parts.append(_table(groups, self._groups.lags, max(1, room), now_ms))
         if ended:
             parts += [Text(), Text("Ended last", "bold"), *reversed(ended)]
         parts.append(Text("Ctrl-C ends.", "dim"))
@@ -95,32 +96,16 @@ class WatchScreen:
         live.update(Visible(drawn), refresh=True)
 
 
-def _running(group: WatchedGroup, now_ms: int) -> list[Text]:
-    """The rebalance that goes on: one line for it, one for each member that is not there yet."""
-    rebalance, updates = group.open, group.updates
-    assert rebalance is not None
+def _waiting(group: WatchedGroup, now_ms: int) -> Text:
+    """For whom the group waits, be it in a rebalance that goes on or without one."""
+    updates = group.updates
     assert updates is not None
+    assert group.present is not None
+    said = list(waits(group.present, Name(group.group_id), group.open, now_ms))
+    if group.open is not None:
+        said.append(Verdicts(updates.tables).set_off(group.open))
     names = MemberNames(updates.tables[MEMBERS])
-    verdicts = Verdicts(updates.tables)
-    verdict = Sentence.joined(" ", [*verdicts.ways(rebalance), verdicts.set_off(rebalance)])
-    began = rebalance["started_at"]
-    since = "" if began is None else f" for {words.duration(max(0, now_ms - began))}"
-    head = cell(f"{shortened(group.group_id)} rebalances{since}. ", "bold yellow")
-    head.append(visible(names.in_sentence(group.group_id, verdict)), "default")
-    lines = [head]
-    rows = _present_rows(updates.tables, rebalance)
-    awaited = {member_id for row in rows for member_id in row["waited_for"] or ()}
-    late = sorted(
-        (row for row in rows if row["outcome"] == "open"),
-        key=lambda row: (row["member_id"] not in awaited, row["started_at"] or 0),
-    )
-    for row in late[:MEMBERS_SHOWN]:
-        who = names.of(group.group_id, row["member_id"])
-        style = "red" if row["member_id"] in awaited else "default"
-        lines.append(cell(f"  {who} {_doing(row, names, now_ms)}", style))
-    if len(late) > MEMBERS_SHOWN:
-        lines.append(Text(f"  and {words.counted(len(late) - MEMBERS_SHOWN, 'more member')}"))
-    return lines
+    return cell(names.in_sentence(group.group_id, Sentence.joined(" ", said)), "bold yellow")
 
 
 def _height(texts: Sequence[Text], width: int) -> int:
@@ -128,35 +113,9 @@ def _height(texts: Sequence[Text], width: int) -> int:
     return sum(max(1, -(-text.cell_len // (width - WRAP_COLUMNS))) for text in texts)
 
 
-def _present_rows(tables: Mapping[str, list[Row]], rebalance: Mapping[str, Any]) -> list[Row]:
-    """Rows of gold.convergence of its last epoch."""
-    number = rebalance["incarnation"], rebalance["rebalance_seq"]
-    epochs = [
-        row["epoch"]
-        for row in tables[EPOCHS]
-        if (row["incarnation"], row["rebalance_seq"]) == number
-    ]
-    last = number[0], max(epochs, default=None)
-    return [row for row in tables[CONVERGENCE] if (row["incarnation"], row["epoch"]) == last]
-
-
-def _doing(row: Row, names: MemberNames, now_ms: int) -> str:
-    """What a member that has not reached the epoch is about."""
-    if row["revoke_started_at"] is not None and row["revoked_at"] is None:
-        return f"was asked to give up partitions at {_ago(row['revoke_started_at'], now_ms)}"
-    if row["waited_for"]:
-        whom = ", ".join(names.of(row["group_id"], each) for each in row["waited_for"])
-        return f"waits for {whom} since {_ago(row['started_at'], now_ms)}"
-    return f"has not reached the epoch since {_ago(row['started_at'], now_ms)}"
-
-
-def _ago(moment_ms: int | None, now_ms: int) -> str:
-    if moment_ms is None:
-        return words.UNKNOWN_TIME
-    return f"{words.clock(moment_ms)} ({words.duration(max(0, now_ms - moment_ms))})"
-
-
-def _table(groups: list[WatchedGroup], lags: Mapping[str, GroupLag], room: int) -> Table:
+def _table(
+    groups: list[WatchedGroup], lags: Mapping[str, GroupLag], room: int, now_ms: int
+) -> Table:
     """A line for each group; with its lag if any is known."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", expand=True)
     for name, right in (
@@ -174,9 +133,9 @@ def _table(groups: list[WatchedGroup], lags: Mapping[str, GroupLag], room: int) 
         mostly = min(by_cause.items(), key=lambda each: (-each[1], each[0]), default=None)
         table.add_row(
             cell(shortened(group.group_id), "bold"),
-            cell("" if present is None else present.cell(), "yellow" if group.open else ""),
+            cell("" if present is None else present.cell(), "yellow" if group.is_stuck else ""),
             f"{by_cause.total():,}",
-            words.duration(group.lost.estimate),
+            words.duration(group.lost_by(now_ms).estimate),
             *(_lag_cells(lags.get(group.group_id)) if lags else []),
             "" if mostly is None else f"{causes.label(mostly[0])} {mostly[1]:,}×",
         )

@@ -24,7 +24,7 @@ from rebalance_audit.report.present import Present, present_of
 _PARTS = ("min", "max", "estimate")
 
 NO_DURATIONS = DurationCounts()
-_VERDICT_TABLES = (EPOCHS, FINDINGS, MEMBERS, REBALANCE_CAUSES, REBALANCES)
+_VERDICT_TABLES = (EPOCHS, FINDINGS, GROUP_STATES, MEMBERS, REBALANCE_CAUSES, REBALANCES)
 
 CALM = 2
 """The place of a group without trouble."""
@@ -41,7 +41,7 @@ class Lost(NamedTuple):
     estimate: int = 0
 
     def plus(self, rebalance: Row) -> "Lost":
-        """With one more rebalance; one that goes on has no duration yet."""
+        """With one more rebalance; one that goes on counts as far as `lost_by` says."""
         least, most, estimate = (rebalance[f"duration_{part}_ms"] for part in _PARTS)
         if least is None:
             return self
@@ -100,13 +100,22 @@ class WatchedGroup:
         """Rebalances by primary cause, with the one that goes on."""
         return self.settled_causes + Counter(map(_cause, self.unsettled))
 
-    @property
-    def lost(self) -> Lost:
-        """Time not stable so far."""
+    def lost_by(self, now_ms: int | None) -> Lost:
+        """Time not stable so far; what goes on counts up to `now_ms` (epoch ms), without it to the end of the log."""
         lost = self.settled_lost
         for row in self.unsettled:
             lost = lost.plus(row)
-        return lost
+        if self.open is None or self.open["started_at"] is None:
+            return lost
+        until_ms = self.open["open_until"] if now_ms is None else now_ms
+        ms = max(0, until_ms - self.open["started_at"])
+        most = None if lost.most is None else lost.most + ms
+        return Lost(lost.least + ms, most, lost.estimate + ms)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it rebalances, or waits for somebody without an epoch that goes on."""
+        return self.open is not None or (self.present is not None and self.present.is_stuck)
 
     @property
     def delayed(self) -> Delayed:
@@ -122,13 +131,13 @@ class WatchedGroup:
     def trouble(self) -> tuple[bool, int, int, str]:
         """Sort key: groups in need of attention first."""
         critical = sum(count for (_, how), count in self.findings.items() if how == "critical")
-        return self.open is None, -critical, -self.lost.estimate, self.group_id
+        return not self.is_stuck, -critical, -self.lost_by(None).estimate, self.group_id
 
     @property
     def place(self) -> int:
         """0 for urgent, 1 for worth a look, 2 for all others; as in `readers.metrics`."""
         severities = {severity for _, severity in self.findings}
-        if self.open is not None or "critical" in severities:
+        if self.is_stuck or "critical" in severities:
             return 0
         return 1 if "warning" in severities else CALM
 
@@ -179,7 +188,7 @@ class WatchedGroups:
                 for row in group.updates.tables[FINDINGS]
                 if row["to_at"] is None or row["to_at"] >= since_ms
             ]
-            for name in (EPOCHS, MEMBERS, REBALANCE_CAUSES):
+            for name in (EPOCHS, GROUP_STATES, MEMBERS, REBALANCE_CAUSES):
                 found[name] += group.updates.tables[name]
         return found
 
@@ -230,12 +239,14 @@ def _samples_of(group: WatchedGroup, labels: Mapping[str, str]) -> Iterator[Samp
     yield "group_state", {**labels, **state}, 1
     if present.members is not None:
         yield "group_members", labels, present.members
+        yield "group_awaited_members", labels, present.awaited_members
+        yield "group_unconsumed_partitions", labels, present.unconsumed
     if group.open is not None and group.open["started_at"] is not None:
         since_s = group.open["started_at"] / 1000
         yield "group_rebalancing_since_timestamp_seconds", labels, since_s
     for cause, count in group.causes.items():
         yield "group_rebalances", {**labels, "cause": cause}, count
-    for bound, lost_ms in zip(_PARTS, group.lost, strict=True):
+    for bound, lost_ms in zip(_PARTS, group.lost_by(clock_ms()), strict=True):
         if lost_ms is not None:
             yield "group_not_stable_seconds", {**labels, "bound": bound}, lost_ms / 1000
     if (durations := group.durations) != NO_DURATIONS:

@@ -16,6 +16,9 @@ BEGAN_MS: Final = """coalesce(epoch_ms(ended_at) - coalesce(duration_estimate_ms
         epoch_ms(started_at), epoch_ms(ended_at))"""
 """When a rebalance began, in epoch milliseconds, by the best estimate."""
 
+SO_FAR_MS: Final = "greatest(0, epoch_ms(open_until) - epoch_ms(started_at))"
+"""How long a rebalance that goes on has lasted when the log ends; not asked of one that has ended."""
+
 
 def rank_of(least: str, estimate: str) -> str:
     """`Bounds.rank` over two columns; (0, 0) for a rebalance that goes on."""

@@ -9,7 +9,7 @@ LONGEST_MAX: Final = 10
 """Rebalances of a group that are shown because they took longest, whenever they were."""
 
 REBALANCE: Final = """group_id, incarnation, rebalance_seq, protocol, protocol_type, began_ms,
-    epoch_ms(started_at) as started_at, epoch_ms(ended_at) as ended_at,
+    epoch_ms(started_at) as started_at, epoch_ms(ended_at) as ended_at, epoch_ms(open_until) as open_until,
     epoch_ms(started_at_earliest) as started_at_earliest, duration_ms, duration_min_ms, duration_max_ms,
     duration_estimate_ms, first_epoch, last_epoch, members_left, completeness, outcome, primary_cause,
     primary_certainty, causes, partitions_moved, unowned_partition_ms, unowned_partition_min_ms,
@@ -110,7 +110,9 @@ order by group_id, from_ms
 """,
     "bars": """
 select group_id, incarnation, rebalance_seq, began_ms, protocol, epoch_ms(ended_at) as ended_at, duration_ms,
-    took.least as duration_min_ms, took.most as duration_max_ms, took.estimate as duration_estimate_ms,
+    case when ended_at is not null then took.least end as duration_min_ms,
+    case when ended_at is not null then took.most end as duration_max_ms,
+    case when ended_at is not null then took.estimate end as duration_estimate_ms,
     primary_cause, primary_certainty, first_epoch, last_epoch, outcome, held_up_by[1:1] as held_up_by,
     held_up_member_ids[1:1] as held_up_member_ids, held_up_ms[1:1] as held_up_ms, held_up_why[1:1] as held_up_why,
     list_transform(held_up_to[1:1], lambda moment: epoch_ms(moment)) as held_up_to, held_up_certainty

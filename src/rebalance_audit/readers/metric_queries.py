@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rebalance_audit.readers.duration_counts import BOUNDS_S
+from rebalance_audit.readers.finding_costs import SO_FAR_MS
 
 PREFIX: Final = "rebalance_audit_"
 CHOSEN: Final = """
@@ -15,7 +16,7 @@ select
     cluster,
     group_id,
     case
-        when critical_findings > 0 or rebalancing_since is not null then 0
+        when critical_findings > 0 or rebalancing_since is not null or awaited_members > 0 then 0
         when warning_findings > 0 then 1
         else 2
     end as place,
@@ -38,6 +39,16 @@ qualify row_number() over (
 
 Whoever may create groups can make any number of noisy ones. They are younger than those that they would push out.
 """
+
+
+_SO_FAR: Final = f"case when open_until is not null then {SO_FAR_MS} end"
+_UP_TO_NOW: Final = f"""(
+    select cluster, group_id, coalesce(duration_min_ms, {_SO_FAR}) as duration_min_ms,
+        coalesce(duration_max_ms, {_SO_FAR}) as duration_max_ms,
+        coalesce(duration_estimate_ms, {_SO_FAR}) as duration_estimate_ms
+    from gold.rebalances
+)"""  # noqa: S608 - our own names
+"""Durations of rebalances, of those that go on up to the end of the log."""
 
 
 def _seconds_of(table: str, stem: str) -> str:
@@ -126,6 +137,16 @@ METRICS: Final[Mapping[str, tuple[str, str]]] = {
         """select cluster, group_id, epoch_ms(rebalancing_since) / 1000.0 as value
         from views.groups_now join chosen using (cluster, group_id) where rebalancing_since is not null""",
     ),
+    "group_awaited_members": (
+        "Members for which the group waits, be it without an epoch that goes on; 0 for one that waits for none.",
+        """select cluster, group_id, awaited_members as value
+        from views.groups_now join chosen using (cluster, group_id)""",
+    ),
+    "group_unconsumed_partitions": (
+        "Partitions without a consumer: assigned, but no member has them, or one that left temporarily.",
+        """select cluster, group_id, unconsumed as value
+        from views.groups_now join chosen using (cluster, group_id)""",
+    ),
     "group_rebalances": (
         "Rebalances of the group, by primary cause.",
         """select cluster, group_id, coalesce(primary_cause, 'unknown') as cause, count(*) as value
@@ -133,7 +154,7 @@ METRICS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "group_not_stable_seconds": (
         "Time in which the group was rebalancing: bounds and the best estimate.",
-        _seconds_of("gold.rebalances", "duration"),
+        _seconds_of(_UP_TO_NOW, "duration"),
     ),
     "group_unowned_partition_seconds": (
         "Sum over partitions of the time without owner: bounds and the best estimate.",

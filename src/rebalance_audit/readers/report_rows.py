@@ -21,6 +21,7 @@ from rebalance_audit.readers.finding_costs import (
     LAST_MS,
     MOST_SEVERE_FIRST,
     RANK,
+    SO_FAR_MS,
 )
 from rebalance_audit.readers.gold_sql import CAME_LATER, OFFLINE
 from rebalance_audit.readers.group_questions import COSTLIEST, LONGEST_RANK, OF_GROUPS
@@ -51,11 +52,13 @@ _ENDS: Final = {"group_states": "to_at", "findings": "to_at"}
 
 _BOUNDS: Final = {
     "rebalances": f"""
+    case when open_until is not null then {SO_FAR_MS} end as so_far_ms,
     struct_pack(
-        least := coalesce(duration_min_ms, duration_ms),
-        most := case when duration_min_ms is not null then duration_max_ms when protocol <> 'classic' then duration_ms
+        least := coalesce(so_far_ms, duration_min_ms, duration_ms),
+        most := case when so_far_ms is not null then so_far_ms when duration_min_ms is not null then duration_max_ms
+            when protocol <> 'classic' then duration_ms
             else epoch_ms(ended_at) - epoch_ms(started_at_earliest) end,
-        estimate := coalesce(duration_estimate_ms, duration_ms)
+        estimate := coalesce(so_far_ms, duration_estimate_ms, duration_ms)
     ) as took,
     {BEGAN_MS} as began_ms,
     held_up_why[1] as cost,
@@ -86,12 +89,14 @@ with named as (
     select group_id, member_id, any_value(instance_id) as instance_id from members group by group_id, member_id
 ), held as (
     select group_id, at_ms, unnest(held_up_by) as name, unnest(held_up_member_ids) as member_id,
-        unnest(held_up_ms) as held_up_ms, unnest(held_up_why) as why
+        unnest(held_up_ms) as waited_ms, unnest(held_up_why) as why, unnest(held_up_from) as since, open_until
     from rebalances
 )
-select *, coalesce(instance_id, member_id, name) as who from held left join named using (group_id, member_id)
+select *, coalesce(instance_id, member_id, name) as who,
+    coalesce(waited_ms, greatest(0, epoch_ms(open_until) - epoch_ms(since))) as held_up_ms
+from held left join named using (group_id, member_id)
 """
-"""Who held rebalances up; a static member is one `who`, whatever its member ids."""
+"""Who held rebalances up, of one that goes on until the end of the log; a static member is one `who`."""
 
 _KEPT_UNUSED: Final = """
 create view kept_unused as select distinct group_id as keeping_group from members
@@ -156,8 +161,11 @@ with settled as (
 ), present as (
     select group_id, list(struct_pack(
         protocol, group_state, incarnation, from_at := epoch_ms(from_at), to_at := epoch_ms(to_at), to_offset,
-        epoch_at_end, members_at_end := coalesce(members_at_end, staying.members, 0)
-    )) as states
+        epoch_at_end, members_at_end := coalesce(members_at_end, staying.members, 0),
+        awaited := list_transform(awaited, lambda each: struct_update(each, since := epoch_ms(each.since),
+            last_record_at := epoch_ms(each.last_record_at), last_commit_at := epoch_ms(each.last_commit_at))),
+        awaited_members, partitions_at_end, unconsumed, some_unconsumed
+    )) as states, bool_or(len(awaited) > 0) as waits
     from all_states left join staying using (group_id, incarnation)
     where to_offset is null and to_at is null group by group_id
 ), lived as (
@@ -165,7 +173,7 @@ with settled as (
 )
 select group_id, coalesce(rebalances, 0) as rebalances, coalesce(epochs, 0) as epochs,
     {_of_group("unsettled")}, {_of_group("unowned_partition", "coalesce(owns_partitions, true)")},
-    coalesce(still_open, 0) as still_open, open_since_ms,
+    coalesce(still_open, 0) as still_open, open_since_ms, still_open > 0 or coalesce(waits, false) as is_stuck,
     longest.least as longest_min_ms, longest.most as longest_max_ms, longest.estimate as longest_estimate_ms,
     culprit, top_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
     coalesce(info, 0) as info, concat(stood.protocol, ' (' || without_owner.kind || ')') as protocol,
@@ -173,7 +181,7 @@ select group_id, coalesce(rebalances, 0) as rebalances, coalesce(epochs, 0) as e
 from stood full join settled using (group_id) full join numbered using (group_id) full join found using (group_id)
     left join without_owner using (group_id) left join culprits using (group_id)
     left join present using (group_id) left join lived using (group_id)
-order by critical desc, unsettled_estimate_ms desc, warning desc, epochs desc, group_id
+order by is_stuck desc, critical desc, unsettled_estimate_ms desc, warning desc, epochs desc, group_id
 """  # noqa: S608 - our own expressions
 
 _TOTALS: Final = f"""

@@ -112,10 +112,19 @@ def lacking_columns(name: str, table: ds.Dataset | pa.Table) -> dict[str, str]:
     """Columns of the schema, with their types as in SQL, that the table of an earlier release does not have."""
     there = set(table.schema.names)
     return {
-        column.name: re.sub(r"^array<(\w+)>$", r"\1[]", column.type)
+        column.name: _sql_type(column.type)
         for column in table_schemas()[name].columns
         if column.name not in there
     }
+
+
+def _sql_type(ddl: str) -> str:
+    """`struct(at timestamp, fact string)[]` for `array<struct<at:timestamp, fact:string>>`."""
+    while inner := re.search(r"(\w+)<([^<>]*)>", ddl):
+        name, content = inner.groups()
+        shown = f"{content}[]" if name == "array" else f"{name}({content.replace(':', ' ')})"
+        ddl = ddl[: inner.start()] + shown + ddl[inner.end() :]
+    return ddl
 
 
 def read_rows(

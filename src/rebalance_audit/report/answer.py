@@ -5,19 +5,23 @@ from collections.abc import Iterator
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.longest import Longest, longest_of
+from rebalance_audit.report.present import present_of, waits
 from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import Tables
-from rebalance_audit.report.verdict import Verdicts, rebalance_heading, rebalance_name
+from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 from rebalance_audit.report.verdict_advice import advice_on
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Sentence
 
 
-def answer(own: Tables) -> Iterator[Sentence]:
-    """Sentences about the group whose rows `own` holds: a rebalance that goes on, the longest one, what to do."""
+def answer(own: Tables, end_ms: int | None) -> Iterator[Sentence]:
+    """Sentences about the group whose rows `own` holds: for whom it waits, the longest rebalance, what to do.
+
+    `end_ms`: when the log ends (epoch ms); None where that is not known.
+    """
     longest = longest_of(own["rebalances"])
-    yield from worst_rebalances(own, longest)
+    yield from worst_rebalances(own, longest, end_ms)
     yield from _how_often(own, longest)
     yield from _what_to_do(own, longest)
 
@@ -37,17 +41,21 @@ def _what_to_do(own: Tables, longest: Longest | None) -> Iterator[Sentence]:
             yield Sentence(("Critical: ", detail_of(row), " What to do: ", advice_of(row)))
 
 
-def worst_rebalances(own: Tables, longest: Longest | None) -> Iterator[Sentence]:
-    """One that goes on at the end of the log, then the longest one: how long, who held it up, what set it off.
+def worst_rebalances(
+    own: Tables, longest: Longest | None, end_ms: int | None
+) -> Iterator[Sentence]:
+    """For whom the group waits when the log ends, then the longest rebalance: who held it up, what set it off.
 
     Where no other is certainly shorter, that comes first, with the bound that holds for all.
     """
-    verdicts = Verdicts(own)
+    verdicts = Verdicts(own, end_ms)
     still_open = [row for row in own["rebalances"] if row["ended_at"] is None]
     for row in still_open:
-        yield verdicts.held_up(row, f"The rebalance of {rebalance_name(row)}")
+        yield from verdicts.now(row)
         yield verdicts.set_off(row)
-        yield from verdicts.ways(row)
+    present = present_of(own["group_states"], own["members"])
+    if present is not None and not still_open:
+        yield from waits(present, "It", None, end_ms)
     if longest is not None:
         yield from _longest(longest, verdicts, is_any_open=bool(still_open))
 

@@ -12,12 +12,13 @@ from rebalance_audit.tables.json_values import JSON_VERSION
 
 GROUPS_MAX: Final = 50
 FINDINGS_MAX: Final = 20
+AWAITED_MAX: Final = 5
 
 
 def brief(tables: Tables, cluster: str) -> dict[str, Any]:
-    """The object: groups that lost most time first; `…_in_all` counts what there is of each."""
+    """The object: groups that wait for somebody first, then those that lost most time; `…_in_all` counts them."""
     names = MemberNames(tables["members"])
-    groups = sorted(summaries(tables), key=lambda each: (-each.not_stable.estimate, each.group_id))
+    groups = summaries(tables)
     findings = most_severe_first(tables)
     return {
         "schema_version": JSON_VERSION,
@@ -40,6 +41,10 @@ def _group(group: GroupSummary, names: MemberNames) -> dict[str, Any]:
         "epochs": group.epochs,
         "rebalances": group.rebalances,
         "rebalancing_since": iso(group.open_since_ms),
+        "waits_for": [
+            names.whole(group.group_id, row["member_id"])
+            for row in (group.present.awaited if group.present else ())[:AWAITED_MAX]
+        ],
         **bounds_columns(group.not_stable, "not_stable"),
         **bounds_columns(group.unowned, "unowned_partition"),
         "commonest_cause": group.top_cause,

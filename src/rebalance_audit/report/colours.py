@@ -124,6 +124,7 @@ COSTS: Final[Mapping[str | None, LegendEntry]] = {
         "a member kept its partitions", Shades("#b0004a", "#ffbccc")
     ),
     HeldUpWhy.DID_NOT_REJOIN: LegendEntry("a member did not rejoin", Shades("#490e00", "#b83d37")),
+    HeldUpWhy.LATE: LegendEntry("a member has not reached the epoch", Shades("#6b6b00", "#e0ff8c")),
     HeldUpWhy.SILENT: LegendEntry("a member was silent", Shades("#ed5b54", "#ff6d55")),
     HeldUpWhy.HAD_LEFT: LegendEntry("a static member had left", Shades("#006e9d", "#0074b4")),
     HeldUpWhy.COORDINATOR: LegendEntry("the coordinator moved", Shades("#161a6e", "#9eb2fc")),

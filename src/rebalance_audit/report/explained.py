@@ -71,7 +71,7 @@ def explained(
         )
     if not own["epochs"]:
         raise BadRequest(f"The log has no epoch of {group_id!r}, so it cannot be explained.")
-    found = _explanation(own, epoch, at_ms, has_broker_log=has_broker_log)
+    found = _explanation(own, epoch, at_ms, log_end_ms, has_broker_log=has_broker_log)
     names = MemberNames(own["members"])
 
     def shown(sentence: str) -> str:
@@ -88,11 +88,17 @@ def explained(
 
 
 def _explanation(
-    own: Tables, epoch: int | None, at_ms: int | None, *, has_broker_log: bool
+    own: Tables,
+    epoch: int | None,
+    at_ms: int | None,
+    end_ms: int | None,
+    *,
+    has_broker_log: bool,
 ) -> Explanation:
     if at_ms is not None:
         found = epoch_of_moment(own, at_ms)
-        return explain_epoch(own, found, at_ms, has_broker_log=has_broker_log)
-    if epoch is not None:
-        return explain_epoch(own, epoch_of_number(own, epoch), has_broker_log=has_broker_log)
-    return explain_group(own, has_broker_log=has_broker_log)
+    elif epoch is not None:
+        found = epoch_of_number(own, epoch)
+    else:
+        return explain_group(own, end_ms, has_broker_log=has_broker_log)
+    return explain_epoch(own, found, end_ms, at_ms, has_broker_log=has_broker_log)

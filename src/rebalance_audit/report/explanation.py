@@ -77,11 +77,16 @@ class Explanation(NamedTuple):
 
 
 def explain_group(
-    own: Tables, *, every_epoch: bool = False, has_broker_log: bool = False
+    own: Tables,
+    end_ms: int | None,
+    *,
+    every_epoch: bool = False,
+    has_broker_log: bool = False,
 ) -> Explanation:
     """The group as a whole; `own` holds the rows of one group, and has epochs or states.
 
-    `has_broker_log`: the audit was given brokers' logs, so it is no use to ask for them.
+    `end_ms`: when the log ends (epoch ms); None where that is not known. `has_broker_log`: the audit was given brokers'
+    logs, so it is no use to ask for them.
     """
     summary = summaries(own)[0]
     rebalances = own["rebalances"]
@@ -99,16 +104,9 @@ def explain_group(
         how_often.append(Sentence.plain(f"It was rebalancing for {lasted} in total."))
         how_often += without_owner("Its partitions were", summary.unowned)
     how_often += cost_in_total(rebalances)
-    if summary.open_since_ms is not None:
-        how_often.append(
-            Sentence.of(
-                "A rebalance that began at {at} is still going on at the end of the log.",
-                at=MomentUtc(summary.open_since_ms),
-            )
-        )
     why = _why_mostly(own)
     longest = longest_of(rebalances)
-    short = list(answer(own))
+    short = list(answer(own, end_ms))
     has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
     if longest is not None:
         number = longest.rebalance["first_epoch"]
@@ -122,7 +120,8 @@ def explain_group(
         Section("Why, mostly", why),
     ]
     last = max(rebalances, key=lambda row: (row["incarnation"], row["rebalance_seq"]), default=None)
-    if last is not None and (longest is None or last is not longest.rebalance):
+    is_open = last is not None and last["ended_at"] is None
+    if last is not None and not is_open and (longest is None or last is not longest.rebalance):
         sections.append(Section("The last rebalance", list(_rebalance(own, last))))
     sections.append(Section("Deploys", list(deploys.sentences_of_group(own))))
     sections += _findings(own)
@@ -151,13 +150,15 @@ def _every_epoch(own: Tables) -> Iterator[Sentence]:
 def explain_epoch(
     own: Tables,
     epoch: TableRow,
+    log_end_ms: int | None,
     moment_ms: int | None = None,
     *,
     has_broker_log: bool = False,
 ) -> Explanation:
     """One epoch or generation; with `moment_ms` (epoch milliseconds) also the group at that time.
 
-    `has_broker_log`: the audit was given brokers' logs, so it is no use to ask for them.
+    `log_end_ms`: when the log ends (epoch ms); None where that is not known. `has_broker_log`: the audit was given
+    brokers' logs, so it is no use to ask for them.
     """
     key = (epoch["incarnation"], epoch["epoch"])
     its_causes = [row for row in own["rebalance_causes"] if _key(row) == key]
@@ -175,7 +176,7 @@ def explain_epoch(
     held_up = () if rebalance is None else held_up_of(rebalance)
     sections = []
     has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
-    short = list(_epoch_in_short(own, epoch, rebalance))
+    short = list(_epoch_in_short(own, epoch, rebalance, log_end_ms))
     if not has_broker_log and log_would_settle(epoch, its_causes):
         short.insert(2, ADVICE)
     sections.append(Section("In short", short))
@@ -209,12 +210,17 @@ def explain_epoch(
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
 
-def _epoch_in_short(own: Tables, epoch: TableRow, rebalance: TableRow | None) -> Iterator[Sentence]:
-    verdicts = Verdicts(own)
+def _epoch_in_short(
+    own: Tables, epoch: TableRow, rebalance: TableRow | None, log_end_ms: int | None
+) -> Iterator[Sentence]:
+    verdicts = Verdicts(own, log_end_ms)
     yield Sentence(("Cause: ", verdicts.causes_of(epoch), "."))
     if rebalance is None:
         return
-    yield verdicts.held_up(rebalance, "The rebalance")
+    if rebalance["ended_at"] is None:
+        yield from verdicts.now(rebalance, "The group")
+    else:
+        yield verdicts.held_up(rebalance, "The rebalance")
     cost = cost_of(rebalance)
     if cost is not None:
         yield cost
@@ -224,7 +230,8 @@ def _epoch_in_short(own: Tables, epoch: TableRow, rebalance: TableRow | None) ->
             heading=rebalance_heading(rebalance),
             set_off=verdicts.set_off(rebalance),
         )
-    yield from verdicts.ways(rebalance)
+    if rebalance["ended_at"] is not None:
+        yield from verdicts.ways(rebalance)
 
 
 def epoch_at(own: Tables, moment_ms: int) -> TableRow | None:

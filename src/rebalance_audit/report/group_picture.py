@@ -150,7 +150,9 @@ def _verdict(
             if (row["from_at"] or 0) <= span[1] and (row["to_at"] or span[1]) >= span[0]
         ],
     }
-    said = [visible(names.in_sentence(group_id, sentence)) for sentence in answer(inside)]
+    said = [
+        visible(names.in_sentence(group_id, sentence)) for sentence in answer(inside, log_end_ms)
+    ]
     if not inside["rebalances"]:
         said.insert(0, "No rebalance in this time.")
     if log_end_ms is not None:

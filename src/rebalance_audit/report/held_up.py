@@ -7,6 +7,7 @@ from rebalance_audit.report.summary import TableRow
 
 PREDICATES: Final[Mapping[str, str]] = {
     "kept_partitions": "kept partitions that others waited for",
+    "late": "has not reached the epoch",
     "did_not_rejoin": "did not rejoin, so the others waited until it was gone",
     "silent": "sent no heartbeat until its session ended",
     "had_left": "had left temporarily, and the others waited for it",

@@ -13,14 +13,16 @@ from rebalance_audit.sentences.sentence import Name, Sentence
 
 def opening_sentence(tables: Tables, since_ms: int, log_end_ms: int | None) -> str:
     """The verdict on all groups with which `watch` begins; `tables`: what ended since `since_ms`, and what goes on."""
-    worst = worst_of(tables)
+    worst = worst_of(tables, log_end_ms)
     said = MemberNames(tables["members"]).in_sentence(worst.group_id, worst.sentence)
     ends = f" Log ends at {words.utc(log_end_ms)}." if log_end_ms is not None else ""
     return f"{said} Covers rebalances since {words.utc(since_ms)}.{ends}"
 
 
 def rebalance_sentence(
-    rebalance: Mapping[str, Any], tables: Tables, times_reported: int = 0
+    rebalance: Mapping[str, Any],
+    tables: Tables,
+    times_reported: int = 0,
 ) -> str:
     """One line on one rebalance; `times_reported`: how often other things were said of it before."""
     sentence = Sentence.of(

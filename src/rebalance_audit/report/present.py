@@ -1,16 +1,26 @@
-"""A group's state, type, members and life at the end of the log, or at a time before it.
+"""A group's state, type, members and life at the end of the log, or at a time before it, and for whom it waits then.
 
-Everything that shows a group's present asks here: the overview, the detail of a group, `explain`, the page.
+Everything that shows a group's present asks here: the overview, the detail of a group, `explain`, the page, `watch`.
+`audit/group/present.py` decides it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.replay.describe import UNKNOWN
 from rebalance_audit.sentences import words
+from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Name, Sentence
 
 GONE: Final = "Empty or gone"
 """State of a group whose own record was removed: while it has committed offsets, Kafka lists it as Empty."""
+_NAMED: Final = 3
+"""Members and partitions in one sentence."""
+
+_AWAITED: Final[Mapping[str, str]] = {
+    "kept_partitions": "was asked to revoke partitions and has not",
+    "late": "has not reached epoch {epoch}",
+}
+"""Code -> what is said of one member for whom the group waits."""
 
 
 class Present(NamedTuple):
@@ -25,6 +35,19 @@ class Present(NamedTuple):
     since_ms: int | None
     epoch: int | None
     """Epoch or generation; None where the tables are those of an earlier release."""
+    awaited: Sequence[Mapping[str, Any]] = ()
+    """For whom it waits: `awaited` of gold.group_states."""
+    awaited_members: int = 0
+    partitions: int | None = None
+    """Partitions that its members have."""
+    unconsumed: int = 0
+    some_unconsumed: Sequence[str] = ()
+    """Partitions without a consumer, as `orders-6`."""
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it waits for somebody, be it without an epoch that goes on."""
+        return bool(self.awaited)
 
     def text(self) -> str:
         """`Stable with 3 members`, `Empty`, `Unknown (its last record cannot be decoded)`."""
@@ -64,6 +87,11 @@ def present_of(
         row["incarnation"],
         row["from_at"],
         row.get("epoch_at_end"),
+        row.get("awaited") or (),
+        row.get("awaited_members") or 0,
+        row.get("partitions_at_end"),
+        row.get("unconsumed") or 0,
+        row.get("some_unconsumed") or (),
     )
 
 
@@ -75,3 +103,146 @@ def group_text(present: Present | None) -> str:
 def cell_of(present: Present | None) -> str:
     """The same for a cell of a table."""
     return GONE if present is None else present.cell()
+
+
+def waits(
+    present: Present, who: str, rebalancing: Mapping[str, Any] | None, end_ms: int | None
+) -> Iterator[Sentence]:
+    """For whom a group waits, since when, and what has no consumer meanwhile; nothing where all have arrived.
+
+    `who`: the group, as the sentence begins; `rebalancing`: the row of a rebalance that goes on; `end_ms`: when the log
+    ends (epoch ms), None where that is not known.
+    """
+    lead = Sentence((who, f" is {present.group_state}"))
+    if rebalancing is not None:
+        lead = Sentence((who, " has been rebalancing ", lasting(rebalancing["started_at"], end_ms)))
+    if present.awaited:
+        clauses = list(_clauses(present, end_ms))
+        yield Sentence((lead, ": ", clauses[0], "."))
+        yield from (Sentence(("Also, ", clause, ".")) for clause in clauses[1:])
+    elif rebalancing is not None:
+        yield Sentence((lead, "; the log does not show for whom it waits."))
+    if present.unconsumed:
+        yield Sentence(("Without a consumer meanwhile: ", _unconsumed(present), "."))
+    elif _is_idle(present) and rebalancing is None:
+        of = (
+            "its only member"
+            if present.members == 1
+            else f"none of its {present.members:,} members"
+        )
+        has = "has no partition" if present.members == 1 else "has a partition"
+        yield Sentence(
+            (lead, f", but {of} {has}: the assignment of epoch {present.epoch} is empty.")
+        )
+
+
+def lasting(since_ms: int | None, end_ms: int | None) -> Sentence:
+    """`for 15.0 s`, up to the end of the log; `since …` where that is not known."""
+    if since_ms is None:
+        return Sentence.plain("since before the log begins")
+    if end_ms is None or end_ms < since_ms:
+        return Sentence(("since ", MomentUtc(since_ms)))
+    return Sentence.plain(f"for {words.duration(end_ms - since_ms)}")
+
+
+def _is_idle(present: Present) -> bool:
+    return bool(present.members) and present.partitions == 0 and present.protocol != "classic"
+
+
+def _clauses(present: Present, end_ms: int | None) -> Iterator[Sentence]:
+    kept = [row for row in present.awaited if row["waiting"]]
+    for row in kept[:_NAMED]:
+        which = Sentence(
+            (_waiting(row, present), " for ", _who(row), " (", _partitions(row), "), which ")
+        )
+        yield Sentence((which, _doing(row, present, end_ms)))
+    if len(kept) > _NAMED:
+        yield Sentence.plain(
+            f"others wait for {words.counted(present.awaited_members - _NAMED, 'more member')}"
+        )
+    if kept:
+        return
+    alike: dict[str, list[Mapping[str, Any]]] = {}
+    for row in present.awaited:
+        alike.setdefault(row["why"] if row["why"] != "had_left" else row["member_id"], []).append(
+            row
+        )
+    for rows in list(alike.values())[:_NAMED]:
+        if len(rows) == 1:
+            yield Sentence((_who(rows[0]), " ", _doing(rows[0], present, end_ms)))
+            continue
+        # Only so many rows as are kept name members.
+        count = present.awaited_members if len(alike) == 1 else len(rows)
+        names = [_who(row) for row in rows[:_NAMED]]
+        if count > _NAMED:
+            names.append(Sentence.plain(f"{count - _NAMED:,} more"))
+        of = (
+            f"none of its {count:,} members has"
+            if count == present.members
+            else f"{count:,} of its {present.members or 0:,} members have not"
+        )
+        yield Sentence((of, f" reached epoch {present.epoch}: ", listed(names)))
+
+
+def listed(parts: Sequence[str]) -> Sentence:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(parts) < 2:
+        return Sentence(parts)
+    return Sentence((Sentence.joined(", ", parts[:-1]), " and ", parts[-1]))
+
+
+def _who(row: Mapping[str, Any]) -> str:
+    return MemberId(row["member_id"])
+
+
+def _waiting(row: Mapping[str, Any], present: Present) -> Sentence:
+    """`pod-2 waits`, `pod-2 and pod-3 wait`, `the other 4 members wait`."""
+    count, others = row["waiting"], (present.members or 0) - 1
+    if count == others:
+        return Sentence.plain(
+            "the other member waits" if count == 1 else f"all {count:,} others wait"
+        )
+    if count <= 2:
+        named = listed([MemberId(each) for each in row["some_waiting"]])
+        return Sentence((named, " waits" if count == 1 else " wait"))
+    return Sentence.plain(f"{count:,} members wait")
+
+
+def _partitions(row: Mapping[str, Any]) -> Sentence:
+    return _examples(row["some_partitions"], row["partitions"])
+
+
+def _unconsumed(present: Present) -> Sentence:
+    return _examples(present.some_unconsumed, present.unconsumed)
+
+
+def _examples(partitions: Sequence[str], count: int) -> Sentence:
+    """`orders 6`, `orders 6, 7 and 2 more`: by topic."""
+    by_topic: dict[str, list[str]] = {}
+    for partition in partitions[:_NAMED]:
+        topic, _, number = partition.rpartition("-")
+        by_topic.setdefault(topic, []).append(number)
+    parts = [
+        Sentence((Name(topic), " ", ", ".join(numbers))) for topic, numbers in by_topic.items()
+    ]
+    more = count - min(_NAMED, len(partitions))
+    named = Sentence.joined("; ", parts)
+    return Sentence((named, f" and {more:,} more")) if more else named
+
+
+def _doing(row: Mapping[str, Any], present: Present, end_ms: int | None) -> Sentence:
+    """What it has not done, and when it was last heard of."""
+    unsure = "; records that would show more are missing" * (row["certainty"] == "possible")
+    if row["why"] == "had_left":
+        return Sentence(("left temporarily ", _ago(row["last_record_at"], end_ms), unsure))
+    has_committed = row["last_commit_at"] is not None
+    last = _ago(row["last_commit_at" if has_committed else "last_record_at"], end_ms)
+    sign = "commit" if has_committed else "record"
+    what = _AWAITED[row["why"]].format(epoch=present.epoch)
+    return Sentence((what, f"; its last {sign} was ", last, unsure))
+
+
+def _ago(at_ms: int, end_ms: int | None) -> Sentence:
+    if end_ms is None or end_ms < at_ms:
+        return Sentence(("at ", MomentUtc(at_ms)))
+    return Sentence.plain(f"{words.duration(end_ms - at_ms)} ago")

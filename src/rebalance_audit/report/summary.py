@@ -1,7 +1,7 @@
 """The figures of one group from its rows, as on its line of the overview."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -44,7 +44,7 @@ class GroupSummary(NamedTuple):
     """What its protocol calls an epoch."""
     rebalances: int
     not_stable: Bounds
-    """Time from leaving stable to stable again, in milliseconds, summed over the finished rebalances."""
+    """Milliseconds from leaving stable to stable again, or to the end of the log, summed over the rebalances."""
     open_since_ms: int | None
     """Start of the rebalance whose end is not in the log; epoch milliseconds."""
     longest: Bounds | None
@@ -61,6 +61,12 @@ class GroupSummary(NamedTuple):
     top_cause: str | None
     """The cause that most epochs have as their first, with their count."""
     top_cause_times: int
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it rebalances at the end of the log, or waits for somebody."""
+        waits = self.present is not None and self.present.is_stuck
+        return waits or self.open_since_ms is not None
 
 
 def is_classic(row: TableRow) -> bool:
@@ -115,16 +121,35 @@ def began_ms(rebalance: TableRow) -> int | None:
     return at_ms
 
 
+def lasted(rebalance: TableRow) -> Bounds | None:
+    """How long a rebalance took, or has taken when the log ends; None if that is not known."""
+    began_at_ms, until_ms = rebalance["started_at"], rebalance.get("open_until")
+    if until_ms is None or began_at_ms is None:
+        return duration_of(rebalance)
+    return Bounds.exactly(max(0, until_ms - began_at_ms))
+
+
 def rank_of(rebalance: TableRow) -> tuple[int, int]:
-    """How long it took, for sorting: `Bounds.rank`; (0, 0) while it goes on."""
-    took = duration_of(rebalance)
+    """How long it took, for sorting: `Bounds.rank`; what goes on counts up to the end of the log."""
+    took = lasted(rebalance)
     return NOTHING.rank if took is None else took.rank
 
 
-def longest_first(rebalance: TableRow) -> tuple[int, int]:
-    """The order of rebalances that ended, in every list of the longest."""
+def longest_first(rebalance: TableRow) -> tuple[bool, int, int]:
+    """The order in every list of the longest; what goes on comes before all others."""
     certain_ms, likely_ms = rank_of(rebalance)
-    return -certain_ms, -likely_ms
+    return rebalance["ended_at"] is not None, -certain_ms, -likely_ms
+
+
+def waited_ms(rebalance: TableRow) -> Iterator[tuple[str, int]]:
+    """Member ids with how long the group waited for each in a rebalance (ms), so far where it goes on."""
+    until_ms = rebalance.get("open_until")
+    names = ("member_ids", "ms", "from")
+    columns = (rebalance.get(f"held_up_{name}") or () for name in names)
+    for member_id, ms, from_ms in zip(*columns, strict=False):
+        is_open = until_ms is not None and from_ms is not None
+        if member_id is not None:
+            yield member_id, max(0, until_ms - from_ms) if is_open else ms or 0
 
 
 def unowned_of(row: TableRow) -> Bounds | None:
@@ -161,14 +186,23 @@ def total_of(parts: Iterable[Bounds]) -> Bounds:
 
 
 def summaries(tables: Tables) -> list[GroupSummary]:
-    """One summary per group of `epochs`, `rebalances` and `group_states`, the most unsettled first."""
+    """One summary per group of `epochs`, `rebalances` and `group_states`, the most unsettled first.
+
+    Groups that wait for somebody come before all others. What goes on counts up to the end of the log.
+    """
     by_group: dict[str, dict[str, list[TableRow]]] = defaultdict(lambda: defaultdict(list))
     for name in ("epochs", "rebalances", "group_states", "members"):
         for row in tables[name]:
             by_group[row["group_id"]][name].append(row)
     found = [_summary(group_id, rows) for group_id, rows in by_group.items()]
     return sorted(
-        found, key=lambda group: (-group.not_stable.estimate, -group.epochs, group.group_id)
+        found,
+        key=lambda group: (
+            not group.is_stuck,
+            -group.not_stable.estimate,
+            -group.epochs,
+            group.group_id,
+        ),
     )
 
 
@@ -178,13 +212,10 @@ def _culprit(rebalances: Iterable[TableRow], members: Iterable[TableRow]) -> tup
     latest: dict[str, str] = {}
     waits: dict[str, list[int]] = defaultdict(list)
     for row in rebalances:
-        for member_id, ms in zip(
-            row.get("held_up_member_ids") or (), row.get("held_up_ms") or (), strict=True
-        ):
-            if member_id is not None:
-                who = instances.get(member_id, member_id)
-                latest[who] = member_id
-                waits[who].append(ms or 0)
+        for member_id, ms in waited_ms(row):
+            who = instances.get(member_id, member_id)
+            latest[who] = member_id
+            waits[who].append(ms)
     worst = max(waits, key=lambda who: (sum(waits[who]), who), default=None)
     return (None, 0) if worst is None else (latest[worst], len(waits[worst]))
 
@@ -192,7 +223,7 @@ def _culprit(rebalances: Iterable[TableRow], members: Iterable[TableRow]) -> tup
 def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
     epochs = sorted(rows["epochs"], key=lambda row: (row["incarnation"], row["epoch"]))
     rebalances, states = rows["rebalances"], rows["group_states"]
-    durations = [took for row in rebalances if (took := duration_of(row)) is not None]
+    durations = [took for row in rebalances if (took := lasted(row)) is not None]
     culprit_id, culprit_times = _culprit(rebalances, rows["members"])
     causes = Counter(row["primary_cause"] for row in epochs if row["primary_cause"])
     top_cause, top_cause_times = next(iter(causes.most_common(1)), (None, 0))

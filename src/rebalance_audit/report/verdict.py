@@ -8,6 +8,7 @@ from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.bounds import Bounds
 from rebalance_audit.report import causes
 from rebalance_audit.report.held_up import PREDICATES, HeldUp, held_up_of
+from rebalance_audit.report.present import lasting, present_of, waits
 from rebalance_audit.report.summary import (
     RowKey,
     TableRow,
@@ -36,8 +37,12 @@ _SAID_BY_ANOTHER: Final = frozenset(
 class Verdicts:
     """The answers from the tables of one or many groups."""
 
-    def __init__(self, tables: Tables) -> None:
-        """Takes `epochs`, `rebalance_causes` and `members`."""
+    def __init__(self, tables: Tables, end_ms: int | None = None) -> None:
+        """Takes `epochs`, `rebalance_causes`, `members`, and for what goes on `group_states` and the end of the log."""
+        self._end_ms = end_ms
+        self._states: dict[str, list[TableRow]] = defaultdict(list)
+        for row in tables.get("group_states", ()):
+            self._states[row["group_id"]].append(row)
         self._epochs: dict[RowKey, list[TableRow]] = defaultdict(list)
         self._causes: dict[RowKey, list[TableRow]] = defaultdict(list)
         self._members: dict[str, dict[str, TableRow]] = defaultdict(dict)
@@ -51,20 +56,29 @@ class Verdicts:
 
     def short(self, rebalance: TableRow) -> Sentence:
         """Who held it up and how, where somebody did, and what set it off."""
+        if rebalance["ended_at"] is None:
+            return Sentence.joined(" ", [*self.now(rebalance), self.set_off(rebalance)])
         held_up = [self.held_up(rebalance), *self.ways(rebalance)] if held_up_of(rebalance) else []
         return Sentence.joined(" ", [*held_up, self.set_off(rebalance)])
 
+    def now(self, rebalance: TableRow, who: str = "It") -> list[Sentence]:
+        """For whom the group, which begins the sentence as `who`, waits in a rebalance that goes on."""
+        present = present_of(self._states[rebalance["group_id"]], ())
+        if present is None:
+            lasts = lasting(rebalance["started_at"], self._end_ms)
+            return [Sentence((who, " has been rebalancing ", lasts, "."))]
+        return list(waits(present, who, rebalance, self._end_ms))
+
     def held_up(self, rebalance: TableRow, what: str = "It") -> Sentence:
-        """How long `what` took, who held it up, and for how long; or that it is unknown. One sentence."""
+        """How long `what`, which has ended, took, who held it up, and for how long; or that it is unknown."""
         found, took = held_up_of(rebalance), duration_of(rebalance)
-        lasted = "goes on" if took is None else f"took {words.likely(took)}"
+        lasted = f"took {words.likely(took)}"
         if not found:
             return Sentence((what, f" {lasted}: ", _unknown_holder(rebalance), "."))
         sure = _ADVERBS[rebalance["held_up_certainty"]]
-        verb = "holds it up" if took is None else "held it up"
         first, *others = found[:HELD_UP_NAMED]
         group_id, how_long = rebalance["group_id"], _lasted(first, took)
-        by = Sentence((self._who(group_id, first), f" {sure}{verb}{how_long}"))
+        by = Sentence((self._who(group_id, first), f" {sure}held it up{how_long}"))
         if _came_before(first, rebalance):
             by = Sentence((self._who(group_id, first), f" was {sure}silent{how_long} before it"))
         more = [

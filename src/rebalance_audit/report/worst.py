@@ -6,6 +6,7 @@ from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.bounds import WORTH_NAMING_MS
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.longest import longest_of
+from rebalance_audit.report.present import present_of, waits
 from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.severity_order import most_severe_first
 from rebalance_audit.report.summary import TableRow, Tables, rank_of
@@ -25,24 +26,28 @@ class Worst(NamedTuple):
     """The rebalance that it is about, if it is about one."""
 
 
-def worst_of(tables: Tables) -> Worst:
-    """A critical finding, else a rebalance that goes on, else the longest one; or that nothing stands out."""
+def worst_of(tables: Tables, end_ms: int | None) -> Worst:
+    """A rebalance that goes on, else a critical finding, else the longest rebalance; or that nothing stands out.
+
+    `end_ms`: when the log ends (epoch ms); None where that is not known.
+    """
     found = most_severe_first(tables)
-    if found and found[0]["severity"] == Severity.CRITICAL:
+    rebalance, waiting = _rebalance(tables), _waiting(tables, end_ms)
+    is_open = rebalance is not None and rebalance["ended_at"] is None
+    if waiting is not None and not is_open:
+        return waiting
+    if found and found[0]["severity"] == Severity.CRITICAL and not is_open:
         return _finding(found[0])
-    rebalance = _rebalance(tables)
     if rebalance is not None:
-        group_id, (certain_ms, _) = rebalance["group_id"], rank_of(rebalance)
-        which, over = "its longest rebalance", " It is over."
-        if rebalance["ended_at"] is None:
-            which, over = "its rebalance", " It is still going on."
-        elif not certain_ms:
-            which = "likely its longest rebalance"
-        parts = [
-            Verdicts(tables).held_up(rebalance, Sentence((Name(group_id), f": {which}"))),
-            over,
-            *_what_to_do(advice_on(rebalance, found)),
-        ]
+        group_id, verdicts = rebalance["group_id"], Verdicts(tables, end_ms)
+        likely = "" if rank_of(rebalance)[0] else "likely "
+        what = Sentence((Name(group_id), f": {likely}its longest rebalance"))
+        said = (
+            Sentence.joined(" ", verdicts.now(rebalance, Name(group_id)))
+            if is_open
+            else Sentence((verdicts.held_up(rebalance, what), " It is over."))
+        )
+        parts = [said, *_what_to_do(advice_on(rebalance, found))]
         return Worst(group_id, Sentence(parts), rebalance)
     if found:
         return _finding(found[0])
@@ -56,16 +61,38 @@ def worst_of(tables: Tables) -> Worst:
 
 
 def _rebalance(tables: Tables) -> TableRow | None:
-    """One that goes on, the oldest first, else the longest."""
+    """One that has been going on for so long that it is worth naming, the oldest first, else the longest."""
     of_group: dict[str, list[TableRow]] = {}
     for row in tables["rebalances"]:
         of_group.setdefault(row["group_id"], []).append(row)
-    still_open = [row for row in tables["rebalances"] if row["ended_at"] is None]
+    still_open = [
+        row
+        for row in tables["rebalances"]
+        if row["ended_at"] is None and max(rank_of(row)) >= WORTH_NAMING_MS
+    ]
     if still_open:
         return min(still_open, key=lambda row: (row["started_at"] or 0, row["group_id"]))
     longest = [found.rebalance for rows in of_group.values() if (found := longest_of(rows))]
     worst = max(longest, key=lambda row: (rank_of(row), row["group_id"]), default=None)
     return None if worst is None or max(rank_of(worst)) < WORTH_NAMING_MS else worst
+
+
+def _waiting(tables: Tables, end_ms: int | None) -> Worst | None:
+    """A group that waits for a member without an epoch that goes on, the one that has waited longest."""
+    of_group: dict[str, list[TableRow]] = {}
+    for row in tables.get("group_states", ()):
+        if row.get("awaited"):
+            of_group.setdefault(row["group_id"], []).append(row)
+    found = []
+    for group_id, rows in of_group.items():
+        present = present_of(rows, ())
+        if present is not None and present.awaited:
+            found.append((min(each["since"] for each in present.awaited), group_id, present))
+    for since_ms, group_id, present in sorted(found)[:1]:
+        if end_ms is not None and end_ms - since_ms >= WORTH_NAMING_MS:
+            said = waits(present, Name(group_id), None, end_ms)
+            return Worst(group_id, Sentence.joined(" ", said))
+    return None
 
 
 def _finding(row: TableRow) -> Worst:

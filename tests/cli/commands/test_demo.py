@@ -25,7 +25,8 @@ def test_the_demo_fits_two_screens(tmp_path: Path, *, is_lake: bool) -> None:
     audited = audited_once(extract_to(tmp_path / "log"))
     text = io.StringIO()
     console = Console(file=text, width=COLUMNS, color_system=None)
-    print_demo(console, Path("demo-audit"), audited.tables, audited.facts.records, is_lake=is_lake)
+    records, end_ms = audited.facts.records, audited.log_end_ms()
+    print_demo(console, Path("demo-audit"), audited.tables, records, end_ms, is_lake=is_lake)
     lines = text.getvalue().splitlines()
     assert "What to look at next:" in lines
     assert max(map(len, lines)) <= COLUMNS

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rebalance_audit.audit.group.present import NO_PRESENT
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.describe import UNKNOWN
@@ -88,13 +89,22 @@ class GroupStates:
             self._emit(stay, position, incarnation)
         self._stay = _Stay(position, protocol, UNKNOWN, None, None, None, True, None, None)
 
-    def leave(self, position: Position | None, incarnation: int) -> None:
-        """The group is gone at `position`, or the log ends (None)."""
+    def leave(
+        self, position: Position | None, incarnation: int, present: Row | None = None
+    ) -> None:
+        """The group is gone at `position`, or the log ends (None) and leaves it as `present` says."""
         if self._stay is not None:
-            self._emit(self._stay, position, incarnation)
+            is_known = self._stay.group_state != UNKNOWN
+            self._emit(self._stay, position, incarnation, present if is_known else None)
             self._stay = None
 
-    def _emit(self, stay: _Stay, end: Position | None, incarnation: int) -> None:
+    def _emit(
+        self,
+        stay: _Stay,
+        end: Position | None,
+        incarnation: int,
+        present: Row | None = None,
+    ) -> None:
         end_ms = end.record_timestamp_ms if end else None
         self._emit_row(
             {
@@ -113,6 +123,7 @@ class GroupStates:
                 "is_current": end is None,
                 "epoch_at_end": stay.epoch_at_end,
                 "members_at_end": stay.members_at_end,
+                **(present or NO_PRESENT),
                 "log_partition": stay.position.log_partition,
                 "completeness": completeness(stay.gap),
             }

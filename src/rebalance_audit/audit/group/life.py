@@ -15,6 +15,7 @@ from rebalance_audit.audit.group.away import Away
 from rebalance_audit.audit.group.ends import EndsOfMembers
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.logged_end import as_logged
+from rebalance_audit.audit.group.present import present_of
 from rebalance_audit.audit.group.progress_tracker import ProgressTracker
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.rebalance_costs import RebalanceCosts
@@ -181,22 +182,27 @@ class Life:
             self._end(write.last, "deleted")
             self.deleted = True
 
-    def finish(self) -> None:
-        """The log ends: emit everything that is still open."""
+    def finish(self, group: Group | None) -> None:
+        """The log ends, and leaves the group like this: emit everything that is still open."""
         self.absences.settle()
+        present = present_of(group, self)
         self._close_span("open")
         self.drop_awaiting()
-        if self.rebalance is not None:
-            revoking = (who for who, watch in self.watches.items() if watch.unrevoked_since)
-            self.rebalance.wait_for(revoking)
-            self.end_rebalance(None, "open")
+        end_ms, written = self.options.log_end_ms, self.ownership.written
+        if end_ms is None and written is not None:
+            end_ms = written.record_timestamp_ms
+        rebalance = self.rebalance
+        if rebalance is not None and rebalance.settled_at_ms is None and end_ms is not None:
+            # Its row says until when it has been going on, and it adds to each hour of gold.group_hours.
+            self.due_ms = end_ms + 1
+        self.end_rebalance(None, "open", {**present.held_up_columns(), "open_until": end_ms})
         self.costs.close()
         self.ownership.finish()
         for watch in self.watches.values():
             self.emit_member(watch.stint)
         self.watches.clear()
         self.tallies.forget()
-        self.states.leave(None, self.incarnation)
+        self.states.leave(None, self.incarnation, present.state_columns(self._partition_name))
 
     def _end(self, position: Position, outcome: str) -> None:
         last_epoch = self.span.epoch if self.span else None
@@ -323,8 +329,8 @@ class Life:
             self.costs.begin(started_at_ms if earliest_ms is None else earliest_ms)
         return self.rebalance
 
-    def end_rebalance(self, at_ms: int | None, outcome: str) -> None:
-        """The group is stable, empty or gone at `at_ms`; None: the log ends first."""
+    def end_rebalance(self, at_ms: int | None, outcome: str, now: Row | None = None) -> None:
+        """The group is stable, empty or gone at `at_ms`; None: the log ends first, and shows `now`."""
         rebalance = self.rebalance
         if rebalance is None:
             return
@@ -333,7 +339,8 @@ class Life:
         rebalance.ended_at_ms = at_ms
         if self.span is not None and self.span.rebalance_seq == rebalance.rebalance_seq:
             rebalance.end_epoch(self.span)
-        self.costs.end(rebalance.row(outcome, self.moves.owners), at_ms)
+        now = now if at_ms is None else None
+        self.costs.end(rebalance.row(outcome, self.moves.owners, now), at_ms)
         self.rebalance = None
 
     # -- members --------------------------------------------------------------------------------
@@ -423,6 +430,10 @@ class Life:
         if isinstance(topic, str):
             return None, topic
         return topic_id_text(topic), self.options.topic_name(topic)
+
+    def _partition_name(self, partition: TopicPartition) -> str:
+        topic_id, topic = self._topic_of(partition)
+        return f"{topic or topic_id}-{partition[1]}"
 
     def doubt(self, *, ended: bool = True) -> None:
         """Records may be missing before this write: durations across it are unknown; `ended`: those before as well."""

@@ -12,6 +12,7 @@ from rebalance_audit.bounds import NOTHING, Bounds, bounds_columns
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.partitions import Topic, TopicPartition
 
+_EPOCHS_MAX: Final = 1_000
 BLOCKERS_MAX: Final = limits.BLOCKERS.most
 """Bounds memory: in a group that never becomes stable, every client that comes and goes adds one."""
 
@@ -57,6 +58,8 @@ class Rebalance:
     settled_outcome: str = "stable"
     blocked_by: set[str] = field(default_factory=set)
     hold_ups: HoldUps = field(default_factory=HoldUps)
+    began: list[tuple[int, int]] = field(default_factory=list)
+    """(epoch, when it began in epoch ms) of its first epoch and of the last ones, no more than `_EPOCHS_MAX`."""
     protocol_type: str | None = None
     """Classic: as in its epochs."""
     owns_partitions: bool = True
@@ -81,6 +84,10 @@ class Rebalance:
             self.causes += [each for each in _causes(span) if each not in self.causes]
         self.last_epoch = span.epoch
         self.epochs += 1
+        if span.protocol != GroupType.CLASSIC:
+            self.began.append((span.epoch, span.first_position.record_timestamp_ms))
+            if len(self.began) > _EPOCHS_MAX:
+                del self.began[1]
         self.settled_at_ms, self.settled_outcome = None, "stable"
         if span.not_stable is not None:
             self.not_stable = span.not_stable.plus(self.not_stable or NOTHING)
@@ -95,6 +102,10 @@ class Rebalance:
         self.follows_start |= span.follows_start
         self.is_counted &= span.is_counted
         self.is_doubted |= span.is_doubted or span.is_unowned_unknown
+
+    def began_after(self, epoch: int) -> int | None:
+        """When the first of its epochs after this one began (epoch ms), as far as they are kept; None without one."""
+        return next((at_ms for number, at_ms in self.began if number > epoch), None)
 
     def judge(self, first: EpochSpan) -> None:
         """Take over the causes of the first epoch, the only one so far."""
@@ -149,8 +160,16 @@ class Rebalance:
         most = None if earliest_ms is None else self.ended_at_ms - earliest_ms
         return Bounds.between(self.not_stable.least, most, self.not_stable.estimate)
 
-    def row(self, outcome: str, target: Mapping[Topic, Mapping[int, str]]) -> Row:
-        """The row of gold.rebalances; a partition that ends at its first owner was moved for nothing."""
+    def row(
+        self,
+        outcome: str,
+        target: Mapping[Topic, Mapping[int, str]],
+        now: Row | None = None,
+    ) -> Row:
+        """The row of gold.rebalances; a partition that ends at its first owner was moved for nothing.
+
+        `now`: the columns of one that goes on: for whom the group waits, and when the log ends.
+        """
         unowned = self.unowned
         if unowned is None and not self.is_doubted and self.owns_partitions:
             known_ms = self.unowned_partition_ms
@@ -159,7 +178,7 @@ class Rebalance:
         if self.not_stable is not None and lasted is not None and self.ended_at_ms is not None:
             started_ms = self.ended_at_ms - lasted.estimate
         self.hold_ups.settle()
-        held_up = self.hold_ups.columns(started_ms, self.ended_at_ms)
+        held_up = now or self.hold_ups.columns(started_ms, self.ended_at_ms)
         named = [each for each in held_up["held_up_member_ids"] if each is not None]
         is_counted = self.is_counted and not self.gap
         has_target = self.owns_partitions and not self.is_unread
@@ -196,6 +215,7 @@ class Rebalance:
             **bounds_columns(unowned, "unowned_partition"),
             "slowest_member_id": named[0] if named else None,
             "blocked_by": sorted({*named, *sorted(self.blocked_by)[: BLOCKERS_MAX - len(named)]}),
+            "open_until": None,
             **held_up,
             **self.hold_ups.account.columns(None if lasted is None else lasted.estimate),
             "outcome": outcome,

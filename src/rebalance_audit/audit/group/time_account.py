@@ -47,6 +47,7 @@ HELD_UP_WHYS: Final = (
     HeldUpWhy.SILENT,
     HeldUpWhy.HAD_LEFT,
     HeldUpWhy.COORDINATOR,
+    HeldUpWhy.LATE,
 )
 """Those that a hold-up is named for; the others are steps of every rebalance, or unknown."""
 

@@ -80,7 +80,8 @@ def demo(invocation: Invocation, /, out: Path, hand_out: HandOut, *, with_spark:
     log = out / "log"
     audit = _with_spark if with_spark else _in_this_process
     found = audit(invocation, out, log)
-    _write_report(out / REPORT, found.tables)
+    end_ms = found.page_source.log_end_ms()
+    _write_report(out / REPORT, found.tables, end_ms)
     from rebalance_audit.cli.report_facts import report_facts  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.report.html.page import render_page  # noqa: PLC0415 - imports templates
 
@@ -95,6 +96,7 @@ def demo(invocation: Invocation, /, out: Path, hand_out: HandOut, *, with_spark:
             out,
             found.tables,
             found.records,
+            end_ms,
             is_lake=with_spark,
         ),
     )
@@ -131,9 +133,11 @@ def _with_spark(invocation: Invocation, out: Path, log: Path) -> DemoAudit:
     )
 
 
-def print_demo(console: Console, out: Path, tables: Tables, records: int, *, is_lake: bool) -> None:
+def print_demo(
+    console: Console, out: Path, tables: Tables, records: int, end_ms: int | None, *, is_lake: bool
+) -> None:
     """What happened in the log of so many records, and what to look at next: two screens of 120 columns."""
-    overview = ConsoleReport(console, tables)
+    overview = ConsoleReport(console, tables, end_ms)
     print_overview(overview, tables, Extent(), rebalances=REBALANCES_SHOWN)
     overview.line("")
     if is_lake:
@@ -145,9 +149,10 @@ def print_demo(console: Console, out: Path, tables: Tables, records: int, *, is_
     console.out(_what_next(out, tables, is_lake=is_lake), highlight=False)
 
 
-def _write_report(path: Path, tables: Tables) -> None:
+def _write_report(path: Path, tables: Tables, end_ms: int | None) -> None:
     with path.open("w", encoding="utf-8") as file:
-        print_overview(ConsoleReport(file_console(file), tables), tables, Extent(everything=True))
+        layout = ConsoleReport(file_console(file), tables, end_ms)
+        print_overview(layout, tables, Extent(everything=True))
 
 
 def _what_next(out: Path, tables: Tables, *, is_lake: bool) -> str:

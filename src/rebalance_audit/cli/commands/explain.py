@@ -130,9 +130,9 @@ def explain(
         raise click.UsageError(f"The log has no epoch of {group_id!r}, so it cannot be explained.")
     has_log = bool(broker_logs)
     explanation = (
-        explain_group(own, every_epoch=True, has_broker_log=has_log)
+        explain_group(own, end_ms, every_epoch=True, has_broker_log=has_log)
         if every_epoch
-        else _explain(own, epoch_number, at_ms, incarnation, has_broker_log=has_log)
+        else _explain(own, epoch_number, at_ms, incarnation, end_ms, has_broker_log=has_log)
     )
     if as_json:
         sys.stdout.buffer.write(_json(explanation, cluster_name, files))
@@ -141,7 +141,9 @@ def explain(
         echo(text.rstrip("\n"))
     else:
         with paged_console() as console:
-            _print(ConsoleReport(console, own), explanation, group_id, end_ms, now_for_people())
+            _print(
+                ConsoleReport(console, own, end_ms), explanation, group_id, end_ms, now_for_people()
+            )
 
 
 def _rows_of(
@@ -192,6 +194,7 @@ def _explain(
     epoch_number: int | None,
     at_ms: int | None,
     incarnation: int | None,
+    end_ms: int | None,
     *,
     has_broker_log: bool,
 ) -> Explanation:
@@ -199,14 +202,14 @@ def _explain(
     try:
         if at_ms is not None:
             epoch = epoch_of_moment(own, at_ms)
-            return explain_epoch(own, epoch, at_ms, has_broker_log=has_broker_log)
+            return explain_epoch(own, epoch, end_ms, at_ms, has_broker_log=has_broker_log)
         if epoch_number is not None:
             epoch = epoch_of_number(own, epoch_number, incarnation)
-            return explain_epoch(own, epoch, has_broker_log=has_broker_log)
+            return explain_epoch(own, epoch, end_ms, has_broker_log=has_broker_log)
     except BadRequest as error:
         hint = "--epoch" if at_ms is None else "--at"
         raise click.BadParameter(str(error), param_hint=hint) from error
-    return explain_group(own, has_broker_log=has_broker_log)
+    return explain_group(own, end_ms, has_broker_log=has_broker_log)
 
 
 def _print(

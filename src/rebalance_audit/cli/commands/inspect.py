@@ -245,4 +245,5 @@ def _inspect_lake(
                 source,
                 group_ids,
                 extent,
+                end_ms,
             )

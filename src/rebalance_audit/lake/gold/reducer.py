@@ -18,7 +18,7 @@ from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.hours.group_hours import GroupHours
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples, no_end_offsets
-from rebalance_audit.audit.rows import MEMBERS, OWNERSHIP, PROGRESS, REBALANCES, Row
+from rebalance_audit.audit.rows import MEMBERS, OWNERSHIP, PROGRESS, Row
 from rebalance_audit.audit.snapshots.snapshot import (
     STATE_FORMAT,
     SnapshotNotUsable,
@@ -155,7 +155,6 @@ class _Group:
         """The group has a record. Offset commits alone make no group, but they have hours."""
         self._only_commits = False
         """An earlier run has seen offset commits of the group and nothing else."""
-        self._is_unsettled = False
 
     def resume(self, state: bytes | None) -> None:
         """Go on from a state; None for a group that no run has seen."""
@@ -293,7 +292,7 @@ class _Group:
                     None  # the row may hold an earlier stay of the member id: rebuild the group
                 )
             self._rows.add(table, GONE, key | {"group_id": self.group_id})
-        self._remember(memory, self._due_ms())
+        self._remember(memory, self.audit.due_ms)
 
     def _finish_hours(self) -> None:
         self._hours.committed(self._commit_hours.hours())
@@ -326,13 +325,6 @@ class _Group:
             self._progress.state(),
         )
 
-    def _due_ms(self) -> int | None:
-        end_ms, due_ms = self._options.log_end_ms, self.audit.due_ms
-        if self._is_unsettled and end_ms is not None:
-            # An ongoing rebalance adds to each hour of gold.group_hours.
-            return end_ms + 1 if due_ms is None else min(due_ms, end_ms + 1)
-        return due_ms
-
     def _remember(self, memory: Memory | None, due_ms: int | None = None) -> None:
         row = {
             "group_id": self.group_id,
@@ -357,8 +349,6 @@ class _Group:
         provisional = self._provisional
         if provisional.is_tracking:
             provisional.note(table, row)
-            if table == REBALANCES and provisional.finishing and row["ended_at"] is None:
-                self._is_unsettled = True
         self._rows.add(table, self.mark, row)
 
 

@@ -155,7 +155,9 @@ def _section(
     return {
         "name": shown(group_id),
         "facts": _facts(group),
-        "answer": [shown(names.in_sentence(group_id, sentence)) for sentence in _answer(own)],
+        "answer": [
+            shown(names.in_sentence(group_id, sentence)) for sentence in _answer(group, own, facts)
+        ],
         "timeline_note": _timeline_note(group, epochs),
         "findings": _of_one_group(group, own["findings"], names),
         "causes": own["causes"],
@@ -184,19 +186,23 @@ def _arguments(facts: PageFacts, name: str) -> str:
     return f"{facts.arguments} --cluster {shlex.quote(cluster)} --group {shlex.quote(group_id)}"
 
 
-def _answer(own: Mapping[str, list[TableRow]]) -> Iterator[Sentence]:
+def _answer(
+    group: TableRow, own: Mapping[str, list[TableRow]], facts: PageFacts
+) -> Iterator[Sentence]:
     """The same sentences as in the text."""
     rebalances = own["longest"]
     tables = {
+        "group_states": [row | {"group_id": group["group_id"]} for row in group["states"] or ()],
         "rebalances": rebalances,
         "epochs": own["longest_epochs"],
         "rebalance_causes": own["longest_causes"],
         "members": own["members"],
     }
-    if not rebalances:
-        return iter(())
-    counted, has_creation = rebalances[0]["counted"], rebalances[0]["has_creation"]
-    return worst_rebalances(tables, longest_of(rebalances, counted, has_creation=has_creation))
+    longest = None
+    if rebalances:
+        counted, has_creation = rebalances[0]["counted"], rebalances[0]["has_creation"]
+        longest = longest_of(rebalances, counted, has_creation=has_creation)
+    return worst_rebalances(tables, longest, facts.log_end_ms)
 
 
 def _facts(group: TableRow) -> str:

@@ -233,7 +233,7 @@ def _chart_data(
         "from": facts.totals["first_ms"],
         "to": facts.end_ms,
         "log_end": facts.log_end_ms,
-        "worst": shown(worst_of(facts.worst).group_id),
+        "worst": shown(worst_of(facts.worst, facts.log_end_ms).group_id),
         "causes": [[row["cause"], KIND_OF_CAUSE[row["cause"]]] for row in facts.causes],
         "kinds": [[kind.name, list(kind.shades)] for kind in CAUSE_KINDS],
         "costs": [[kind.name, list(kind.shades)] for kind in COSTS.values()],
@@ -323,7 +323,7 @@ def _span(totals: TableRow) -> str:
 
 def banner_of(facts: PageFacts, names: MemberNames, listed: Collection[str]) -> dict[str, str]:
     """The first sentence of `inspect`, with a link to the rebalance or group that it is about."""
-    worst = worst_of(facts.worst)
+    worst = worst_of(facts.worst, facts.log_end_ms)
     found = most_severe_first(facts.worst)
     mood = found[0]["severity"] if found else ""
     where = ""

@@ -42,7 +42,7 @@ def print_group(layout: ConsoleReport, tables: Tables, group_id: str, extent: Ex
     if extent.window.is_limited and not has_events(own):
         layout.line("  It had no rebalance in that window.")
         return
-    for sentence in answer(own):
+    for sentence in answer(own, layout.end_ms):
         layout.paragraph(layout.names.in_sentence(group_id, sentence), indent=2)
     print_findings_in_detail(layout, own, extent)
     print_deploys_of_group(layout, own, group_id)

@@ -36,8 +36,12 @@ _ASCII: Final = str.maketrans(
 class ConsoleReport:
     """One report on one console."""
 
-    def __init__(self, console: Console, tables: Tables) -> None:
-        """Takes width and encoding from the console, names and the time span from the tables."""
+    def __init__(self, console: Console, tables: Tables, end_ms: int | None = None) -> None:
+        """Takes width and encoding from the console, names and the time span from the tables.
+
+        `end_ms`: when the log ends (epoch ms), up to which counts what goes on; None where that is not known.
+        """
+        self.end_ms = end_ms
         self.console = console
         self._text_width = TEXT_WIDTH if console.width >= UNBOUNDED else console.width
         self._ascii_only = console.options.ascii_only

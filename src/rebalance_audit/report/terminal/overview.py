@@ -18,6 +18,7 @@ from rebalance_audit.report.summary import (
     duration_of,
     epoch_key,
     is_classic,
+    lasted,
     longest_first,
     rank_of,
     summaries,
@@ -49,7 +50,7 @@ def print_overview(
     if not groups:
         layout.line("This log has no records of groups other than offset commits.")
         return
-    worst = worst_of(tables)
+    worst = worst_of(tables, layout.end_ms)
     layout.paragraph(layout.names.in_sentence(worst.group_id, worst.sentence), "bold", indent=0)
     layout.line(headline(groups))
     print_findings(layout, tables, extent)
@@ -68,8 +69,8 @@ def print_overview(
 
 
 def _worst_rebalances(layout: ConsoleReport, tables: Tables) -> None:
-    """The longest rebalance of each of the three groups with the longest ones, with who and why."""
-    verdicts = Verdicts(tables)
+    """The longest rebalance of each of the three groups with the longest ones, with who and why; what goes on first."""
+    verdicts = Verdicts(tables, layout.end_ms)
     worst: dict[str, TableRow] = {}
     for row in sorted(tables["rebalances"], key=_longest_first):
         if max(rank_of(row)) >= WORTH_A_SENTENCE_MS and len(worst) < WORST_SHOWN:
@@ -226,7 +227,7 @@ def print_rebalances(
     layout.line(Text(legend, "dim"))
 
 
-def _longest_first(rebalance: TableRow) -> tuple[tuple[int, int], tuple[int, str, int, int]]:
+def _longest_first(rebalance: TableRow) -> tuple[tuple[bool, int, int], tuple[int, str, int, int]]:
     return longest_first(rebalance), _when(rebalance)
 
 
@@ -304,7 +305,8 @@ def _held_up_by(layout: ConsoleReport, rebalance: TableRow) -> str:
 def _took(row: TableRow) -> tuple[Text, Text]:
     """The best estimate, and between what it lies."""
     if row["outcome"] == "open":
-        return cell("still going on", "yellow"), Text()
+        so_far = lasted(row)
+        return cell("still going on", "yellow"), cell(words.best_estimate(so_far) if so_far else "")
     estimate, between = words.estimate_and_bounds(duration_of(row))
     return cell(estimate), cell(between)
 

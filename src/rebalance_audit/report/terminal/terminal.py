@@ -27,7 +27,7 @@ def print_report(
     now_ms: int | None = None,
 ) -> None:
     """The overview, or each group of `group_ids` in detail; `now_ms` (epoch ms): says how old the log's end is."""
-    layout = ConsoleReport(console, tables)
+    layout = ConsoleReport(console, tables, facts.last_ms)
     _read(layout, facts, now_ms)
     _answer(layout, tables, group_ids, extent)
     _warnings(layout, facts)
@@ -39,9 +39,10 @@ def print_lake_report(
     source: str,
     group_ids: Sequence[str],
     extent: Extent,
+    end_ms: int | None,
 ) -> None:
     """The same from the gold tables of a lake, which `source` names: they have no facts about the files."""
-    layout = ConsoleReport(console, tables)
+    layout = ConsoleReport(console, tables, end_ms)
     layout.line(cell(source, "bold"))
     _answer(layout, tables, group_ids, extent)
 

@@ -1,0 +1,236 @@
+"""What a group waits for at the end of the log: who has not arrived, what waits for whom, what has no consumer.
+
+A function of the replayed state alone, so that text, tables, metrics and views read one answer. Members that have
+arrived are never in it. How long something has lasted is up to readers: the log's end moves on without a record.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final, NamedTuple, Protocol
+
+from rebalance_audit import limits
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan
+from rebalance_audit.audit.group.rebalance import Rebalance
+from rebalance_audit.audit.group.time_account import HeldUpWhy
+from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.verdicts.cause import Certainty
+from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.modern_group import (
+    STABLE,
+    STATIC_LEAVE_EPOCH,
+    UNRELEASED,
+    UNREVOKED,
+    ModernGroup,
+    ModernMember,
+)
+from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.replay.partitions import Partitions, TopicPartition, count, union_of
+from rebalance_audit.replay.partitions import each as partitions_in
+
+_NAMED: Final = limits.AWAITED_MEMBERS.most
+_EXAMPLES: Final = 10
+"""Partitions and waiting members that are named for each awaited one."""
+
+
+def _place(partition: TopicPartition) -> tuple[str, int]:
+    return str(partition[0]), partition[1]
+
+
+class Awaited(NamedTuple):
+    """A member for which the group waits."""
+
+    member_id: str
+    name: str
+    """Instance id, else client id."""
+    why: HeldUpWhy
+    certainty: Certainty
+    since_ms: int
+    """When the group began to wait for it (epoch ms): with the first epoch that it has not reached, or when it left."""
+    last_record_ms: int
+    """Its last record that only a living member can cause (epoch ms)."""
+    last_commit_ms: int | None
+    """The last commit for a partition that it owned; None if it made none."""
+    partitions: Mapping[TopicPartition, None]
+    """What it holds that others have in their target."""
+    waiting: Mapping[str, None]
+    """Those others, by member id."""
+
+
+@dataclass(slots=True)
+class Present:
+    """A group at the end of the log."""
+
+    awaited: list[Awaited] = field(default_factory=list)
+    """Those that hold what others have as target; where there are none, those that have not reached the epoch."""
+    not_arrived: int = 0
+    """Members that are not stable at the group's epoch, those that wait among them."""
+    partitions: int | None = None
+    """Partitions that members have; None where they own none, or the log does not show it."""
+    unconsumed: list[TopicPartition] = field(default_factory=list)
+    """Assigned by the target, but no member has them, or one that left temporarily."""
+
+    def state_columns(self, name_of: Callable[[TopicPartition], str]) -> Row:
+        """The columns of gold.group_states that only the current row of a group has."""
+        return {
+            "awaited": [
+                {
+                    "member_id": each.member_id,
+                    "name": each.name,
+                    "why": each.why.value,
+                    "certainty": each.certainty.text,
+                    "since": each.since_ms,
+                    "last_record_at": each.last_record_ms,
+                    "last_commit_at": each.last_commit_ms,
+                    "partitions": len(each.partitions),
+                    "some_partitions": list(map(name_of, islice(each.partitions, _EXAMPLES))),
+                    "waiting": len(each.waiting),
+                    "some_waiting": list(islice(each.waiting, _EXAMPLES)),
+                }
+                for each in self.awaited[:_NAMED]
+            ],
+            "awaited_members": len(self.awaited),
+            "not_arrived": self.not_arrived,
+            "partitions_at_end": self.partitions,
+            "unconsumed": len(self.unconsumed),
+            "some_unconsumed": list(map(name_of, sorted(self.unconsumed, key=_place)[:_NAMED])),
+        }
+
+    def held_up_columns(self) -> Row:
+        """The columns `held_up_*` of gold.rebalances for one that goes on."""
+        named = self.awaited[:_NAMED]
+        return {
+            "held_up_by": [each.name for each in named],
+            "held_up_member_ids": [each.member_id for each in named],
+            "held_up_from": [each.since_ms for each in named],
+            "held_up_to": [None] * len(named),
+            "held_up_ms": [None] * len(named),
+            "held_up_why": [each.why.value for each in named],
+            "held_up_certainties": [each.certainty.text for each in named],
+            "held_up_certainty": named[0].certainty.text if named else None,
+        }
+
+
+NO_PRESENT: Final[Row] = dict.fromkeys(Present().state_columns(str))
+"""The same columns of a state that is over, or unknown."""
+
+
+class LifeNow(Protocol):
+    """What it needs of a group's life."""
+
+    watches: dict[str, MemberWatch]
+    span: EpochSpan | None
+    rebalance: Rebalance | None
+    gap: bool
+
+
+def present_of(group: Group | None, life: LifeNow) -> Present:
+    """The present of a group; nothing of one that is gone."""
+    match group:
+        case ModernGroup():
+            return _of_modern(group, life)
+        case ClassicGroup() if life.span is not None and life.span.owns_partitions:
+            is_unread = life.span.is_unread
+            has = sum(member.partition_count for member in group.members.values())
+            return Present(partitions=None if is_unread else has)
+        case _:
+            return Present()
+
+
+def _of_modern(group: ModernGroup, life: LifeNow) -> Present:
+    members = group.members
+    has = union_of(member.assigned for member in members.values())
+    found = Present(not_arrived=_not_arrived(group), partitions=count(has))
+    if not found.not_arrived:
+        return found
+    held: dict[str, dict[TopicPartition, None]] = defaultdict(dict)
+    waiting: dict[str, dict[str, None]] = defaultdict(dict)
+    if group.group_type is not GroupType.SHARE:
+        for member_id, member in members.items():
+            for partition in _lacking(group.target_of(member_id), member):
+                holder = group.owners.get(partition)
+                if holder is None:
+                    found.unconsumed.append(partition)
+                elif holder != member_id and holder in members:
+                    held[holder][partition] = None
+                    waiting[holder][member_id] = None
+        for member in members.values():
+            if member.member_epoch == STATIC_LEAVE_EPOCH:
+                found.unconsumed += partitions_in(member.assigned)
+    keeping = [members[each] for each in held if not _has_arrived(members[each], group)]
+    late = [each for each in members.values() if each.member_epoch < group.group_epoch]
+    slow = sorted(group.unconverged) if not keeping and not late else ()
+    is_sure = not (life.gap or group.disputed or (life.span is not None and life.span.gap))
+    for member in keeping or late or [members[each] for each in slow]:
+        watch = life.watches.get(member.member_id)
+        if watch is not None:
+            who = member.member_id
+            awaited = _awaited(group, member, watch, life, held.get(who, {}), waiting.get(who, {}))
+            found.awaited.append(
+                awaited if is_sure else awaited._replace(certainty=Certainty.POSSIBLE)
+            )
+    found.awaited.sort(
+        key=lambda each: (-len(each.waiting), each.since_ms, each.name, each.member_id)
+    )
+    return found
+
+
+def _not_arrived(group: ModernGroup) -> int:
+    if group.group_epoch > group.assignment_epoch:
+        return len(group.members)
+    return group.unconverged_count
+
+
+def _has_arrived(member: ModernMember, group: ModernGroup) -> bool:
+    return member.member_state == STABLE and member.member_epoch >= group.group_epoch
+
+
+def _lacking(target: Partitions, member: ModernMember) -> Iterator[TopicPartition]:
+    for topic, numbers in target.items():
+        has = member.assigned.get(topic, frozenset()) | member.pending_revocation.get(
+            topic, frozenset()
+        )
+        for number in sorted(numbers - has):
+            yield topic, number
+
+
+def _awaited(
+    group: ModernGroup,
+    member: ModernMember,
+    watch: MemberWatch,
+    life: LifeNow,
+    partitions: Mapping[TopicPartition, None],
+    waiting: Mapping[str, None],
+) -> Awaited:
+    last_commit_ms = None
+    if watch.last_commit is not None:
+        last_commit_ms = watch.last_commit.position.record_timestamp_ms
+    if member.member_epoch == STATIC_LEAVE_EPOCH:
+        why, certainty = HeldUpWhy.HAD_LEFT, Certainty.PROVEN
+    else:
+        why = HeldUpWhy.LATE
+        if member.member_state == UNREVOKED:
+            why = HeldUpWhy.KEPT_PARTITIONS
+        # A member that has not heard of the epoch does not know that it waits.
+        is_shown = any(group.members[each].member_state == UNRELEASED for each in waiting)
+        certainty = Certainty.PROVEN if is_shown else Certainty.PROBABLE
+    since_ms = watch.last_life.record_timestamp_ms
+    if life.rebalance is not None:
+        if why is not HeldUpWhy.HAD_LEFT:
+            since_ms = watch.stint.first_position.record_timestamp_ms
+        since_ms = max(since_ms, life.rebalance.began_after(member.member_epoch) or 0)
+    identity = watch.stint.identity
+    return Awaited(
+        member.member_id,
+        identity.instance_id or identity.client_id or member.member_id,
+        why,
+        certainty,
+        since_ms,
+        watch.last_life.record_timestamp_ms,
+        last_commit_ms,
+        partitions,
+        waiting,
+    )
