@@ -134,7 +134,6 @@ def _maintain() -> dict[str, Any]:
         "lake": TEXT,
         "dry_run": BOOLEAN,
         "tables": map_of("Full name of a table -> what was done to it, or would be", care),
-        "recreated": list_of(TEXT),
         "notes": list_of(TEXT),
         "views": list_of(TEXT),
         "views_refused": or_null(TEXT),

@@ -34,6 +34,13 @@ def superseded(lake: str) -> LakeBusy:
     )
 
 
+def later_release(lake: str) -> LakeNotWritable:
+    """What ends a run of a release older than the one that wrote the lake."""
+    return LakeNotWritable(
+        f"A later release than this one wrote the lake {lake}: install that release, or run into another --lake."
+    )
+
+
 class SparkEnded(Exception):  # noqa: N818 - as above
     """Spark's Java process or a Python worker ended in the middle of the work, which the program does not foresee."""
 

@@ -165,7 +165,6 @@ def maintain_request_of(
     tables: Sequence[str],
     retentions: Mapping[str, int],
     dry_run: bool,
-    recreate: bool = False,
 ) -> care.MaintainRequest:
     """The maintenance that the configuration and the flags ask for; `retentions` is table -> days.
 
@@ -177,7 +176,6 @@ def maintain_request_of(
         vacuum_hours=config.maintain.vacuum_hours,
         vacuum_hours_of=config.maintain.vacuum_hours_of,
         dry_run=dry_run,
-        recreate=recreate,
     )
     care.check_maintain_request(request)
     return request

@@ -1,95 +1,64 @@
-"""A lake of an earlier release, taken on by this one."""
+"""Lakes of other layouts: refused, with the command that makes them again, and left as they are."""
 
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import split
 from zipfile import ZipFile
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
-from rebalance_audit.errors import BadRequest, LakeNotWritable
+from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.runs.maintain import MaintainRequest, maintain
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.tables.schemas import table_schemas
 from tests.spark.in_process import gold_of, in_order, rows_of
-from tests.spark.lakes import table, without_commits
+from tests.spark.lakes import without_commits
 from tests.wire.golden import capture
 
 LAKES = Path(__file__).parents[2] / "golden" / "lakes"
+LOG = capture("consumer-static").segments
 
 
-def test_a_lake_of_the_first_release_becomes_what_this_one_would_write(
+def request(source: str, lake: Path | str) -> RunRequest:
+    """A run about the cluster of the lake."""
+    return RunRequest(parse_source(source), str(lake), "golden")
+
+
+def test_a_lake_of_the_first_layout_is_made_again_from_its_bronze(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Columns and tables that came later are there and filled, though the log has nothing new."""
+    """By the command of the sentence, without the source; the old lake stays as it was, its gold too."""
     with ZipFile(LAKES / "0.1.0.zip") as packed:
         packed.extractall(tmp_path)
-    path = str(tmp_path / "lake")
-    segments = capture("consumer-static").segments
-    run_audit(spark, RunRequest(parse_source(f"segments:{segments}"), path, "golden"))
-    lake = Lake(spark, path)
-    expected = gold_of(segments)
+    old = tmp_path / "lake"
+    files = sorted(old.glob("[bsg]*/*/*")), sorted(old.glob("*/*/_delta_log/*"))
+    with pytest.raises(LakeNotWritable, match="An earlier release made the tables") as refused:
+        run_audit(spark, request(f"segments:{LOG}", old))
+    with pytest.raises(LakeNotWritable, match="An earlier release made the tables"):
+        maintain(Lake(spark, str(old)), MaintainRequest(), datetime.now(UTC), lambda _: None)
+    command = split(str(refused.value).split("`")[1])
+    given = dict(zip(command[2::2], command[3::2], strict=True))
+    assert given["--cluster"] == "golden"
+    new = tmp_path / "new"
+    run_audit(spark, request(given["--source"], new))
+    expected = gold_of(LOG)
     for name in GOLD_OF_GROUP:
-        found = lake.read(f"gold.{name}")
-        assert set(found.columns) == set(table_schemas()[f"gold.{name}"].column_names)
-        rows = in_order(f"gold.{name}", without_commits(rows_of(found)))
-        assert rows == expected[name], name
-    assert lake.read("bronze.records").count() == 462
+        rows = rows_of(Lake(spark, str(new)).read(f"gold.{name}"))
+        assert in_order(f"gold.{name}", without_commits(rows)) == expected[name], name
+    assert files == (sorted(old.glob("[bsg]*/*/*")), sorted(old.glob("*/*/_delta_log/*")))
 
 
-def test_tables_of_an_earlier_lake_are_recreated(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Same rows in new tables of delta-rs, also after a kill in the middle; the next run finds nothing to do."""
-    with ZipFile(LAKES / "0.1.0.zip") as packed:
-        packed.extractall(tmp_path)
-    path = tmp_path / "lake"
-    request = RunRequest(
-        parse_source(f"segments:{capture('consumer-static').segments}"), str(path), "golden"
-    )
-
-    def recreate(*, dry_run: bool = False) -> list[str]:
-        wanted = MaintainRequest(recreate=True, dry_run=dry_run)
-        return maintain(Lake(spark, str(path)), wanted, datetime.now(UTC), lambda _: None).recreated
-
-    with pytest.raises(BadRequest, match="no run of this release has audited"):
-        recreate()
-    run_audit(spark, request)
-    lake = Lake(spark, str(path))
-    names = [name for name in table_schemas() if lake.version(name) is not None]
-    rows = {name: table(path, name, None) for name in names}
-    assert lake.writer.kind == "spark"
-    assert recreate(dry_run=True) == names
-    rename = Path.rename
-    renamed: list[Path] = []
-
-    def killed(self: Path, target: Path) -> Path:
-        renamed.append(self)
-        if len(renamed) == 8:
-            raise InterruptedError
-        return rename(self, target)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "rename", killed)
-        with pytest.raises(LakeNotWritable):
-            recreate()
-    with pytest.raises(LakeNotWritable, match="did not finish: run it again"):
-        run_audit(spark, request)
-    assert recreate() == names
-    lake = Lake(spark, str(path))
-    assert lake.writer.kind == "delta-rs"
-    own = {"meta.ingested", "meta.progress"}
-    for name in names:
-        assert name in own or table(path, name, None) == rows[name], name
-        detail = spark.sql(f"DESCRIBE DETAIL {lake.sql_name(name)}").first()
-        assert detail is not None
-        assert not detail["clusteringColumns"], name
-    versions = {name: lake.version(name) for name in names if not name.startswith("meta.")}
-    report = run_audit(spark, request)
-    assert (report.counts.read, report.groups, report.notes) == (0, 0, [])
-    assert {name: lake.version(name) for name in versions} == versions
-    assert not [*(path / "meta").glob(".re*")]
+def test_a_lake_of_a_later_release_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """By the number in its properties."""
+    lake = Lake(spark, str(tmp_path / "lake"))
+    lake.create(["meta.runs", "gold.topics"])
+    table = DeltaTable(lake.table_path("meta.runs"))
+    assert table.metadata().configuration["rebalanceAudit.layout"] == "1"
+    table.alter.set_table_properties({"rebalanceAudit.layout": "99"}, raise_if_not_exists=False)
+    with pytest.raises(LakeNotWritable, match="A later release than this one wrote the lake"):
+        run_audit(spark, request(f"segments:{LOG}", lake.path))

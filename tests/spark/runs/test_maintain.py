@@ -17,7 +17,7 @@ from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.lake_options import LakeOptions
-from rebalance_audit.lake.storage.lock import sole_run
+from rebalance_audit.lake.storage.lock import sole_owner, sole_run
 from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import FOLDER
@@ -88,14 +88,15 @@ def versions(lake: Lake) -> dict[str, int | None]:
     return {name: lake.version(name) for name in table_schemas()}
 
 
-def test_rows_that_a_killed_run_has_kept_go(lake: Lake) -> None:
-    """Those of a run that may still be at work stay."""
-    killed, at_work = new_run_id(LATER - timedelta(days=9)), new_run_id(LATER)
+def test_maintenance_leaves_the_stage_of_a_run_at_work(lake: Lake) -> None:
+    """However old it is: an ingest may follow a cluster for weeks. What a killed run has left goes."""
+    killed, at_work = (new_run_id(LATER - timedelta(days=days)) for days in (9, 8))
     folder = Path(lake.path, FOLDER)
-    for run_id in (killed, at_work):
-        (folder / run_id / "of a step").mkdir(parents=True)
-    lake.stages.remove_before(LATER - timedelta(days=7))
-    assert [kept.name for kept in folder.iterdir()] == [at_work]
+    (folder / killed / "of a step").mkdir(parents=True)
+    with sole_owner(folder, at_work):
+        (folder / killed / "of a step").mkdir(parents=True)
+        lake.stages.remove_before(LATER - timedelta(days=7))
+        assert [kept.name for kept in folder.glob("[0-9]*")] == [at_work]
 
 
 def test_layout_changes_no_row_and_a_run_finds_nothing_new(

@@ -1,5 +1,7 @@
 """Writing a table with each writer: what stays, what is added, and when there is no commit."""
 
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,14 +14,16 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.errors import BadRequest, LakeBusy
+from rebalance_audit.errors import BadRequest, LakeBusy, LakeNotWritable
 from rebalance_audit.lake.runs.maintain import AGES
 from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.key_range import KeyRange
 from rebalance_audit.lake.storage.lake_options import LakeOptions
+from rebalance_audit.lake.storage.lock import OWNER
 from rebalance_audit.lake.storage.run_ids import commit_metadata
 from rebalance_audit.lake.storage.sinks import Sink
+from rebalance_audit.lake.storage.stage import GONE, GivenRows
 from rebalance_audit.lake.storage.table_writer import (
     KINDS,
     Outrun,
@@ -359,3 +363,50 @@ def test_a_catalog_is_written_by_spark_alone(spark: SparkSession) -> None:
         _ = Lake(spark, "catalog:spark_catalog.x", LakeOptions(writer="delta-rs")).writer
     kind: WriterKind = "spark"
     assert Lake(spark, "catalog:spark_catalog.x").writer.kind == kind
+
+
+CHANGES: dict[str, Callable[[Sink, GivenRows], Written]] = {
+    "append": lambda sink, rows: sink.append(TOPICS, rows),
+    "merge": lambda sink, rows: sink.merge(TOPICS, rows),
+}
+LOSSES: dict[str, Callable[[Path], object]] = {
+    "the folder": shutil.rmtree,
+    "a file": lambda folder: next(folder.glob("*.parquet")).unlink(),
+    "half a file": lambda folder: os.truncate(next(folder.glob("*.parquet")), 40),
+}
+
+
+@pytest.mark.parametrize("lost", LOSSES)
+@pytest.mark.parametrize("change", CHANGES)
+def test_staged_rows_that_are_gone_are_an_error(
+    change: str, lost: str, spark: SparkSession, lake: Lake
+) -> None:
+    """A sentence, and no commit: rows that something has removed are not rows that there were not."""
+    rows = (
+        topics(spark, a="orders", b="payments").repartition(2).withColumn("cluster", F.lit("blue"))
+    )
+    columns = dict(table_schemas()[TOPICS].column_types)
+    if change == "merge":
+        rows, columns = rows.withColumn(GONE, F.lit(False)), {**columns, GONE: "boolean"}
+    staged = lake.stage.put(rows.select(*columns), columns)
+    assert staged.count() == 2
+    LOSSES[lost](Path(staged.path))
+    with pytest.raises(LakeNotWritable, match=r"had staged in .* are gone: .* run again"):
+        CHANGES[change](Sink(lake, "blue", FIRST_RUN), staged)
+    assert lake.is_unwritten(TOPICS)
+
+
+def test_what_is_staged_goes_once_it_is_applied(spark: SparkSession, lake: Lake) -> None:
+    """Also what only a comparison needed; the stage of another run that is at work stays, a killed one's goes."""
+    sink = Sink(lake, "blue", FIRST_RUN)
+    sink.merge(TOPICS, topics(spark, a="orders"))
+    sink.replace(TOPICS, topics(spark, b="payments"), F.lit(True))
+    assert named(lake, "blue") == {"b": "payments"}
+    (mine,) = Path(lake.stages.folder).glob("[0-9]*")
+    assert [each.name for each in mine.iterdir()] == [OWNER]
+    killed = mine.with_name("20200101T000000Z-00000000")
+    (killed / "0000").mkdir(parents=True)
+    (killed / OWNER).touch()
+    with Lake(spark, lake.path).staging(SECOND_RUN):
+        assert sorted(each.name for each in mine.parent.glob("[0-9]*")) == [FIRST_RUN, SECOND_RUN]
+    assert [*mine.parent.glob("[0-9]*")] == [mine]

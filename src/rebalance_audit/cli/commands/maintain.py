@@ -59,11 +59,6 @@ class Retention(click.ParamType[tuple[str, int]]):
     metavar="N",
     help="Remove files that no table version has used for N hours. [maintain.vacuum_hours]",
 )
-@click.option(
-    "--recreate",
-    is_flag=True,
-    help="Only copy all tables of a local lake into new ones: not clustered, written with lake.writer.",
-)
 @click.option("--dry-run", is_flag=True, help="Only print what would be deleted and removed.")
 @summarised()
 @configured
@@ -74,7 +69,6 @@ def maintain(
     tables: Sequence[str],
     retentions: Sequence[tuple[str, int]],
     vacuum_hours: int | None,
-    recreate: bool,
     dry_run: bool,
     hand_out: HandOut,
 ) -> None:
@@ -83,16 +77,13 @@ def maintain(
     Deletes rows past their retention, rewrites small files as large ones (OPTIMIZE) and removes unused files
     (VACUUM); in a catalog it also makes the views of docs/bi.md. No run can write meanwhile. It
     can be killed at any point and repeated; runs do not mistake its commits for new data.
-
-    --recreate is for lakes of earlier releases (docs/running.md). Table ids change, and history and change
-    feed start again: see what it would do with --dry-run.
     """
     flags = {"lake.path": lake, "maintain.vacuum_hours": vacuum_hours}
     config = invocation.config_of_lake(flags, "spark")
     from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
 
     request = spark.maintain_request_of(
-        config, tables=tables, retentions=dict(retentions), dry_run=dry_run, recreate=recreate
+        config, tables=tables, retentions=dict(retentions), dry_run=dry_run
     )
     with progress() as on_progress:
         report = spark.maintain_once(config, request, on_progress)
@@ -114,8 +105,6 @@ def summary(lake: str, request: "MaintainRequest", report: "MaintainReport") -> 
             lines.append(f"  {name:{width}}  {', '.join(changes)}")
     if quiet:
         lines.append(f"{words.counted(quiet, 'table')} unchanged.")
-    if report.recreated:
-        lines.append(f"{words.counted(len(report.recreated), 'table')} {would}recreated.")
     if report.views.names:
         lines.append(f"{words.counted(len(report.views.names), 'view')} recreated.")
     if report.views.refused is not None:
@@ -156,7 +145,6 @@ def shape(lake: str, request: "MaintainRequest", report: "MaintainReport") -> Ma
             }
             for name, care in report.tables.items()
         },
-        "recreated": report.recreated,
         "notes": report.notes,
         "views": report.views.names,
         "views_refused": report.views.refused,

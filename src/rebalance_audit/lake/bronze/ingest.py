@@ -163,14 +163,15 @@ def _ingest_rows(
     if from_ms is not None:
         begins = _begins_at(_records(given), from_ms)
     at = begins if from_ms is not None else None
-    staged = bronze.staged(_from(given, at), source.spec)
-    done = bronze.append(staged.records, source.spec, begins)
-    if source.shows_markers:
-        ledger.note_compacted(before, _shown(ledger, before, begins or {}, done))
-    if staged.damage is None:
-        return _ingested(done)
-    added = sink.insert_new(TableName.QUARANTINE, damaged_stretches(staged.damage.frame)).rows
-    return _ingested(done, staged.damage.count(), added)
+    with ledger.lake.stage.passing():
+        staged = bronze.staged(_from(given, at), source.spec)
+        done = bronze.append(staged.records, source.spec, begins)
+        if source.shows_markers:
+            ledger.note_compacted(before, _shown(ledger, before, begins or {}, done))
+        if staged.damage is None:
+            return _ingested(done)
+        added = sink.insert_new(TableName.QUARANTINE, damaged_stretches(staged.damage.frame)).rows
+        return _ingested(done, staged.damage.count(), added)
 
 
 def _shown(

@@ -25,6 +25,7 @@ from rebalance_audit.errors import (
 from rebalance_audit.lake.session.spark_end import worker_end
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.commit_retry import CONFLICT
+from rebalance_audit.lake.storage.stage import rows_gone
 from rebalance_audit.lake.storage.table_writer import Outrun
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -38,6 +39,13 @@ UNREADABLE_FILE: Final = re.compile(
     r"FAILED_READ_FILE\S* Encountered error while reading file (\S+\.parquet)"
 )
 """Spark's words for a data file that is gone or damaged."""
+STAGED_ROWS: Final = re.compile(
+    r"((?:\w+:)?/[^\n'\"]*/\d{8}T\d{6}Z-[0-9a-f]{8}/\d{4}(?:/table=\w+)?)\b"
+)
+"""Where a run staged rows: a folder with the run's id has a numbered one."""
+NOT_THERE: Final = re.compile(
+    r"No such file|FileNotFound|FILE_NOT_EXIST|PATH_NOT_FOUND|does not exist| are gone"
+)
 PARQUET_FILE: Final = re.compile(r"((?:file://)?/[^\s'\"]+\.parquet)")
 """A data file in an error of Arrow or of delta-rs."""
 SCRATCH: Final = "spark.local.dir"
@@ -65,6 +73,9 @@ class ErrorTranslation:
             )
         if isinstance(error, Outrun) or CONFLICT.search(trace):
             return superseded(self._lake)
+        staged = STAGED_ROWS.search(trace)
+        if staged is not None and NOT_THERE.search(trace):
+            return rows_gone(staged[1])
         unreadable = self.unreadable_file(error)
         if unreadable is not None:
             return LakeNotReadable(_how_to_mend(*unreadable))

@@ -23,13 +23,6 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.runs.catalog_views import CatalogViews, make_catalog_views
 from rebalance_audit.lake.runs.lake_clusters import clusters_of
-from rebalance_audit.lake.runs.missing_bounds import (
-    lacks_bounds,
-    to_write_again,
-    write_again,
-    written_again,
-)
-from rebalance_audit.lake.runs.recreate import CONSEQUENCES, recreatable, recreate
 from rebalance_audit.lake.session.parallel_map import parallel_map
 from rebalance_audit.lake.session.pieces import parallelism
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
@@ -38,7 +31,6 @@ from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.table_definition import APPEND_ONLY
 from rebalance_audit.lake.storage.table_log import first_line
-from rebalance_audit.lake.storage.table_maker import translated
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -93,8 +85,6 @@ class MaintainRequest:
     """The same for single tables."""
     dry_run: bool = False
     """Only report what would be done."""
-    recreate: bool = False
-    """Copy all tables into new ones, and nothing else, see `recreate`."""
 
 
 @dataclass(slots=True)
@@ -108,8 +98,6 @@ class TableCare:
     files_added: int = 0
     files_removed: int = 0
     """By OPTIMIZE. A dry run expects all files to be rewritten to their target size."""
-    lacked_bounds: bool = False
-    """Whether files lacked statistics, see `missing_bounds`."""
     files_vacuumed: int = 0
     vacuum_hours: int = 0
     version: int | None = None
@@ -122,8 +110,6 @@ class MaintainReport:
 
     run_id: str
     tables: dict[str, TableCare] = field(default_factory=dict)
-    recreated: list[str] = field(default_factory=list)
-    """Tables that were copied into new ones, or would be."""
     views: CatalogViews = field(default_factory=CatalogViews)
     """Recreated in a catalog when all tables were maintained."""
     notes: list[str] = field(default_factory=list)
@@ -136,8 +122,6 @@ def check_maintain_request(request: MaintainRequest) -> None:
     for name in (*request.tables, *request.keep_days, *request.vacuum_hours_of):
         if name not in known:
             raise BadRequest(f"There is no table {name}; there are {', '.join(sorted(known))}.")
-    if request.recreate and request.tables:
-        raise BadRequest("--recreate copies all tables: omit --table.")
     for name in request.keep_days:
         if name not in AGES:
             raise BadRequest(
@@ -159,37 +143,19 @@ def maintain(
     names = lake.existing(sorted(request.tables or table_schemas()))
     if not names:
         raise LakeNotReadable(f"{lake.path} has no table to maintain.")
+    _ = lake.writer  # refuses a lake of another layout
     with (
         _alone(lake, request, report.run_id),
         commit_metadata(lake.spark, report.run_id),
         _settings(lake, request),
         lake.staging(report.run_id),
     ):
-        if request.recreate:
-            return _recreate(lake, request, report, on_progress)
         tables = [_Table(lake, name, request, report.run_id, now, on_progress) for name in names]
         done = parallel_map(_Table.care, tables)
         report.tables.update(zip(names, done, strict=True))
-        if lacking := [name for name, care in report.tables.items() if care.lacked_bounds]:
-            note_of = to_write_again if request.dry_run else written_again
-            report.notes.append(note_of(lacking))
         if not (request.tables or request.dry_run):
             report.views = make_catalog_views(lake)
             lake.stages.remove_before(now - timedelta(hours=request.vacuum_hours))
-    return report
-
-
-def _recreate(
-    lake: Lake, request: MaintainRequest, report: MaintainReport, on_progress: OnProgress
-) -> MaintainReport:
-    if request.dry_run:
-        recreatable(lake)
-        report.notes.append(CONSEQUENCES)
-        report.recreated = lake.existing(table_schemas())
-    else:
-        on_progress(CONSEQUENCES)
-        with translated(lake.path):
-            report.recreated = recreate(lake, report.run_id, on_progress)
     return report
 
 
@@ -231,13 +197,13 @@ class _Table:
             doing = "counting" if dry_run else "deleting"
             self._on_progress(f"{self._name}: {doing} rows before {done.older_than:%Y-%m-%d %H:%M}")
             done.rows_deleted = self._delete(done.older_than)
-        done.lacked_bounds = lacks_bounds(self._lake, self._name)
         wanted = target_file_count(done.bytes_before)
-        if done.lacked_bounds or done.files_before > wanted + 1:
+        if done.files_before > wanted + 1:
             if dry_run:
                 done.files_added, done.files_removed = wanted, done.files_before
             else:
-                self._rewrite(done)
+                self._on_progress(f"{self._name}: rewriting files")
+                done.files_added, done.files_removed = writer.compact(self._schema)
         done.vacuum_hours = self._request.vacuum_hours_of.get(
             self._name, self._request.vacuum_hours
         )
@@ -247,16 +213,6 @@ class _Table:
             done.files_vacuumed += done.files_removed
         done.version = self._lake.version(self._name)
         return done
-
-    def _rewrite(self, done: TableCare) -> None:
-        """Make fewer, larger files, with all statistics."""
-        if done.lacked_bounds:
-            self._on_progress(f"{self._name}: rewriting files that lack statistics of long texts")
-            write_again(self._lake, self._name)
-            done.files_added, done.files_removed = self._log.files(), done.files_before
-        else:
-            self._on_progress(f"{self._name}: rewriting files")
-            done.files_added, done.files_removed = self._lake.writer.compact(self._schema)
 
     def _delete(self, before: datetime) -> int:
         moment = AGES[self._name]
@@ -270,7 +226,10 @@ class _Table:
 
     def _compact(self, old: Column) -> int:
         """Delete the old records that a compacted log would not contain."""
-        doomed = self._lake.stage.keep(self._superseded(old))
+        with self._lake.stage.passing():
+            return self._delete_keys(self._lake.stage.keep(self._superseded(old)))
+
+    def _delete_keys(self, doomed: DataFrame) -> int:
         counted = doomed.groupBy("cluster").agg(F.count(F.lit(1)).alias("rows")).collect()
         found = {row["cluster"]: row["rows"] for row in counted}
         if found and not self._request.dry_run:
@@ -331,7 +290,7 @@ def _alone(lake: Lake, request: MaintainRequest, run_id: str) -> Iterator[None]:
         if not request.dry_run:
             for cluster in clusters_of(lake):
                 held.enter_context(sole_run(lake.path, cluster, run_id))
-                if request.recreate or TableName.RECORDS in request.keep_days:
+                if TableName.RECORDS in request.keep_days:
                     held.enter_context(sole_ingest(lake.path, cluster, run_id))
         yield
 

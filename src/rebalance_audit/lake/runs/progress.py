@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from rebalance_audit.audit.holes import Holes, holes_of
+from rebalance_audit.errors import later_release
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.run_log import ALL
 from rebalance_audit.lake.session.parallel_map import parallel_map
 from rebalance_audit.lake.storage.table_log import TableMark
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime
-from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
+from rebalance_audit.tables.schemas import GOLD_TABLES, TableName, table_schemas
 
 BUILT_ON: Final = (
     *GOLD_TABLES,
@@ -144,7 +145,8 @@ class Progress:
 def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progress | None:
     """The progress in meta.progress and meta.runs; None if everything must be rebuilt.
 
-    `run_number` is the number of the run that asks, `rules` the digest of its thresholds. Raises LakeNotReadable.
+    `run_number` is the number of the run that asks, `rules` the digest of its thresholds. Raises LakeNotReadable,
+    and LakeNotWritable for a run of a later release.
     """
     progress = lake.few_rows(TableName.PROGRESS, cluster, PROGRESS_COLUMNS)
     versions = {row["bronze_version"] for row in progress}
@@ -159,8 +161,8 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
         for row in lake.few_rows(TableName.RUNS, cluster, ("run_number", "layers", "rules"))
         if (row["run_number"] or 0) > number and row["run_number"] != run_number
     ]
-    if not progress[0]["table_ids"] or any(row["records"] is None for row in progress):
-        return None  # of an earlier release, which did not record the state of the tables
+    if not progress[0]["table_ids"].keys() <= table_schemas().keys():
+        raise later_release(lake.path)
     # A run straight from a source to gold, or with other thresholds, may have changed groups that are not affected.
     if any(row["layers"] != ALL or row["rules"] != rules for row in later):
         return None

@@ -22,7 +22,6 @@ from rebalance_audit.lake.gold.broker_logs import unmatched_notes
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.error_translation import ErrorTranslation
 from rebalance_audit.lake.runs.increment import ChangesGone, increment_plan
-from rebalance_audit.lake.runs.missing_bounds import tables_without_bounds, write_again_alone
 from rebalance_audit.lake.runs.plan import Plan
 from rebalance_audit.lake.runs.progress import Progress, changes_by_others, progress_of
 from rebalance_audit.lake.runs.rebuild import rebuild_plan
@@ -72,17 +71,11 @@ def _execute(context: RunContext, errors: ErrorTranslation) -> RunReport:
     """All steps, in order; the first commit and the last one write the run log."""
     request = context.request
     tables = [*META_TABLES, *GOLD_TABLES, TableName.QUARANTINE]
-    lacking = tables_without_bounds(context.lake)
     with context.step("creating tables"), small_queries(context.spark):
         context.lake.create([TableName.RUNS])
         context.lake.create([*tables, *_layers(context)])
         context.log.start()
     with context.log.noting_failure(), errors.translated():
-        if lacking:
-            with context.step("rewriting files whose statistics lack long texts"):
-                context.add_warning(
-                    write_again_alone(context.lake, lacking, request.cluster, context.run_id)
-                )
         while not _worked(context, errors):
             context.begin_again()
         _finish(context)

@@ -1,4 +1,4 @@
-"""Locks of a lake: one run and one ingest at a time per cluster, and one process that makes tables.
+"""Locks of a lake: one run and one ingest at a time per cluster, one process that makes tables, one owner of a stage.
 
 Each is a lock of the operating system on a file in the lake. It ends with the process that holds it, so a killed run
 leaves nothing to clean up. Object stores have no such locks: there, of two overlapping runs, Delta refuses the second
@@ -7,8 +7,9 @@ commit that builds on the same version.
 
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from errno import EAGAIN, ELOOP, EWOULDBLOCK
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +19,8 @@ from urllib.parse import quote
 from rebalance_audit.errors import LakeBusy, LakeNotWritable
 from rebalance_audit.location import is_catalog, local_path
 
+OWNER: Final = ".owner"
+"""File in a folder that belongs to one process: its lock."""
 NAME_MAX: Final = 150
 """Characters of a cluster's name in the name of its lock; a digest replaces the rest of a longer one."""
 
@@ -53,9 +56,56 @@ def sole_ingest(lake: str, cluster: str, run_id: str) -> Iterator[None]:
 def sole_table_maker(lake: str) -> Iterator[None]:
     """Let no other process on this machine make tables of the lake during the block: it waits. Raises OSError."""
     path = _lock_file(lake, ".making-tables")
-    if path is None:
+    with nullcontext() if path is None else _waiting_for(path):
+        yield
+
+
+@contextmanager
+def sole_owner(folder: Path | None, name: str) -> Iterator[None]:
+    """Own one of the folders in a folder for the block; those whose owner has ended are removed first.
+
+    None for a folder that is not on this machine: it has no locks. Raises LakeNotWritable.
+    """
+    if folder is None:
         yield
         return
+    path = folder / name / OWNER
+    try:
+        with _waiting_for(folder / OWNER):
+            for other in folder.iterdir():
+                if other.is_dir() and is_abandoned(other):
+                    shutil.rmtree(other, ignore_errors=True)
+            descriptor = _open(path)
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise LakeNotWritable(f"{path} cannot be written: {error.strerror}.") from error
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_abandoned(folder: Path) -> bool | None:
+    """Whether the process that owned a folder has ended; None in a file system without locks."""
+    if not (folder / OWNER).exists():
+        return True
+    try:
+        descriptor = _open(folder / OWNER)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return False if error.errno in {EAGAIN, EWOULDBLOCK} else None
+    finally:
+        os.close(descriptor)
+    return True
+
+
+@contextmanager
+def _waiting_for(path: Path) -> Iterator[None]:
+    """Hold a lock for the block, however long others hold it. Raises OSError."""
     descriptor = _open(path)
     try:
         with suppress(OSError):  # a file system without locks: as an object store

@@ -43,17 +43,13 @@ class Sink:
         an ingest, the rows are compared with it.
         """
         schema = table_schemas()[name]
-        staged = self._staged(schema, rows)
 
-        def append() -> Written:
+        def append(staged: GivenRows) -> Written:
             if self._check_concurrent_writes(name):
-                missing = self._missing(schema, staged.frame)
-                return self.lake.writer.append(
-                    schema, self._staged(schema, missing), self._commit(name)
-                )
+                staged = self._staged(schema, self._missing(schema, staged.frame))
             return self.lake.writer.append(schema, staged, self._commit(name))
 
-        return self._applied(name, append)
+        return self._applied(name, lambda: self._staged(schema, rows), append)
 
     def insert_new(self, name: str, rows: DataFrame) -> Written:
         """Add the rows whose keys the table does not have; its own rows stay as they are."""
@@ -71,13 +67,15 @@ class Sink:
         Staged rows may have GONE already.
         """
         schema = table_schemas()[name]
-        changes = rows if not isinstance(rows, DataFrame) else self._changes(schema, rows, gone)
 
-        def merge() -> Written:
+        def changes() -> GivenRows:
+            return rows if not isinstance(rows, DataFrame) else self._changes(schema, rows, gone)
+
+        def merge(staged: GivenRows) -> Written:
             self._check_concurrent_writes(name)
-            return self.lake.writer.merge(schema, changes, self._commit(name))
+            return self.lake.writer.merge(schema, staged, self._commit(name))
 
-        return self._applied(name, merge)
+        return self._applied(name, changes, merge)
 
     def replace(
         self, name: str, rows: DataFrame, scope: Column, groups: DataFrame | None = None
@@ -91,8 +89,9 @@ class Sink:
         self._check_concurrent_writes(name)
         if self.is_empty(name):
             return self.append(name, rows)
-        rows = self.lake.stage.keep(self._shaped(schema, rows))
-        return self.merge(name, rows, self.keys_within(name, scope, groups))
+        with self.lake.stage.passing():
+            rows = self.lake.stage.keep(self._shaped(schema, rows))
+            return self.merge(name, rows, self.keys_within(name, scope, groups))
 
     def keys_within(self, name: str, scope: Column, groups: DataFrame | None = None) -> DataFrame:
         """The keys of the cluster's rows within a scope, see `replace`."""
@@ -104,18 +103,18 @@ class Sink:
     def rewrite(self, name: str, rows: Sequence[Mapping[str, Any]] | DataFrame) -> Written:
         """Replace all rows of the cluster by these, without comparing the two: for small tables."""
         schema = table_schemas()[name]
-        given: GivenRows
-        if isinstance(rows, DataFrame):
-            given = self._staged(schema, rows)
-        else:
-            given = self.lake.rows_here(name, [{**row, "cluster": self.cluster} for row in rows])
 
-        def replace() -> Written:
+        def given() -> GivenRows:
+            if isinstance(rows, DataFrame):
+                return self._staged(schema, rows)
+            return self.lake.rows_here(name, [{**row, "cluster": self.cluster} for row in rows])
+
+        def replace(staged: GivenRows) -> Written:
             self._check_concurrent_writes(name)
-            self.lake.writer.replace(schema, given, "cluster", self.cluster, self._commit(name))
-            return Written(inserted=given.count())
+            self.lake.writer.replace(schema, staged, "cluster", self.cluster, self._commit(name))
+            return Written(inserted=staged.count())
 
-        return self._applied(name, replace)
+        return self._applied(name, given, replace)
 
     def rows_here(
         self, name: str, rows: Sequence[Mapping[str, Any]], gone: Sequence[Mapping[str, Any]] = ()
@@ -135,9 +134,14 @@ class Sink:
         """The cluster's rows in a table. Raises LakeNotReadable."""
         return self.lake.read(name).where(F.col("cluster") == self.cluster)
 
-    def _applied(self, name: str, change: Callable[[], Written]) -> Written:
+    def _applied(
+        self, name: str, given: Callable[[], GivenRows], change: Callable[[GivenRows], Written]
+    ) -> Written:
+        """Make a change of rows; what is staged for it goes with it."""
         done: list[Written] = []
-        with_retries(lambda: done.append(change()))
+        with self.lake.stage.passing():
+            staged = given()
+            with_retries(lambda: done.append(change(staged)))
         self._based_on[name] = self._version(name)
         return done[-1]
 

@@ -1,9 +1,11 @@
 """The stage: Parquet files in a folder of one run, from which a writer then changes the tables.
 
 Spark's own Parquet writer makes them, so a task that is tried again leaves no row twice, and an executor that is lost
-takes no finished rows with it. The folder is gone when the run has ended; `maintain` removes those of killed runs.
+takes no finished rows with it. What is staged is known by its files and rows: whoever applies it gets all of them, or
+an error. Rows go once they are applied, the folder with its run; that of a killed run goes with the next run.
 """
 
+import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -20,9 +22,10 @@ import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.errors import BadRequest
+from rebalance_audit.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.local_rows import frame_of
+from rebalance_audit.lake.storage.lock import is_abandoned, sole_owner
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns, struct_of_columns
 
@@ -30,6 +33,7 @@ FOLDER: Final = "meta/.stage"
 """In a lake: a folder for each run, by its id."""
 WAREHOUSE: Final = "spark.sql.warehouse.dir"
 IN_WAREHOUSE: Final = ".rebalance-audit-stage"
+PARQUET: Final = ".parquet"
 TABLE: Final = "table"
 MARK: Final = "mark"
 ROWS: Final = "rows"
@@ -44,6 +48,8 @@ ROW_GROUP: Final = {
     # Sizes are checked after this many rows first, 100 by default, and these rows may be large.
     "parquet.page.size.row.check.min": 1,
 }
+READING: Final = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
+"""Whatever the session says."""
 WRITING: Final = {
     # By default a task with several output folders sorts its rows by folder first.
     "spark.sql.maxConcurrentOutputFileWriters": "32",
@@ -101,6 +107,10 @@ class Staged:
     """Name -> type as DDL."""
     rows: str | None = None
     """The column that has the rows as lists, where one frame had the rows of several tables."""
+    parts: Mapping[str, int] = field(default_factory=dict)
+    """Names of the files, and their bytes."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Mark -> how many rows have it; rows of one table have the mark ``."""
     marks: Collection[str] = ()
     """Only rows with one of these marks; empty for all."""
     gone: str | None = None
@@ -108,10 +118,13 @@ class Staged:
 
     @property
     def frame(self) -> DataFrame:
-        """The rows."""
-        if not self.files.exists(self.place):
+        """The rows. Raises LakeNotWritable if any are gone."""
+        if not self.parts:
             return frame_of(self.spark, self._given, self._arrow_schema.empty_table())
-        rows = self.spark.read.schema(ddl_of_columns(self._stored)).parquet(self.path)
+        self._require_all()
+        reader = self.spark.read.schema(ddl_of_columns(self._stored)).options(**READING)
+        # By their names: Spark would read those that a folder still has.
+        rows = reader.parquet(*(f"{self.path}/{name}" for name in self.parts))
         if self.rows is None:
             return rows
         if self.marks:
@@ -120,26 +133,44 @@ class Staged:
         return rows.select(F.inline(self.rows), *is_gone)
 
     def batches(self) -> pa.RecordBatchReader:
-        """The rows without Spark, a batch at a time."""
+        """The rows without Spark, a batch at a time. Raises LakeNotWritable if any are gone, the reader OSError."""
+        self._require_all()
         schema = self._arrow_schema
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
 
     def count(self) -> int:
-        """How many rows there are, by the files' footers, or by ROWS."""
-        if self.rows is None:
-            return sum(batch.num_rows for batch in self._stored_batches([]))
-        return sum(self.marks_found().values())
+        """How many rows were staged."""
+        return sum(rows for mark, rows in self.counts.items() if mark in (self.marks or [mark]))
 
-    def marks_found(self) -> dict[str, int]:
-        """Mark -> how many of the rows have it."""
-        found: Counter[str] = Counter()
-        for batch in self._stored_batches([MARK, ROWS]):
+    def counted(self) -> "Staged":
+        """The same with the files that are there now, and their rows by the files' footers, or by ROWS."""
+        found = replace(self, parts=self._parts_found())
+        counts: Counter[str] = Counter()
+        for batch in found.stored_batches([] if self.rows is None else [MARK, ROWS]):
+            if self.rows is None:
+                counts[""] += batch.num_rows
+                continue
             for mark, rows in zip(batch[MARK].to_pylist(), batch[ROWS].to_pylist(), strict=True):
-                found[mark] += rows
-        return found
+                counts[mark] += rows
+        return replace(found, counts=counts)
+
+    def _parts_found(self) -> dict[str, int]:
+        """Names and bytes of the files that the folder has now."""
+        self.files.invalidate_cache(self.place)
+        if not self.files.exists(self.place):
+            return {}
+        found = self.files.ls(self.place, detail=True)
+        sizes = {each["name"].rpartition("/")[2]: each["size"] for each in found}
+        return {name: size for name, size in sizes.items() if name.endswith(PARQUET)}
+
+    def _require_all(self) -> None:
+        """Raises LakeNotWritable if files are gone, or others than they were."""
+        if self.parts and self._parts_found() != self.parts:
+            raise rows_gone(self.path)
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        for batch in self._stored_batches():
+        given = 0
+        for batch in self.stored_batches():
             if not batch.num_rows:
                 continue
             rows = batch
@@ -149,15 +180,20 @@ class Staged:
                 of_lists = pc.equal(batch[MARK], self.gone)
                 is_gone = of_lists.take(pc.list_parent_indices(batch[self.rows]))
                 rows = rows.append_column(GONE, is_gone)
+            given += rows.num_rows
             yield pa.RecordBatch.from_arrays(
                 [rows[field.name].cast(field.type) for field in schema], schema=schema
             )
+        if given != self.count():
+            raise OSError(str(rows_gone(self.path)))
 
-    def _stored_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        if not self.files.exists(self.place):
-            return  # there are no rows
+    def stored_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The files' rows."""
+        if not self.parts:
+            return
         stored = schema_of_columns(self._stored)
-        found = ds.dataset(self.place, stored, "parquet", filesystem=self.files)
+        paths = [f"{self.place}/{name}" for name in self.parts]
+        found = ds.dataset(paths, stored, "parquet", filesystem=self.files)
         chosen = ds.field(MARK).isin([*self.marks]) if self.marks else None
         yield from found.to_batches(columns=columns, filter=chosen)
 
@@ -182,40 +218,27 @@ class Staged:
 class StagedTables:
     """Staged rows of several tables: one frame partitioned by TABLE, with MARK, ROWS and a list for each table."""
 
-    stage: "Stage"
-    path: str
-    place: str
-    columns: Mapping[str, Mapping[str, str]]
-    """Name -> the columns of its rows."""
+    tables: Mapping[str, Staged]
     gone: str
     """The mark of keys that are gone."""
-    rows: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Name and mark -> how many rows."""
 
     def of(self, name: str, *marks: str) -> Staged:
         """The rows of one table, with one of the marks."""
-        folder = f"{TABLE}={name}"
-        return Staged(
-            self.stage.spark,
-            f"{self.path}/{folder}",
-            self.stage.files,
-            f"{self.place}/{folder}",
-            self.columns[name],
-            name,
-            marks,
-        )
+        return replace(self.tables[name], marks=marks)
 
     def changes_of(self, name: str) -> Staged:
         """All rows of one table with GONE."""
-        return replace(self.of(name), gone=self.gone)
+        return replace(self.tables[name], gone=self.gone)
 
     def count(self, name: str, *marks: str) -> int:
         """How many rows of a table there are with one of the marks; with any mark if none is given."""
-        return sum(
-            rows
-            for (table, mark), rows in self.rows.items()
-            if table == name and (not marks or mark in marks)
-        )
+        return self.of(name, *marks).count()
+
+
+class _Passing(threading.local):
+    """What the innermost block of `Stage.passing` of this thread has staged; None outside of one."""
+
+    places: list[str] | None = None
 
 
 @dataclass(slots=True)
@@ -228,46 +251,82 @@ class Stage:
     place: str
     """The folder as its file system takes it."""
     _numbers: Iterator[int] = field(default_factory=count)
+    _passing: _Passing = field(default_factory=_Passing)
 
     def put(self, rows: DataFrame, columns: Mapping[str, str] | None = None) -> Staged:
-        """Stage the rows of a frame; `columns` of a table, name -> type, if it has these and no others."""
+        """Stage the rows of a frame; `columns` of a table, name -> type, if it has these and no others.
+
+        Raises LakeNotWritable if the rows are gone at once.
+        """
         columns = columns or {each.name: each.dataType.simpleString() for each in rows.schema}
         name = self._next()
         rows.write.parquet(f"{self.folder}/{name}")
-        return Staged(
-            self.spark, f"{self.folder}/{name}", self.files, f"{self.place}/{name}", columns
-        )
+        made = self._staged(name, columns).counted()
+        if not made.parts:  # Spark writes a file for no rows too
+            raise rows_gone(made.path)
+        return made
 
     def put_tables(
         self, rows: DataFrame, columns: Mapping[str, Mapping[str, str]], gone: str
     ) -> StagedTables:
-        """Stage a frame with TABLE, MARK, ROWS and a list of structs for each table; see StagedTables."""
+        """Stage a frame with TABLE, MARK, ROWS and a list of structs for each table; see StagedTables.
+
+        Raises LakeNotWritable if the rows are gone at once.
+        """
         name = self._next()
         with temporary_settings(self.spark, WRITING):
             writer = rows.write.partitionBy(TABLE).options(**ROW_GROUP)
             writer.parquet(f"{self.folder}/{name}")
-        made = StagedTables(self, f"{self.folder}/{name}", f"{self.place}/{name}", columns, gone)
-        for table in columns:
-            for mark, found in made.of(table).marks_found().items():
-                made.rows[table, mark] = found
-        return made
+        if not self.files.exists(f"{self.place}/{name}"):
+            raise rows_gone(f"{self.folder}/{name}")
+        tables = self._tables(name, columns)
+        return StagedTables({each: tables[each].counted() for each in tables}, gone)
 
     def no_tables(self, columns: Mapping[str, Mapping[str, str]], gone: str) -> StagedTables:
         """As `put_tables` of no rows."""
-        name = self._next()
-        return StagedTables(self, f"{self.folder}/{name}", f"{self.place}/{name}", columns, gone)
+        return StagedTables(self._tables(self._next(), columns), gone)
 
     def keep(self, rows: DataFrame) -> DataFrame:
         """The same rows, computed now, and read from the stage by whatever follows."""
         return self.put(rows).frame
 
+    @contextmanager
+    def passing(self) -> Iterator[None]:
+        """Remove at the end of the block what this thread stages in it: then it is applied, or of no use."""
+        outer, mine = self._passing.places, list[str]()
+        self._passing.places = mine
+        try:
+            yield
+        finally:
+            self._passing.places = outer
+            for place in mine:
+                with suppress(OSError):
+                    self._remove(place)
+
     def remove(self) -> None:
         """Remove the folder."""
-        if self.files.exists(self.place):
-            self.files.rm(self.place, recursive=True)
+        self._remove(self.place)
+
+    def _remove(self, place: str) -> None:
+        if self.files.exists(place):
+            self.files.rm(place, recursive=True)
+
+    def _tables(self, name: str, columns: Mapping[str, Mapping[str, str]]) -> dict[str, Staged]:
+        return {
+            table: self._staged(f"{name}/{TABLE}={table}", of_table, table)
+            for table, of_table in columns.items()
+        }
+
+    def _staged(self, name: str, columns: Mapping[str, str], rows: str | None = None) -> Staged:
+        return Staged(
+            self.spark, f"{self.folder}/{name}", self.files, f"{self.place}/{name}", columns, rows
+        )
 
     def _next(self) -> str:
-        return f"{next(self._numbers):04d}"
+        name = f"{next(self._numbers):04d}"
+        if self._passing.places is not None:
+            self._passing.places.append(f"{self.place}/{name}")
+        return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,24 +339,34 @@ class StageFolder:
 
     @contextmanager
     def of_run(self, spark: SparkSession, run_id: str) -> Iterator[Stage]:
-        """The stage of a run, gone at the end of the block. Raises BadRequest, as `files`."""
+        """The stage of a run, gone at the end of the block; on this machine those of killed runs go first.
+
+        Raises BadRequest, as `files`, and LakeNotWritable.
+        """
         files, place = self.files()
         name = quote(run_id, safe="")
         stage = Stage(spark, f"{self.folder}/{name}", files, f"{place}/{name}")
-        try:
-            yield stage
-        finally:
-            # Whatever ended the run may prevent this too; `remove_before` removes it later.
-            with suppress(OSError):
-                stage.remove()
+        with sole_owner(local_path(self.folder), name):
+            try:
+                yield stage
+            finally:
+                # Whatever ended the run may prevent this too; then the next one removes it.
+                with suppress(OSError):
+                    stage.remove()
 
     def remove_before(self, moment: datetime) -> None:
-        """Remove the folders of killed runs that began before a moment (UTC)."""
+        """Remove the folders of runs that began before a moment (UTC), unless such a run holds its lock.
+
+        Where there are no locks, as in object stores, the age alone says that a run was killed.
+        """
         files, place = self.files()
         if not files.exists(place):
             return
+        here = local_path(self.folder)
         for path in files.ls(place, detail=False):
-            if path.rpartition("/")[2] < f"{moment:%Y%m%dT%H%M%SZ}":
+            name = path.rpartition("/")[2]
+            is_old = name[:1].isdigit() and name < f"{moment:%Y%m%dT%H%M%SZ}"
+            if is_old and (here is None or is_abandoned(here / name) is not False):
                 files.rm(path, recursive=True)
 
     def files(self) -> tuple[Any, str]:
@@ -310,6 +379,14 @@ class StageFolder:
                 " lake.stage_folder to a folder that Python and all executors can access."
             ) from None
         return files, place
+
+
+def rows_gone(path: str) -> LakeNotWritable:
+    """What ends a run whose staged rows something else has removed."""
+    return LakeNotWritable(
+        f"Rows that the run had staged in {path} are gone: another program must have removed them. Keep it away from"
+        " that folder, or set lake.stage_folder, and run again: the next run finishes the work."
+    )
 
 
 def list_of_rows(columns: Mapping[str, str]) -> str:

@@ -12,6 +12,12 @@ CHANGE_FEED: Final = "delta.enableChangeDataFeed"
 APPEND_ONLY: Final = "delta.appendOnly"
 WRITER: Final = "rebalanceAudit.writer"
 """The kind of writer that made the table, and that alone changes it."""
+LAYOUT: Final = "rebalanceAudit.layout"
+"""The number of the layout that the tables of the lake have; 1 where only WRITER is set."""
+LAYOUT_NUMBER: Final = 1
+"""Rises where an earlier release would misread what this one writes, as with a table on which runs build."""
+OLDEST_LAYOUT: Final = 1
+"""Lakes before it were clustered, had no writer of their own, and no state of the tables in meta.progress."""
 FILTERED_BY: Final = (
     "cluster",
     "partition",
@@ -28,6 +34,7 @@ def properties(schema: TableSchema, writer: str) -> dict[str, str]:
     """The properties that a table is made with."""
     found = {
         WRITER: writer,
+        LAYOUT: str(LAYOUT_NUMBER),
         # Readers without Spark, and many engines, cannot read deletion vectors.
         "delta.enableDeletionVectors": "false",
         # A run commits to some twenty tables, and a checkpoint of a log takes a second: by default Spark makes one at

@@ -5,6 +5,7 @@ The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import unquote
@@ -19,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.delta_folder import check_commits, check_files
-from rebalance_audit.errors import LakeNotReadable, LakeNotWritable
+from rebalance_audit.errors import LakeNotReadable, LakeNotWritable, later_release
 from rebalance_audit.lake.session.small_queries import small_queries
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.commit_retry import with_retries
@@ -31,7 +32,13 @@ from rebalance_audit.lake.storage.run_ids import run_of
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
 from rebalance_audit.lake.storage.sql_text import quoted_comment
 from rebalance_audit.lake.storage.stage import GivenRows, RowsHere, Stage, stage_folder
-from rebalance_audit.lake.storage.table_definition import CHANGE_FEED, WRITER
+from rebalance_audit.lake.storage.table_definition import (
+    CHANGE_FEED,
+    LAYOUT,
+    LAYOUT_NUMBER,
+    OLDEST_LAYOUT,
+    WRITER,
+)
 from rebalance_audit.lake.storage.table_log import (
     CREATION,
     LogByName,
@@ -49,10 +56,8 @@ from rebalance_audit.tables.plain_values import plain
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 
-RECREATED: Final = "meta/.recreated"
-"""Where `maintain --recreate` makes new tables, in a lake's folder."""
-COMPLETE: Final = "COMPLETE"
-"""A file that marks them as complete: from then on they replace the old ones."""
+IN_EVERY_LAKE: Final = (TableName.RUNS, TableName.RECORDS, TableName.EPOCHS)
+"""Tables whose properties are the lake's: those of the first that exists."""
 SKIP_FILES: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 
 
@@ -87,7 +92,10 @@ class Lake:
 
     @cached_property
     def writer(self) -> TableWriter:
-        """What changes the tables. Raises BadRequest for another one than the lake was made with."""
+        """What changes the tables.
+
+        Raises BadRequest for another one than the lake was made with, LakeNotWritable for a lake of another layout.
+        """
         kind = writer_of(self.spark, self.path, self.options.writer, self._recorded_writer())
         if kind == "delta-rs":
             assert isinstance(self.place, Folder)  # see `writer_of`
@@ -112,22 +120,57 @@ class Lake:
     def _recorded_writer(self) -> WriterKind | None:
         """What the lake was made with; None for a lake that is not there.
 
-        Raises LakeNotWritable while the lake has both old tables and new ones.
+        Raises LakeNotWritable for a lake of another layout, and LakeNotReadable.
         """
-        folder = local_path(self.path) if self.is_folder else None
-        if folder is not None and (folder / RECREATED / COMPLETE).exists():
-            raise LakeNotWritable(
-                f"`rebalance-audit maintain --recreate --lake {self.path}` did not finish: run it again."
+        for name in IN_EVERY_LAKE:
+            log = self.log(name)
+            try:
+                properties = None if log.version() is None else log.properties()
+            except OSError as error:
+                raise self._not_readable(name, error) from error
+            if properties is None:
+                continue
+            recorded = next((kind for kind in KINDS if kind == properties.get(WRITER)), None)
+            layout = int(properties.get(LAYOUT) or recorded is not None)
+            if layout > LAYOUT_NUMBER:
+                raise later_release(self.path)
+            if recorded is None or layout < OLDEST_LAYOUT:
+                raise self._earlier_layout()
+            return recorded
+        return None
+
+    def _earlier_layout(self) -> LakeNotWritable:
+        """What to do with a lake whose tables this release does not write, and what it alone has."""
+        bronze = self._first_moments(TableName.RECORDS, "timestamp")
+        gold = self._first_moments(TableName.EPOCHS, "started_at")
+        said = [
+            f"An earlier release made the tables of {self.path}, and this one cannot write them."
+        ]
+        for cluster in sorted({*bronze, *gold}):
+            if cluster not in bronze:
+                said.append(f"Bronze has no records of cluster {cluster}: run over its source.")
+                continue
+            source = f"delta:{self.table_path(TableName.RECORDS)}"
+            said.append(
+                f"Make cluster {cluster} again from bronze, in a new lake: `rebalance-audit run --source {source}"
+                f" --cluster {cluster} --lake NEW`."
             )
-        log = self.log(TableName.RUNS)
-        try:
-            if log.version() is None:
-                return None
-            recorded = log.properties().get(WRITER)
-        except OSError as error:
-            raise self._not_readable(TableName.RUNS, error) from error
-        # A lake of a release that had no choice.
-        return next((kind for kind in KINDS if kind == recorded), "spark")
+            if cluster in gold and gold[cluster] < bronze[cluster]:
+                said.append(
+                    f"Gold goes back to {gold[cluster]:%Y-%m-%d %H:%M} UTC, bronze to"
+                    f" {bronze[cluster]:%Y-%m-%d %H:%M} only."
+                )
+        said.append(
+            f"Keep {self.path}: it changes nothing there, and what bronze has lost is in its gold alone."
+        )
+        return LakeNotWritable(" ".join(said))
+
+    def _first_moments(self, name: str, column: str) -> dict[str, datetime]:
+        """Cluster -> its earliest moment in a table. Raises LakeNotReadable."""
+        if self.version(name) is None:
+            return {}
+        found = self.read(name).groupBy("cluster").agg(F.min(column)).collect()
+        return {row[0]: row[1] for row in found if row[1] is not None}
 
     @contextmanager
     def staging(self, run_id: str) -> Iterator[Stage]:
@@ -303,11 +346,12 @@ class Lake:
         The commit is not marked as one of the run: runs of other clusters must see that they have lost rows.
         """
         schema = table_schemas()[name]
-        with temporary_settings(self.spark, dict.fromkeys(SKIP_FILES, "true")):
-            rows = self.stage.put(self.read(name, pinned=True), schema.column_types)
         made_by = f"{run_id} without unreadable files"
-        commit = TableChange(made_by, cluster, self.version(name) or 0)
-        self.writer.rewrite(schema, rows, commit)
+        with self.stage.passing():
+            with temporary_settings(self.spark, dict.fromkeys(SKIP_FILES, "true")):
+                rows = self.stage.put(self.read(name, pinned=True), schema.column_types)
+            commit = TableChange(made_by, cluster, self.version(name) or 0)
+            self.writer.rewrite(schema, rows, commit)
 
     def keep_changes(self, name: str) -> None:
         """Give a table of an earlier release a change feed from now on."""
