@@ -1,6 +1,11 @@
 """What Spark is told on one machine."""
 
-from rebalance_audit.lake.session.spark_session import DRIVER_OPTIONS, SERIAL, local_settings
+from rebalance_audit.lake.session.spark_session import (
+    DIGITS,
+    DRIVER_OPTIONS,
+    SERIAL,
+    local_settings,
+)
 
 
 def test_few_cores_are_not_shared_with_a_collector() -> None:
@@ -9,7 +14,7 @@ def test_few_cores_are_not_shared_with_a_collector() -> None:
         local_settings(master)[DRIVER_OPTIONS] for master in ("local[2]", "local[4]")
     )
     told = local_settings("local[2]", leaves_java_alone=True)[DRIVER_OPTIONS]
-    assert of_two.startswith(f"{SERIAL} -Dlog4j2.configurationFile=")
+    assert of_two.startswith(f"{SERIAL} {DIGITS} -Dlog4j2.configurationFile=")
     assert "GC" not in of_four + told
 
 

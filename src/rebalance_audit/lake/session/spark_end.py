@@ -8,13 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from pyspark.errors import PySparkException, PySparkRuntimeError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeError, SparkEnded
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
-WORKER_GONE: Final = re.compile(r"Python worker exited unexpectedly")
+WORKER_GONE: Final = re.compile(
+    r"Python worker (exited unexpectedly|failed to connect back)|pyspark[.]daemon's (stdout|standard output)"
+)
+NO_MEMORY: Final = re.compile(r"java\.lang\.OutOfMemoryError: ([\w -]+)")
+TOO_SMALL: Final = re.compile(r"(?:System|Executor) memory \d+ must be at least (\d+)")
+"""Spark's words for a heap in which it does not start."""
 CUT_OFF: Final = re.compile(r"Stream closed|Broken pipe|Connection reset|java\.io\.EOFException")
 """What Java says about a worker, or the daemon that starts workers, that disappeared between two tasks."""
 IN_PYTHON: Final = "org.apache.spark.api.python."
@@ -28,15 +33,21 @@ NEVER_THERE: Final = "JAVA_GATEWAY_EXITED"
 
 @contextmanager
 def reporting_a_failed_start() -> Iterator[None]:
-    """Raises SparkEnded if the Java process ends while it is starting."""
+    """Raises SparkEnded if the Java process ends while it is starting, or has too little memory for that."""
     try:
         yield
-    except (ConnectionError, PySparkRuntimeError) as error:
-        if isinstance(error, PySparkRuntimeError) and NEVER_THERE not in str(error):
-            raise
-        raise SparkEnded(
-            "Spark's Java process ended while it was starting; its own messages, if any, are above."
-        ) from error
+    except Exception as error:
+        text = str(error)
+        if found := TOO_SMALL.search(text):
+            raise SparkEnded(
+                f"Spark does not start in so small a heap: give spark.driver.memory at least {int(found[1]) >> 20} MB"
+                " under [spark.settings], better 2g."
+            ) from error
+        if isinstance(error, ConnectionError) or NEVER_THERE in text:
+            raise SparkEnded(
+                "Spark's Java process ended while it was starting; its own messages, if any, are above."
+            ) from error
+        raise
 
 
 @contextmanager
@@ -58,8 +69,13 @@ def stopping(spark: SparkSession, *, when: bool = True) -> Iterator[SparkSession
 
 
 def worker_end(error: Exception) -> SparkEnded | None:
-    """A sentence for a task that lost its Python process; None for any other error."""
+    """A sentence for a task that lost its Python process, or for Java without memory; None for any other error."""
     text = str(error)
+    if found := NO_MEMORY.search(text):
+        return SparkEnded(
+            f"Java ran out of memory ({found[1]}): raise spark.driver.memory, on a cluster spark.executor.memory too,"
+            " under [spark.settings]. The next run finishes the work."
+        )
     is_cut_off = IN_PYTHON in text and CUT_OFF.search(text) is not None
     if not is_cut_off and WORKER_GONE.search(text) is None:
         return None

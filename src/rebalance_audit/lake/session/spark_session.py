@@ -33,6 +33,9 @@ ONE_LOGGING: Final = (
 )
 """By default each class loader may have a logging of its own. So each logger that is made, and Spark makes one for each
 batch of rules of each plan, looks through the stack for the class that asks."""
+DIGITS: Final = "-Duser.language=en -Duser.country=US"
+"""Delta and Spark put numbers into names of files as the locale writes them, with its digits: elsewhere, and by other
+readers, such a commit is not found."""
 JAVA_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 """Environment variables from which Java takes options too; it does not start with two collectors."""
 SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
@@ -66,8 +69,6 @@ PREFERRED: Final[Mapping[str, str]] = {
     # By default Spark forgets the classes that it has generated from the hundredth on, and a run has some 450: the next
     # run in the session would generate and compile all of them again, a third of its processor time.
     "spark.sql.codegen.cache.maxEntries": "1000",
-    # A stream that waits for a cluster that is gone cannot be interrupted; by default Spark waits for its end for ever.
-    "spark.sql.streaming.stopTimeout": "10s",
     # Spark's page describes each of some hundred queries, including the lineage of everything that was kept in memory:
     # without a limit megabytes for each, and the driver keeps a thousand of them.
     "spark.sql.maxPlanStringLength": "8192",
@@ -206,7 +207,7 @@ def local_settings(master: str, *, leaves_java_alone: bool = False) -> dict[str,
     # 200 by default: on one machine a shuffle needs only as many tasks as keep its cores busy.
     cores = _cores(master)
     settings["spark.sql.shuffle.partitions"] = str(2 * cores)
-    options = [] if leaves_java_alone or cores > FEW_CORES else [SERIAL]
+    options = [DIGITS] if leaves_java_alone or cores > FEW_CORES else [SERIAL, DIGITS]
     logging = resource(LOGGING_CONF)
     if isinstance(logging, Path):  # not inside a zip
         options.append(f"-Dlog4j2.configurationFile={logging.as_uri()} {ONE_LOGGING}")
