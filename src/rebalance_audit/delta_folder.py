@@ -1,13 +1,15 @@
-"""What a Delta table in a folder may name: only what lies in the folder. Imports neither Spark nor Arrow.
+"""What a Delta table in a folder may name, only what lies in the folder, and whether it is whole, with what mends it.
 
-The protocol also allows absolute URIs, `..` and links; whoever can write a lake could so have its readers open any
-other file that they may read.
+Imports neither Spark nor Arrow. The protocol also allows absolute URIs, `..` and links; whoever can write a lake could
+so have its readers open any other file that they may read.
 """
 
 import json
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
+from shlex import quote
 from typing import Final
 from urllib.parse import unquote
 
@@ -16,19 +18,109 @@ from rebalance_audit.errors import LakeNotReadable
 LOG: Final = "_delta_log"
 SIDECARS: Final = re.compile(r"\d{20}\.checkpoint\.[0-9a-fA-F-]{36}\.(json|parquet)")
 """A checkpoint of version 2: tables have them on request alone."""
+COMMIT: Final = re.compile(r"(\d{20})\.json")
+CHECKPOINT: Final = re.compile(r"(\d{20})\.checkpoint\..*parquet")
+PARQUET_END: Final = b"PAR1"
+RECORDS: Final = "bronze.records"
+ONLY_THERE: Final = frozenset(
+    {
+        "bronze.end_offsets",
+        "gold.deploys",
+        "gold.what_if",
+        "meta.broker_log",
+        "meta.checks",
+        "meta.runs",
+    }
+)
+"""Tables whose rows bronze.records cannot give again."""
 _SHOWN: Final = 120
 """Characters of a name in a sentence."""
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def check_log(folder: Path) -> None:
-    """Raises LakeNotReadable for a log, not opened yet, that leads out of the table by links."""
+    """Raises LakeNotReadable for a log, not opened yet, that leads out of the table by links, or is not whole."""
     log, base = folder / LOG, folder.resolve()
     if not log.resolve().is_relative_to(base):
         raise _outside(folder, LOG)
+    names = []
     for entry in _entries(log):
         if entry.is_symlink() and not entry.resolve().is_relative_to(base):
             raise _outside(folder, f"{LOG}/{entry.name}")
+        names.append(entry.name)
+    _check_whole(folder, names)
+
+
+def _check_whole(folder: Path, names: Iterable[str]) -> None:
+    """Readers take a commit without a byte for one that changed nothing, and Spark passes over half a line."""
+    commits, checkpoints = (
+        sorted(int(found[1]) for found in map(pattern.fullmatch, names) if found)
+        for pattern in (COMMIT, CHECKPOINT)
+    )
+    if not commits:
+        return
+    first = checkpoints[-1] + 1 if checkpoints else 0
+    lacking = set(range(first, commits[-1])).difference(commits)
+    if lacking:
+        file = folder / LOG / f"{min(lacking):020d}.json"
+        raise LakeNotReadable(f"The commit {file} of {_name(folder)} is gone: {_remedy(folder)}")
+    newest = folder / LOG / f"{commits[-1]:020d}.json"
+    if not _is_complete(newest):
+        raise LakeNotReadable(
+            f"The commit {newest} of {_name(folder)} is only half written: remove that file"
+            f" (`rm {quote(str(newest))}`) and run again, which writes its rows again."
+        )
+
+
+def _is_complete(commit: Path) -> bool:
+    """Whether a file of the log ends with a whole line."""
+    lines = commit.read_bytes().rstrip().rsplit(b"\n", 1)
+    try:
+        return isinstance(json.loads(lines[-1]), dict)
+    except ValueError:
+        return False
+
+
+def check_data(table: str, folder: Path, names: Iterable[str]) -> None:
+    """Raises LakeNotReadable for a data file that is gone, or whose end is; `names` as in `check_files`."""
+    for name in names:
+        try:
+            with (folder / name).open("rb") as file:
+                file.seek(-len(PARQUET_END), os.SEEK_END)
+                is_whole = file.read() == PARQUET_END
+        except OSError:
+            is_whole = False
+        if not is_whole:
+            raise LakeNotReadable(unreadable_file(_name(folder), f"{table}/{name}"))
+
+
+def unreadable_file(table: str, file: str) -> str:
+    """The sentence about a data file of a table (`gold.epochs`), the same for readers and runs."""
+    what = f"The file {file} of {table} is gone or damaged"
+    if table == RECORDS:
+        return f"{what}: {_FROM_SOURCE}"
+    return f"{what}: run with --full, which makes {table} again from bronze."
+
+
+_FROM_SOURCE: Final = (
+    "restore it from a backup. Without one, remove the table and run over the source: what Kafka has compacted since"
+    " then is lost."
+)
+
+
+def _name(folder: Path) -> str:
+    """A table's full name, by its folder."""
+    return ".".join(folder.parts[-2:])
+
+
+def _remedy(folder: Path) -> str:
+    """What to do about a table whose log cannot be read."""
+    name, remove = _name(folder), f"`rm -r {quote(str(folder))}`"
+    if name == RECORDS:
+        return _FROM_SOURCE
+    if name in ONLY_THERE:
+        return f"restore it from a backup, or remove the table ({remove}), whose rows no other table has."
+    return f"remove the table ({remove}) and run with --full, which makes {name} again from bronze."
 
 
 def names_sidecars(folder: Path) -> bool:

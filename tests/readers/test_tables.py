@@ -1,16 +1,21 @@
 """Tables of a lake, read without Spark."""
 
 import json
+import os
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
-from rebalance_audit.readers.tables import open_table, read_rows
+from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.readers.tables import open_table, read_rows, unfinished_run
 from rebalance_audit.tables.schemas import table_schemas
+from tests.support.lake_without_spark import write_lake
 from tests.support.long_ids import CLUSTER, IDS
 
 ROWS = [
@@ -71,3 +76,93 @@ def test_no_bound_that_is_missing_hides_rows(tmp_path: Path, lacking: tuple[str,
     commit.write_text("\n".join(map(json.dumps, actions)))
     for row in rows:
         assert read(str(tmp_path), cluster=CLUSTER, group_ids=[row["group_id"]]) == [row]
+
+
+def halve(file: Path) -> None:
+    """Cut a file in the middle, as a full disk does."""
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def commit(table: Path, number: int) -> Path:
+    """A file of a table's log."""
+    return table / "_delta_log" / f"{number:020d}.json"
+
+
+def data(table: Path) -> Path:
+    """The data file that a table's log names first."""
+    return table / str(pa.table(DeltaTable(table).get_add_actions())["path"][0])
+
+
+HALF = r"The commit \S+/0{19}2\.json of {name} is only half written: remove that file \(`rm \S+2\.json`\)"
+GONE = r"The commit \S+/0{19}1\.json of {name} is gone: remove the table .* run with --full"
+NO_FILE = (
+    r"The file \S+\.parquet of {name} is gone or damaged: run with --full, which makes {name} again"
+)
+DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "half a commit": (lambda table: halve(commit(table, 2)), HALF),
+    "an empty commit": (lambda table: os.truncate(commit(table, 2), 0), HALF),
+    "a commit less": (lambda table: commit(table, 1).unlink(), GONE),
+    "a file less": (lambda table: data(table).unlink(), NO_FILE),
+    "half a file": (lambda table: halve(data(table)), NO_FILE),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("name", ["gold.epochs", "gold.members"])
+def test_what_is_wrong_with_a_table_and_what_mends_it(
+    name: str, damage: str, tmp_path: Path
+) -> None:
+    """One sentence with the file and the command. delta-rs reads an empty commit as one that changed nothing."""
+    table = tmp_path.joinpath(*name.split("."))
+    table.mkdir(parents=True)
+    for row in ROWS:
+        write_deltalake(table, pa.Table.from_pylist([row]), mode="append")
+    harm, sentence = DAMAGE[damage]
+    harm(table)
+    with pytest.raises(LakeNotReadable, match=sentence.replace("{name}", re.escape(name))):
+        open_table(str(tmp_path), name)
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("bronze.records", "restore it from a backup. Without one, remove the table and run over the source"),
+        ("meta.runs", r"restore it from a backup, or remove the table \(`rm -r \S+`\), whose rows no other table has"),
+    ],
+)  # fmt: skip
+def test_tables_that_bronze_cannot_give_again(name: str, remedy: str, tmp_path: Path) -> None:
+    """No command makes up for their rows, and the sentence does not say so."""
+    table = tmp_path.joinpath(*name.split("."))
+    table.mkdir(parents=True)
+    for _ in range(3):
+        write_deltalake(table, pa.Table.from_pylist(ROWS), mode="append")
+    commit(table, 0).unlink()
+    with pytest.raises(LakeNotReadable, match=remedy):
+        open_table(str(tmp_path), name)
+
+
+DONE = {"run_id": "r1", "run_number": 1, "started_at": 0, "ended_at": 60_000, "outcome": "done"}
+LATER = {"run_id": "r2", "run_number": 2, "started_at": 90_000}
+AGREE = "all agree as of 1970-01-01 00:01:00 UTC, when run r1 ended."
+
+
+@pytest.mark.parametrize(
+    ("runs", "sentence"),
+    [
+        ([DONE], None),
+        ([DONE, {**LATER, "outcome": "running"}], f"has not finished: some tables may be newer than others; {AGREE}"),
+        ([DONE, {**LATER, "outcome": "failed"}], f"failed: some tables may be newer than others; {AGREE}"),
+        ([{**LATER, "outcome": "running"}], "no run has finished yet."),
+        ([DONE, {**LATER, "run_number": None, "outcome": "running"}], None),
+    ],
+    ids=["done", "running", "failed", "first", "an ingest"],
+)  # fmt: skip
+def test_a_run_that_has_not_finished(
+    runs: list[dict[str, Any]], sentence: str | None, tmp_path: Path
+) -> None:
+    """Readers say so, and as of when the tables agree; an ingest changes none that they read."""
+    write_lake(tmp_path, {}, "blue", runs)
+    said = unfinished_run(str(tmp_path), "blue")
+    assert (said is None) == (sentence is None)
+    assert sentence is None or str(said).endswith(sentence)
+    assert unfinished_run(str(tmp_path), "green") is None

@@ -96,12 +96,19 @@ class Invocation:
         """
         config = self.config_of_lake(flags, without=without)
         from rebalance_audit.config import is_given  # noqa: PLC0415 - 0.3 s
+        from rebalance_audit.readers.tables import (  # noqa: PLC0415 - imports Arrow
+            RUNS,
+            clusters,
+            unfinished_run,
+        )
 
-        if is_given("cluster", self.config_file, flags):
-            return config, [config.cluster]
-        from rebalance_audit.readers.tables import RUNS, clusters  # noqa: PLC0415 - imports Arrow
-
-        return config, clusters(config.lake.path, RUNS) or [config.cluster]
+        found = [config.cluster]
+        if not is_given("cluster", self.config_file, flags):
+            found = clusters(config.lake.path, RUNS) or found
+        for cluster in found:
+            if sentence := unfinished_run(config.lake.path, cluster):
+                click.echo(sentence, err=True)
+        return config, found
 
 
 invocation_of: Final = click.make_pass_decorator(Invocation)

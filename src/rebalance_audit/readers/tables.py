@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
-from rebalance_audit.delta_folder import check_files, check_log, names_sidecars
+from rebalance_audit.delta_folder import check_data, check_files, check_log, names_sidecars
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.plain_values import plain
@@ -58,6 +58,8 @@ def open_table(lake: str, name: str) -> ds.Dataset:
             f"{path} is partitioned by {', '.join(partitioned_by)}; no table of this program is."
         )
     check_files(path, folder, found.files)
+    if folder is not None:
+        check_data(path, folder, found.files)
     # Without what delta-rs makes of the log's statistics: where a file has no minimum or maximum of a column, as Delta
     # leaves them out of long texts, its dataset skips the file whatever one looks for. Parquet's own statistics stay.
     dataset = ds.FileSystemDataset.from_paths(
@@ -144,6 +146,34 @@ def read_rows(
     lacking = dict.fromkeys(lacking_columns(name, table))
     rows = table.to_table(filter=wanted).to_pylist()
     return [{**plain(row), **lacking} for row in rows]
+
+
+def unfinished_run(lake: str, cluster: str) -> str | None:
+    """A sentence if the last run of a cluster has not finished, and as of when its tables agree; None otherwise.
+
+    Raises LakeNotReadable.
+    """
+    columns = ["run_id", "run_number", "started_at", "ended_at", "outcome"]
+    if not is_there(lake, RUNS):
+        return None
+    table = open_table(lake, RUNS)
+    if not {*columns} <= {*table.schema.names}:
+        return None
+    wanted = (ds.field("cluster") == cluster) & ds.field("run_number").is_valid()
+    rows = sorted(
+        table.to_table(columns, filter=wanted).to_pylist(), key=lambda row: row["run_number"]
+    )
+    if not rows or rows[-1]["outcome"] == "done":
+        return None
+    last, done = rows[-1], [row for row in rows if row["outcome"] == "done"]
+    agree = "no run has finished yet"
+    if done:
+        agree = f"all agree as of {done[-1]['ended_at']:%Y-%m-%d %H:%M:%S} UTC, when run {done[-1]['run_id']} ended"
+    what = "failed" if last["outcome"] == "failed" else "has not finished"
+    return (
+        f"Run {last['run_id']} of cluster {cluster}, started {last['started_at']:%Y-%m-%d %H:%M:%S} UTC, {what}: some"
+        f" tables may be newer than others; {agree}."
+    )
 
 
 def topic_names(lake: str, cluster: str) -> TopicNames:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError
 from pyspark.sql import SparkSession
 
+from rebalance_audit.delta_folder import unreadable_file
 from rebalance_audit.errors import (
     LakeError,
     LakeNotReadable,
@@ -28,7 +29,7 @@ from rebalance_audit.lake.storage.commit_retry import CONFLICT
 from rebalance_audit.lake.storage.stage import rows_gone
 from rebalance_audit.lake.storage.table_writer import Outrun
 from rebalance_audit.location import is_catalog, local_path
-from rebalance_audit.tables.schemas import TableName, table_schemas
+from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 DISK_ERRORS: Final = re.compile(
@@ -78,7 +79,7 @@ class ErrorTranslation:
             return rows_gone(staged[1])
         unreadable = self.unreadable_file(error)
         if unreadable is not None:
-            return LakeNotReadable(_how_to_mend(*unreadable))
+            return LakeNotReadable(unreadable_file(*unreadable))
         ended = worker_end(error)
         if ended is not None:
             return ended
@@ -106,16 +107,6 @@ class ErrorTranslation:
             if known is None:
                 raise
             raise known from error
-
-
-def _how_to_mend(table: str, file: str) -> str:
-    what = f"The file {file} of {table} is gone or damaged"
-    if table == TableName.RECORDS:
-        return (
-            f"{what}: restore it from a backup. Without one, remove the table and run over the source: what Kafka has"
-            " compacted since then is lost."
-        )
-    return f"{what}: run with --full, which makes {table} again from bronze."
 
 
 def _free(location: str) -> str:

@@ -16,6 +16,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import StructType
 
+from rebalance_audit.delta_folder import check_log
+from rebalance_audit.location import local_path
+
 CREATION: Final = "CREATE TABLE"
 """Delta's name for a commit that makes a table without rows; a clone has rows from its first commit on."""
 ROWS_ADDED: Final = ("numOutputRows", "num_added_rows")
@@ -143,7 +146,10 @@ class LogFiles:
         return list(found["size_bytes"].to_pylist())
 
     def _table(self) -> DeltaTable:
-        """Raises _NotThere if there is no table."""
+        """Raises _NotThere if there is no table, LakeNotReadable if its log is not whole."""
+        folder = local_path(self._path)
+        if folder is not None:
+            check_log(folder)
         try:
             return DeltaTable(self._path, storage_options=self._options)
         except TableNotFoundError as error:
