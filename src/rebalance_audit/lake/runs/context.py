@@ -133,7 +133,7 @@ class RunContext:
     def topic_names(self, small: DataFrame, commits: WrittenCommits | None) -> TopicNames:
         """Names from the source, from earlier runs, from records that list topics, and from decoded commits."""
         source = self.request.source
-        names = TopicNames() if source is None else source.topic_names()
+        names = TopicNames() if source is None else source.topic_names(self.request.cluster)
         names.merge(self.known_topics)
         names.merge(topics.names_in_topic_lists(small.where(F.col("key").isNotNull())))
         if commits is not None:

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -14,6 +16,10 @@ from rebalance_audit.lake.storage.table_log import LogByName, first_line
 from rebalance_audit.location import local_path
 from rebalance_audit.moments import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
+from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_of
+
+IN_LAKE: Final = ("bronze", "records")
+"""How the path of a lake's own table of records ends."""
 
 
 class DeltaSource(Source):
@@ -61,6 +67,25 @@ class DeltaSource(Source):
         if "cluster" in names:
             table = self._of_cluster(table, names["cluster"], cluster)
         return table.select(*self._columns(table.schema, names))
+
+    def topic_names(self, cluster: str = "") -> TopicNames:
+        """Those that a lake on this machine knows beside its own bronze.records, which do not have them all."""
+        names, path = TopicNames(), local_path(self.location)
+        if path is None or path.parts[-2:] != IN_LAKE:
+            return names
+        table = str(path.parents[1] / "gold" / "topics")
+        try:
+            if not DeltaTable.is_deltatable(table):
+                return names
+            rows = DeltaTable(table).to_pyarrow_table().to_pylist()
+        except (DeltaError, OSError) as error:
+            raise SourceNotReadable(f"{table} cannot be read: {first_line(error)}.") from error
+        for row in rows:
+            if row["cluster"] == cluster:
+                names.add(
+                    topic_id_of(row["topic_id"]), row["topic"], TopicNameSource(row["source"])
+                )
+        return names
 
     def _columns(self, schema: StructType, names: Mapping[str, str]) -> list[Column]:
         columns = []

@@ -134,7 +134,7 @@ class SegmentsSource(Source):
             if segment.mark not in self._known.get(number, ())
         ]
 
-    def topic_names(self) -> TopicNames:
+    def topic_names(self, cluster: str = "") -> TopicNames:  # noqa: ARG002 - it has one
         """Names in the `__cluster_metadata` log beside the segments, if there is one."""
         if self._remote is not None:
             return self._remote.topic_names()

@@ -55,8 +55,8 @@ class Source(ABC):
         """Packs of the offset commits of some groups, see `records.commit_packs`. Raises SourceNotReadable."""
         return commit_packs(self.records(spark, cluster), groups_regex)
 
-    def topic_names(self) -> TopicNames:
-        """Names of topics that the source has besides the records. Raises SourceNotReadable."""
+    def topic_names(self, cluster: str = "") -> TopicNames:  # noqa: ARG002 - for those with several
+        """Names of topics of a cluster that the source has besides the records. Raises SourceNotReadable."""
         return TopicNames()
 
     def first_offsets(self) -> dict[int, int] | None:
