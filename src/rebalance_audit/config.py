@@ -99,7 +99,6 @@ class KafkaConfig(_Section):
     group_id_prefix: str = Field(min_length=1)
     timeout_ms: int = Field(ge=1_000)
     sampled_partitions_max: int = Field(ge=0)
-    checkpoint_folder: str
     options: dict[str, ClientOption]
     admin: dict[str, ClientOption]
 
@@ -285,7 +284,6 @@ def effective_config(config: Config) -> str:
     }
     for section, key in (
         (values["source"], "spec"),
-        (values["source"]["kafka"], "checkpoint_folder"),
         (values["lake"], "path"),
     ):
         section[key] = shown_location(section[key])

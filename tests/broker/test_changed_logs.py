@@ -1,6 +1,7 @@
 """What may become of a broker's log between two ingests: each is noticed, and no two histories are mixed."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,18 @@ def test_what_becomes_of_a_log(spark: SparkSession, tmp_path: Path) -> None:
         ingested = take(spark, kafka(broker), lake)
         assert (ingested.records, ingested.added_partitions) == (1, [count])
         assert [row for row in bronze(spark, lake) if row[0] == count]
+
+        shutil.rmtree(lake / "bronze" / "records")
+        again = take(spark, kafka(broker), lake)
+        assert again.lost_stretches == 1, "what bronze has lost and the cluster deleted"
+        there = in_log(spark, broker)
+        assert bronze(spark, lake) == [
+            row for row in there if row[0] != partition or row[1] >= start
+        ]
+        quarantine = Lake(spark, str(lake)).read("silver.quarantine")
+        (gone,) = quarantine.where("detail like '%bronze has lost%'").collect()
+        assert (gone["partition"], gone["offset"]) == (partition, 0)
+        assert gone["before_offset"] > start
 
         whole = bronze(spark, lake)
         broker.stop()

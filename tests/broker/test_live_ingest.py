@@ -1,13 +1,16 @@
 """A live cluster into bronze: what a real broker holds, once, however it is read."""
 
+import shutil
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from rebalance_audit.errors import BadRequest
+from rebalance_audit.errors import BadRequest, LakeNotReadable
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.runs.request import GOLD_ONLY, RunRequest
@@ -85,10 +88,7 @@ def test_batch_stream_and_segments_give_the_same_rows(
 def test_a_second_ingest_reads_what_is_new(
     spark: SparkSession, broker: Broker, tmp_path: Path
 ) -> None:
-    """An ingest goes on where the one before has ended; where nothing is new no version of bronze is made.
-
-    Without its checkpoint it reads all again, and doubles nothing: whatever is read again, bronze has it once.
-    """
+    """An ingest goes on where the one before has ended; where nothing is new no version of bronze is made."""
     lake = tmp_path / "lake"
     before = take(spark, kafka(broker), lake).records
     version = Lake(spark, str(lake)).version("bronze.records")
@@ -101,10 +101,64 @@ def test_a_second_ingest_reads_what_is_new(
     rows = bronze(spark, lake)
     assert len(rows) == before + new.records
     assert rows == in_log(spark, broker)
-    elsewhere = KafkaSettings(checkpoint_folder=str(tmp_path / "new checkpoint"))
-    again = take(spark, kafka(broker), lake, elsewhere)
-    assert (again.records, again.known) == (0, len(rows))
-    assert bronze(spark, lake) == rows
+    latest = tmp_path / "latest"
+    assert take(spark, kafka(broker), latest, KafkaSettings(start="latest")).records == 0
+    work(broker, "third")
+    assert take(spark, kafka(broker), latest, KafkaSettings(start="latest")).records > 0
+    assert bronze(spark, latest) == [row for row in in_log(spark, broker) if row not in {*rows}]
+
+
+def of_lake(lake: Path, *names: str) -> list[Path]:
+    """Folders of tables."""
+    return [lake.joinpath(*name.split(".")) for name in names]
+
+
+def roll_back(lake: Path, before: Path) -> None:
+    """Bronze is an older copy of itself."""
+    (table,) = of_lake(lake, "bronze.records")
+    shutil.rmtree(table)
+    shutil.copytree(before / "bronze" / "records", table)
+
+
+def go_back(lake: Path, before: Path) -> None:
+    """The whole lake is an older copy of itself."""
+    shutil.rmtree(lake)
+    shutil.copytree(before, lake)
+
+
+def delete_some(lake: Path, _: Path) -> None:
+    """Somebody has deleted rows in the middle."""
+    (table,) = of_lake(lake, "bronze.records")
+    rows = DeltaTable(str(table))
+    rows.alter.set_table_properties({"delta.appendOnly": "false"})
+    rows.delete("offset % 2 = 1")
+
+
+def drop(lake: Path, _: Path) -> None:
+    """The table is gone."""
+    (table,) = of_lake(lake, "bronze.records")
+    shutil.rmtree(table)
+
+
+@pytest.mark.parametrize("lose", [roll_back, go_back, delete_some, drop])
+def test_what_bronze_has_lost_is_read_again(
+    lose: Callable[[Path, Path], None], spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    """A run over bronze alone refuses it, and names the command that does it."""
+    lake, before = tmp_path / "lake", tmp_path / "before"
+    take(spark, kafka(broker), lake)
+    shutil.copytree(lake, before)
+    work(broker, "lost")
+    take(spark, kafka(broker), lake)
+    lose(lake, before)
+    if lose is not go_back:
+        command = rf"Bronze has lost records of cluster {CLUSTER}: .* --source kafka:\S+ --lake"
+        with pytest.raises(LakeNotReadable, match=command):
+            run_audit(spark, RunRequest(None, str(lake), CLUSTER))
+    found = take(spark, kafka(broker), lake)
+    assert found.records > 0
+    assert found.lost_stretches == 0
+    assert bronze(spark, lake) == in_log(spark, broker)
 
 
 def test_a_start_by_time_or_by_offset(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:

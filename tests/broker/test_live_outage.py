@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.errors import LakeBusy
-from rebalance_audit.lake.bronze import kafka_stream
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from rebalance_audit.wire.segments.folder import SourceNotReadable
-from tests.broker.live_ingest import CLUSTER, bronze, has_batches, in_log, kafka, take
-from tests.support.broker import Broker, running_broker
+from tests.broker.live_ingest import bronze, has_batches, in_log, kafka, take
+from tests.support.broker import running_broker
 from tests.support.live_groups import HASTE, make_topic, work
 
 pytestmark = pytest.mark.broker
@@ -48,23 +46,3 @@ def test_a_broker_that_dies_in_the_middle(spark: SparkSession, tmp_path: Path) -
         assert 0 < len(part) < len(whole)
         assert set(part) < set(whole)
         assert bronze(spark, lake) == whole
-
-
-def test_an_ingest_waits_for_the_end_of_an_earlier_one(
-    spark: SparkSession, broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The query of an ingest that met an outage ends once the cluster answers again; if it does not: one sentence."""
-    endless = spark.readStream.format("rate").load().writeStream.format("noop")
-    earlier = endless.queryName(f"ingest of {CLUSTER}").start()
-    lake = tmp_path / "lake"
-    with monkeypatch.context() as hasty:
-        hasty.setattr(kafka_stream, "EARLIER_SECONDS_MAX", 1)
-        with pytest.raises(
-            LakeBusy, match="An earlier ingest of cluster blue in this session has not ended yet"
-        ):
-            take(spark, kafka(broker), lake)
-    end = threading.Timer(2, earlier.stop)
-    end.start()
-    take(spark, kafka(broker), lake)
-    end.join()
-    assert bronze(spark, lake) == in_log(spark, broker)

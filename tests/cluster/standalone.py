@@ -31,9 +31,6 @@ SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "1",
     # One job writes at a time. By default each commit asks `readlink` in sixteen processes.
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
     "spark.executor.cores": "1",
     "spark.executor.memory": "640m",
     "spark.executor.memoryOverhead": "384m",

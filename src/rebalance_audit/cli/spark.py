@@ -109,7 +109,6 @@ def source_of(config: Config, from_ms: int | None = None) -> Source:
         group_id_prefix=kafka.group_id_prefix,
         timeout_ms=kafka.timeout_ms,
         sampled_partitions_max=kafka.sampled_partitions_max,
-        checkpoint_folder=kafka.checkpoint_folder,
         options=kafka.client_options(),
         admin=kafka.admin_options(),
     )

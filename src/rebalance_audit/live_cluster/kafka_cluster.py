@@ -54,7 +54,6 @@ class KafkaSettings:
     timeout_ms: int = 30_000
     sampled_partitions_max: int = 0
     """Sample end offsets of at most so many topic partitions; 0 for none."""
-    checkpoint_folder: str = ""
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Options of Kafka's client, as given: they may refer to variables and files."""
     admin: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -43,7 +43,7 @@ class Ingested:
     damaged_stretches: int = 0
     """Parts of segment files with an unknown number of records, new or not."""
     lost_stretches: int = 0
-    """Parts of the log that the cluster deleted before they were read."""
+    """Parts of the log that the cluster deleted before they were read, or where bronze has lost rows for good."""
     quarantine_rows: int = 0
     """Rows that are new in quarantine, of all three kinds."""
     late: Mapping[int, int] = field(default_factory=dict)
@@ -97,8 +97,24 @@ def ingest(
             ingested = _ingest_files(source, bronze, sink)
         else:
             ingested = _ingest_rows(source, bronze, sink, from_ms)
+        gone = bronze.note_own_losses(source.spec)
+        ingested = replace(
+            ingested,
+            lost_stretches=ingested.lost_stretches + gone,
+            quarantine_rows=ingested.quarantine_rows + gone,
+        )
         save()
         return replace(ingested, newest_record_at=ledger.newest_record_at)
+
+
+def accept_losses(sink: Sink, run_id: str, at: datetime) -> None:
+    """Go on with what bronze has, if it has lost rows that no source gives again."""
+    if sink.lake.version(TableName.INGESTED) is None:
+        return
+    ledger = Ledger(sink.lake, sink.cluster)
+    spec = sink.lake.table_path(TableName.RECORDS)
+    if Bronze(sink, ledger, run_id, at).note_own_losses(spec):
+        ledger.save(spec, run_id, at)
 
 
 def damaged_stretches(rows: DataFrame) -> DataFrame:
@@ -115,14 +131,14 @@ def _ingest_stream(
     save: Callable[[], None],
     each_poll: Callable[[], None],
 ) -> Ingested:
-    stream = KafkaStream(source, bronze, bronze.ledger.lake.path, bronze.ledger.cluster)
+    stream = KafkaStream(source, bronze, bronze.ledger.cluster)
     stream.run(duration, on_progress, save, each_poll)
     found = stream.appended
     return Ingested(
         found.records,
         found.known,
         found.differing,
-        lost_stretches=stream.lost,
+        lost_stretches=len(stream.lost),
         quarantine_rows=found.quarantined,
         late=found.late,
         open_transactions={

@@ -1,41 +1,28 @@
-"""From a live cluster into bronze by Structured Streaming: up to the present end of the log, or continuously.
+"""From a live cluster into bronze, a batch at a time: up to the present end of the log, or continuously.
 
-The checkpoint says how far the cluster was read, bronze which records it has. A batch that is read again, after a kill
-or because the checkpoint was lost, adds nothing.
+Bronze says where to begin: the records of a batch come in one commit, and their offsets say how far it went. What was
+read and holds no record, as the markers of transactions, meta.ingested knows. Nothing beside the tables says more, so
+nothing can contradict them: rows that bronze has lost are read again, and what the cluster no longer has is reported.
 """
 
-import json
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote
 
-import fsspec
-from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame
-from pyspark.sql.streaming.query import StreamingQuery
-
-from rebalance_audit.errors import BadRequest, LakeBusy, LakeError
-from rebalance_audit.lake.bronze.ledger import digest
+from rebalance_audit.errors import BadRequest, LakeError
+from rebalance_audit.lake.bronze.ledger import PartitionInBronze, digest
 from rebalance_audit.lake.bronze.record_table import Appended, Bronze
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
-from rebalance_audit.location import is_catalog
+from rebalance_audit.live_cluster.kafka_cluster import ClusterView
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
 
-POLL_SECONDS: Final = 1
-NOTED_SECONDS_MAX: Final = 60.0
-"""How long to wait for Spark to record a batch as done when the stream stops; otherwise it is read again."""
-EARLIER_SECONDS_MAX: Final = 60
-"""How long to wait for the query of an earlier ingest in this session, which may be waiting for a dead cluster."""
+POLL_SECONDS: Final = 1.0
 NO_PARTITIONS: Final = "you must specify all TopicPartitions"
 """Spark's error for offsets of partitions that it does not see."""
-ASKING: Final = "Getting offsets"
-"""How the status of a query begins while it waits for the cluster to say where its log ends."""
 UPDATED_EVERY_SECONDS: Final = 600.0
-"""With --follow: how often the ledger is written while the stream runs."""
+"""With --follow: how often the ledger is written while the log is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +40,21 @@ class Duration:
 class KafkaStream:
     """One ingest of a live cluster."""
 
-    def __init__(self, source: KafkaSource, bronze: Bronze, lake: str, cluster: str) -> None:
-        """Ask the cluster for its id. Raises SourceNotReadable, and BadRequest without a folder for the checkpoint."""
+    def __init__(self, source: KafkaSource, bronze: Bronze, cluster: str) -> None:
+        """Ask the cluster for its id. Raises SourceNotReadable."""
         self._source = source
         self._bronze = bronze
         self._ledger = bronze.ledger
         self._spark = bronze.ledger.lake.spark
         self._view = source.view()
-        self._checkpoint = checkpoint_of(source, lake, cluster, self._view.cluster_id)
-        options = bronze.ledger.lake.options.storage_options
-        self._files, self._checkpoint_place = fsspec.core.url_to_fs(self._checkpoint, **options)
         self._name = cluster
         self.appended = Appended()
-        self.lost = 0
+        self.lost: dict[int, tuple[int, int]] = {}
+        """Partition -> first offset that was deleted before it was read, and the next one that was not."""
         self.added: Collection[int] = ()
         """Log partitions that the topic did not have at the last ingest."""
-        self._error: Exception | None = None
-        self._begins: Mapping[int, int] = {}
-        self._asking_since: float | None = None
-        self._appending = threading.Lock()
-        self._last_appended = -1
-        self._is_over = False
+        self._reached: dict[int, int] = {}
+        """Partition -> offset up to which the log was read."""
 
     def run(
         self,
@@ -88,46 +69,33 @@ class KafkaStream:
 
         Raises BadRequest, SourceNotReadable, LakeBusy and LakeNotWritable.
         """
-        name = f"ingest of {self._name}"
-        # Until it ends, it may change the checkpoint that is read below.
-        self._require_no_other(name)
-        is_new = self._ledger.cluster_id is None
         self._require_same_log()
+        self._require_same_last_records()
+        is_new = self._ledger.cluster_id is None
+        if not is_new:
+            self.added = self._view.partitions.keys() - self._ledger.partitions.keys()
+        self._reached = self._resumed(is_new=is_new)
+        self._note()
         if is_new:
-            save()  # from now on the lake knows whose log it is
-        self._begins = self._source.begins()
-        reached = self._reached()
-        if self._source.settings.start_ms is not None and self._names("commits"):
-            on_progress("looking again at what was read before")
-            self._look_again(reached)
-        # The loss is in quarantine already; without this the connector would refuse to continue.
-        is_gone = any(
-            reached.get(number, ends.begin) < ends.begin
-            for number, ends in self._view.partitions.items()
-        )
-        stream = self._source.stream(self._spark, self._begins, fail_on_loss=not is_gone)
-        writer = (
-            stream.writeStream.foreachBatch(self._append)
-            .option("checkpointLocation", self._checkpoint)
-            .queryName(name)
-        )
-        if duration.follow:
-            writer = writer.trigger(
-                processingTime=f"{self._source.settings.trigger_seconds} seconds"
-            )
-        else:
-            writer = writer.trigger(availableNow=True)
+            save()  # from now on the lake knows whose log it is, and where it was begun
         on_progress(f"reading {self._source.location}")
-        try:
-            query = writer.start()
-            try:
-                self._follow(query, duration, on_progress, save, each_poll)
-            finally:
-                self._end(query)
-        except StreamingQueryException as error:
-            raise self._explained(error) from None
-        if not duration.follow:
-            self._require_end()
+        began = saved = time.monotonic()
+        reported = 0
+        while not duration.stopped():
+            upto = self._next_batch()
+            if upto:
+                self._read(upto, each_poll)
+            elif not duration.follow:
+                break
+            if reported != self.appended.records:
+                reported = self.appended.records
+                on_progress(f"reading {self._source.location}, {reported:,} records so far")
+            now = time.monotonic()
+            if now - saved >= UPDATED_EVERY_SECONDS and not self._ledger.lost:
+                save()
+                saved = now
+            if duration.follow and not self._waited(duration, began, each_poll):
+                break
 
     # -- checks ---------------------------------------------------------------------------------
 
@@ -144,8 +112,7 @@ class KafkaStream:
                 f"{OFFSETS_TOPIC} at {self._source.cluster} was deleted and recreated since the last ingest (its id"
                 f" was {ledger.topic_id}, and is {view.topic_id}): give the new log another cluster name."
             )
-        nexts = ledger.next_offsets()
-        for number, next_offset in nexts.items():
+        for number, next_offset in ledger.next_offsets().items():
             ends = view.partitions.get(number)
             if ends is None or ends.end < next_offset:
                 end = "is not there" if ends is None else f"ends at offset {ends.end}"
@@ -154,17 +121,15 @@ class KafkaStream:
                     f" records up to offset {next_offset - 1}: the log was truncated or recreated; give it a cluster"
                     " name of its own."
                 )
-        self._require_same_last_records(nexts)
-        self._note(nexts)
 
-    def _require_same_last_records(self, nexts: Mapping[int, int]) -> None:
+    def _require_same_last_records(self) -> None:
         """The last record of each partition in bronze must equal the cluster's at that offset, if it still has one.
 
         This finds a log that was truncated and has since grown past its old end.
         """
         there = {
             number: next_offset
-            for number, next_offset in nexts.items()
+            for number, next_offset in self._ledger.next_offsets().items()
             if self._view.partitions[number].begin < next_offset
         }
         if not there:
@@ -186,216 +151,134 @@ class KafkaStream:
                     " a cluster name of its own."
                 )
 
-    def _require_no_other(self, name: str) -> None:
-        """Raises LakeBusy if a query of this name does not end.
+    # -- where it is ----------------------------------------------------------------------------
 
-        Spark cannot interrupt a query that waits for offsets of a dead cluster: it ends once the cluster answers.
-        """
-        for query in self._spark.streams.active:
-            if query.name == name:
-                with suppress(StreamingQueryException):
-                    query.awaitTermination(EARLIER_SECONDS_MAX)
-        if self._is_listed(name):
-            raise LakeBusy(
-                f"An earlier ingest of cluster {self._name} in this session has not ended yet: try again later."
-            )
+    def _resumed(self, *, is_new: bool) -> dict[int, int]:
+        """Where each partition is read from: its beginning if bronze has lost rows of it."""
+        begins: Mapping[int, int] = {}
+        if is_new or self._source.settings.start_ms is not None:
+            begins = self._source.begins()
+        if is_new:
+            return dict(begins)
+        resumed = {}
+        for number, ends in self._view.partitions.items():
+            part = self._ledger.partitions.get(number, PartitionInBronze())
+            known = max(part.read_to_offset or 0, part.next_offset or 0)
+            if number in self._ledger.lost:
+                known = ends.begin
+            resumed[number] = min(known, begins.get(number, known))
+        return resumed
 
-    def _note(self, nexts: Mapping[int, int]) -> None:
-        """Put the cluster's ids and the ends of its partitions into the ledger, and what was lost into quarantine."""
-        if self._ledger.cluster_id is not None:
-            self.added = self._view.partitions.keys() - self._ledger.partitions.keys()
+    def _note(self) -> None:
+        """Put what the cluster says into the ledger, and what it deleted before it was read into quarantine."""
         self._ledger.cluster_id, self._ledger.topic_id = self._view.cluster_id, self._view.topic_id
+        lost = {}
         for number, ends in self._view.partitions.items():
             is_open = ends.stable_end < ends.end
+            reached = self._reached.setdefault(number, ends.begin)
+            part = self._ledger.partitions.get(number)
+            if reached < ends.begin:
+                if part is not None and (part.read_to_offset, part.next_offset) != (None, None):
+                    lost[number] = (reached, ends.begin)
+                self._reached[number] = ends.begin
             self._ledger.note(
                 number,
                 log_start_offset=ends.begin,
                 log_end_offset=ends.end,
                 open_transaction_offset=ends.stable_end if is_open else None,
+                read_to_offset=self._reached[number],
             )
-        lost = {
-            number: (next_offset, self._view.partitions[number].begin)
-            for number, next_offset in nexts.items()
-            if next_offset < self._view.partitions[number].begin
-        }
-        self.lost = len(lost)
+        self.lost |= lost
         self.appended.quarantined += self._bronze.note_lost(self._source.spec, lost)
 
-    def _look_again(self, reached: Mapping[int, int]) -> None:
-        """Read again from the requested time up to where the stream resumes; what bronze has stays."""
-        begins = {
-            number: begin
-            for number, begin in self._begins.items()
-            if begin < reached.get(number, 0)
-        }
-        rows = self._source.between(self._spark, begins, reached) if begins else None
-        if rows is not None:
-            staged = self._bronze.staged(rows, self._source.spec)
-            self.appended.add(self._bronze.append(staged.records, self._source.spec, begins))
-
-    def _require_end(self) -> None:
-        """Raises SourceNotReadable if Spark has not reached the end that the log had at the start."""
-        reached = self._reached()
-        if self._is_behind(reached):
-            raise self._source.unseen(reached)
-
-    def _is_behind(self, reached: Mapping[int, int]) -> bool:
-        return any(
-            reached.get(number, ends.begin) < ends.end
+    def _next_batch(self) -> dict[int, int]:
+        """Partition -> offset up to which to read next, for those with more to read."""
+        left = {
+            number: ends.end - self._reached[number]
             for number, ends in self._view.partitions.items()
-        )
+            if self._reached[number] < ends.end
+        }
+        most, total = self._source.settings.max_offsets_per_trigger, sum(left.values())
+        share = most / total if 0 < most < total else 1
+        return {
+            number: self._reached[number] + max(1, int(count * share))
+            for number, count in left.items()
+        }
+
+    def _waited(self, duration: Duration, began: float, each_poll: Callable[[], None]) -> bool:
+        """Wait for the next batch, and ask the cluster where its log ends now; False if it is time to stop."""
+        if not self._next_batch():
+            until = time.monotonic() + self._source.settings.trigger_seconds
+            while (rest := until - time.monotonic()) > 0 and not self._is_over(duration, began):
+                each_poll()
+                time.sleep(min(rest, POLL_SECONDS))
+        if self._is_over(duration, began):
+            return False
+        if not self._next_batch():
+            self._view = self._asked(duration, began) or self._view
+            self._require_same_log()
+            self._note()
+        return True
+
+    @staticmethod
+    def _is_over(duration: Duration, began: float) -> bool:
+        is_late = duration.stop_after_s is not None
+        is_late = is_late and time.monotonic() - began >= (duration.stop_after_s or 0)
+        return is_late or duration.stopped()
+
+    def _asked(self, duration: Duration, began: float) -> ClusterView | None:
+        """The cluster as it is now; None if it is time to stop. A cluster may change its leaders for a while.
+
+        Raises SourceNotReadable for one that has not answered for the timeout of the settings.
+        """
+        since = time.monotonic()
+        while not self._is_over(duration, began):
+            try:
+                return self._source.cluster.view()
+            except SourceNotReadable as error:
+                if time.monotonic() - since >= self._source.settings.timeout_ms / 1000:
+                    raise self._cut_short(error) from None
+                time.sleep(POLL_SECONDS)
+        return None
 
     # -- batches --------------------------------------------------------------------------------
 
-    def _append(self, rows: DataFrame, batch_id: int) -> None:
-        """Append one batch. Spark repeats its number until the batch is recorded as done."""
-        with self._appending:
-            if self._is_over:
-                raise RuntimeError("The ingest has ended; the next one reads this batch.")
-            try:
-                # Where the first batch begins may be an earlier process's decision: the rows show.
-                begins = self._offsets_of(batch_id - 1) if batch_id else None
-                if begins is not None:
-                    # A partition that no earlier batch knew begins with this one.
-                    begins = dict.fromkeys(self._view.partitions, 0) | begins
-                staged = self._bronze.staged(rows, self._source.spec)
-                done = self._bronze.append(staged.records, self._source.spec, begins)
-            except Exception as error:  # kept, because Spark passes on only its text
-                self._error = error
-                raise
-            self.appended.add(done)
-            self._last_appended = batch_id
-
-    def _follow(
-        self,
-        query: StreamingQuery,
-        duration: Duration,
-        on_progress: Callable[[str], None],
-        save: Callable[[], None],
-        each_poll: Callable[[], None],
-    ) -> None:
-        """Wait until it is time to stop, or until the query ends by itself."""
-        began = saved = time.monotonic()
-        # Without `follow` the query is checked once it has ended.
-        has_come_to_the_end = not duration.follow
-        reported = 0
-        while not query.awaitTermination(POLL_SECONDS):
-            self._require_life(query)
-            now = time.monotonic()
-            if duration.stopped() or (
-                duration.stop_after_s is not None and now - began >= duration.stop_after_s
-            ):
-                return
-            if not has_come_to_the_end and _waits(query):
-                reached = self._reached()
-                has_come_to_the_end = not self._is_behind(reached)
-                if not has_come_to_the_end and query.lastProgress is not None and _waits(query):
-                    raise self._source.unseen(reached)
-            if now - saved >= UPDATED_EVERY_SECONDS:
-                save()
-                saved = now
+    def _read(self, upto: Mapping[int, int], each_poll: Callable[[], None]) -> None:
+        """Append one batch, from where each partition was read to."""
+        batch = _Batch(self._source, self._bronze, {n: self._reached[n] for n in upto}, upto)
+        batch.start()
+        asked = time.monotonic()
+        while not batch.has_ended(POLL_SECONDS):
             each_poll()
-            if reported != self.appended.records:
-                reported = self.appended.records
-                on_progress(f"reading {self._source.location}, {reported:,} records so far")
-
-    def _end(self, query: StreamingQuery) -> None:
-        """Stop a query between two batches: a batch that has begun is appended, counted and recorded as done.
-
-        A query stopped within a batch may have written it without recording that.
-        """
-        with self._appending:
-            self._is_over = True
-        deadline = time.monotonic() + NOTED_SECONDS_MAX
-        try:
-            while (
-                query.isActive
-                and max(self._names("commits"), default=-1) < self._last_appended
-                and time.monotonic() < deadline
-            ):
-                time.sleep(POLL_SECONDS / 20)
-        finally:
-            self._stop(query)
-
-    def _stop(self, query: StreamingQuery) -> None:
-        """Stop a query. If its consumer waits for a dead cluster it ends later, and the next ingest waits for it."""
-        try:
-            query.stop()
-        except Exception:
-            # PySpark has no class for Java's TimeoutException, but only after that one the query is still listed.
-            if not self._is_listed(query.name):
-                raise
-
-    def _is_listed(self, name: str | None) -> bool:
-        """Whether a query of this name has not ended yet; its own `isActive` is false once a stop was requested."""
-        return any(query.name == name for query in self._spark.streams.active)
-
-    def _require_life(self, query: StreamingQuery) -> None:
-        """Raises SourceNotReadable if Spark has waited long for offsets and the cluster does not answer us either.
-
-        The consumer that Spark uses (see spark_session.REQUIRED) waits for a cluster without limit.
-        """
-        now = time.monotonic()
-        if not query.status["message"].startswith(ASKING):
-            self._asking_since = None
-        elif self._asking_since is None:
-            self._asking_since = now
-        elif now - self._asking_since >= self._source.settings.timeout_ms / 1000:
+            if time.monotonic() - asked < self._source.settings.timeout_ms / 1000:
+                continue
+            # Spark's consumer waits for a cluster without limit, and nothing can interrupt it.
             try:
                 self._source.cluster.view()
             except SourceNotReadable as error:
-                raise self._cut_short(error) from None
-            self._asking_since = now
-
-    # -- checkpoint -----------------------------------------------------------------------------
-
-    def _reached(self) -> dict[int, int]:
-        """Partition -> offset after the last batch that is recorded as done; the first offset to read if none is."""
-        done = self._names("commits")
-        found = self._offsets_of(max(done)) if done else None
-        return dict(self._begins) if found is None else found
-
-    def _offsets_of(self, batch_id: int) -> dict[int, int] | None:
-        """Partition -> offset at which a batch ends: the last line of its file in the checkpoint."""
-        text = self._read(f"offsets/{batch_id}")
-        if text is None:
-            return None
-        offsets = json.loads(text.strip().splitlines()[-1])
-        return {int(number): offset for number, offset in offsets[OFFSETS_TOPIC].items()}
-
-    def _names(self, folder: str) -> list[int]:
-        place = f"{self._checkpoint_place}/{folder}"
-        if not self._files.exists(place):
-            return []
-        self._files.invalidate_cache(place)
-        names = [path.rpartition("/")[2] for path in self._files.ls(place, detail=False)]
-        return [int(name) for name in names if name.isdigit()]
-
-    def _read(self, name: str) -> str | None:
-        place = f"{self._checkpoint_place}/{name}"
-        if not self._files.exists(place):
-            return None
-        text: str = self._files.cat_file(place).decode()
-        return text
+                if batch.given_up():
+                    raise self._cut_short(error) from None
+            asked = time.monotonic()
+        if batch.error is not None:
+            raise self._explained(batch.error) from None
+        self.appended.add(batch.done)
+        self._reached |= upto
+        for number, offset in upto.items():
+            self._ledger.note(number, read_to_offset=offset)
 
     # -- errors ---------------------------------------------------------------------------------
 
     def _explained(self, error: Exception) -> Exception:
-        """What ended the stream, in one sentence."""
-        if isinstance(self._error, LakeError | SourceNotReadable):
-            return self._error
-        cause = self._error or error
-        if "CONCURRENT_STREAM_LOG_UPDATE" in str(cause):
-            return LakeBusy(
-                f"Another ingest of cluster {self._name} is using the checkpoint {self._checkpoint}."
-            )
-        if NO_PARTITIONS in str(cause):
-            return self._source.unseen(self._begins)
-        known = self._source.explain(cause)
+        """What ended the ingest, in one sentence where there is one."""
+        if isinstance(error, LakeError | SourceNotReadable):
+            return error
+        if NO_PARTITIONS in str(error):
+            return self._source.unseen(self._reached)
+        known = self._source.explain(error)
         if known is not None:
             return self._cut_short(known)
         # The whole text contains the query's plan, and the plan the options with their secrets.
-        first_line = str(cause).partition("\n")[0]
+        first_line = str(error).partition("\n")[0]
         return RuntimeError(self._source.cluster.hide(first_line))
 
     def _cut_short(self, error: SourceNotReadable) -> SourceNotReadable:
@@ -408,19 +291,51 @@ class KafkaStream:
         )
 
 
-def checkpoint_of(source: KafkaSource, lake: str, cluster: str, cluster_id: str) -> str:
-    """The folder of the checkpoint: in the lake unless it is configured, one per cluster. Raises BadRequest."""
-    folder = source.settings.checkpoint_folder.rstrip("/")
-    if not folder:
-        if is_catalog(lake):
-            raise BadRequest(
-                "A lake in a catalog has no folder for the checkpoint: set source.kafka.checkpoint_folder."
-            )
-        folder = f"{lake.rstrip('/')}/checkpoints"
-    return f"{folder}/{quote(cluster, safe='')}/kafka-{quote(cluster_id, safe='')}"
+class _Batch:
+    """A part of the log, read and appended in a thread of its own."""
 
+    def __init__(
+        self,
+        source: KafkaSource,
+        bronze: Bronze,
+        begins: Mapping[int, int],
+        ends: Mapping[int, int],
+    ) -> None:
+        self._source = source
+        self._bronze = bronze
+        self._begins = begins
+        self._ends = ends
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._deciding = threading.Lock()
+        self._is_given_up = False
+        self._is_applied = False
+        self.done = Appended()
+        self.error: Exception | None = None
 
-def _waits(query: StreamingQuery) -> bool:
-    """Whether the query is idle."""
-    status = query.status
-    return not status["isTriggerActive"] and not status["isDataAvailable"]
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def has_ended(self, seconds: float) -> bool:
+        """Whether it ends within so many seconds."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def given_up(self) -> bool:
+        """Whether it will append nothing any more: not possible once it has read everything."""
+        with self._deciding:
+            self._is_given_up = not self._is_applied
+            return self._is_given_up
+
+    def _work(self) -> None:
+        lake = self._bronze.ledger.lake
+        try:
+            with lake.stage.passing():
+                rows = self._source.between(lake.spark, self._begins, self._ends)
+                staged = self._bronze.staged(rows, self._source.spec)
+                with self._deciding:
+                    self._is_applied = not self._is_given_up
+                if self._is_applied:
+                    self.done = self._bronze.append(staged.records, self._source.spec, self._begins)
+        except Exception as error:  # noqa: BLE001 - the ingest raises it
+            self.error = error

@@ -1,8 +1,9 @@
 """meta.ingested: how much of each partition bronze has, and from which log.
 
-What an ingest reads after a partition's last offset is new, and is appended without reading bronze. So these rows must
-be complete: each names the version of bronze that it describes, and rows of later versions (of a killed ingest, or of
-another program) are added before use.
+Bronze itself says what it has: where rows have gone that it had, an ingest reads them again. What comes after a
+partition's last offset is new, and is appended without reading bronze. So these rows must be complete: each names the
+version of bronze that it describes, and rows of later versions (of a killed ingest, or of another program) are added
+before use.
 """
 
 import hashlib
@@ -40,6 +41,8 @@ class PartitionInBronze:
     log_start_offset: int | None = None
     log_end_offset: int | None = None
     open_transaction_offset: int | None = None
+    read_to_offset: int | None = None
+    """Up to which offset a live log was read, records or not; None while it was never read live."""
     files: frozenset[FileMark] = frozenset()
     """Segment files whose records are all in bronze."""
 
@@ -80,6 +83,8 @@ class Ledger:
         """What the commit of that version says of its maker; None if unknown."""
         self.cluster_id: str | None = None
         self.topic_id: str | None = None
+        self.lost: dict[int, PartitionInBronze] = {}
+        """Partitions where bronze has fewer rows than were known, as they were known."""
         self._load()
         self._saved = self._state()
         self.catch_up()
@@ -117,7 +122,8 @@ class Ledger:
         try:
             found = self._count(self._added(now))
         except (LakeNotReadable, PySparkException):
-            # All of bronze gives the same counts.
+            # All of bronze gives the same counts, unless rows were removed.
+            before = self.partitions
             self.partitions = {
                 number: replace(
                     part, first_offset=None, next_offset=None, records=0, files=frozenset()
@@ -125,7 +131,40 @@ class Ledger:
                 for number, part in self.partitions.items()
             }
             found = self._count(self.lake.read(TableName.RECORDS, pinned=True))
+            self._add(found.items(), now)
+            for number, known in before.items():
+                if self.partitions[number].records < known.records:
+                    self.lost.setdefault(number, known)
+                    self.note(number, read_to_offset=None)
+            return
         self._add(found.items(), now)
+
+    def still_lost(self) -> dict[int, tuple[int, int]]:
+        """Of the partitions that had lost rows and still lack some: the offsets from one to another, without that.
+
+        Which of them are gone is known of none alone. Raises LakeNotReadable.
+        """
+        if not self.lost:
+            return {}
+        rows = self.lake.read(TableName.RECORDS).where(F.col("cluster") == self.cluster)
+        ends = F.create_map(
+            *[F.lit(each) for n, part in self.lost.items() for each in (n, part.next_offset)]
+        )
+        there = {
+            row["partition"]: row["count"]
+            for row in rows.where(F.col("partition").isin([*self.lost]))
+            .where(F.col("offset") < F.element_at(ends, F.col("partition")))
+            .groupBy("partition")
+            .count()
+            .collect()
+        }
+        return {
+            number: (part.first_offset, part.next_offset)
+            for number, part in self.lost.items()
+            if part.first_offset is not None
+            and part.next_offset is not None
+            and there.get(number, 0) < part.records
+        }
 
     def add(self, rows: DataFrame) -> None:
         """Add what this process has just appended in one commit."""
@@ -249,6 +288,29 @@ class Ledger:
             )
             for number, row in counted.items()
         }
+
+
+def require_whole(lake: Lake, cluster: str) -> None:
+    """Raises LakeNotReadable if bronze has lost rows since an ingest: gold would lose what it shows of them."""
+    if lake.version(TableName.INGESTED) is None:
+        return
+    columns = ("bronze_version", "bronze_commit", "source")
+    noted = next(iter(lake.few_rows(TableName.INGESTED, cluster, columns)), None)
+    now = lake.mark(TableName.RECORDS)
+    if noted is None or now is None:
+        return
+    known = TableMark(now.table_id, noted["bronze_version"], noted["bronze_commit"])
+    if lake.change_since(TableName.RECORDS, known) is None:
+        return
+    ledger = Ledger(lake, cluster)
+    if ledger.lost:
+        had = sum(part.records for part in ledger.lost.values())
+        has = sum(ledger.partitions[number].records for number in ledger.lost)
+        raise LakeNotReadable(
+            f"Bronze has lost records of cluster {cluster}: it has {has:,} of {had:,}. Read them again with"
+            f" `rebalance-audit ingest --source {noted['source']} --lake {lake.path} --cluster {cluster}`, or restore"
+            f" {lake.table_path(TableName.RECORDS)} from a backup. With --full a run goes on without them."
+        )
 
 
 def partitions_seen(lake: Lake, cluster: str) -> frozenset[int]:

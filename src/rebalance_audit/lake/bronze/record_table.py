@@ -129,7 +129,12 @@ class Bronze:
         done.records += self._write(self._restaged(given.frame.where(~known)))
         return done
 
-    def note_lost(self, spec: str, stretches: Mapping[int, tuple[int, int]]) -> int:
+    def note_lost(
+        self,
+        spec: str,
+        stretches: Mapping[int, tuple[int, int]],
+        why: str = "they were deleted before they were read",
+    ) -> int:
         """Put lost stretches into quarantine: partition -> (first offset lost, offset of the next record that exists).
 
         The audit treats each as a gap in every group of the partition. Returns how many are new.
@@ -141,7 +146,7 @@ class Bronze:
                 number,
                 first,
                 LOST,
-                f"Offsets {first} to {after - 1} of partition {number} were deleted before they were read.",
+                f"Records of partition {number} from offset {first} to {after - 1} are gone: {why}.",
                 spec,
                 after,
             )
@@ -151,6 +156,14 @@ class Bronze:
         columns = {"partition": "int", "offset": "bigint", **texts, "before_offset": "bigint"}
         frame = local_rows(self._lake.spark, columns, rows)
         return self._sink.insert_new(TableName.QUARANTINE, as_quarantine(frame)).rows
+
+    def note_own_losses(self, spec: str) -> int:
+        """Put stretches into quarantine where bronze has lost rows for good; returns how many there are."""
+        gone = self.ledger.still_lost()
+        self.note_lost(
+            spec, gone, "bronze has lost some or all of them, and the source no longer has them"
+        )
+        return len(gone)
 
     def _append_between(
         self, rows: DataFrame, spec: str, begins: Mapping[int, int], ends: Mapping[int, int]

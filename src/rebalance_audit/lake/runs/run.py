@@ -17,7 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.audit.lag.end_offsets import EndOffsets
 from rebalance_audit.errors import BadRequest, two_partition_counts
 from rebalance_audit.lake.bronze.end_offsets import keep_samples
-from rebalance_audit.lake.bronze.ingest import ingest
+from rebalance_audit.lake.bronze.ingest import accept_losses, ingest
+from rebalance_audit.lake.bronze.ledger import require_whole
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.error_translation import ErrorTranslation
@@ -155,6 +156,10 @@ def _ingest(context: RunContext, *, read_again: bool) -> int:
     source, report = context.request.source, context.report
     bronze = context.lake.table_path(TableName.RECORDS)
     if source is None or (isinstance(source, DeltaSource) and source.is_at(bronze)):
+        if context.request.full:
+            accept_losses(context.sink, context.run_id, context.started_at)
+        else:
+            require_whole(context.lake, context.request.cluster)
         return 0
     with context.step("reading the source into bronze"):
         ingested = ingest(

@@ -1,4 +1,4 @@
-"""A live cluster as a source, through Spark's Kafka connector: a stretch of the log as a batch, or a stream of it.
+"""A live cluster as a source, through Spark's Kafka connector: a stretch of the log at a time.
 
 The connector delivers key, value, partition, offset and timestamp of data records. It does not deliver leader epochs,
 producer ids, whether a record belongs to a transaction, or the markers that end transactions: these columns are null.
@@ -89,20 +89,7 @@ class KafkaSource(Source):
             raise self._not_loaded(error) from None
         return as_records(frame)
 
-    def stream(
-        self, spark: SparkSession, begins: Mapping[int, int], *, fail_on_loss: bool
-    ) -> DataFrame:
-        """The log from `begins` on; a query with a checkpoint resumes from that instead."""
-        reader = spark.readStream.format("kafka").options(**self.connector_options(begins))
-        if self.settings.max_offsets_per_trigger:
-            reader = reader.option("maxOffsetsPerTrigger", self.settings.max_offsets_per_trigger)
-        try:
-            frame = reader.option("failOnDataLoss", fail_on_loss).load()
-        except Exception as error:  # noqa: BLE001 - of a missing connector pyspark has no error of its own
-            raise self._not_loaded(error) from None
-        return as_records(frame)
-
-    def topic_names(self) -> TopicNames:
+    def topic_names(self, cluster: str = "") -> TopicNames:  # noqa: ARG002 - it has one
         """Names of all topics that exist now and that the user may describe."""
         return self.cluster.topic_names()
 
