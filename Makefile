@@ -73,6 +73,8 @@ test: java $(SETUP) node $(INSTALLED) ## Run all suites, two at a time; each pri
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(SUITES)
 
 OTHER_SUITES := spark quality broker cluster spec page alerts site deploy release dashboards/test_superset.py
+test-all: test test-writers endurance-lake endurance-kills ## Run all suites, and what is killed, damaged and lost in a lake
+
 test-fast: $(SETUP) ## Run the tests that need nothing but Python
 	$(PYTEST) -n 2 --dist loadfile -m "not spark and not swarm" $(OTHER_SUITES:%=--ignore=tests/%)
 
@@ -157,6 +159,9 @@ scale: java $(SETUP) $(SPARK_JARS) ## Measure what runs cost by records, groups,
 
 endurance: java $(SETUP) $(SPARK_JARS) jars/broker/.fetched ## Kill ingests and runs while a broker is under load, then compare (MINUTES=10 SEED=1)
 	$(PY) -m tests.endurance --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
+
+endurance-kills: java $(SETUP) $(SPARK_JARS) ## Kill runs, ingests and maintenance with each writer, then compare (KILLS=25 SEED=1)
+	$(PY) -m tests.endurance.kills --kills $(or $(KILLS),25) --seed $(or $(SEED),1)
 
 endurance-lake: java $(SPARK_JARS) package ## Do every fault to every table (WRITER=spark, TOGETHER=1), kill executors in turn, run several writers without locks
 	$(PY) -m tests.endurance.faults --writer $(or $(WRITER),delta-rs) $(if $(TOGETHER),--together)

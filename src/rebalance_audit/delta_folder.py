@@ -77,7 +77,7 @@ def _is_complete(commit: Path) -> bool:
     lines = commit.read_bytes().rstrip().rsplit(b"\n", 1)
     try:
         return isinstance(json.loads(lines[-1]), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
@@ -85,13 +85,17 @@ def check_data(table: str, folder: Path, names: Iterable[str]) -> None:
     """Raises LakeNotReadable for a data file that is gone, or whose end is; `names` as in `check_files`."""
     for name in names:
         try:
-            with (folder / name).open("rb") as file:
-                file.seek(-len(PARQUET_END), os.SEEK_END)
-                is_whole = file.read() == PARQUET_END
+            is_whole = (folder / name).is_file() and _ends_well(folder / name)
         except OSError:
             is_whole = False
         if not is_whole:
             raise LakeNotReadable(unreadable_file(_name(folder), f"{table}/{name}"))
+
+
+def _ends_well(file: Path) -> bool:
+    with file.open("rb") as content:
+        content.seek(-len(PARQUET_END), os.SEEK_END)
+        return content.read() == PARQUET_END
 
 
 def unreadable_file(table: str, file: str) -> str:

@@ -9,6 +9,7 @@ import click
 
 from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.errors import UnknownGroup
+from rebalance_audit.visible import visible
 
 if TYPE_CHECKING:
     from rebalance_audit.config import Config
@@ -107,7 +108,7 @@ class Invocation:
             found = clusters(config.lake.path, RUNS) or found
         for cluster in found:
             if sentence := unfinished_run(config.lake.path, cluster):
-                click.echo(sentence, err=True)
+                click.echo(visible(sentence), err=True)
         return config, found
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from datetime import datetime
 from typing import Any, Final
 
 import pyarrow as pa
@@ -168,12 +169,18 @@ def unfinished_run(lake: str, cluster: str) -> str | None:
     last, done = rows[-1], [row for row in rows if row["outcome"] == "done"]
     agree = "no run has finished yet"
     if done:
-        agree = f"all agree as of {done[-1]['ended_at']:%Y-%m-%d %H:%M:%S} UTC, when run {done[-1]['run_id']} ended"
+        agree = (
+            f"all agree as of {_text_of(done[-1]['ended_at'])}, when run {done[-1]['run_id']} ended"
+        )
     what = "failed" if last["outcome"] == "failed" else "has not finished"
     return (
-        f"Run {last['run_id']} of cluster {cluster}, started {last['started_at']:%Y-%m-%d %H:%M:%S} UTC, {what}: some"
-        f" tables may be newer than others; {agree}."
+        f"Run {last['run_id']} of cluster {cluster}, started {_text_of(last['started_at'])}, {what}: some tables may be"
+        f" newer than others; {agree}."
     )
+
+
+def _text_of(moment: datetime | None) -> str:
+    return "an unknown time" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def topic_names(lake: str, cluster: str) -> TopicNames:

@@ -407,6 +407,9 @@ def test_what_is_staged_goes_once_it_is_applied(spark: SparkSession, lake: Lake)
     killed = mine.with_name("20200101T000000Z-00000000")
     (killed / "0000").mkdir(parents=True)
     (killed / OWNER).touch()
+    others = mine.with_name("20200101 of somebody")
+    others.mkdir()
     with Lake(spark, lake.path).staging(SECOND_RUN):
+        others.rmdir()
         assert sorted(each.name for each in mine.parent.glob("[0-9]*")) == [FIRST_RUN, SECOND_RUN]
     assert [*mine.parent.glob("[0-9]*")] == [mine]

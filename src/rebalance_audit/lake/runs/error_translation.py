@@ -26,6 +26,7 @@ from rebalance_audit.errors import (
 from rebalance_audit.lake.session.spark_end import worker_end
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.commit_retry import CONFLICT
+from rebalance_audit.lake.storage.run_ids import RUN_ID
 from rebalance_audit.lake.storage.stage import rows_gone
 from rebalance_audit.lake.storage.table_writer import Outrun
 from rebalance_audit.location import is_catalog, local_path
@@ -40,9 +41,7 @@ UNREADABLE_FILE: Final = re.compile(
     r"FAILED_READ_FILE\S* Encountered error while reading file (\S+\.parquet)"
 )
 """Spark's words for a data file that is gone or damaged."""
-STAGED_ROWS: Final = re.compile(
-    r"((?:\w+:)?/[^\n'\"]*/\d{8}T\d{6}Z-[0-9a-f]{8}/\d{4}(?:/table=\w+)?)\b"
-)
+STAGED_ROWS: Final = re.compile(rf"((?:\w+:)?/[^\n'\"]*/{RUN_ID.pattern}/\d{{4}}(?:/table=\w+)?)\b")
 """Where a run staged rows: a folder with the run's id has a numbered one."""
 NOT_THERE: Final = re.compile(
     r"No such file|FileNotFound|FILE_NOT_EXIST|PATH_NOT_FOUND|does not exist| are gone"

@@ -17,6 +17,7 @@ from typing import Final
 from urllib.parse import quote
 
 from rebalance_audit.errors import LakeBusy, LakeNotWritable
+from rebalance_audit.lake.storage.run_ids import RUN_ID
 from rebalance_audit.location import is_catalog, local_path
 
 OWNER: Final = ".owner"
@@ -62,9 +63,10 @@ def sole_table_maker(lake: str) -> Iterator[None]:
 
 @contextmanager
 def sole_owner(folder: Path | None, name: str) -> Iterator[None]:
-    """Own one of the folders in a folder for the block; those whose owner has ended are removed first.
+    """Own one of the folders in a folder for the block; those of runs that have ended are removed first.
 
-    None for a folder that is not on this machine: it has no locks. Raises LakeNotWritable.
+    Others in it are left alone: a configured folder may have any. None for a folder that is not on this machine: it has
+    no locks. Raises LakeNotWritable.
     """
     if folder is None:
         yield
@@ -73,7 +75,7 @@ def sole_owner(folder: Path | None, name: str) -> Iterator[None]:
     try:
         with _waiting_for(folder / OWNER):
             for other in folder.iterdir():
-                if other.is_dir() and is_abandoned(other):
+                if RUN_ID.fullmatch(other.name) and other.is_dir() and is_abandoned(other):
                     shutil.rmtree(other, ignore_errors=True)
             descriptor = _open(path)
             with suppress(OSError):  # a file system without locks

@@ -9,7 +9,8 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-OWN_COMMIT: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}(/\d+)?")
+RUN_ID: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
+OWN_COMMIT: Final = re.compile(rf"{RUN_ID.pattern}(/\d+)?")
 """`userMetadata` of this program's commits; an ingest counts its commits after a slash."""
 USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
 

@@ -26,6 +26,7 @@ from rebalance_audit.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.local_rows import frame_of
 from rebalance_audit.lake.storage.lock import is_abandoned, sole_owner
+from rebalance_audit.lake.storage.run_ids import RUN_ID
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns, struct_of_columns
 
@@ -365,7 +366,7 @@ class StageFolder:
         here = local_path(self.folder)
         for path in files.ls(place, detail=False):
             name = path.rpartition("/")[2]
-            is_old = name[:1].isdigit() and name < f"{moment:%Y%m%dT%H%M%SZ}"
+            is_old = RUN_ID.fullmatch(name) and name < f"{moment:%Y%m%dT%H%M%SZ}"
             if is_old and (here is None or is_abandoned(here / name) is not False):
                 files.rm(path, recursive=True)
 

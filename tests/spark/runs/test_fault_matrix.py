@@ -1,0 +1,155 @@
+"""A fault at each commit of a run, with each writer: rows are equal in the end, or a sentence says what to do."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from deltalake import CommitProperties, DeltaTable, write_deltalake
+from pyspark.sql import SparkSession
+
+from rebalance_audit.errors import LakeError
+from rebalance_audit.lake.runs.progress import BUILT_ON
+from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
+from rebalance_audit.lake.storage.lake_options import LakeOptions
+from rebalance_audit.lake.storage.spark_writer import SparkWriter
+from rebalance_audit.lake.storage.stage import FOLDER
+from rebalance_audit.lake.storage.table_writer import KINDS, WriterKind, Written
+from rebalance_audit.tables.schemas import TableName, TableSchema
+from tests.spark.lakes import TABLES, Whole, difference, empty_lake, request_of
+from tests.spark.mixed_log import write_log
+
+WRITERS = {"delta-rs": DeltaRsWriter, "spark": SparkWriter}
+CHANGES = ("append", "merge", "replace")
+ANOTHER = "20260101T000000Z-0000000a"
+"""A run of another cluster of the lake."""
+SELDOM = {TableName.BROKER_LOG, TableName.END_OFFSETS}
+"""These runs have none of them."""
+OF_META = (TableName.INGESTED, TableName.PROGRESS, TableName.RUNS)
+POINTS = [*(name for name in BUILT_ON if name not in SELDOM), *OF_META]
+COMMAND = re.compile(r"`rm (\S+)`")
+ATTEMPTS = 3
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Commit(NamedTuple):
+    """One that a run is about to make."""
+
+    lake: Path
+    table: Path
+    make: Callable[[], Written | None]
+
+
+def stage_removed(commit: Commit) -> Written | None:
+    """All that was staged is gone."""
+    for staged in (commit.lake / FOLDER).glob("[0-9]*/[0-9]*"):
+        shutil.rmtree(staged)
+    return commit.make()
+
+
+def killed_before(_: Commit) -> Written | None:
+    """The commit is not made."""
+    raise Killed
+
+
+def killed_after(commit: Commit) -> Written | None:
+    """Only this commit is made."""
+    commit.make()
+    raise Killed
+
+
+def half_commit(commit: Commit) -> Written | None:
+    """Half of the commit reaches the disk."""
+    before = DeltaTable(commit.table).version()
+    commit.make()
+    version = DeltaTable(commit.table).version()
+    if version > before:
+        file = commit.table / "_delta_log" / f"{version:020d}.json"
+        os.truncate(file, file.stat().st_size // 2)
+    raise Killed
+
+
+def other_cluster(commit: Commit) -> Written | None:
+    """A run of another cluster commits first."""
+    rows = DeltaTable(commit.table).to_pyarrow_table().slice(0, 1)
+    if rows.num_rows:
+        cluster = rows.schema.get_field_index("cluster")
+        theirs = rows.set_column(cluster, rows.schema.field(cluster), [["green"]])
+        made_by = CommitProperties(custom_metadata={"userMetadata": ANOTHER})
+        write_deltalake(commit.table, theirs, mode="append", commit_properties=made_by)
+    return commit.make()
+
+
+FAULTS = (stage_removed, half_commit, killed_before, other_cluster, killed_after)
+
+
+@contextmanager
+def faulty(
+    lake: Path, name: str, fault: Callable[[Commit], Written | None], writer: WriterKind
+) -> Iterator[list[str]]:
+    """Do a fault in the block, at the first commit to a table; gives the table once that was done."""
+    kind = WRITERS[writer]
+    done: list[str] = []
+
+    def with_fault(change: Callable[..., Written | None]) -> Callable[..., Written | None]:
+        def changed(self: object, schema: TableSchema, *given: Any) -> Written | None:
+            if schema.full_name != name or done:
+                return change(self, schema, *given)
+            done.append(name)
+            table = lake.joinpath(*name.split("."))
+            return fault(Commit(lake, table, lambda: change(self, schema, *given)))
+
+        return changed
+
+    with pytest.MonkeyPatch.context() as patched:
+        for each in CHANGES:
+            patched.setattr(kind, each, with_fault(getattr(kind, each)))
+        yield done
+
+
+@pytest.mark.each_writer
+def test_a_fault_at_each_commit(
+    spark: SparkSession, writer: WriterKind, whole: Whole, tmp_path: Path
+) -> None:
+    """The log grows from run to run, and each run has one fault; bronze is an older copy of itself in between."""
+    lake = empty_lake(tmp_path / "lake", whole.lake)
+    said, hit = list[str](), list[str]()
+
+    def ran(share: float) -> None:
+        log = write_log(tmp_path / "log", share)
+        request = request_of(f"segments:{log}", lake, options=LakeOptions(writer=writer))
+        for _ in range(ATTEMPTS):
+            try:
+                run_audit(spark, request)
+            except LakeError as error:
+                said.append(str(error))
+                if found := COMMAND.search(said[-1]):
+                    Path(found[1]).unlink()
+                    continue
+            return
+
+    for number, name in enumerate(POINTS):
+        fault = FAULTS[(number + KINDS.index(writer)) % len(FAULTS)]
+        with faulty(lake, name, fault, writer) as done, suppress(Killed):
+            ran((number + 1) / (len(POINTS) + 1))
+        hit += done
+        if number == len(POINTS) // 2:
+            shutil.copytree(lake / "bronze", tmp_path / "older")
+    shutil.rmtree(lake / "bronze")
+    (tmp_path / "older").rename(lake / "bronze")
+    ran(1)
+    ran(1)
+    assert hit == POINTS
+    assert {name: found for name in TABLES if (found := difference(name, lake, whole.lake))} == {}
+    assert [*(lake / FOLDER).glob("[0-9]*")] == []
+    gone, half = (sum(words in each for each in said) for words in ("are gone", "half written"))
+    assert gone, "rows of a stage that is gone are missed"
+    assert half, "a commit that was cut short is named"
