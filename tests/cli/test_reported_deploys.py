@@ -128,3 +128,14 @@ def test_environments_of_one_commit_are_two_deploys() -> None:
     folder = REPORTED / "deploys-github-environments"
     text = call("explain", folder / "segments", "g", "--deploys", folder / "staging-only.json").out
     assert "(GitHub, environment staging)" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("events", ["events.json", "events-with-hpa.json"])
+def test_what_an_autoscaler_cost(events: str) -> None:
+    """It takes checkout-1 away and gives it back six minutes later; a rollout would have done so at once."""
+    rows, _ = outcome("deploys-statefulset-scaled", events)
+    assert cost(rows) == ["kubernetes:shop/checkout#scaling 09:10:00.000 09:16:00.000 likely 2"]
+    assert (rows[0]["kind"], rows[0]["replicas"]) == ("scaling", [2, 1, 2])
+    folder = REPORTED / "deploys-statefulset-scaled"
+    text = call("explain", folder / "segments", "g", "--deploys", folder / events).out
+    assert "Scaling checkout 2→1→2 likely cost 2 rebalances" in " ".join(text.split())

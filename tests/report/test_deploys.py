@@ -33,6 +33,8 @@ def row(certainty: str, *rebalances: int, workload: str = "shop") -> dict[str, A
         "started_at": BEGAN_MS,
         "ended_at": None,
         "certainty": certainty,
+        "kind": "rollout",
+        "replicas": [],
         "tool": "kubernetes",
         "namespace": None,
         "environment": None,

@@ -1,5 +1,6 @@
 """What became of the files given with --deploys: a sentence each on stderr."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import chain
 from pathlib import Path
@@ -44,8 +45,12 @@ def print_deploy_notes(read: DeploysRead) -> None:
     began = f"began {words.utc(first_ms)}"
     if last_ms != first_ms:
         began = f"began between {words.utc(first_ms)} and {words.utc(last_ms)}"
+    kinds = Counter(str(deploy.kind) for deploy in read.deploys)
+    names = {"scaling": "scaling", "eviction": "eviction", "crash": "crash restart"}
+    others = (words.counted(kinds[kind], name) for kind, name in names.items() if kinds[kind])
+    counted = ", ".join((words.counted(kinds["rollout"], "deploy"), *others))
     echo(
-        f"{words.counted(len(read.deploys), 'deploy')}, {with_pods:,} with pods; {began}.",
+        f"{counted}, {with_pods:,} with pods; {began}.",
         err=True,
     )
     if read.left_out:

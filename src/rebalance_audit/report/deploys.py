@@ -11,6 +11,8 @@ from rebalance_audit.sentences.sentence import EvidenceSentence, MemberId, Momen
 
 DEPLOYS_SHOWN: Final = 10
 EVIDENCE_SHOWN: Final = 2
+TURNS_SHOWN: Final = 6
+"""Numbers of replicas of one scaling."""
 
 TOOLS: Final = {
     "kubernetes": "Kubernetes",
@@ -89,9 +91,28 @@ def deploy_costs(rows: Iterable[TableRow]) -> list[DeployCost]:
 
 
 def deploy_name(row: TableRow) -> Name:
-    """`checkout@7f4c`."""
+    """`checkout@7f4c`; of a scaling `checkout 2→1→2`."""
+    if row["replicas"]:
+        turns = [str(count) for count in row["replicas"]]
+        if len(turns) > TURNS_SHOWN:
+            turns = [*turns[: TURNS_SHOWN - 2], "…", turns[-1]]
+        return Name(f"{row['workload']} {'→'.join(turns)}")
     revision = row["revision"]
     return Name(row["workload"] if revision is None else f"{row['workload']}@{revision}")
+
+
+KINDS: Final = {
+    "rollout": "rollout ",
+    "scaling": "scaling ",
+    "eviction": "evicting pods of ",
+    "crash": "crash restarts of ",
+}
+
+
+def _what(row: TableRow, before: str = "") -> tuple[str, Name]:
+    """`Rollout checkout@7f4c`, `Scaling checkout 2→1→2`; after other words in lower case."""
+    kind = KINDS[row["kind"]]
+    return before + (kind if before else kind.capitalize()), deploy_name(row)
 
 
 def cost_sentence(cost: DeployCost, *, with_groups: bool = False) -> Sentence:
@@ -109,8 +130,7 @@ def cost_sentence(cost: DeployCost, *, with_groups: bool = False) -> Sentence:
     late = f", and delayed about {words.counted(cost.records, 'record')}" if cost.records else ""
     return Sentence(
         (
-            "Rollout ",
-            deploy_name(cost.deploy),
+            *_what(cost.deploy),
             f" {verb} {words.counted(cost.rebalances, 'rebalance')}",
             *of_groups,
             f", {words.likely(cost.not_stable)} in total{late}{sure}. ",
@@ -124,7 +144,7 @@ def _when(row: TableRow) -> Iterator[str]:
     ended_ms = row["ended_at"]
     if ended_ms is None:
         yield "; no end is recorded"
-    else:
+    elif ended_ms > row["started_at"] or row["kind"] == "rollout":
         yield f" and took {words.duration(max(0, ended_ms - row['started_at']))}"
     yield f" ({TOOLS.get(row['tool'], row['tool'])}"
     for place in ("environment", "namespace"):
@@ -137,8 +157,7 @@ def during_sentence(row: TableRow) -> Sentence:
     """For a rollout that only the time connects with rebalances."""
     return Sentence(
         (
-            "Rollout ",
-            deploy_name(row),
+            *_what(row),
             f" {_was_under_way(row)} during {words.counted(row['rebalances'], 'rebalance')}",
             "; nothing but the time connects them. ",
             *_when(row),
@@ -147,6 +166,8 @@ def during_sentence(row: TableRow) -> Sentence:
 
 
 def _was_under_way(row: TableRow) -> str:
+    if row["kind"] == "crash":
+        return "were under way"
     return "was under way" if row["ended_at"] is not None else "may have been under way"
 
 
@@ -192,7 +213,7 @@ def sentences_of_group(own: Tables) -> Iterator[Sentence]:
         yield during_sentence(row)
     left = max(0, len(costs) + len(meanwhile) - DEPLOYS_SHOWN)
     if left:
-        yield Sentence.plain(f"{words.counted(left, 'more rollout')}: see gold.deploys.")
+        yield Sentence.plain(f"{words.counted(left, 'more change')}: see gold.deploys.")
 
 
 def sentences_of_rebalance(own: Tables, rebalance: TableRow | None) -> Iterator[Sentence]:
@@ -204,16 +225,13 @@ def sentences_of_rebalance(own: Tables, rebalance: TableRow | None) -> Iterator[
         if row["incarnation"] != rebalance["incarnation"] or seq not in row["rebalance_seqs"]:
             continue
         if row["certainty"] == "during":
-            lead = "Rollout "
+            lead = _what(row)
             end = f" {_was_under_way(row)} then; nothing but the time connects them. "
         else:
-            lead = (
-                "It belongs to rollout "
-                if row["certainty"] == "proven"
-                else "It likely belongs to rollout "
-            )
+            is_proven = row["certainty"] == "proven"
+            lead = _what(row, "It belongs to " if is_proven else "It likely belongs to ")
             end = ". "
-        yield Sentence((lead, deploy_name(row), end, *_when(row)))
+        yield Sentence((*lead, end, *_when(row)))
         for item in row["evidence"]:
             if item["rebalance_seq"] == seq:
                 sentence = evidence_sentence(item)
@@ -233,8 +251,9 @@ def during_note(rows: Iterable[TableRow]) -> str:
         for row in meanwhile
         for seq in row["rebalance_seqs"]
     }
+    noun = "rollout" if all(row["kind"] == "rollout" for row in meanwhile) else "change"
     other = "" if len(meanwhile) == len(rows) else "other "
     return (
-        f"{words.counted(len(rollouts), 'rollout')} may have been under way during"
+        f"{words.counted(len(rollouts), noun)} may have been under way during"
         f" {words.counted(len(rebalances), f'{other}rebalance')}; nothing but the time connects them."
     )

@@ -2,11 +2,12 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rebalance_audit.audit.deploys.read import DeployCollector
-from rebalance_audit.audit.deploys.rollout import Rollout
+from rebalance_audit.audit.deploys.rollout import DeployKind, Rollout
 from rebalance_audit.carriers.json_documents import Document
 from rebalance_audit.local.deploys import read_deploys
 from rebalance_audit.wire.segments.folder import SourceNotReadable
@@ -40,6 +41,7 @@ def lines_of(deploys: list[Rollout]) -> list[str]:
             # Scaling by hand at 09:02 is no rollout; of merged events only the last pod has a name.
             "kubernetes-events.json",
             """\
+kubernetes:shop/checkout#scaling 09:02:00 09:02:00
 kubernetes:shop/checkout@7f4c9d8b6c 09:10:00 09:10:40
   checkout-5577f87457-8bqvz - 09:10:20
   checkout-5577f87457-tcjr5 - 09:10:41
@@ -61,7 +63,9 @@ kubernetes:shop/billing@6c546995cc 09:40:00 09:40:30""",
             """\
 kubernetes:shop/ledger@66b6c48dd5 09:30:00 09:30:52
   ledger-0 09:30:52 09:30:40 10.128.0.9 its own
-  ledger-1 09:30:12 09:30:00 10.0.0.8""",
+  ledger-1 09:30:12 09:30:00 10.0.0.8
+kubernetes:shop/ledger#scaling 09:55:00 09:55:00
+  ledger-2 09:55:00 -""",
         ),
         (
             # Without events: the start is known, the end is not.
@@ -98,6 +102,7 @@ csv:search@v12 09:30:00 09:31:00
         (
             "helm-list.json kubernetes-objects.json kubernetes-events.json",
             """\
+kubernetes:shop/checkout#scaling 09:02:00 09:02:00
 kubernetes:shop/checkout@7f4c9d8b6c 09:10:00 09:10:40
   checkout-5577f87457-8bqvz - 09:10:20
   checkout-5577f87457-tcjr5 - 09:10:41
@@ -203,4 +208,181 @@ def test_scaling_is_no_rollout(story: str, steps: list[str], rollouts: int) -> N
     )
     steps_of_file = [event(text, at_s) for at_s, text in enumerate(written)]
     collector.read("f", "f", [Document(1, steps_of_file)])
-    assert len(collector.found().deploys) == rollouts, story
+    kinds = [deploy.kind for deploy in collector.found().deploys]
+    assert kinds.count(DeployKind.ROLLOUT) == rollouts, story
+
+
+OLD, NEW = "sink-5577f87457", "sink-7f4c9d8b6c"
+UP = "Deployment sink ScalingReplicaSet Scaled up replica set"
+DOWN = "Deployment sink ScalingReplicaSet Scaled down replica set"
+DELETED = "StatefulSet sink SuccessfulDelete delete Pod {} in StatefulSet sink successful"
+CREATED = "StatefulSet sink SuccessfulCreate create Pod {} in StatefulSet sink successful"
+AUTOSCALED = "HorizontalPodAutoscaler keda-hpa-sink SuccessfulRescale New size: {}; reason: All metrics below target"
+OLD_POD, NEXT_POD = f"{OLD}-8bqvz", f"{OLD}-tcjr5"
+REPLACED = f"09:10:20 ReplicaSet {OLD} SuccessfulCreate Created pod: {NEXT_POD}"
+STOPPED = "Killing Stopping container app"
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        pytest.param(
+            [f"09:10:00 {DOWN} {OLD} from 2 to 1", f"09:16:00 {UP} {OLD} from 1 to 2"],
+            ["scaling 09:10:00 09:16:00 [2, 1, 2]"],
+            id="an autoscaler",
+        ),
+        pytest.param(
+            [f"09:10:00 {DOWN} {OLD} to 1", f"09:40:00 {UP} {OLD} to 3"],
+            ["scaling 09:10:00 09:10:00 [1]", "scaling 09:40:00 09:40:00 [3]"],
+            id="releases before 1.26 say where a step ended alone",
+        ),
+        pytest.param(
+            [
+                *(f"09:10:00 {UP} {NEW} from 0 to 1", f"09:10:20 {DOWN} {OLD} from 1 to 0"),
+                f"09:14:00 {UP} {NEW} from 1 to 4",
+            ],
+            [f"rollout 09:10:00 09:10:20 {NEW[5:]}", "scaling 09:14:00 09:14:00 [1, 4]"],
+            id="scaled after a rollout",
+        ),
+        pytest.param(
+            [f"09:10:00 {DOWN} {OLD} from 3 to 0", f"09:10:40 {UP} {NEW} from 0 to 3"],
+            [f"rollout 09:10:00 09:10:40 {NEW[5:]}"],
+            id="the strategy Recreate",
+        ),
+        pytest.param(
+            [f"09:10:00 {DOWN} {OLD} from 3 to 2", f"09:10:01 {UP} {NEW} from 1 to 2"],
+            [],
+            id="a rollout whose start has expired",
+        ),
+        pytest.param(
+            [
+                *("09:10:00 " + DELETED.format("sink-1"), "09:10:31 " + CREATED.format("sink-1")),
+                *("09:10:50 " + DELETED.format("sink-0"), "09:11:20 " + CREATED.format("sink-0")),
+            ],
+            ["rollout 09:10:00 09:11:20 None"],
+            id="a rolling update",
+        ),
+        pytest.param(
+            [
+                *("09:10:00 " + DELETED.format("sink-1"), "09:12:31 " + CREATED.format("sink-1")),
+                *("09:12:50 " + DELETED.format("sink-0"), "09:15:20 " + CREATED.format("sink-0")),
+            ],
+            ["rollout 09:10:00 09:15:20 None"],
+            id="a rolling update of pods that take long to end",
+        ),
+        pytest.param(
+            [
+                *("09:10:00 " + DELETED.format("sink-2"), "09:10:00 " + DELETED.format("sink-1")),
+                *("09:13:00 " + CREATED.format("sink-1"), "09:13:20 " + CREATED.format("sink-2")),
+            ],
+            ["scaling 09:10:00 09:13:20 [3, 1, 3]"],
+            id="the highest ordinals go, and come back",
+        ),
+        pytest.param(
+            [
+                *("09:10:00 " + AUTOSCALED.format(1), "09:10:01 " + DELETED.format("sink-1")),
+                *("09:10:40 " + AUTOSCALED.format(2), "09:10:41 " + CREATED.format("sink-1")),
+            ],
+            ["scaling 09:10:01 09:10:41 [2, 1, 2]"],
+            id="an autoscaler that changes its mind",
+        ),
+        pytest.param(
+            [f"09:10:00 Pod {OLD_POD} Evicted The node was low on resource: memory.", REPLACED],
+            [f"eviction 09:10:00 09:10:20 -{OLD_POD[-5:]} +{NEXT_POD[-5:]}"],
+            id="evicted by the kubelet",
+        ),
+        pytest.param(
+            [
+                f"09:10:00 Pod {OLD_POD} TaintManagerEviction Marking for deletion Pod x/{OLD_POD}",
+                REPLACED,
+            ],
+            [f"eviction 09:10:00 09:10:20 -{OLD_POD[-5:]} +{NEXT_POD[-5:]}"],
+            id="a taint",
+        ),
+        pytest.param(
+            [f"09:10:00 Pod {OLD_POD} TaintManagerEviction Cancelling deletion of Pod x/{OLD_POD}"],
+            [],
+            id="a taint that is taken back",
+        ),
+        pytest.param(
+            [f"09:10:00 Pod {OLD_POD} {STOPPED}", REPLACED],
+            [f"eviction 09:10:00 09:10:20 -{OLD_POD[-5:]} +{NEXT_POD[-5:]}"],
+            id="a drained node",
+        ),
+        pytest.param(
+            [f"09:10:00 Pod sink-0 {STOPPED}", "09:10:31 " + CREATED.format("sink-0")],
+            ["eviction 09:10:00 09:10:31 -ink-0 +ink-0"],
+            id="a drained node with a pod of a StatefulSet",
+        ),
+        pytest.param(
+            [
+                *(f"09:10:00 {UP} {NEW} from 0 to 1", f"09:10:21 Pod {OLD_POD} {STOPPED}"),
+                *(REPLACED, f"09:10:20 {DOWN} {OLD} from 1 to 0"),
+            ],
+            [f"rollout 09:10:00 09:10:20 {NEW[5:]}"],
+            id="a rollout stops pods as well",
+        ),
+        pytest.param(
+            [
+                f"09:10:00 Pod {OLD_POD} BackOff Back-off restarting failed container app in pod {OLD_POD}"
+            ],
+            [f"crash 09:10:00 09:10:00 -{OLD_POD[-5:]}+{OLD_POD[-5:]}"],
+            id="a container that crashes",
+        ),
+        pytest.param(
+            [
+                f"09:10:00 Pod {OLD_POD} Killing Container app failed liveness probe, will be restarted"
+            ],
+            [f"crash 09:10:00 09:10:00 -{OLD_POD[-5:]}+{OLD_POD[-5:]}"],
+            id="a liveness probe",
+        ),
+        pytest.param([f"09:10:00 Pod {OLD_POD} Pulled Container image pulled"], [], id="nothing"),
+    ],
+)
+def test_what_happened_to_pods(events: list[str], expected: list[str]) -> None:
+    """A rollout, a scaling, an eviction or a crash."""
+    collector = DeployCollector()
+    collector.read("f", "f", [Document(1, [event_of(line) for line in events])])
+    assert [described(deploy) for deploy in collector.found().deploys] == expected
+
+
+def event_of(line: str) -> dict[str, Any]:
+    """An event of `time kind name reason message`."""
+    at, kind, name, reason, message = line.split(" ", 4)
+    return {
+        "reason": reason,
+        "involvedObject": {"kind": kind, "name": name, "namespace": "x"},
+        "message": message,
+        "firstTimestamp": f"2026-11-21T{at}Z",
+    }
+
+
+def described(deploy: Rollout) -> str:
+    """Kind, start and end; its revision, its replicas, or the last letters of its pods."""
+    change = {
+        DeployKind.ROLLOUT: str(deploy.revision),
+        DeployKind.SCALING: str(deploy.replicas),
+    }.get(
+        deploy.kind,
+        " ".join(
+            f"-{pod.name[-5:]}" * (pod.deleted_ms is not None)
+            + f"+{pod.name[-5:]}" * (pod.created_ms is not None)
+            for pod in deploy.pods
+        ),
+    )
+    return f"{deploy.kind} {clock(deploy.started_ms)} {clock(deploy.ended_ms)} {change}"
+
+
+def test_a_container_that_crashed_is_in_the_state_of_its_pod() -> None:
+    """`kubectl get pods -o json`, without any event."""
+    terminated = {"exitCode": 137, "reason": "OOMKilled", "finishedAt": "2026-11-21T09:10:00Z"}
+    item = {
+        "kind": "Pod",
+        "metadata": {"name": OLD_POD, "namespace": "x"},
+        "status": {"containerStatuses": [{"lastState": {"terminated": terminated}}]},
+    }
+    collector = DeployCollector()
+    collector.read("f", "f", [Document(1, item)])
+    assert [described(each) for each in collector.found().deploys] == [
+        f"crash 09:10:00 09:10:00 -{OLD_POD[-5:]}+{OLD_POD[-5:]}"
+    ]

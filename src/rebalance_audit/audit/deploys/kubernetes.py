@@ -24,6 +24,19 @@ _OF_REPLICA_SET: Final = re.compile(rf"(?:Created|Deleted) pod: {_NAME}")
 _OF_STATEFUL_SET: Final = re.compile(rf"(?:create|delete) Pod {_NAME} in StatefulSet .*", re.DOTALL)
 _ADDED_INTERFACE: Final = re.compile(r"Add eth0 \[([0-9a-fA-F.:]{2,45})[/\]].*", re.DOTALL)
 
+_NEW_SIZE: Final = re.compile(r"New size: ([0-9]{1,9});")
+_CRASHED: Final = re.compile(
+    r"Back-off restarting failed|will be restarted|OOM-?killed", re.IGNORECASE
+)
+_OF_CRASHES: Final = frozenset({"OOMKilled", "OOMKilling"})
+_EVICTED: Final = re.compile(
+    r"(?:Evict|Pod was evicted|pod evicted|Preempt|Marking for deletion|deleting pod for node)"
+)
+_OF_EVICTIONS: Final = frozenset(
+    {"Evicted", "EvictedByVPA", "Preempted", "Descheduled", "NodeShutdown", "ScaleDown"}
+)
+"""Reasons of events about pods of the kubelet, the scheduler, VPA, the descheduler and the cluster autoscaler."""
+
 OWNERS: Final = {"Deployment": "kubernetes", "Rollout": "argo_rollouts"}
 """Kind of what owns ReplicaSets -> tool."""
 
@@ -60,6 +73,14 @@ class SeenPod:
     """Whether the cluster still had it when the file was written."""
     revision: str | None = None
     """`controller-revision-hash` of a StatefulSet's pod."""
+    grace_ms: int | None = None
+    """How long it may take to end."""
+    evicted_ms: set[int] = field(default_factory=set)
+    """When it was removed from its node."""
+    killed_ms: set[int] = field(default_factory=set)
+    """When its containers were stopped, for whatever reason."""
+    crashed_ms: set[int] = field(default_factory=set)
+    """When one of its containers ended by itself or failed, or was found to."""
 
 
 class StatefulStep(NamedTuple):
@@ -80,6 +101,8 @@ class KubernetesFacts:
     stateful: dict[Workload, set[StatefulStep]] = field(default_factory=dict)
     made: dict[Workload, dict[str, int]] = field(default_factory=dict)
     """ReplicaSet -> when it was created."""
+    autoscaled: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
+    """Namespace -> when an autoscaler wanted how many replicas."""
     pods: dict[tuple[str, str], SeenPod] = field(default_factory=dict)
     """(namespace, name) -> pod."""
 
@@ -90,6 +113,7 @@ class KubernetesFacts:
 
 class _Event(NamedTuple):
     subject: Workload
+    reason: str
     message: str
     first_ms: int
     last_ms: int
@@ -142,6 +166,8 @@ class KubernetesItems:
 def _of_event(item: Mapping[str, Any], subject: Mapping[str, Any]) -> _Seen | None:
     kind, reason = subject.get("kind"), item["reason"]
     reader = _EVENTS.get((kind, reason)) if isinstance(kind, str) else None
+    if reader is None and kind == "Pod":
+        reader = _happened_to_pod
     if reader is None:
         return None
     name = values.needed_text(subject.get("name"), "involvedObject.name", NAME_MAX)
@@ -152,6 +178,7 @@ def _of_event(item: Mapping[str, Any], subject: Mapping[str, Any]) -> _Seen | No
     # A combined event's text is that of its last occurrence.
     event = _Event(
         Workload(str(kind), namespace, name),
+        item["reason"],
         message.removeprefix(_COMBINED),
         last_ms if is_merged else first_ms,
         last_ms,
@@ -238,6 +265,27 @@ def _got_address(facts: KubernetesFacts, event: _Event) -> None:
         pod.address = values.address(match[1])
 
 
+def _autoscaled(facts: KubernetesFacts, event: _Event) -> None:
+    if match := _NEW_SIZE.match(event.message):
+        sizes = facts.autoscaled.setdefault(event.subject.namespace, set())
+        sizes.update((at_ms, int(match[1])) for at_ms in event.times)
+
+
+def _happened_to_pod(facts: KubernetesFacts, event: _Event) -> None:
+    """Events of the kubelet, of controllers of nodes, of the scheduler and of whatever else evicts pods."""
+    is_killing = event.reason == "Killing"
+    if _CRASHED.search(event.message) or event.reason in _OF_CRASHES:
+        of_pod = "crashed_ms"
+    elif event.reason in _OF_EVICTIONS or (not is_killing and _EVICTED.match(event.message)):
+        of_pod = "evicted_ms"
+    elif is_killing:
+        of_pod = "killed_ms"
+    else:
+        return
+    pod = facts.pod(event.subject.namespace, event.subject.name)
+    getattr(pod, of_pod).update(event.times)
+
+
 _EVENTS: Final[Mapping[tuple[str, str], Callable[[KubernetesFacts, _Event], None]]] = {
     ("Deployment", "ScalingReplicaSet"): _scaled,
     ("Rollout", "ScalingReplicaSet"): _scaled,
@@ -247,6 +295,7 @@ _EVENTS: Final[Mapping[tuple[str, str], Callable[[KubernetesFacts, _Event], None
     ("StatefulSet", "SuccessfulCreate"): _stateful(is_created=True),
     ("StatefulSet", "SuccessfulDelete"): _stateful(is_created=False),
     ("Pod", "AddedInterface"): _got_address,
+    ("HorizontalPodAutoscaler", "SuccessfulRescale"): _autoscaled,
 }
 """(kind, reason) -> what is read of it."""
 
@@ -277,6 +326,22 @@ def _add_pod(facts: KubernetesFacts, name: str, item: Mapping[str, Any]) -> None
     )
     if pod.created_ms is None:
         pod.created_ms = time_of(metadata.get("creationTimestamp"))
+    grace_s = spec.get("terminationGracePeriodSeconds")
+    if isinstance(grace_s, int) and 0 <= grace_s <= 86_400:
+        pod.grace_ms = 1000 * grace_s
+    for condition in values.items(status.get("conditions")):
+        if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True":
+            _add_time(pod.evicted_ms, condition.get("lastTransitionTime"))
+    for container in values.items(status.get("containerStatuses")):
+        ended = values.mapping(values.mapping(container.get("lastState")).get("terminated"))
+        if ended.get("exitCode") not in (0, None):
+            _add_time(pod.crashed_ms, ended.get("finishedAt"))
+
+
+def _add_time(times: set[int], value: object) -> None:
+    at_ms = time_of(value)
+    if at_ms is not None:
+        times.add(at_ms)
 
 
 def _add_replica_set(facts: KubernetesFacts, name: str, item: Mapping[str, Any]) -> None:

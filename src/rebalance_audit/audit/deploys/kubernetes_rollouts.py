@@ -1,16 +1,18 @@
 """Rollouts of Deployments, StatefulSets and Argo Rollouts, put together from what Kubernetes shows of them.
 
 A rollout of a Deployment begins when a ReplicaSet that was not the newest is scaled up, and ends when the last one
-before it is scaled to 0 (`pkg/controller/deployment/rolling.go`). Scaling the newest ReplicaSet is no rollout.
-A StatefulSet's rollout deletes each pod and creates it again under its name.
+before it is scaled to 0 (`pkg/controller/deployment/rolling.go`). Other steps of the newest ReplicaSet are scalings.
+A StatefulSet's rollout deletes a pod and creates it again under its name as soon as it has ended. Scaling removes the
+pods with the highest ordinals, and does not create them at once.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from operator import attrgetter
-from typing import Final
+from typing import Final, TypeVar
 
 from rebalance_audit.audit.deploys.kubernetes import (
     OWNERS,
@@ -21,8 +23,19 @@ from rebalance_audit.audit.deploys.kubernetes import (
     StatefulStep,
     Workload,
 )
-from rebalance_audit.audit.deploys.rollout import CLOCKS_MS, SETTLES_MS, STALLS_MS, Pod, Rollout
+from rebalance_audit.audit.deploys.kubernetes_disruptions import SHOWN_AT_MS, disruptions_of
+from rebalance_audit.audit.deploys.rollout import (
+    CLOCKS_MS,
+    SETTLES_MS,
+    STALLS_MS,
+    DeployKind,
+    Pod,
+    Rollout,
+    ScaleStep,
+)
 
+GRACE_MS: Final = 30_000
+"""How long a pod may take to end, where no file has its `terminationGracePeriodSeconds`."""
 _PAUSES_MS: Final = {"Rollout": 86_400_000}
 """Kind -> how long a rollout may do nothing: a canary of Argo Rollouts waits between its steps."""
 
@@ -66,6 +79,7 @@ def rollouts_of(facts: KubernetesFacts) -> Iterator[Rollout]:
         made = facts.made.get(workload, {})
         steps = facts.scaled.get(workload, set())
         found = list(_of_steps(workload, steps, made))
+        yield from _scalings(workload, steps, found, pods, shared)
         seen = {each.replica_set for each in found}
         found += [
             _Progress(replica_set, made_ms, made_ms)
@@ -93,14 +107,20 @@ def _of_steps(
     stalls_ms = _PAUSES_MS.get(workload.kind, STALLS_MS)
     newest: str | None = None
     live: _Progress | None = None
+    emptied: Scaled | None = None
+    """The last step, if it scaled the newest one to 0."""
     found: list[_Progress] = []
     for step in sorted(steps, key=lambda step: (step.at_ms, not step.is_up, step.replica_set)):
         if step.is_up and step.replica_set != newest:
             had_another = newest is not None
+            # The strategy Recreate ends the old pods first.
+            is_recreated = emptied is not None and step.at_ms - emptied.at_ms <= stalls_ms
+            started_ms = emptied.at_ms if is_recreated and emptied else step.at_ms
             newest = step.replica_set
             live = None
             if step.before in (0, None):
-                live = _Progress(newest, step.at_ms, step.at_ms)
+                live = _Progress(newest, started_ms, step.at_ms)
+                live.ended_ms = step.at_ms if is_recreated else None
                 # Without another ReplicaSet before it may have been scaled to zero, as KEDA does it.
                 live.is_certain = (had_another and step.before == 0) or (
                     _is_new(made.get(newest), step.at_ms)
@@ -114,7 +134,72 @@ def _of_steps(
                 live.ended_ms = step.at_ms if step.after == 0 else live.ended_ms
         if newest is None:
             newest = step.replica_set
+        emptied = step if step.replica_set == newest and step.after == 0 else None
     yield from (rollout for rollout in found if rollout.is_certain)
+
+
+def _scalings(
+    workload: Workload,
+    steps: Iterable[Scaled],
+    rollouts: Iterable[_Progress],
+    pods: Mapping[tuple[str, str | None], Sequence[tuple[str, SeenPod]]],
+    shared: frozenset[str],
+) -> Iterator[Rollout]:
+    """Steps that belong to no rollout, also to none that began or ended outside of the files."""
+    spans = sorted((each.started_ms, each.until_ms) for each in rollouts)
+    starts = [begin for begin, _ in spans]
+    reach = list(accumulate((end for _, end in spans), max))
+    left: list[Scaled] = []
+    for step in sorted(steps, key=lambda step: (step.at_ms, not step.is_up, step.replica_set)):
+        last = bisect_right(starts, step.at_ms) - 1
+        if last < 0 or reach[last] + CLOCKS_MS < step.at_ms:
+            left.append(step)
+    for run in _runs(left):
+        if len({step.replica_set for step in run}) > 1:
+            continue
+        own = pods.get((workload.namespace, run[0].replica_set), ())
+        yield _scaling(
+            workload,
+            OWNERS[workload.kind],
+            [ScaleStep(step.at_ms, step.is_up, step.before, step.after) for step in run],
+            _changed_by(run, own, shared),
+        )
+
+
+def _changed_by(
+    run: Sequence[Scaled], pods: Iterable[tuple[str, SeenPod]], shared: frozenset[str]
+) -> Iterator[Pod]:
+    """Pods that a ReplicaSet created or deleted when it was scaled."""
+    times = {is_up: [step.at_ms for step in run if step.is_up == is_up] for is_up in (True, False)}
+    for name, pod in pods:
+        created_ms = pod.created_ms if _is_shown(times[True], pod.created_ms) else None
+        deleted_ms = pod.deleted_ms if _is_shown(times[False], pod.deleted_ms) else None
+        if created_ms is not None or deleted_ms is not None:
+            yield _pod(name, pod, shared, created_ms=created_ms, deleted_ms=deleted_ms)
+
+
+def _is_shown(steps: Sequence[int], at_ms: int | None) -> bool:
+    """Whether one of the steps, in order of time, may have changed a pod then."""
+    if at_ms is None:
+        return False
+    last = bisect_right(steps, at_ms + CLOCKS_MS) - 1
+    return last >= 0 and at_ms <= steps[last] + SHOWN_AT_MS
+
+
+def _scaling(
+    workload: Workload, tool: str, steps: Sequence[ScaleStep], pods: Iterable[Pod]
+) -> Rollout:
+    return Rollout(
+        tool=tool,
+        workload=workload.name,
+        started_ms=steps[0].at_ms,
+        namespace=workload.namespace or None,
+        ended_ms=steps[-1].at_ms,
+        last_seen_ms=steps[-1].at_ms,
+        pods=tuple(sorted(pods, key=attrgetter("name"))),
+        kind=DeployKind.SCALING,
+        steps=tuple(steps),
+    )
 
 
 def _is_new(made_ms: int | None, at_ms: int) -> bool:
@@ -164,43 +249,139 @@ def _of_stateful_set(
     steps: Iterable[StatefulStep],
     shared: frozenset[str],
 ) -> Iterator[Rollout]:
-    for run in _runs(sorted(steps)):
-        deleted = {step.pod: step.at_ms for step in run if not step.is_created}
-        created = {step.pod: step.at_ms for step in run if step.is_created}
-        restarted = sorted(
-            pod for pod, at_ms in deleted.items() if created.get(pod, at_ms - 1) >= at_ms
-        )
-        if not restarted:
-            continue
-        seen = {name: facts.pods.get((workload.namespace, name), SeenPod()) for name in restarted}
-        revisions = {pod.revision for pod in seen.values() if pod.revision is not None}
-        revision = revisions.pop() if len(revisions) == 1 else None
-        yield Rollout(
-            tool="kubernetes",
-            workload=workload.name,
-            started_ms=min(deleted.values()),
-            revision=None if revision is None else revision.removeprefix(f"{workload.name}-"),
-            namespace=workload.namespace or None,
-            ended_ms=run[-1].at_ms,
-            last_seen_ms=run[-1].at_ms,
-            pods=tuple(
-                _pod(
-                    name,
-                    seen[name],
-                    shared,
-                    created_ms=created[name],
-                    deleted_ms=deleted[name],
-                    # An address that a later pod of the name has got says nothing of this one.
-                    has_address=_is_new(seen[name].created_ms, created[name]),
-                )
-                for name in restarted
-            ),
-        )
+    seen = facts.pods
+    sizes = sorted(facts.autoscaled.get(workload.namespace, ()))
+    for run in _runs(sorted(steps, key=_in_order)):
+        pods = {step.pod: seen.get((workload.namespace, step.pod), SeenPod()) for step in run}
+        grace_ms = max([pod.grace_ms for pod in pods.values() if pod.grace_ms] or [GRACE_MS])
+        is_update = _replaces_lower_ones(run)
+        restarts: list[tuple[StatefulStep, StatefulStep]] = []
+        scaled: list[StatefulStep] = []
+        deleted: dict[str, StatefulStep] = {}
+        for step in run:
+            if not step.is_created:
+                deleted[step.pod] = step
+                continue
+            before = deleted.pop(step.pod, None)
+            if before is None:
+                # Its controller creates a pod that is gone again: that is no scaling, see `kubernetes_disruptions`.
+                if not _was_lost(pods[step.pod], step.at_ms):
+                    scaled.append(step)
+            elif is_update or (
+                step.at_ms - before.at_ms <= grace_ms + SHOWN_AT_MS
+                and not _is_autoscaled(sizes, before)
+            ):
+                restarts.append((before, step))
+            else:
+                scaled += [before, step]
+        scaled += [] if is_update else deleted.values()
+        if restarts:
+            yield _restarts(workload, restarts, pods, shared)
+        for of_scaling in _runs(sorted(scaled, key=_in_order)):
+            yield _scaling(
+                workload,
+                "kubernetes",
+                [
+                    ScaleStep(
+                        step.at_ms,
+                        step.is_created,
+                        number + (not step.is_created),
+                        number + step.is_created,
+                    )
+                    for step in of_scaling
+                    for number in [_ordinal(step.pod)]
+                ],
+                (
+                    _pod(
+                        step.pod,
+                        pods[step.pod],
+                        shared,
+                        created_ms=step.at_ms if step.is_created else None,
+                        deleted_ms=None if step.is_created else step.at_ms,
+                        has_address=_is_new(pods[step.pod].created_ms, step.at_ms),
+                    )
+                    for step in of_scaling
+                ),
+            )
 
 
-def _runs(steps: list[StatefulStep]) -> Iterator[list[StatefulStep]]:
-    """Steps without a pause of more than STALLS_MS."""
-    run: list[StatefulStep] = []
+def _in_order(step: StatefulStep) -> tuple[int, bool, int]:
+    """At one time pods are deleted from the highest ordinal down, and created from the lowest up."""
+    number = _ordinal(step.pod)
+    return step.at_ms, step.is_created, number if step.is_created else -number
+
+
+def _ordinal(pod: str) -> int:
+    number = pod.rpartition("-")[2]
+    return int(number) if number.isdecimal() and len(number) < 10 else 0
+
+
+def _replaces_lower_ones(run: Iterable[StatefulStep]) -> bool:
+    """Whether a pod is deleted while one with a higher ordinal is there, which scaling would have taken first."""
+    highest = -1
+    for step in run:
+        if step.is_created:
+            highest = max(highest, _ordinal(step.pod))
+        elif _ordinal(step.pod) < highest:
+            return True
+        else:
+            highest = -1
+    return False
+
+
+def _was_lost(pod: SeenPod, created_ms: int) -> bool:
+    """Whether a pod was evicted or stopped before its controller created it again."""
+    return any(
+        -CLOCKS_MS <= created_ms - at_ms <= STALLS_MS for at_ms in pod.evicted_ms | pod.killed_ms
+    )
+
+
+def _is_autoscaled(sizes: Sequence[tuple[int, int]], deleted: StatefulStep) -> bool:
+    """Whether an autoscaler in the namespace wanted fewer replicas then."""
+    first = bisect_left(sizes, (deleted.at_ms - SHOWN_AT_MS, 0))
+    last = bisect_right(sizes, (deleted.at_ms + CLOCKS_MS, 0))
+    return any(size == _ordinal(deleted.pod) for _, size in sizes[first:last])
+
+
+def _restarts(
+    workload: Workload,
+    restarts: Sequence[tuple[StatefulStep, StatefulStep]],
+    pods: Mapping[str, SeenPod],
+    shared: frozenset[str],
+) -> Rollout:
+    """A rollout that deleted pods and created them again."""
+    revisions = {revision for each, _ in restarts if (revision := pods[each.pod].revision)}
+    revision = revisions.pop() if len(revisions) == 1 else None
+    ended_ms = max(created.at_ms for _, created in restarts)
+    return Rollout(
+        tool="kubernetes",
+        workload=workload.name,
+        started_ms=min(deleted.at_ms for deleted, _ in restarts),
+        revision=None if revision is None else revision.removeprefix(f"{workload.name}-"),
+        namespace=workload.namespace or None,
+        ended_ms=ended_ms,
+        last_seen_ms=ended_ms,
+        pods=tuple(
+            _pod(
+                created.pod,
+                pods[created.pod],
+                shared,
+                created_ms=created.at_ms,
+                deleted_ms=deleted.at_ms,
+                # An address that a later pod of the name has got says nothing of this one.
+                has_address=_is_new(pods[created.pod].created_ms, created.at_ms),
+            )
+            for deleted, created in sorted(restarts, key=lambda each: each[0].pod)
+        ),
+    )
+
+
+_Step = TypeVar("_Step", Scaled, StatefulStep)
+
+
+def _runs(steps: Iterable[_Step]) -> Iterator[list[_Step]]:
+    """Steps, in order of time, without a pause of more than STALLS_MS."""
+    run: list[_Step] = []
     for step in steps:
         if run and step.at_ms - run[-1].at_ms > STALLS_MS:
             yield run
@@ -245,5 +426,6 @@ class KubernetesRollouts(KubernetesItems):
     def deploys(self) -> Iterator[Rollout]:
         """Each rollout."""
         for cluster, facts in self.facts():
-            for deploy in rollouts_of(facts):
+            changes = list(rollouts_of(facts))
+            for deploy in (*changes, *disruptions_of(facts, changes)):
                 yield deploy if cluster is None else replace(deploy, environment=cluster)

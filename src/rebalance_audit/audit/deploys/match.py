@@ -22,7 +22,13 @@ from rebalance_audit.audit.deploys.member_pods import (
     MemberPods,
     PodMatch,
 )
-from rebalance_audit.audit.deploys.rollout import CLOCKS_MS, Rollout, RolloutKey
+from rebalance_audit.audit.deploys.rollout import (
+    CLOCKS_MS,
+    SETTLES_MS,
+    DeployKind,
+    Rollout,
+    RolloutKey,
+)
 from rebalance_audit.audit.deploys.tie import GoldRow, MatchedBy, Tie, TieCertainty, TieEvidence
 from rebalance_audit.audit.members.deployments import common_name
 from rebalance_audit.audit.verdicts.cause import DEPARTURES
@@ -61,7 +67,8 @@ class GroupTies:
         }
         if first is not None and rebalance["completeness"] == "complete":
             only = _only(matches[id(first)])
-            if only is not None:
+            # A container that is started again leaves no trace of its own: no pod is created or deleted.
+            if only is not None and only.deploy.kind is not DeployKind.CRASH:
                 evidence = (_evidence(first, only),)
                 return [Tie(only.deploy, TieCertainty.PROVEN, rebalance, evidence)]
         near = current_ones(filter(self._allows, self._index.around(from_ms, to_ms)), to_ms)
@@ -126,6 +133,13 @@ class GroupTies:
 
     def _is_in_time(self, deploy: Rollout, event: MemberEvent) -> bool:
         """Whether it went on, as far as is known. Later it may still have ended or replaced each old member once."""
+        if deploy.steps:
+            return any(
+                step.is_up == (event.change == "joined")
+                and step.at_ms - CLOCKS_MS <= event.to_ms
+                and event.from_ms <= step.at_ms + SETTLES_MS
+                for step in deploy.steps
+            )
         seen_ms, since_ms = event.member.get("first_seen_at"), deploy.window[0]
         ended_ms = deploy.ended_ms
         if seen_ms is None or (ended_ms is not None and event.from_ms <= ended_ms + CLOCKS_MS):
@@ -155,7 +169,8 @@ class GroupTies:
                 continue
             is_new = pod.hash == deploy.revision
             # Of a Deployment the new pods join and the old ones leave.
-            fits = deploy.tool not in _BY_HASH or is_new == (event.cause in JOINS)
+            is_rollout = deploy.kind is DeployKind.ROLLOUT and deploy.tool in _BY_HASH
+            fits = not is_rollout or is_new == (event.cause in JOINS)
             return is_at_start and pod.workload == deploy.workload and fits
         return common_name(name) == deploy.workload
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
 CLOCKS_MS: Final = 5_000
@@ -40,9 +41,34 @@ class Pod(NamedTuple):
     """
 
 
+class DeployKind(StrEnum):
+    """What happened to a workload's pods."""
+
+    ROLLOUT = "rollout"
+    """A new revision, or the same one again."""
+    SCALING = "scaling"
+    """More or fewer replicas."""
+    EVICTION = "eviction"
+    """Pods were removed from their nodes: drained, preempted, descheduled; others took their place."""
+    CRASH = "crash"
+    """Containers ended by themselves, or failed their liveness probe, and were started again."""
+
+
+class ScaleStep(NamedTuple):
+    """A change of the number of replicas."""
+
+    at_ms: int
+    is_up: bool
+    before: int | None
+    after: int
+
+
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """A rollout: a new revision of a workload. Times are epoch milliseconds by the clock of the tool."""
+    """A rollout, or something else that happened to the pods of a workload.
+
+    Times are epoch milliseconds by the clock of the tool.
+    """
 
     tool: str
     """`kubernetes`, `argo_rollouts`, `argo_cd`, `helm`, `github` or `csv`."""
@@ -62,6 +88,9 @@ class Rollout:
     """Group ids that it is about, `*` for any characters; None: not stated."""
     client_pattern: str | None = None
     """Client ids or instance ids of its members, in the same form; None: not stated."""
+    kind: DeployKind = DeployKind.ROLLOUT
+    steps: tuple[ScaleStep, ...] = ()
+    """Of a scaling, in order."""
 
     @property
     def name(self) -> str:
@@ -72,7 +101,24 @@ class Rollout:
     def deploy_id(self) -> str:
         """`kubernetes:shop/checkout@7f4c`, `github:production/checkout@7f4c`."""
         where = "".join(f"{each}/" for each in (self.environment, self.namespace) if each)
-        return f"{self.tool}:{where}{self.name}"
+        kind = "" if self.kind is DeployKind.ROLLOUT else f"#{self.kind}"
+        return f"{self.tool}:{where}{self.name}{kind}"
+
+    @property
+    def replicas(self) -> list[int]:
+        """Of a scaling, the numbers of replicas at which it turned: `[2, 1, 2]`."""
+        counts = [
+            count for step in self.steps for count in (step.before, step.after) if count is not None
+        ]
+        turns: list[int] = []
+        for count in counts:
+            if turns and turns[-1] == count:
+                continue
+            if len(turns) > 1 and (turns[-1] > turns[-2]) == (count > turns[-1]):
+                turns[-1] = count
+            else:
+                turns.append(count)
+        return turns
 
     @property
     def key(self) -> RolloutKey:
@@ -113,7 +159,7 @@ def merged(deploys: Iterable[Rollout]) -> list[Rollout]:
     found = sorted(by_key.values(), key=lambda deploy: (deploy.started_ms, deploy.deploy_id))
     seen: dict[str, list[Rollout]] = {}
     for deploy in found:
-        if deploy.pods and deploy.tool in _WITH_PODS:
+        if deploy.pods and deploy.tool in _WITH_PODS and deploy.kind is DeployKind.ROLLOUT:
             seen.setdefault(deploy.workload, []).append(deploy)
     return [deploy for deploy in found if not _is_shown_by(deploy, seen.get(deploy.workload, ()))]
 

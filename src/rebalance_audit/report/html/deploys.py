@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from rebalance_audit.report.deploys import TOOLS, deploy_costs, deploy_name, during_note
+from rebalance_audit.report.deploys import KINDS, TOOLS, deploy_costs, deploy_name, during_note
 from rebalance_audit.report.html.rebalances import link, shown
 from rebalance_audit.report.summary import TableRow
 from rebalance_audit.sentences import words
@@ -24,7 +24,8 @@ def deploys_table(rows: Sequence[TableRow], listed: Collection[str]) -> dict[str
     return {
         "rows": [
             {
-                "name": shown(deploy_name(cost.deploy)),
+                "name": ("" if cost.deploy["kind"] == "rollout" else KINDS[cost.deploy["kind"]])
+                + shown(deploy_name(cost.deploy)),
                 "tool": TOOLS.get(cost.deploy["tool"], cost.deploy["tool"]),
                 "began": words.moment(cost.deploy["started_at"]),
                 "ended": _ended(cost.deploy),
