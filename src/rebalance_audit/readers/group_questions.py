@@ -14,7 +14,10 @@ REBALANCE: Final = """group_id, incarnation, rebalance_seq, protocol, protocol_t
     duration_estimate_ms, first_epoch, last_epoch, members_left, completeness, outcome, primary_cause,
     primary_certainty, causes, partitions_moved, unowned_partition_ms, unowned_partition_min_ms,
     unowned_partition_max_ms, unowned_partition_estimate_ms, held_up_by, held_up_member_ids, held_up_ms,
-    held_up_why, held_up_certainty,
+    held_up_why, held_up_certainty, held_up_certainties, duration_unknown_ms,
+    list_transform(duration_parts, lambda part: struct_pack(
+        member_id := part.member_id, why := part.why, ms := part.ms, certainty := part.certainty
+    )) as duration_parts,
     list_transform(held_up_from, lambda moment: epoch_ms(moment)) as held_up_from,
     list_transform(held_up_to, lambda moment: epoch_ms(moment)) as held_up_to"""
 """The text and the page describe a rebalance by these columns."""
@@ -115,7 +118,8 @@ select group_id, incarnation, rebalance_seq, began_ms, protocol, epoch_ms(ended_
     case when ended_at is not null then took.estimate end as duration_estimate_ms,
     primary_cause, primary_certainty, first_epoch, last_epoch, outcome, held_up_by[1:1] as held_up_by,
     held_up_member_ids[1:1] as held_up_member_ids, held_up_ms[1:1] as held_up_ms, held_up_why[1:1] as held_up_why,
-    list_transform(held_up_to[1:1], lambda moment: epoch_ms(moment)) as held_up_to, held_up_certainty
+    list_transform(held_up_to[1:1], lambda moment: epoch_ms(moment)) as held_up_to, held_up_certainty,
+    held_up_certainties[1:1] as held_up_certainties
 from rebalances where group_id in (select unnest($group_ids)) and began_ms is not null
 qualify row_number() over (partition by group_id order by at_ms desc, incarnation desc, rebalance_seq desc) <= $limit
 order by group_id, began_ms, incarnation, rebalance_seq

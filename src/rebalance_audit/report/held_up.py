@@ -17,6 +17,20 @@ PREDICATES: Final[Mapping[str, str]] = {
 
 COORDINATOR: Final = "coordinator"
 
+PARTS: Final[Mapping[str, tuple[str, str]]] = {
+    "kept_partitions": ("", " kept partitions"),
+    "did_not_rejoin": ("", " did not rejoin"),
+    "silent": ("", " was silent"),
+    "had_left": ("", " had left"),
+    "late": ("", " had not reached the epoch"),
+    "no_assignment": ("", " had not sent the assignment"),
+    "no_target": ("no target assignment", ""),
+    "first_members": ("initial rebalance delay", ""),
+    "coordinator": ("the coordinator moved", ""),
+    "unknown": ("unknown", ""),
+}
+"""CodedReason code -> what is said of a part of the time, before and after the member's name."""
+
 
 class HeldUp(NamedTuple):
     """One for whom the group waited."""
@@ -31,10 +45,33 @@ class HeldUp(NamedTuple):
     """None where the log does not hold how long, and while it goes on."""
     to_ms: int | None
     """Until when (epoch ms); None likewise."""
+    certainty: str
+
+
+class Part(NamedTuple):
+    """What some of a rebalance's time went to."""
+
+    member_id: str | None
+    """None where `why` is not about one member."""
+    why: str
+    """A key of `PARTS`."""
+    ms: int
+    certainty: str
 
 
 def held_up_of(rebalance: TableRow) -> list[HeldUp]:
     """Who held the rebalance up, worst first; none in tables of releases before these columns."""
     names = ("member_ids", "by", "why", "ms", "to")
-    columns = (rebalance.get(f"held_up_{name}") or () for name in names)
-    return [HeldUp(*entry) for entry in zip(*columns, strict=True)]
+    columns = [rebalance.get(f"held_up_{name}") or () for name in names]
+    # Earlier releases have the certainty of the first alone.
+    sure = rebalance.get("held_up_certainties")
+    sure = [rebalance.get("held_up_certainty")] * len(columns[0]) if sure is None else sure
+    return [HeldUp(*entry) for entry in zip(*columns, sure, strict=True)]
+
+
+def parts_of(rebalance: TableRow) -> list[Part]:
+    """What its time went to, most first; none while it goes on, and in tables of releases before the column."""
+    return [
+        Part(*(part[name] for name in Part._fields))
+        for part in rebalance.get("duration_parts") or ()
+    ]

@@ -7,7 +7,14 @@ from typing import Final
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.bounds import Bounds
 from rebalance_audit.report import causes
-from rebalance_audit.report.held_up import PREDICATES, HeldUp, held_up_of
+from rebalance_audit.report.held_up import (
+    PARTS,
+    PREDICATES,
+    HeldUp,
+    Part,
+    held_up_of,
+    parts_of,
+)
 from rebalance_audit.report.present import lasting, present_of, waits
 from rebalance_audit.report.summary import (
     RowKey,
@@ -23,6 +30,7 @@ from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Name, Sentence
 
 HELD_UP_NAMED: Final = 2
+PARTS_NAMED: Final = 4
 CAUSES_NAMED: Final = 3
 """Causes of one epoch, and epochs of one rebalance, in one sentence."""
 MEMBERS_NAMED: Final = 3
@@ -75,14 +83,14 @@ class Verdicts:
         lasted = f"took {words.likely(took)}"
         if not found:
             return Sentence((what, f" {lasted}: ", _unknown_holder(rebalance), "."))
-        sure = _ADVERBS[rebalance["held_up_certainty"]]
         first, *others = found[:HELD_UP_NAMED]
-        group_id, how_long = rebalance["group_id"], _lasted(first, took)
+        sure, how_long = _ADVERBS[first.certainty], _lasted(first, took)
+        group_id = rebalance["group_id"]
         by = Sentence((self._who(group_id, first), f" {sure}held it up{how_long}"))
         if _came_before(first, rebalance):
             by = Sentence((self._who(group_id, first), f" was {sure}silent{how_long} before it"))
         more = [
-            Sentence((self._who(group_id, holder), _lasted(holder, took)))
+            Sentence((self._who(group_id, holder), _doubt(holder, first), _lasted(holder, took)))
             for holder in others
             if not _came_before(holder, rebalance)
         ]
@@ -97,6 +105,20 @@ class Verdicts:
             whom = Sentence.joined(" and ", map(_name, holders))
             each = " each" if len(holders) > 1 else ""
             yield Sentence((whom, f"{each} {predicate}."))
+
+    def time_of(self, rebalance: TableRow) -> Sentence | None:
+        """`Of its 22.7 s: 20.0 s c74 kept partitions, 1.5 s no target assignment.`; None with fewer than two parts."""
+        took, parts = duration_of(rebalance), parts_of(rebalance)
+        if took is None or len(parts) <= 1:
+            return None
+        named = parts if len(parts) <= PARTS_NAMED + 1 else parts[:PARTS_NAMED]
+        said = [_part(part) for part in named]
+        rest_ms = sum(part.ms for part in parts[len(named) :])
+        if rest_ms:
+            said.append(Sentence.plain(f"{words.duration(rest_ms)} other"))
+        return Sentence(
+            (f"Of its {words.duration(took.estimate)}: ", Sentence.joined(", ", said), ".")
+        )
 
     def set_off(self, rebalance: TableRow) -> Sentence:
         """One sentence: the cause of its first epoch with names, and those of the epochs that followed."""
@@ -173,6 +195,20 @@ _ADVERBS: Final = {"proven": "", "probable": "probably ", "possible": "perhaps "
 
 def _name(holder: HeldUp) -> str:
     return "Its coordinator" if holder.member_id is None else MemberId(holder.member_id)
+
+
+def _part(part: Part) -> Sentence:
+    before, after = PARTS[part.why]
+    who: Sequence[str] = (before,)
+    if after:
+        who = ("several members" if part.member_id is None else MemberId(part.member_id), after)
+    sure = "" if part.certainty == "proven" else f" ({part.certainty})"
+    return Sentence((f"{words.duration(part.ms)} ", *who, sure))
+
+
+def _doubt(holder: HeldUp, first: HeldUp) -> str:
+    """What makes it less sure than the first, of which that is said already."""
+    return "" if holder.certainty == first.certainty else f" {_ADVERBS[holder.certainty].strip()}"
 
 
 def _came_before(holder: HeldUp, rebalance: TableRow) -> bool:

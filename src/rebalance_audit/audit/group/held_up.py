@@ -14,6 +14,7 @@ from rebalance_audit.audit.group.time_account import (
     HeldUpWhy,
     HoldUp,
     TimeAccount,
+    TimeOwner,
     hold_up_of,
     of_no_member,
 )
@@ -25,6 +26,8 @@ NAMED_FROM_PERCENT: Final = 10
 NAMED_FROM_MS: Final = 100
 STRETCHES_MAX: Final = 100
 """Bounds memory likewise."""
+LATE_MAX: Final = 20
+"""Members that have not reached an epoch; more of them are no longer listed one by one."""
 HOLD_UPS_MAX: Final = 1_000
 """Bounds memory: in a group that never becomes stable, every client that comes and goes adds one."""
 
@@ -48,6 +51,8 @@ class _Stretch(NamedTuple):
     to_ms: int
     awaited: tuple[HoldUp, ...] = ()
     steps: tuple[HoldUp, ...] = ()
+    late: tuple[HoldUp, ...] = ()
+    """Of the member that reached it last; of all that had not when the next epoch began, unless they are many."""
 
 
 @dataclass(slots=True)
@@ -96,6 +101,14 @@ class HoldUps:
         if self.stretches:
             awaited = [each for stretch in self.stretches for each in stretch.awaited]
             steps = [each for stretch in self.stretches for each in stretch.steps]
+            last: str | None = None
+            for stretch in reversed(self.stretches):
+                # Of several members the one that the next epoch went on waiting for.
+                late = [each for each in stretch.late if each.member_id == last] or stretch.late
+                if len(late) > 1:
+                    late = [late[0]._replace(member_id=None, name=TimeOwner.MEMBER.value)]
+                last = late[0].member_id if late else None
+                steps += late
             from_ms, to_ms = self.stretches[0].from_ms, self.stretches[-1].to_ms
             self.account.add(from_ms, to_ms, (self.recent, awaited, steps))
             self.stretches.clear()
@@ -110,16 +123,23 @@ class HoldUps:
         """
         for verdict in verdicts:
             member_id, cause = verdict.member_id, verdict.cause
-            if member_id is None or member_id in self.found or cause not in UNANNOUNCED:
+            if member_id is None or cause not in UNANNOUNCED:
                 continue
             if member_id not in self.silent and not is_unannounced(verdict):
                 continue
             since_ms = last_signs.get(member_id)
             if since_ms is not None and started_ms is not None and verdict.at_ms > started_ms:
                 since_ms = max(since_ms, started_ms)
+            if self._waits_until(member_id, verdict.at_ms):
+                continue
             had_left = cause is RebalanceCause.STATIC_MEMBER_EXPIRED
             why = HeldUpWhy.HAD_LEFT if had_left else HeldUpWhy.SILENT
             self.add([hold_up_of(verdict, why, since_ms, verdict.at_ms)])
+
+    def _waits_until(self, member_id: str, at_ms: int) -> bool:
+        """Whether the group is known to have waited for the member just until then."""
+        found = self.found.get(member_id, ())
+        return any(each.to_ms is None or each.to_ms >= at_ms for each in found)
 
     def columns(self, started_ms: int | None, ended_ms: int | None) -> dict[str, Any]:
         """The columns `held_up_*` of gold.rebalances, of those for whom the group waited a share worth naming.
@@ -132,6 +152,7 @@ class HoldUps:
         named = sorted(
             (each for each in merged if each.ms is None or each.ms >= least_ms),
             key=lambda each: (
+                _came_before(each, started_ms),
                 each.worst.certainty is Certainty.POSSIBLE,
                 -(each.ms or 0),
                 each.worst.name,
@@ -177,6 +198,11 @@ def _merged(pieces: Sequence[HoldUp]) -> _Merged:
     return _Merged(worst, known[0][0], reached_ms, covered_ms)
 
 
+def _came_before(merged: _Merged, started_ms: int | None) -> bool:
+    """Whether the group waited for it before the rebalance, which its end set off."""
+    return merged.to_ms is not None and started_ms is not None and merged.to_ms <= started_ms
+
+
 def _ms(hold_up: HoldUp) -> int | None:
     return duration_ms(hold_up.from_ms, hold_up.to_ms)
 
@@ -203,6 +229,8 @@ def _while_reconciling(span: EpochSpan, until_ms: int | None) -> Iterator[HoldUp
         asked_ms, awaited = progress.revoke_started_at_ms, waits.get(progress.member_id, ())
         if asked_ms is not None and (awaited or progress.revoked_at_ms is None):
             why, from_ms = HeldUpWhy.KEPT_PARTITIONS, asked_ms
+            if progress.is_away and progress.revoked_at_ms is None:
+                why = HeldUpWhy.HAD_LEFT
             to_ms = progress.revoked_at_ms or until_ms
         elif awaited and progress.is_away:
             why, from_ms = HeldUpWhy.HAD_LEFT, min(since for since, _ in awaited)
@@ -227,8 +255,7 @@ def _of(
 def _stretch(span: EpochSpan, from_ms: int, to_ms: int) -> _Stretch:
     """What an epoch takes besides hold-ups: its target, then the way of the last member that reached it.
 
-    That member's waits are the time of those that it waited for. If several never reached the epoch, the time is
-    theirs together.
+    That member's waits are the time of those that it waited for.
     """
     if span.is_elsewhere:
         moved = of_no_member(HeldUpWhy.COORDINATOR, Certainty.POSSIBLE, from_ms, to_ms)
@@ -239,27 +266,29 @@ def _stretch(span: EpochSpan, from_ms: int, to_ms: int) -> _Stretch:
     target_ms = span.target_installed_at_ms
     target_ms = to_ms if target_ms is None else min(target_ms, to_ms)
     no_target = of_no_member(HeldUpWhy.NO_TARGET, sure, from_ms, target_ms)
-    last, is_only = _last_to_reach(span)
-    if last is None or not is_only:
-        late = of_no_member(HeldUpWhy.LATE, sure, target_ms, to_ms)
-        return _Stretch(from_ms, to_ms, steps=(no_target, late))
-    awaited = tuple(
-        _of(other, HeldUpWhy.LATE, sure, last.waited_since_ms, _first_step(other, to_ms))
-        for member_id in sorted(last.waited_for)
-        if (other := span.progress.get(member_id)) is not None
-    )
-    late = _of(last, HeldUpWhy.LATE, sure, target_ms, to_ms)
-    return _Stretch(from_ms, to_ms, awaited, (no_target, late))
+    missing, others = _last_to_reach(span)
+    late = tuple(_of(each, HeldUpWhy.LATE, sure, target_ms, to_ms) for each in missing)
+    if others or len(late) > LATE_MAX:
+        late = (of_no_member(HeldUpWhy.LATE, sure, target_ms, to_ms),)
+    awaited: tuple[HoldUp, ...] = ()
+    if len(missing) == 1:
+        last = missing[0]
+        awaited = tuple(
+            _of(other, HeldUpWhy.LATE, sure, last.waited_since_ms, _first_step(other, to_ms))
+            for member_id in sorted(last.waited_for)
+            if (other := span.progress.get(member_id)) is not None
+        )
+    return _Stretch(from_ms, to_ms, awaited, (no_target,), late)
 
 
-def _last_to_reach(span: EpochSpan) -> tuple[MemberProgress | None, bool]:
-    """The member that reached the epoch last, or has not; and whether it is the only one that has not."""
+def _last_to_reach(span: EpochSpan) -> tuple[list[MemberProgress], int]:
+    """The member that reached the epoch last, or those that have not and how many more of them there are."""
     known = (*span.progress.values(), *span.quiet)
-    if span.converged_at_ms is not None:
-        reached = [progress for progress in known if progress.reached_at_ms is not None]
-        return max(reached, key=lambda each: each.reached_at_ms or 0, default=None), True
-    missing = [progress for progress in known if progress.reached_at_ms is None]
-    return (missing[0] if missing else None), len(missing) + span.members_not_in(known) == 1
+    if span.converged_at_ms is None:
+        missing = [progress for progress in known if progress.reached_at_ms is None]
+        return missing, span.members_not_in(known)
+    reached = [progress for progress in known if progress.reached_at_ms is not None]
+    return sorted(reached, key=lambda each: each.reached_at_ms or 0)[-1:], 0
 
 
 def _first_step(progress: MemberProgress, until_ms: int) -> int:
