@@ -118,8 +118,8 @@ def two_histories(group_id: str, partitions: Collection[int]) -> str:
     listed = " and ".join(map(str, sorted(partitions)))
     return (
         f"Group {shortened(group_id)} has records in partitions {listed} of __consumer_offsets: partitions were added"
-        " to it, and the group began anew in another one. Two histories of a group are not mixed: leave it out, or give"
-        " a copy of one of these partitions."
+        " to it, and the group began anew in another one. Two histories of a group are not mixed, so it is not audited:"
+        " give a copy of one of these partitions to audit it."
     )
 
 

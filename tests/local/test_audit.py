@@ -20,6 +20,7 @@ from rebalance_audit.wire.segments.folder import SourceNotReadable
 from tests.cli.call import call, segments
 
 LOG = segments("failover")
+REPORTED = Path(__file__).parents[1] / "golden" / "reported"
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +52,24 @@ def test_histories_of_a_group_in_two_partitions_are_not_mixed(tmp_path: Path) ->
     """Kafka knows only one partition for a group: partitions were added to the topic."""
     log = shutil.copytree(LOG, tmp_path / "log")
     shutil.copytree(log / "__consumer_offsets-2", log / "__consumer_offsets-50")
-    with pytest.raises(SourceNotReadable, match="in partitions 2 and 50 of __consumer_offsets"):
-        ra.audit_segments(log)
+    other = REPORTED / "pending-member-new" / "segments" / "__consumer_offsets-0"
+    shutil.copytree(other, log / "__consumer_offsets-7")
+    whole, both = ra.audit_segments(LOG), ra.audit_segments(log)
+    split = set(whole.group_ids) - set(both.group_ids)
+    assert split
+    assert both.group_ids - whole.group_ids == {"g"}
+    for group_id in split:
+        told = [note for note in both.facts.notes if f"Group {group_id} has records in" in note]
+        assert len(told) == 1
+        assert "in partitions 2 and 50 of __consumer_offsets" in told[0]
+        with pytest.raises(SourceNotReadable, match="in partitions 2 and 50"):
+            ra.audit_segments(log, groups=[group_id])
+    warned = call("inspect", log, "--json").err
+    assert all(f"Warning: Group {group_id} has records in" in warned for group_id in split)
+    for name, rows in both.tables.items():
+        assert not {row["group_id"] for row in rows if "group_id" in row} & split
+        expected = [row for row in whole.tables[name] if row.get("group_id") not in split]
+        assert [row for row in rows if row.get("group_id") != "g"] == expected
 
 
 def test_tables_have_names(audit: ra.Audit) -> None:

@@ -179,3 +179,16 @@ def test_every_field_is_explained() -> None:
             for struct in (layout.body, *layout.structs.values()):
                 for about in (struct.about, *(field.about for field in struct.fields)):
                     assert about.endswith("."), f"{message.name}: {about!r}"
+
+
+def test_fields_that_may_be_missing_say_what_that_means() -> None:
+    """Those that are younger than their record, and those with a tag; the words are a closed list."""
+    told = record_schemas().absences()
+    for message in record_schemas().values.values():
+        for struct in (message.layouts[0].body, *message.layouts[0].structs.values()):
+            for field in struct.fields:
+                if field.tag is not None:
+                    assert told[message.name, field.name].since, (message.name, field.name)
+    for absent in ({}, {"before": "no"}, {"before": "none", "since": "none"}):
+        with pytest.raises(SchemaError, match="absent needs provenance"):
+            loaded(KEY, VALUE | {"fields": [FIELD | {"provenance": "4.1", "absent": absent}]})

@@ -9,6 +9,7 @@ from rebalance_audit.audit.causes.patterns import CAUSE_PATTERNS, Look
 from rebalance_audit.audit.departure_rules import DepartureRules
 from rebalance_audit.audit.verdicts.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.resources import checkout_root
+from rebalance_audit.wire.schema import record_schemas
 from tools import generated_files
 
 PAGE: Final = "docs/causes.md"
@@ -51,6 +52,17 @@ point; where releases differ and the record does not decide, the row counts as *
 _ORDERS: Final = """\
 The records of one request have a fixed order. Records that fit none of these rows are two requests of one millisecond,
 and are judged as two. `[3]` is a record of type 3, `[3t]` its tombstone; `?` means at most one, `*` any number.
+"""
+
+_ABSENT: Final = """\
+## What a record does not say
+
+A field that came with a later release is missing from older records, and a tagged field that has its default is left
+out. So a missing field may mean that there is none, or nothing at all: what is *unknown* is never taken for a *no*. The
+fields that may be missing:
+
+| record | field | from release | missing in older records | missing in later records |
+|---|---|---|---|---|
 """
 
 _TAIL: Final = """\
@@ -147,7 +159,7 @@ def page() -> str:
         shortest=rules.shortest_session_ms,
         answer=rules.answer_within_ms,
     )
-    return "\n".join([*lines, "", *_bump_rules(), tail])
+    return "\n".join([*lines, "", *_bump_rules(), *_absences(), tail])
 
 
 def _bump_rules() -> list[str]:
@@ -163,6 +175,14 @@ def _bump_rules() -> list[str]:
         *(f"| {order.request} | {order.records} |" for order in WRITE_ORDERS),
         "",
     ]
+
+
+def _absences() -> list[str]:
+    cells = (
+        (message, field, absence.release, absence.before, absence.since or "never missing")
+        for (message, field), absence in record_schemas().absences().items()
+    )
+    return [f"{_ABSENT.rstrip()}", *(f"| {' | '.join(row)} |" for row in cells), ""]
 
 
 def _rule(rule: BumpRule) -> str:

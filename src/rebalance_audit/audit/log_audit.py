@@ -99,6 +99,12 @@ class LogAudit:
         """The group's records so far turn out not to be in the log."""
         self._audits.pop(group_id, None)
 
+    def leave_out(self, group_id: str) -> None:
+        """The group is not audited after all: its rows so far are dropped, unless they were emitted."""
+        self.forget(group_id)
+        for table, rows in self._rows.items():
+            self._rows[table] = [row for row in rows if row["group_id"] != group_id]
+
     @property
     def unnamed(self) -> frozenset[bytes]:
         """Ids of topics that rows so far had to leave unnamed."""

@@ -31,5 +31,7 @@ class LogFacts(NamedTuple):
     """Group id -> part of its members' bytes that cannot be read (`audit.group.unread.SENTENCES`) -> count."""
     broker_logs: Sequence[BrokerLogFile] = ()
     """What became of each file of a broker's log that was given."""
+    left_out: Sequence[str] = ()
+    """Sentences about groups that are not audited, as they have records in several partitions; also among `notes`."""
     deploys: DeploysRead = DeploysRead()
     """The rollouts that were given."""

@@ -55,6 +55,8 @@ class Watch:
                     if asked.is_set():
                         return
                     audit.take(log_partition, found)
+                    for sentence in audit.left_out():
+                        self._on_progress(sentence)
                     full = list(audit.full())
                     if full:
                         yield full

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -10,10 +10,14 @@ from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.cli.audit_settings import AuditSettings
 from rebalance_audit.cli.broker_log_files import print_file_notes
 from rebalance_audit.cli.deploy_files import print_deploy_notes
+from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.progress import slow_progress
 
 if TYPE_CHECKING:
     from rebalance_audit.local.audit import Audit
+
+LEFT_OUT_SHOWN: Final = 10
+"""Of groups that are left out, so many have a sentence: adding partitions may move half of them."""
 
 
 def audit_with_progress(
@@ -34,7 +38,11 @@ def audit_with_progress(
 
 
 def print_input_notes(facts: LogFacts) -> None:
-    """What became of the brokers' logs and of the files of rollouts."""
+    """What became of the brokers' logs and of the files of rollouts, and which groups are left out."""
+    for sentence in facts.left_out[:LEFT_OUT_SHOWN]:
+        echo(f"Warning: {sentence}", err=True)
+    if len(facts.left_out) > LEFT_OUT_SHOWN:
+        echo(f"Warning: {len(facts.left_out) - LEFT_OUT_SHOWN:,} more groups like that.", err=True)
     print_file_notes(facts.broker_logs)
     print_deploy_notes(facts.deploys)
 

@@ -19,7 +19,7 @@ from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.audit.options import AuditOptions, nothing_logged
 from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_GROUP, TOPICS, Row
 from rebalance_audit.audit.testimony.clocks import Aligned
-from rebalance_audit.errors import BadRequest, require_known
+from rebalance_audit.errors import BadRequest, require_known, two_histories
 from rebalance_audit.local.audit_rows import AuditRows
 from rebalance_audit.local.broker_logs import read_broker_logs
 from rebalance_audit.local.clocks import aligned_with
@@ -42,7 +42,7 @@ from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.order import in_key_order, is_by_group
 from rebalance_audit.wire import key_bytes
-from rebalance_audit.wire.segments.folder import LogFolder
+from rebalance_audit.wire.segments.folder import LogFolder, SourceNotReadable
 from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
 
 if TYPE_CHECKING:
@@ -166,8 +166,10 @@ def audit_segments(
     default those of `conf/base.toml`.
     `on_progress`: called with progress updates.
 
-    Raises SourceNotReadable, OSError that names the file, UnknownGroup for a group that no record names, and
-    UnknownTimeZone.
+    A group with records in several partitions of the log is left out, and `facts.notes` says so.
+
+    Raises SourceNotReadable, also if such a group is among `groups`; OSError that names the file, UnknownGroup for a
+    group that no record names, and UnknownTimeZone.
     """
     found = audit_in_parts(
         path,
@@ -227,6 +229,10 @@ def audit_in_parts(
     finish = _with_deploys(finish, rollouts) if rollouts.files else finish
     shares = replay_shares(look, options, key_bytes.of_groups(groups), finish, on_progress)
     group_ids = frozenset(group_id for share in shares for group_id in share.met)
+    split = {group_id: places for share in shares for group_id, places in share.split.items()}
+    for group_id in split.keys() & groups:
+        raise SourceNotReadable(two_histories(group_id, split[group_id]))
+    left_out = [two_histories(group_id, split[group_id]) for group_id in sorted(split)]
     if not group_ids.issuperset(groups):
         require_known(groups, group_ids_of(folder))
     facts = LogFacts(
@@ -244,10 +250,12 @@ def audit_in_parts(
             *(note.detail for note in folder.notes),
             *names.notes,
             *_notes(clocks, group_ids),
+            *left_out,
         ],
         unfinished_ends=total.unfinished_ends,
         unread=unread_of(shares),
         broker_logs=() if log is None else tuple(each.outcome(group_ids) for each in log.files),
+        left_out=left_out,
         deploys=rollouts,
     )
     topics = in_key_order(TOPICS, _topics(names))

@@ -7,14 +7,12 @@ from rebalance_audit.audit.commits.collect import CommitsApart, Summaries
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Emit
-from rebalance_audit.errors import two_histories
 from rebalance_audit.local.group_ranges import EVERY_GROUP, GroupRange
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.records import Undecodable, decode_record, group_id_of
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
-from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 Place: TypeAlias = tuple[int, int]
 """Log partition and log offset."""
@@ -38,6 +36,8 @@ class AuditFeeder:
         self.audit = LogAudit(options, emit)
         self.undecodable: dict[str, tuple[Place, int]] = {}
         """Reason -> the first record of a group that could not be decoded, and how many there were."""
+        self.split: defaultdict[str, set[int]] = defaultdict(set)
+        """Groups with records in several log partitions -> those partitions. They are left out."""
         self._groups = groups
         self._ids = ids
         self._met: defaultdict[int, dict[str, int]] = defaultdict(dict)
@@ -47,10 +47,7 @@ class AuditFeeder:
         """Log partitions with an unreadable stretch: a group met later may have begun in it."""
 
     def take(self, log_partition: int, found: CommitsApart | BadBytes | TailNote) -> None:
-        """One piece of the log, in log order per partition.
-
-        Raises SourceNotReadable for a group that was met in another partition.
-        """
+        """One piece of the log, in log order per partition."""
         if isinstance(found, BadBytes):
             self.miss(log_partition)
         elif isinstance(found, CommitsApart):
@@ -109,7 +106,8 @@ class AuditFeeder:
             group_id = group_id_of(record.key)
             if not everything and not ids.has(group_id):
                 continue
-            self._meet(log_partition, group_id, log_offset)
+            if not self._meet(log_partition, group_id, log_offset):
+                continue
             position = Position(
                 log_partition,
                 log_offset,
@@ -120,15 +118,29 @@ class AuditFeeder:
             )
             self.audit.feed(record, position)
 
-    def _meet(self, log_partition: int, group_id: str, log_offset: int) -> None:
-        self._changed.add(group_id)
+    def _meet(self, log_partition: int, group_id: str, log_offset: int) -> bool:
+        """Whether the group is audited: from its first record in a second partition on, it no longer is."""
+        if group_id in self.split:
+            self.split[group_id].add(log_partition)
+            return False
         met = self._met[log_partition]
         if group_id not in met:
-            if elsewhere := [each for each, groups in self._met.items() if group_id in groups]:
-                raise SourceNotReadable(two_histories(group_id, [log_partition, *elsewhere]))
+            elsewhere = [each for each, groups in self._met.items() if group_id in groups]
+            if elsewhere:
+                self._leave_out(group_id, log_partition, *elsewhere)
+                return False
             met[group_id] = log_offset
             if log_partition in self._damaged:
                 self.audit.gap(group_id, log_partition)
+        self._changed.add(group_id)
+        return True
+
+    def _leave_out(self, group_id: str, *log_partitions: int) -> None:
+        self.split[group_id].update(log_partitions)
+        for met in self._met.values():
+            met.pop(group_id, None)
+        self._changed.discard(group_id)
+        self.audit.leave_out(group_id)
 
     def forget(self, log_partition: int) -> set[str]:
         """What was taken of the partition turns out not to be in the log; returns the groups that were met in it."""
@@ -160,7 +172,8 @@ class AuditFeeder:
                 return
         else:
             group_id = group.decode(errors="replace")
-            self._meet(log_partition, group_id, log_offset)
+            if not self._meet(log_partition, group_id, log_offset):
+                return
             # A key whose group is not UTF-8 is quarantined and names no group.
             if group_id.encode() == group:
                 self.audit.lost(group_id, position, found.record_type)

@@ -36,6 +36,8 @@ class Share(NamedTuple, Generic[Finished]):
     """Group id -> part of its members' bytes that cannot be read -> count."""
     undecodable: dict[str, tuple[Place, int]]
     """Reason -> the first record that could not be decoded, and how many there were."""
+    split: dict[str, set[int]]
+    """Groups that are left out, as they have records in several log partitions -> those partitions."""
 
 
 def replay_shares(
@@ -62,7 +64,12 @@ def replay_shares(
         tables = {name: in_key_order(name, rows) for name, rows in feed.audit.tables().items()}
         audit = feed.audit
         return Share(
-            finish(tables), feed.met(), audit.anomalies(), audit.unread(), feed.undecodable
+            finish(tables),
+            feed.met(),
+            audit.anomalies(),
+            audit.unread(),
+            feed.undecodable,
+            dict(feed.split),
         )
 
     with collecting_less():

@@ -133,6 +133,7 @@ OF_CAUSES: Final[Mapping[str, str]] = {
     "logged_expired": "sent no heartbeat for its session timeout",
     "logged_timeout": "did not complete its part of the rebalance in time",
     "logged_removed": "was removed by an administrator",
+    "logged_request": "is gone after a LeaveGroup request, its own or an administrator's",
     "logged_static_expired": "had left temporarily and did not return in time",
     "with_others": ", with {more:plain} more",
     "only_in_log": "Only the broker's log shows it: {line:clause}.",

@@ -30,9 +30,20 @@ _MESSAGE_ATTRIBUTES: Final = {
 _LAYOUT_ATTRIBUTES: Final = {"name", "versions", "about", "fields", "structs"}
 _STRUCT_ATTRIBUTES: Final = {"name", "about", "fields"}
 _FIELD_ATTRIBUTES: Final = {
-    "name", "type", "versions", "nullableVersions", "taggedVersions", "tag", "default", "ifLacking",
-    "known", "provenance", "about",
-}  # fmt: skip
+    "name",
+    "type",
+    "versions",
+    "nullableVersions",
+    "taggedVersions",
+    "tag",
+    "default",
+    "ifLacking",
+    "known",
+    "provenance",
+    "absent",
+    "about",
+}
+_ABSENT_WORDS: Final = {"none", "unknown"}  # fmt: skip
 
 
 class SchemaError(ValueError):
@@ -51,6 +62,17 @@ class VersionRange(NamedTuple):
 
 
 NO_VERSION: Final = VersionRange(0, -1)
+
+
+class Absence(NamedTuple):
+    """What it means that a record lacks a field: `none`, there is none; `unknown`, the record does not say."""
+
+    release: str
+    """The release, with its proposal, that introduced the field."""
+    before: str
+    """In records of earlier releases."""
+    since: str | None
+    """In records of that release and later; None where these always have the field, as it has no tag."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,6 +98,8 @@ class Field:
     """Value of the field in a version or layout that does not have it."""
     known: tuple[int, ...]
     """All values that releases wrote; () = any. Another value is evidence against the layout."""
+    absence: Absence | None
+    """Of a record's field that is younger than its message, or has a tag; embedded messages have a version for that."""
     about: str
 
     @property
@@ -189,6 +213,17 @@ class Catalogue(NamedTuple):
             for m in (self.keys[record_type], self.values[record_type])
         ]
         return (*by_type, *self.embedded.values())
+
+    def absences(self) -> Mapping[tuple[str, str], Absence]:
+        """Message and field, as Kafka spells it -> what it means that the field is missing."""
+        return {
+            (message.name, field.name): field.absence
+            for message in self.messages()
+            for layout in message.layouts
+            for struct in (layout.body, *layout.structs.values())
+            for field in struct.fields
+            if field.absence is not None
+        }
 
 
 @functools.cache
@@ -349,8 +384,20 @@ def _field(node: dict[str, Any], nested: Struct | None, where: str) -> Field:
         versions=_versions(node["versions"], where), nullable_versions=nullable,
         tagged_versions=_versions(node.get("taggedVersions", "none"), where),
         tag=node.get("tag"), default=default, if_lacking=node.get("ifLacking", default),
-        known=tuple(node.get("known", ())), about=node["about"],
+        known=tuple(node.get("known", ())), absence=_absence(node, where), about=node["about"],
     )  # fmt: skip
+
+
+def _absence(node: dict[str, Any], where: str) -> Absence | None:
+    told, release = node.get("absent"), node.get("provenance")
+    if told is None:
+        return None
+    needed = {"before", "since"} if "tag" in node else {"before"}
+    if release is None or told.keys() != needed or not _ABSENT_WORDS.issuperset(told.values()):
+        raise SchemaError(
+            f"{where}: absent needs provenance, and none or unknown for {sorted(needed)}"
+        )
+    return Absence(release, told["before"], told.get("since"))
 
 
 def _zero(type_name: str, nested: Struct | None, *, is_array: bool) -> Any:

@@ -93,6 +93,7 @@ def _field(node: Mapping[str, Any], shared: Mapping[str, Any], structs: dict[str
         tagged_versions=_versions(node.get("taggedVersions", "none")),
         tag=node.get("tag"),
         default=default,
+        absence=None,
         if_lacking=default,
         known=(),
         about="",

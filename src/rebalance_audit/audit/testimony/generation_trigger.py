@@ -228,7 +228,7 @@ class RebalanceTrigger:
         text = found.fact.text if found.fact.kind is not FactKind.REBALANCE_PREPARED else None
         departed = logged_departure(
             member_id,
-            found.cause,
+            found,
             text,
             instance_id=trigger.instance_id,
             more=max(0, len(trigger.members) - 1),

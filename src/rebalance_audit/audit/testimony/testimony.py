@@ -50,9 +50,7 @@ def departed(
     """The verdict on a departure whose reason the broker logged; `others` may also have set the epoch off."""
     fact = departure.fact
     alternatives = tuple(dict.fromkeys((*departure.alternatives, *others)))
-    reasons: tuple[CodedReason, ...] = (
-        logged_departure(verdict.member_id, departure.cause, fact.text),
-    )
+    reasons: tuple[CodedReason, ...] = (logged_departure(verdict.member_id, departure, fact.text),)
     if departure.may_be_text and not (verdict.cause is departure.cause and is_likely(verdict)):
         alternatives = otherwise(departure.cause, alternatives, (verdict,))
         reasons = (*reasons, because("may_be_text"))
@@ -96,7 +94,7 @@ def proven_by(verdict: Verdict, fact: BrokerFact, position: Position) -> Verdict
 
 def logged_departure(
     member_id: str | None,
-    cause: RebalanceCause,
+    departure: LoggedDeparture,
     text: str | None,
     *,
     instance_id: str | None = None,
@@ -106,7 +104,7 @@ def logged_departure(
     return because(
         "logged_departure",
         who=who_is_it(member_id, instance_id),
-        how=because(_HOW[cause]),
+        how=because("logged_request" if departure.alternatives else _HOW[departure.cause]),
         others=because("with_others", more=more) if more else None,
         text=None if text == NOT_PROVIDED else text,
     )
@@ -121,6 +119,7 @@ def who_is_it(member_id: str | None, instance_id: str | None = None) -> CodedRea
     return because("who_unknown")
 
 
+# Only a LeaveGroup request leaves a doubt.
 _HOW: Final[Mapping[RebalanceCause, str]] = {
     RebalanceCause.MEMBER_LEFT: "logged_left",
     RebalanceCause.MEMBER_SESSION_EXPIRED: "logged_expired",

@@ -25,6 +25,7 @@ from rebalance_audit.audit.rows import (
     REBALANCES,
     Row,
 )
+from rebalance_audit.errors import two_histories
 from rebalance_audit.local.audit_feeder import AuditFeeder
 from rebalance_audit.local.live.growth import Break
 from rebalance_audit.local.live.stable_offsets import StableOffsets
@@ -109,6 +110,7 @@ class LiveAudit:
         self._full: set[str] = set()
         self._open: set[str] = set()
         """Groups that rebalance."""
+        self._left_out: set[str] = set()
         self.log_end_ms: int | None = None
         """Latest record timestamp so far (epoch ms)."""
         self.records = 0
@@ -130,13 +132,23 @@ class LiveAudit:
         if found is Break.TRUNCATED:
             self._ends.pop(log_partition, None)
             for group_id in self._feed.forget(log_partition):
-                self._held.pop(group_id, None)
-                self._changed.discard(group_id)
-                self._open.discard(group_id)
+                self._drop(group_id)
         elif found is Break.LOST:
             self._feed.miss(log_partition)
         elif isinstance(found, BadBytes):
             self._feed.take(log_partition, found)
+
+    def left_out(self) -> Iterator[str]:
+        """A sentence about each group that turned out, since the last call, to have records in several partitions."""
+        for group_id in sorted(self._feed.split.keys() - self._left_out):
+            self._left_out.add(group_id)
+            self._drop(group_id)
+            yield two_histories(group_id, self._feed.split[group_id])
+
+    def _drop(self, group_id: str) -> None:
+        self._held.pop(group_id, None)
+        for groups in (self._changed, self._open, self._full):
+            groups.discard(group_id)
 
     def committed_positions(self) -> Iterator[tuple[str, CommittedPosition]]:
         """Group id and what the group has committed so far, for each partition that a member owns."""

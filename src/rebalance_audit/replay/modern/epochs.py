@@ -46,7 +46,9 @@ def replay_group_epoch(kind: GroupKind, step: ReplayStep, _key: object, value: A
         step.refuse(AnomalyKind.BAD_VALUE, f"group epoch {new_epoch}")
     group.group_epoch = new_epoch
     group.metadata_hash = value.metadata_hash
-    group.records_hash |= kind is not CONSUMER or bool(value.metadata_hash)
+    # Share and streams groups have had the field since 4.1, without a tag.
+    always = kind is not CONSUMER and not step.record.layout
+    group.records_hash |= always or bool(value.metadata_hash)
     group.has_epoch_record = True
     step.changes.append(
         GroupEpochBumped(
