@@ -9,13 +9,12 @@ other thresholds. Nothing else is read.
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from typing import Final, NoReturn
+from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
-from rebalance_audit.errors import LakeNotReadable, two_histories
 from rebalance_audit.lake.bronze.record_table import of_partition
 from rebalance_audit.lake.gold.output_rows import REBUILT
 from rebalance_audit.lake.gold.reducer import RESUMES
@@ -33,7 +32,7 @@ from rebalance_audit.lake.storage.stage import Stage
 GROUP: Final = ("partition", "group_id")
 RESUMED: Final = "resumed"
 ELSEWHERE: Final = "elsewhere"
-"""Marks groups with new records here and others in another partition of the log: they cannot be replayed."""
+"""Marks groups with new records and with records in several partitions of the log: they are left out."""
 AFTER: Final = "after"
 DECIDED_AFTER: Final = "decided_after"
 LOWEST: Final = (AFTER, DECIDED_AFTER)
@@ -77,22 +76,28 @@ class AffectedGroups:
     def __init__(
         self, stage: Stage, snapshots: DataFrame, new: NewRecords, rebuild: DataFrame | None = None
     ) -> None:
-        """`snapshots` are the rows of one cluster; groups in `rebuild` are replayed from their first record.
-
-        Raises LakeNotReadable for a group in two partitions of the log.
-        """
+        """`snapshots` are the rows of one cluster; groups in `rebuild` are replayed from their first record."""
         self._snapshots = snapshots.withColumnRenamed("log_partition", "partition")
         self._new = new
-        self.groups = stage.keep(self._planned(rebuild))
+        planned = stage.keep(self._planned(rebuild))
+        self.groups = planned.where(F.col("mode") != ELSEWHERE)
         """Columns of GROUP and `mode`; `after` and `decided_after`: the first offsets from which the audit may lack
         commits, and those of decided transactions."""
         few = F.slice(F.collect_list("group_id"), 1, LISTED_GROUPS + 1).alias("groups")
-        counted = self.groups.groupBy("mode", "partition").agg(
+        counted = planned.groupBy("mode", "partition").agg(
             F.count(F.lit(1)).alias("rows"), few, *[F.min(each).alias(each) for each in LOWEST]
         )
         found = counted.collect()
+        self.left_out: DataFrame | None = None
+        """Columns `group_id` and `partitions` of the groups that are left out; None without any."""
+        self.records_left_out = 0
+        """New records of these groups."""
         if any(row["mode"] == ELSEWHERE for row in found):
-            self._refuse()
+            elsewhere = planned.where(F.col("mode") == ELSEWHERE)
+            self.left_out = elsewhere.select("group_id", "partitions").distinct()
+            records = new.records.join(self.left_out, "group_id", "left_semi")
+            self.records_left_out = records.count()
+            found = [row for row in found if row["mode"] != ELSEWHERE]
         of_mode = {
             mode: [row for row in found if row["mode"] == mode] for mode in (RESUMED, REBUILT)
         }
@@ -174,12 +179,6 @@ class AffectedGroups:
     def _of_mode(self, mode: str) -> DataFrame:
         return self.groups.where(F.col("mode") == mode).select(*GROUP)
 
-    def _refuse(self) -> NoReturn:
-        """Raises LakeNotReadable for a group in two partitions of the log."""
-        group = self.groups.where(F.col("mode") == ELSEWHERE).first()
-        assert group is not None
-        raise LakeNotReadable(two_histories(group["group_id"], group["partitions"]))
-
     def _planned(self, rebuild: DataFrame | None) -> DataFrame:
         # What is known of each group, brought together by one shuffle: joins would take one each.
         facts = (
@@ -220,12 +219,14 @@ class AffectedGroups:
         has_records = F.col("first_new").isNotNull() | (F.col("next_offset") > 0)
         of_records = F.when(has_records, F.col("partition"))
         partitions = F.sort_array(F.collect_set(of_records).over(of_group))
-        is_elsewhere = F.col("first_new").isNotNull() & (F.size("partitions") > 1)
+        has_new_records = F.max(F.col("first_new").isNotNull()).over(of_group)
+        is_elsewhere = F.col("has_new_records") & (F.size("partitions") > 1)
         after = F.coalesce(F.when(~F.col("rebuild_it"), F.col("after")), F.lit(0))
         return (
             facts.withColumns(
                 {
                     "partitions": partitions,
+                    "has_new_records": has_new_records,
                     "is_affected": F.max(is_affected).over(of_group),
                     "rebuild_it": rebuild_it | in_several,
                 }

@@ -11,6 +11,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.errors import two_histories
 from rebalance_audit.lake.bronze.end_offsets import StoredEndOffsets
 from rebalance_audit.lake.bronze.ledger import partitions_seen
 from rebalance_audit.lake.gold import topics
@@ -31,6 +32,8 @@ from rebalance_audit.version import __version__
 from rebalance_audit.wire.topic_names import TopicName, TopicNames
 
 DESCRIPTION: Final = "spark.job.description"
+LEFT_OUT_NAMED: Final = 20
+"""Groups in several partitions of the log that a run names."""
 
 
 class RunContext:
@@ -109,6 +112,14 @@ class RunContext:
         self.on_progress(sentence)
         if sentence not in self.report.notes:
             self.report.notes.append(sentence)
+
+    def warn_of_left_out(self, groups: DataFrame) -> None:
+        """Report the groups that have records in several partitions; columns `group_id` and `partitions`."""
+        named = groups.orderBy("group_id").limit(LEFT_OUT_NAMED + 1).collect()
+        for row in named[:LEFT_OUT_NAMED]:
+            self.add_warning(two_histories(row["group_id"], row["partitions"]))
+        if len(named) > LEFT_OUT_NAMED:
+            self.add_warning("More groups have records in several partitions and are not audited.")
 
     def partitions_seen(self) -> frozenset[int]:
         """Those whose missing offsets were all requested from a source that shows markers."""

@@ -119,7 +119,7 @@ class _Increment:
             return Plan(
                 small=small,
                 counts=counts,
-                group_records=counts.of_groups,
+                group_records=counts.of_groups - groups.records_left_out,
                 groups=groups,
                 commits=commits,
                 unreadable=None if commits is None else commits.undecodable,
@@ -190,8 +190,10 @@ class _Increment:
         affected = AffectedGroups(
             context.lake.stage, context.of_cluster(TableName.SNAPSHOTS), new, unusable
         )
+        if affected.left_out is not None:
+            context.warn_of_left_out(affected.left_out)
         if not affected.count and counts.is_only_commits:
-            return ReplayedGroups(None, 0, 0)
+            return ReplayedGroups(None, 0, 0, records_left_out=affected.records_left_out)
         bronze = self._history()
         history = routing.group_records(routing.small_side(bronze), None)
         if affected.rebuilt:
@@ -214,6 +216,7 @@ class _Increment:
             affected.groups,
             affected.rebuilt_groups() if affected.rebuilt else None,
             tasks,
+            affected.records_left_out,
         )
 
     @property

@@ -43,6 +43,8 @@ class ReplayedGroups:
     """Those of them whose rows in the tables become the new ones, with a column `group_id`; None for none."""
     tasks: int | None = None
     """How many tasks replay them; None for as many as a shuffle has."""
+    records_left_out: int = 0
+    """New records of groups that have records in several partitions of the log, which are not replayed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.rows import OWNERSHIP
-from rebalance_audit.errors import LakeNotReadable, two_histories
+from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.bronze.ingest import damaged_stretches
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses_without_group
@@ -53,6 +53,8 @@ class Counted(NamedTuple):
 
     records: int
     groups: int
+    left_out: int = 0
+    """Records of groups that have records in several partitions of the log."""
 
 
 @contextmanager
@@ -112,8 +114,8 @@ class _Rebuild:
         every_group = routing.group_records(self.small, None)
         self._context.broker_logs.take(request.broker_log, every_group)
         gaps = self._gaps()
-        records = routing.group_records(self.small, request.groups_regex)
-        counted = self._counted(records)
+        given = routing.group_records(self.small, request.groups_regex)
+        records, counted = self._counted(given)
         damaged = damaged_stretches(self.small) if DAMAGE in self.small.columns else None
         damaged_count = 0 if damaged is None else damaged.count()
         unreadable = damaged if damaged_count else None
@@ -132,7 +134,8 @@ class _Rebuild:
                 with_commits(records, self._commit_packs(counts), self._samples()),
                 resumed=0,
                 rebuilt=counted.groups,
-                replaced=self._groups(records),
+                replaced=self._groups(given),
+                records_left_out=counted.left_out,
                 tasks=few_tasks(
                     self._context.spark, counted.records + counts.commits // COMMITS_OF_A_RECORD
                 ),
@@ -158,8 +161,8 @@ class _Rebuild:
     def _groups(self, records: DataFrame) -> DataFrame:
         return records.where("group_id is not null").select("group_id").distinct()
 
-    def _counted(self, records: DataFrame) -> Counted:
-        """Raises LakeNotReadable for a group in two partitions of the log."""
+    def _counted(self, records: DataFrame) -> tuple[DataFrame, Counted]:
+        """The records without those of groups in several partitions of the log, and how many they are."""
         pairs = records.groupBy("partition", "group_id").agg(F.count(F.lit(1)).alias("records"))
         found = pairs.agg(
             F.coalesce(F.sum("records"), F.lit(0)),
@@ -167,13 +170,15 @@ class _Rebuild:
             F.count_distinct("group_id"),
         ).first()
         assert found is not None
-        if found[1] > found[2]:
-            several = pairs.where("group_id is not null").groupBy("group_id")
-            partitions = F.collect_set("partition").alias("partitions")
-            group = several.agg(partitions).where(F.size("partitions") > 1).first()
-            assert group is not None
-            raise LakeNotReadable(two_histories(group["group_id"], group["partitions"]))
-        return Counted(found[0], found[1])
+        if found[1] == found[2]:
+            return records, Counted(found[0], found[1])
+        partitions = F.collect_set("partition").alias("partitions")
+        of_groups = pairs.where("group_id is not null").groupBy("group_id").agg(partitions)
+        several = of_groups.where(F.size("partitions") > 1)
+        self._context.warn_of_left_out(several)
+        others = records.join(several.select("group_id"), "group_id", "left_anti")
+        others, counted = self._counted(others.select(records.columns))
+        return others, counted._replace(left_out=found[0] - counted.records)
 
     def _all_records(self) -> DataFrame:
         """Every record that the run goes through."""
