@@ -4,13 +4,14 @@ from collections.abc import Collection
 
 from rebalance_audit.local.byte_ranges import ranges_of
 from rebalance_audit.local.segment_records import SegmentRecords
+from rebalance_audit.local.survey import survey
 from rebalance_audit.replay.state import State, state_at
 from rebalance_audit.scan.available import should_use_compiled_scan
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import LogFolder
-from rebalance_audit.wire.topic_names import TopicNames
+from rebalance_audit.wire.topic_names import TopicName, TopicNames
 
 
 def segment_state(
@@ -41,6 +42,9 @@ class _SegmentLog:
 
     def topic_names(self) -> TopicNames:
         return read_topic_names(self._folder)
+
+    def names_in_records(self) -> Collection[TopicName]:
+        return survey(self._folder)[1].values()
 
     def log_partitions(self) -> Collection[int]:
         return self._folder.segments.keys()

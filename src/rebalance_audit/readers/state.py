@@ -18,7 +18,7 @@ from rebalance_audit.readers.tables import clusters, open_table, topic_names
 from rebalance_audit.replay.positions import position_of
 from rebalance_audit.replay.state import RawRecord, State, state_at
 from rebalance_audit.wire import key_bytes
-from rebalance_audit.wire.topic_names import TopicNames
+from rebalance_audit.wire.topic_names import TopicName, TopicNames
 
 RECORDS: Final = "bronze.records"
 COLUMNS: Final = (
@@ -61,6 +61,9 @@ class _BronzeLog:
 
     def topic_names(self) -> TopicNames:
         return topic_names(self._lake, self._cluster)
+
+    def names_in_records(self) -> Collection[TopicName]:
+        return ()  # gold.topics has them
 
     def log_partitions(self) -> list[int]:
         found = self._table.to_table(columns=["partition"], filter=self._wanted)

@@ -128,6 +128,24 @@ def _modern_group(group: ModernGroup, topic_names: TopicNames) -> dict[str, Any]
     }
 
 
+def topic_ids_of(slot: GroupSlot) -> set[bytes]:
+    """Ids of the topics whose partitions the group's description has."""
+    group = slot.group
+    if not isinstance(group, ModernGroup):
+        return set()
+    return {
+        topic
+        for member in group.members.values()
+        for partitions in (
+            member.assigned,
+            member.pending_revocation,
+            group.target_of(member.member_id),
+        )
+        for topic in partitions
+        if isinstance(topic, bytes)
+    }
+
+
 def _topics(partitions: Partitions, name_of: Callable[[bytes | str], str]) -> dict[str, list[int]]:
     """Topic -> partitions, both ascending; ids that share a name (a topic created again) are merged."""
     named: dict[str, set[int]] = {}

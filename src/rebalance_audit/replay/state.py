@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from rebalance_audit.errors import require_known
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.replay.describe import describe_group, describe_unknown
+from rebalance_audit.replay.describe import describe_group, describe_unknown, topic_ids_of
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.records import Undecodable, decode_record
 from rebalance_audit.wire.segments.batches import TransactionMarker, parse_marker
-from rebalance_audit.wire.topic_names import TopicNames
+from rebalance_audit.wire.topic_names import TopicName, TopicNames
 
 RawRecord: TypeAlias = tuple[Position, bool, bytes | None, bytes | None]
 """Position, whether it is a control record (a transaction marker), key, value."""
@@ -55,6 +55,9 @@ class RecordLog(Protocol):
     def topic_names(self) -> TopicNames:
         """What is known of topic names beside the records."""
 
+    def names_in_records(self) -> Iterable[TopicName]:
+        """Names in all records, whatever their groups and times."""
+
     def log_partitions(self) -> Iterable[int]:
         """Numbers of the partitions of `__consumer_offsets` that there are."""
 
@@ -87,10 +90,13 @@ def state_at(log: RecordLog, group_ids: Collection[str] = (), at_ms: int | None 
     met = {name for name in group_ids if any(shard.slot(name) is not None for shard in shards)}
     if not met.issuperset(group_ids):
         require_known(group_ids, met.union(log.group_ids()))
+    slots = [slot for shard in shards for slot in shard.groups()]
+    if any(topic_id not in names for slot in slots for topic_id in topic_ids_of(slot)):
+        # A name is that of the id for ever, so a later record, or one of another group, may have it.
+        names.merge(log.names_in_records())
     groups = {
         slot.group_id: described
-        for shard in shards
-        for slot in shard.groups()
+        for slot in slots
         if (described := describe_group(slot, names)) is not None
     }
     groups |= {

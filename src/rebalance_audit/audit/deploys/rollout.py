@@ -128,7 +128,9 @@ class Rollout:
     @property
     def source(self) -> tuple[str | None, ...]:
         """What its rollouts have in common with those before and after it."""
-        where = self.environment, self.namespace
+        # A later rollout or scaling takes the place of an earlier one; pods are evicted and crash meanwhile.
+        is_disruption = self.kind in {DeployKind.EVICTION, DeployKind.CRASH}
+        where = str(self.kind) if is_disruption else "", self.environment, self.namespace
         return self.tool, *where, self.workload, self.group_pattern, self.client_pattern
 
     @property
