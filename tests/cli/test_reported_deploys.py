@@ -92,6 +92,23 @@ def test_further_carriers(carrier: str, tmp_path: Path) -> None:
     assert cost(rows) == [f"{deploy} likely 1", f"{deploy} proven 1"]
 
 
+def test_equal_rollouts_of_two_clusters_are_two(tmp_path: Path) -> None:
+    """Cloud Logging has the cluster beside the event; the second one began its rollout ten minutes later."""
+    entries = json.loads((EVENTS / "cloud-logging.json").read_text(encoding="utf-8"))
+    text = json.dumps(entries).replace(
+        '"k8s_cluster"', '"k8s_cluster", "labels": {"cluster_name": "east"}'
+    )
+    west = text.replace('"east"', '"west"').replace("T09:1", "T09:2")
+    path = tmp_path / "events.json"
+    path.write_text(text + west, encoding="utf-8")
+    rows, _ = outcome(EVENTS.name, path)
+    assert (
+        cost(rows)[-1]
+        == "kubernetes:east/shop/checkout@7f4c9d8b6c 09:10:00.000 09:10:20.000 proven 1"
+    )
+    assert {row["environment"] for row in rows} == {"east"}
+
+
 @pytest.mark.parametrize(
     "zone", ["alpine", "berlin", "india", "newyork", "saopaulo", "seoul", "utc"]
 )

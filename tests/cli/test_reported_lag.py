@@ -30,8 +30,10 @@ def audited(case: str) -> dict[str, list[dict[str, Any]]]:
         (
             "lag-beyond-end",
             [
-                "The committed offset of 1 partition lay beyond the end by up to 4,871 offsets for at least 39 min "
-                "55 s."
+                (
+                    "The committed offset of 1 partition lay beyond the end by up to 4,871 offsets for at least 39 min "
+                    "55 s."
+                )
             ],
         ),
         ("starts-at-latest", []),

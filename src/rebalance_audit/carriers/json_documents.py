@@ -7,7 +7,7 @@ here by name: an object is taken where one is found that a reader knows, the out
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
@@ -151,23 +151,27 @@ class Found(NamedTuple):
     """Objects in which nothing was taken."""
 
 
-def take_objects(value: object, take: Callable[[Mapping[str, Any]], bool]) -> Found:
+Around: TypeAlias = tuple[Mapping[str, Any], ...]
+"""The objects around an object, the outermost first."""
+Take: TypeAlias = Callable[[Mapping[str, Any], Around], bool]
+
+
+def take_objects(value: object, take: Take) -> Found:
     """Offer the objects of a value to `take`, a container before what it holds; what is taken is not looked into."""
-    found = _taken(value, take, 0, 0)
+    found = _taken(value, take, (), 0)
     return found if found != Found() else Found(unknown=1)
 
 
-def _taken(
-    value: object, take: Callable[[Mapping[str, Any]], bool], depth: int, texts: int
-) -> Found:
+def _taken(value: object, take: Take, around: Around, texts: int, depth: int = 0) -> Found:
     if depth > _DEPTH_MAX:
         return Found(unknown=1)
     if isinstance(value, dict):
         if any("." in key for key in value):
             value = _nested(value)
-        if take(value):
+        if take(value, around):
             return Found(taken=1)
-        within = [_taken(each, take, depth + 1, texts) for each in value.values()]
+        around = (*around, value)
+        within = [_taken(each, take, around, texts, depth + 1) for each in value.values()]
         taken = sum(found.taken for found in within)
         if not taken:
             return Found(unknown=1)
@@ -183,7 +187,7 @@ def _taken(
         value, texts = [found for _, _, found in _documents_in(value)], texts + 1
     if not isinstance(value, list):
         return Found()
-    each_found = [_taken(each, take, depth + 1, texts) for each in value]
+    each_found = [_taken(each, take, around, texts, depth + 1) for each in value]
     return Found(
         sum(found.taken for found in each_found), sum(found.unknown for found in each_found)
     )

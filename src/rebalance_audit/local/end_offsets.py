@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets
 from rebalance_audit.carriers.archives import contents_of, readable
-from rebalance_audit.carriers.json_documents import JsonDocuments, take_objects
+from rebalance_audit.carriers.json_documents import Around, JsonDocuments, take_objects
 from rebalance_audit.limits import END_OFFSETS_DOCUMENT_BYTES
 from rebalance_audit.wire.segments.batch_ends import BatchEnd, batch_ends
 from rebalance_audit.wire.segments.folder import (
@@ -75,7 +75,11 @@ def _of_file(path: Path) -> Iterator[tuple[str, int, EndOffset]]:
 
 
 def _take(
-    found: list[tuple[str, int, EndOffset]], file: str, line: int, row: Mapping[str, Any]
+    found: list[tuple[str, int, EndOffset]],
+    file: str,
+    line: int,
+    row: Mapping[str, Any],
+    _around: Around,
 ) -> bool:
     if row.keys().isdisjoint(_OF_SAMPLES):
         return False

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rebalance_audit.audit.deploys import values
 from rebalance_audit.audit.deploys.rollout import NAME_MAX, REVISION_MAX, Rollout
+from rebalance_audit.carriers.json_documents import Around
 from rebalance_audit.written_times import time_of
 
 _URL_MAX: Final = 253
@@ -21,7 +22,7 @@ class ArgoCdHistory:
     def __init__(self) -> None:
         self._found: list[Rollout] = []
 
-    def add(self, item: Mapping[str, Any], _file_stem: str) -> bool:
+    def add(self, item: Mapping[str, Any], _file_stem: str, _around: Around) -> bool:
         """Whether it is an Application."""
         status = values.mapping(item.get("status"))
         if item.get("kind") != "Application" and not isinstance(status.get("history"), list):

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from rebalance_audit.audit.deploys import values
 from rebalance_audit.audit.deploys.rollout import NAME_MAX, REVISION_MAX, Pod, Rollout
+from rebalance_audit.carriers.json_documents import Around
 from rebalance_audit.written_times import time_of
 
 NEEDED: Final = ("name", "started_at")
@@ -51,7 +52,7 @@ class CsvRows:
     def __init__(self) -> None:
         self._pods: dict[Rollout, list[Pod]] = {}
 
-    def add(self, item: Mapping[str, Any], _file_stem: str) -> bool:
+    def add(self, item: Mapping[str, Any], _file_stem: str, _around: Around) -> bool:
         """Whether it is such a row. A row of JSON may have the same keys."""
         if not item.keys() >= set(NEEDED) or not item.keys() <= set(COLUMNS):
             return False

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from rebalance_audit.audit.deploys import values
 from rebalance_audit.audit.deploys.rollout import NAME_MAX, Rollout
+from rebalance_audit.carriers.json_documents import Around
 
 _URL_MAX: Final = 2_000
 _SHA_SHOWN: Final = 12
@@ -22,7 +23,7 @@ class GitHubDeployments:
         self._ended_ms: dict[str, int] = {}
         """URL of a deployment -> when its first final status was set."""
 
-    def add(self, item: Mapping[str, Any], _file_stem: str) -> bool:
+    def add(self, item: Mapping[str, Any], _file_stem: str, _around: Around) -> bool:
         """Whether it is a deployment or a status."""
         if item.keys() >= _STATUS:
             url = values.needed_text(item["deployment_url"], "deployment_url", _URL_MAX)

@@ -8,6 +8,7 @@ from typing import Any
 
 from rebalance_audit.audit.deploys import values
 from rebalance_audit.audit.deploys.rollout import NAME_MAX, REVISION_MAX, Rollout
+from rebalance_audit.carriers.json_documents import Around
 
 _FIELDS = frozenset({"revision", "updated", "status", "chart"})
 
@@ -18,7 +19,7 @@ class HelmHistory:
     def __init__(self) -> None:
         self._found: list[Rollout] = []
 
-    def add(self, item: Mapping[str, Any], file_stem: str) -> bool:
+    def add(self, item: Mapping[str, Any], file_stem: str, _around: Around) -> bool:
         """Whether it is a revision. `file_stem`: the file's name without its ending."""
         if not item.keys() >= _FIELDS:
             return False

@@ -7,10 +7,12 @@ first and the last time of a merged event are known. Rollouts of Argo Rollouts a
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.deploys import values
 from rebalance_audit.audit.deploys.rollout import NAME_MAX, REVISION_MAX
+from rebalance_audit.carriers.json_documents import Around
 from rebalance_audit.written_times import time_of
 
 _MESSAGE_MAX: Final = 2_000
@@ -126,7 +128,9 @@ class _Event(NamedTuple):
 
 _Seen: TypeAlias = Callable[[KubernetesFacts], None]
 _CLUSTERS: Final = ("clusterName", "cluster_name", "cluster")
-"""Fields in which exporters write the name of the cluster."""
+"""Fields in which exporters and what carries their events write the name of the cluster."""
+_FIELDS_MAX: Final = 64
+_NESTED_MAX: Final = 3
 
 
 class KubernetesItems:
@@ -136,7 +140,7 @@ class KubernetesItems:
         self._seen: list[tuple[str | None, _Seen]] = []
         """Cluster, where an item names it, and what takes the item into the facts."""
 
-    def add(self, item: Mapping[str, Any], _file_stem: str) -> bool:
+    def add(self, item: Mapping[str, Any], _file_stem: str, around: Around) -> bool:
         """Whether it is an item of Kubernetes that may show a rollout."""
         subject = values.mapping(item.get("involvedObject") or item.get("regarding"))
         seen: _Seen | None
@@ -149,7 +153,7 @@ class KubernetesItems:
                 return False
             seen = _of_object(item, reader)
         if seen is not None:
-            named = (values.text(item.get(field), NAME_MAX) for field in _CLUSTERS)
+            named = map(_cluster_in, (item, *reversed(around)))
             self._seen.append((next(filter(None, named), None), seen))
         return True
 
@@ -161,6 +165,20 @@ class KubernetesItems:
         for cluster, take in self._seen:
             take(found.setdefault(cluster or sole, KubernetesFacts()))
         yield from found.items()
+
+
+def _cluster_in(fields: Mapping[str, Any], depth: int = 0) -> str | None:
+    """The name of the cluster in an object, or in one inside it, as `resource.labels.cluster_name`."""
+    for name in _CLUSTERS:
+        value = fields.get(name)
+        found = values.text(values.mapping(value).get("name", value), NAME_MAX)
+        if found is not None:
+            return found
+    if depth < _NESTED_MAX:
+        for value in islice(fields.values(), _FIELDS_MAX):
+            if isinstance(value, dict) and (inner := _cluster_in(value, depth + 1)) is not None:
+                return inner
+    return None
 
 
 def _of_event(item: Mapping[str, Any], subject: Mapping[str, Any]) -> _Seen | None:

@@ -13,15 +13,18 @@ from rebalance_audit.audit.deploys.helm_history import HelmHistory
 from rebalance_audit.audit.deploys.kubernetes_rollouts import KubernetesRollouts
 from rebalance_audit.audit.deploys.rollout import Rollout, merged
 from rebalance_audit.audit.deploys.values import ItemError
-from rebalance_audit.carriers.json_documents import Document, take_objects
+from rebalance_audit.carriers.json_documents import Around, Document, take_objects
 from rebalance_audit.limits import DEPLOYS
 
 
 class DeployReader(Protocol):
     """What knows one kind of item."""
 
-    def add(self, item: Mapping[str, Any], file_stem: str, /) -> bool:
-        """Whether the item is of its kind; it is kept then. Raises ItemError if it lacks what is needed."""
+    def add(self, item: Mapping[str, Any], file_stem: str, around: Around, /) -> bool:
+        """Whether the item, carried by `around`, is of its kind; it is kept then.
+
+        Raises ItemError if it lacks what is needed.
+        """
         ...
 
     def deploys(self) -> Iterator[Rollout]:
@@ -91,11 +94,16 @@ class DeployCollector:
         return found
 
     def _take(
-        self, file_stem: str, of_file: DeployFile, line: int, item: Mapping[str, Any]
+        self,
+        file_stem: str,
+        of_file: DeployFile,
+        line: int,
+        item: Mapping[str, Any],
+        around: Around,
     ) -> bool:
         for name, reader in self._readers.items():
             try:
-                if not reader.add(item, file_stem):
+                if not reader.add(item, file_stem, around):
                     continue
             except ItemError as error:
                 of_file.dropped += 1
