@@ -224,3 +224,14 @@ def test_two_reasons_of_one_generation_are_both_named(tmp_path: Path) -> None:
     )
     assert (first["cause"], first["certainty"]) == ("member_left", "probable")
     assert "member_joined" in first["alternatives"]
+
+
+def test_a_refusal_elsewhere_is_no_finding_of_the_group(tmp_path: Path) -> None:
+    """A tenant sends its instance id with another group's member id: the line names that id and no group."""
+    refused = line(
+        7_000,
+        "Request memberId=A for static member with groupInstanceId=i is fenced by current memberId=e "
+        "during operation heartbeat",
+    )
+    write(tmp_path, [*LEFT, STABILIZED, refused])
+    assert "instance_id_refused" not in {row["kind"] for row in audit(tmp_path)["findings"]}

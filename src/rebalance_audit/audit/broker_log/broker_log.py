@@ -47,10 +47,8 @@ class BrokerLog:
         for fact in different:
             group_id = fact.group_id
             if group_id is None and fact.kind is FactKind.MEMBER_REFUSED:
-                # Its line names no group. Both members were in it, one after the other.
-                group_id = group_of.get(
-                    fact.old_member_id or "", group_of.get(fact.member_id or "")
-                )
+                # Its line names no group. The holder of the instance id is in it; who was refused may give any id.
+                group_id = group_of.get(fact.old_member_id or "")
                 if group_id is None:
                     of_members.append(fact)
                     continue

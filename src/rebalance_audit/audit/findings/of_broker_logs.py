@@ -88,11 +88,14 @@ class InstanceIdRefused(Watcher):
             )
 
     def _is_ours(self, fact: BrokerFact) -> bool:
-        """Whether the line is about this group: old releases and 3.6 to 4.x name none in it."""
-        members = self.scene.life.watches
-        return (
-            fact.group_id is not None or fact.old_member_id in members or fact.member_id in members
-        )
+        """Whether the line is about this group: old releases and 3.6 to 4.x name none in it.
+
+        The member id that was refused is what a client sent, so only the holder of the instance id shows the group.
+        """
+        if fact.group_id is not None:
+            return True
+        holder = self.scene.life.watches.get(fact.old_member_id or "")
+        return holder is not None and holder.stint.identity.instance_id == fact.instance_id
 
 
 class CoordinatorTrouble(Watcher):
