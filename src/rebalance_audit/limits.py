@@ -165,6 +165,20 @@ BROKER_LOG_LINE_BYTES: Final = Limit(
     "the rest of the line is not read; lines cut short are counted",
     "Lines of a coordinator are short; a log shipper may put many into one document.",
 )
+ARCHIVE_FILES: Final = Limit(
+    "files in an archive that is given with `--broker-log` or `--deploys`",
+    20_000,
+    "files",
+    "the file is refused",
+    "Ten brokers' logs of every hour for a month are 7,200; names of empty files compress a thousand times.",
+)
+ARCHIVE_HEADER_BYTES: Final = Limit(
+    "a header of a tar: a long name, or fields of a file",
+    1 << 20,
+    "bytes",
+    "the file is refused",
+    "A path has at most 4,096 bytes; a header is read whole.",
+)
 ARCHIVE_SEGMENTS: Final = Limit(
     "segments in an archive",
     100_000,
@@ -173,7 +187,7 @@ ARCHIVE_SEGMENTS: Final = Limit(
     "Names of empty files compress a thousand times.",
 )
 BROKER_LOG_EXPANSION: Final = Limit(
-    "a broker's log or an archive of segments, unpacked beyond 64 MiB, for each packed byte",
+    "a broker's log, a file of `--deploys` or an archive of segments, unpacked beyond 64 MiB, for each packed byte",
     300,
     "bytes",
     "the file is refused",
@@ -230,6 +244,20 @@ DEPLOY_FILE_BRACKETS: Final = Limit(
     "the command ends with a sentence that names the file",
     "64 MiB of real events have some 400,000; empty objects need twenty times their size in memory.",
 )
+DEPLOY_ITEMS: Final = Limit(
+    "items of known kinds in all files of `--deploys`, rows of a CSV among them",
+    100_000,
+    "items",
+    "the command ends with a sentence that names the file",
+    "The events of a large cluster are some 30,000; each has times in any form.",
+)
+PODS_OF_NAME: Final = Limit(
+    "pods of one name, or at one address, that are considered for one join or end of a member",
+    100,
+    "pods",
+    "those created or deleted latest are considered",
+    "A StatefulSet's pod keeps its name; a file may have it created every few milliseconds.",
+)
 DEPLOYS: Final = Limit(
     "rollouts that are matched with rebalances",
     10_000,
@@ -239,10 +267,10 @@ DEPLOYS: Final = Limit(
 )
 DEPLOYS_AROUND: Final = Limit(
     "rollouts that are considered for one rebalance without a pod that matches",
-    1_000,
+    200,
     "rollouts",
     "those that began latest before its end are considered",
-    "A thousand rollouts at once are no evidence for one of them.",
+    "Hundreds of rollouts at once are no evidence for one of them, and rebalances times rollouts is quadratic.",
 )
 
 LIMITS: Final = (
@@ -266,6 +294,8 @@ LIMITS: Final = (
     BLOCKERS,
     HOURS,
     BROKER_LOG_LINE_BYTES,
+    ARCHIVE_FILES,
+    ARCHIVE_HEADER_BYTES,
     ARCHIVE_SEGMENTS,
     BROKER_LOG_EXPANSION,
     BROKER_LOG_NESTING,
@@ -275,6 +305,8 @@ LIMITS: Final = (
     END_OFFSETS_DOCUMENT_BYTES,
     DEPLOY_FILE_BYTES,
     DEPLOY_FILE_BRACKETS,
+    DEPLOY_ITEMS,
+    PODS_OF_NAME,
     DEPLOYS,
     DEPLOYS_AROUND,
 )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.time_zones import fixed_zone
@@ -177,6 +178,7 @@ def time_of(value: object) -> int | None:
     return at_ms if at_ms is not None and _FIRST_MS <= at_ms <= _LAST_MS else None
 
 
+@lru_cache(maxsize=4_096)
 def time_in(text: str) -> int | None:
     """As `time_of`, of a text; a date may be of any year."""
     text = _WEEKDAY.sub("", text.strip(), count=1)

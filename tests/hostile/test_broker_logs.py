@@ -1,7 +1,10 @@
 """Broker logs of an attacker: bounded in time and memory, and never another group's evidence."""
 
+import gzip
+import tarfile
 import time
 import tracemalloc
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -177,3 +180,39 @@ def test_sentences_show_controls(tmp_path: Path, capsys: pytest.CaptureFixture[s
     told = capsys.readouterr().err
     assert "odd" in told
     assert told.removesuffix("\n").isprintable()
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "members", "expected"),
+    [
+        (tarfile.GNUTYPE_LONGNAME, 200 << 20, 1, "a header of 209,715,200 bytes"),
+        (tarfile.XHDTYPE, 200 << 20, 1, "a header of 209,715,200 bytes"),
+        (tarfile.REGTYPE, 0, 20_001, "more than 20,000 files"),
+    ],
+)
+def test_headers_of_a_tar_are_bounded(
+    kind: bytes, size: int, members: int, expected: str, tmp_path: Path
+) -> None:
+    """A header may claim a name of any length, and names of empty files compress a thousand times."""
+    header = tarfile.TarInfo("server.log")
+    header.type, header.size = kind, size
+    path = tmp_path / "logs.tar.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.writelines(header.tobuf(tarfile.GNU_FORMAT) for _ in range(members))
+        file.writelines(bytes(1 << 20) for _ in range(size >> 20))
+    tracemalloc.start()
+    with pytest.raises(BrokerLogNotReadable, match=expected):
+        read(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < MEMORY_BYTES_MAX
+
+
+def test_entries_of_a_zip_share_one_budget(tmp_path: Path) -> None:
+    """Each entry alone is below what any file may unpack to."""
+    path = tmp_path / "logs.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(4):
+            archive.writestr(f"server-{number}.log", b"x" * (40 << 20))
+    with pytest.raises(BrokerLogNotReadable, match="unpacks to more than 300 times its size"):
+        read(path)

@@ -13,9 +13,16 @@ from hypothesis import strategies as st
 from rebalance_audit.audit.deploys.deploy_index import DeployIndex
 from rebalance_audit.audit.deploys.match import GroupTies
 from rebalance_audit.audit.deploys.read import DeployCollector, DeploysRead
-from rebalance_audit.audit.deploys.rollout import Pod, Rollout
+from rebalance_audit.audit.deploys.rollout import Pod, Rollout, merged
 from rebalance_audit.carriers.json_documents import Document
-from rebalance_audit.limits import DEPLOY_FILE_BRACKETS, DEPLOY_FILE_BYTES, DEPLOYS, DEPLOYS_AROUND
+from rebalance_audit.limits import (
+    DEPLOY_FILE_BRACKETS,
+    DEPLOY_FILE_BYTES,
+    DEPLOY_ITEMS,
+    DEPLOYS,
+    DEPLOYS_AROUND,
+    PODS_OF_NAME,
+)
 from rebalance_audit.local.deploys import read_deploys
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from tests.support.examples import examples
@@ -194,3 +201,36 @@ def test_deep_and_large_files_are_refused(nesting: str, tmp_path: Path) -> None:
         file.truncate(DEPLOY_FILE_BYTES.most + 1)
     with pytest.raises(SourceNotReadable, match="more than 64 MiB"):
         read_deploys([path])
+
+
+def test_rollouts_of_a_release_that_kubernetes_never_shows_cost_no_more_than_sorting() -> None:
+    """Releases and rollouts of one workload at different times: each release is looked up, not compared with each."""
+    rollouts = [
+        Rollout("kubernetes", "a", number * 10, pods=(Pod(f"a-{number}"),))
+        for number in range(20_000)
+    ]
+    later = 1_000_000_000
+    releases = [Rollout("helm", "a", later + number * 10, str(number)) for number in range(20_000)]
+    begin = time.process_time()
+    assert len(merged([*rollouts, *releases])) == 40_000
+    assert time.process_time() - begin < 10
+
+
+def test_many_pods_of_one_name_are_bounded() -> None:
+    """A file may have a pod created every few milliseconds; the latest before the event are considered."""
+    index = DeployIndex(
+        Rollout("csv", "a", number, str(number), pods=(Pod("a-0", number),))
+        for number in range(5_000)
+    )
+    found = index.named("a-0", 3_000)
+    assert [pod.created_ms for _, pod in found] == [*range(3_001 - PODS_OF_NAME.most, 3_001)]
+
+
+def test_items_are_bounded_whatever_the_format() -> None:
+    """A CSV has no brackets to count."""
+    rows = (
+        Document(number, {"name": f"a{number}", "started_at": number + 1_750_000_000_000})
+        for number in range(DEPLOY_ITEMS.most + 1)
+    )
+    with pytest.raises(ValueError, match="more than 100,000 items"):
+        DeployCollector().read("a.csv", "a", rows)

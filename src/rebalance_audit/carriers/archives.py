@@ -29,6 +29,13 @@ _TOO_LARGE: Final = (
 _COPY_BYTES: Final = 1 << 20
 _HEAD_BYTES: Final = 512
 _TAR_MAGIC: Final = (257, b"ustar")
+_TAR_KIND: Final = 156
+"""Place of the type in a header of a tar (POSIX.1-1988, ustar)."""
+_TAR_EXTENDED: Final = (
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE),
+    tarfile.SOLARIS_XHDTYPE,
+)
+_TAR_KINDS: Final = frozenset(b"".join(_TAR_EXTENDED) + b"0123456S")
 _ZSTD_BLOCK_BYTES_MAX: Final = 128 << 10
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE: Final = range(0x184D2A50, 0x184D2A60)
@@ -82,19 +89,22 @@ def contents_of(path: Path) -> Iterator[Content]:
             message = f"{path}: not a regular file."
             raise BrokerLogNotReadable(message)
         with path.open("rb") as file:
-            packed = _Counted(file)
+            packed = _Counted(file, path.stat().st_size)
+            budget = _Budget(packed, path)
             for content in _unpacked(str(path), cast("IO[bytes]", io.BufferedReader(packed)), 0):
-                limited = _Limited(content.file, packed, path)
+                budget.take_file()
+                limited = _Limited(content.file, budget)
                 yield content._replace(
                     file=cast("IO[bytes]", io.BufferedReader(limited, _COPY_BYTES))
                 )
 
 
 class _Counted(io.RawIOBase):
-    """A file that knows how many of its bytes were read."""
+    """A file that knows how many of its bytes were read, each counted once."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], size: int) -> None:
         self._file = file
+        self._size = size
         self.bytes_read = 0
 
     def readable(self) -> bool:
@@ -112,18 +122,41 @@ class _Counted(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         data = self._file.read(len(buffer))
         buffer[: len(data)] = data
-        self.bytes_read += len(data)
+        # A zip's entries may share their bytes.
+        self.bytes_read = min(self._size, self.bytes_read + len(data))
         return len(data)
 
 
-class _Limited(io.RawIOBase):
-    """What a file unpacks to, up to the largest ratio."""
+class _Budget:
+    """What all contents of one file may take."""
 
-    def __init__(self, file: IO[bytes], packed: _Counted, path: Path) -> None:
-        self._file = file
+    def __init__(self, packed: _Counted, path: Path) -> None:
         self._packed = packed
         self._path = path
         self._bytes = 0
+        self._files = 0
+
+    def take(self, unpacked: int) -> None:
+        """Count bytes that were unpacked. Raises BrokerLogNotReadable beyond the largest ratio."""
+        self._bytes += unpacked
+        if self._bytes > _allowed(self._packed.bytes_read):
+            message = f"{self._path}: {_TOO_LARGE}: not read."
+            raise BrokerLogNotReadable(message)
+
+    def take_file(self) -> None:
+        """Count a content. Raises BrokerLogNotReadable beyond the limit."""
+        self._files += 1
+        if self._files > limits.ARCHIVE_FILES.most:
+            message = f"{self._path}: more than {limits.ARCHIVE_FILES.most:,} files: not read."
+            raise BrokerLogNotReadable(message)
+
+
+class _Limited(io.RawIOBase):
+    """A content, as far as its file's budget goes."""
+
+    def __init__(self, file: IO[bytes], budget: _Budget) -> None:
+        self._file = file
+        self._budget = budget
 
     def readable(self) -> bool:
         return True
@@ -131,11 +164,47 @@ class _Limited(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         data = self._file.read(len(buffer))
         buffer[: len(data)] = data
-        self._bytes += len(data)
-        if self._bytes > _allowed(self._packed.bytes_read):
-            message = f"{self._path}: {_TOO_LARGE}: not read."
-            raise BrokerLogNotReadable(message)
+        self._budget.take(len(data))
         return len(data)
+
+
+class _TarBlocks(io.RawIOBase):
+    """A tar, block by block: a header that claims a long name or many fields would be read whole."""
+
+    def __init__(self, name: str, file: IO[bytes]) -> None:
+        self._name = name
+        self._file = file
+        self._rest = b""
+        self._headers = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        blocks = self._rest + data
+        whole = len(blocks) - len(blocks) % tarfile.BLOCKSIZE
+        self._rest = blocks[whole:]
+        # Wherever they are: what a header says of the next one's place may be wrong.
+        for place, kind in enumerate(blocks[_TAR_KIND : whole : tarfile.BLOCKSIZE]):
+            if kind in _TAR_KINDS:
+                begin = place * tarfile.BLOCKSIZE
+                self._look_at(blocks[begin : begin + tarfile.BLOCKSIZE])
+        return len(data)
+
+    def _look_at(self, block: bytes) -> None:
+        try:
+            header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+        except tarfile.HeaderError:
+            return
+        self._headers += 1
+        if self._headers > limits.ARCHIVE_FILES.most:
+            message = f"{self._name}: more than {limits.ARCHIVE_FILES.most:,} files: not read."
+            raise BrokerLogNotReadable(message)
+        if header.type in _TAR_EXTENDED and header.size > limits.ARCHIVE_HEADER_BYTES.most:
+            message = f"{self._name}: a header of {header.size:,} bytes, as no log's archive has: not read."
+            raise BrokerLogNotReadable(message)
 
 
 def _allowed(packed_bytes: int) -> int:
@@ -167,7 +236,8 @@ def _unpacked(name: str, file: IO[bytes], depth: int) -> Iterator[Content]:
 
 
 def _in_tar(name: str, file: IO[bytes], depth: int) -> Iterator[Content]:
-    with tarfile.open(fileobj=file, mode="r|") as archive:
+    blocks = cast("IO[bytes]", io.BufferedReader(_TarBlocks(name, file), _COPY_BYTES))
+    with tarfile.open(fileobj=blocks, mode="r|") as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None
             if content is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from rebalance_audit.audit.deploys.rollout import Pod, Rollout
-from rebalance_audit.limits import DEPLOYS_AROUND
+from rebalance_audit.limits import DEPLOYS_AROUND, PODS_OF_NAME
 
 
 class DeployIndex:
@@ -16,13 +16,15 @@ class DeployIndex:
         self._by_start = sorted(deploys, key=lambda deploy: deploy.window)
         self._starts = [deploy.window[0] for deploy in self._by_start]
         self._reach = list(accumulate((deploy.window[1] for deploy in self._by_start), max))
-        self._by_name: dict[str, list[tuple[Rollout, Pod]]] = defaultdict(list)
-        self._by_address: dict[str, list[tuple[Rollout, Pod]]] = defaultdict(list)
+        by_name: defaultdict[str, list[tuple[Rollout, Pod]]] = defaultdict(list)
+        by_address: defaultdict[str, list[tuple[Rollout, Pod]]] = defaultdict(list)
         for deploy in self._by_start:
             for pod in deploy.pods:
-                self._by_name[pod.name].append((deploy, pod))
+                by_name[pod.name].append((deploy, pod))
                 if pod.address is not None:
-                    self._by_address[pod.address].append((deploy, pod))
+                    by_address[pod.address].append((deploy, pod))
+        self._by_name = {name: _Pods(pods) for name, pods in by_name.items()}
+        self._by_address = {address: _Pods(pods) for address, pods in by_address.items()}
 
     def __bool__(self) -> bool:
         return bool(self._by_start)
@@ -36,13 +38,41 @@ class DeployIndex:
             if self._by_start[place].window[1] >= from_ms:
                 yield self._by_start[place]
 
-    def named(self, name: str) -> Sequence[tuple[Rollout, Pod]]:
-        """Pods of a name."""
-        return self._by_name.get(name, ())
+    def has_named(self, name: str) -> bool:
+        """Whether a pod has the name."""
+        return name in self._by_name
 
-    def at_address(self, address: str) -> Sequence[tuple[Rollout, Pod]]:
-        """Pods of an address."""
-        return self._by_address.get(address, ())
+    def named(self, name: str, until_ms: int) -> Sequence[tuple[Rollout, Pod]]:
+        """Pods of a name that were created or deleted last before a time (epoch ms)."""
+        return self._by_name[name].until(until_ms) if name in self._by_name else ()
+
+    def at_address(self, address: str, until_ms: int) -> Sequence[tuple[Rollout, Pod]]:
+        """Pods of an address, likewise."""
+        return self._by_address[address].until(until_ms) if address in self._by_address else ()
+
+
+class _Pods:
+    """Pods of one name, or at one address, by when they were created and by when they were deleted."""
+
+    def __init__(self, pods: list[tuple[Rollout, Pod]]) -> None:
+        self._pods = pods
+        self._changes = [
+            sorted(
+                (at_ms, place)
+                for place, (_, pod) in enumerate(pods)
+                if (at_ms := (pod.created_ms, pod.deleted_ms)[which]) is not None
+            )
+            for which in (0, 1)
+        ]
+
+    def until(self, until_ms: int) -> Sequence[tuple[Rollout, Pod]]:
+        if len(self._pods) <= PODS_OF_NAME.most:
+            return self._pods
+        places: set[int] = set()
+        for changes in self._changes:
+            end = bisect_right(changes, (until_ms, len(self._pods)))
+            places.update(place for _, place in changes[max(0, end - PODS_OF_NAME.most) : end])
+        return [self._pods[place] for place in sorted(places)]
 
 
 def current_ones(found: Iterable[Rollout], to_ms: int) -> list[Rollout]:

@@ -71,10 +71,11 @@ class MemberPods:
 
     def _found(self, event: MemberEvent) -> Iterator[PodMatch]:
         member = event.member
+        until_ms = event.to_ms + CLOCKS_MS
         for column in _NAMES:
             name = member[column]
             for part, is_at_start in self.parts(name):
-                named = self._index.named(part)
+                named = self._index.named(part, until_ms)
                 for deploy, pod in named:
                     # A random suffix is one pod's alone. A name without one may be used again, in another namespace,
                     # or by an application that numbers its clients.
@@ -86,10 +87,10 @@ class MemberPods:
                     identifies = generated and change.is_sole and in_order
                     identifies = identifies and _is_first(event, change, self._of_pod[part])
                     yield PodMatch(deploy, pod, MatchedBy.POD_NAME, identifies, change)
-                if named:
+                if self._index.has_named(part):
                     break
         address = values.address(member["client_host"])
-        for deploy, pod in () if address is None else self._index.at_address(address):
+        for deploy, pod in () if address is None else self._index.at_address(address, until_ms):
             # The address of a pod that was created again is that of the new one.
             restarted = pod.created_ms is not None and pod.deleted_ms is not None
             now = pod._replace(deleted_ms=None) if restarted else pod
@@ -186,7 +187,7 @@ def _first_seen_by_pod(
 
 
 def _pods_in(name: str | None, index: DeployIndex) -> Iterator[str]:
-    yield from (part for part, _ in pod_name.spans(name or "") if index.named(part))
+    yield from (part for part, _ in pod_name.spans(name or "") if index.has_named(part))
 
 
 def _first_seen(members: Iterable[GoldRow]) -> dict[tuple[str, str | None], list[int]]:

@@ -14,7 +14,7 @@ from rebalance_audit.audit.deploys.kubernetes_rollouts import KubernetesRollouts
 from rebalance_audit.audit.deploys.rollout import Rollout, merged
 from rebalance_audit.audit.deploys.values import ItemError
 from rebalance_audit.carriers.json_documents import Around, Document, take_objects
-from rebalance_audit.limits import DEPLOYS
+from rebalance_audit.limits import DEPLOY_ITEMS, DEPLOYS
 
 
 class DeployReader(Protocol):
@@ -82,6 +82,7 @@ class DeployCollector:
     def __init__(self) -> None:
         self._readers: dict[str, DeployReader] = {name: make() for name, make in KINDS.items()}
         self.files: list[DeployFile] = []
+        self._items = 0
 
     def read(self, file: str, file_stem: str, documents: Iterable[Document]) -> DeployFile:
         """Take the items of a file."""
@@ -108,10 +109,19 @@ class DeployCollector:
             except ItemError as error:
                 of_file.dropped += 1
                 of_file.why_dropped = of_file.why_dropped or f"line {line}: {error}"
+                self._count()
                 return True
             of_file.items[name] += 1
+            self._count()
             return True
         return False
+
+    def _count(self) -> None:
+        self._items += 1
+        if self._items > DEPLOY_ITEMS.most:
+            raise ValueError(
+                f"more than {DEPLOY_ITEMS.most:,} items in all files: give files of shorter times"
+            )
 
     def found(self) -> DeploysRead:
         """The rollouts, at most the latest `limits.DEPLOYS`."""

@@ -1,6 +1,8 @@
 """One rollout of one workload, whatever tool recorded it."""
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
@@ -17,6 +19,8 @@ NAME_MAX: Final = 253
 REVISION_MAX: Final = 128
 """Characters of a revision that are kept."""
 
+_ANYWHERE: Final = ""
+"""In place of a namespace; none has this name."""
 _WITH_PODS: Final = frozenset({"kubernetes", "argo_rollouts"})
 _WITHOUT_PODS: Final = frozenset({"helm", "argo_cd", "github"})
 
@@ -159,17 +163,23 @@ def merged(deploys: Iterable[Rollout]) -> list[Rollout]:
     for deploy in deploys:
         by_key.setdefault((deploy.key, deploy.group_pattern, deploy.client_pattern), deploy)
     found = sorted(by_key.values(), key=lambda deploy: (deploy.started_ms, deploy.deploy_id))
-    seen: dict[str, list[Rollout]] = {}
+    # Workload and namespace -> starts, in order; under `_ANYWHERE` those of every namespace.
+    starts: defaultdict[tuple[str, str | None], list[int]] = defaultdict(list)
     for deploy in found:
         if deploy.pods and deploy.tool in _WITH_PODS and deploy.kind is DeployKind.ROLLOUT:
-            seen.setdefault(deploy.workload, []).append(deploy)
-    return [deploy for deploy in found if not _is_shown_by(deploy, seen.get(deploy.workload, ()))]
+            for where in (deploy.namespace, _ANYWHERE):
+                starts[deploy.workload, where].append(deploy.started_ms)
+    return [deploy for deploy in found if not _is_shown_by(deploy, starts)]
 
 
-def _is_shown_by(applied: Rollout, rollouts: Iterable[Rollout]) -> bool:
+def _is_shown_by(applied: Rollout, starts: Mapping[tuple[str, str | None], Sequence[int]]) -> bool:
+    if applied.tool not in _WITHOUT_PODS:
+        return False
     from_ms, to_ms = applied.window
-    return applied.tool in _WITHOUT_PODS and any(
-        (None in (applied.namespace, rollout.namespace) or applied.namespace == rollout.namespace)
-        and from_ms <= rollout.started_ms <= to_ms
-        for rollout in rollouts
-    )
+    wheres = (_ANYWHERE,) if applied.namespace is None else (applied.namespace, None)
+    for where in wheres:
+        own = starts.get((applied.workload, where), ())
+        place = bisect_left(own, from_ms)
+        if place < len(own) and own[place] <= to_ms:
+            return True
+    return False
