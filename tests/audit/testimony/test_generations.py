@@ -148,7 +148,17 @@ def test_removals_by_an_administrator(left: str, request_names: str) -> None:
         assert causes(audit(log(*RECORDS), lines[1:]), 3)[0] == "member_removed_by_admin proven"
 
 
-def test_a_cooperative_follower_that_gave_up_partitions() -> None:
+@pytest.mark.parametrize(
+    ("reason", "certainty"),
+    [
+        ("not provided", "proven"),
+        ("rejoining from normal rebalance", "proven"),
+        # It heard of the rebalance before, and came too late for it: its metadata began another one.
+        ("group is already rebalancing", "probable"),
+        ("rebalance enforced by user", "probable"),
+    ],
+)
+def test_a_cooperative_follower_that_gave_up_partitions(reason: str, certainty: str) -> None:
     """It joins again because of what the generation before took from it: the record says so, the log who began."""
     tables = audit(
         log(
@@ -160,12 +170,12 @@ def test_a_cooperative_follower_that_gave_up_partitions() -> None:
             prepared(
                 5_500,
                 2,
-                "Updating metadata for member A during Stable; client reason: not provided",
+                f"Updating metadata for member A during Stable; client reason: {reason}",
             ),
             stabilized(6_000, 3, 3),
         ],
     )
-    assert causes(tables, 3)[0] == "cooperative_follow_up proven A"
+    assert causes(tables, 3)[0] == f"cooperative_follow_up {certainty} A"
 
 
 def test_several_causes_in_order() -> None:

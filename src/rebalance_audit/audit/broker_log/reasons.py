@@ -42,6 +42,8 @@ class RejoinReason(NamedTuple):
     """None where the reason names none: the application, the coordinator or an error had it join again."""
     is_own_wish: bool = False
     """Whether the application asked for the rebalance: then no other cause is proven by the member's metadata."""
+    follows_another: bool = False
+    """Whether the client joins a rebalance that it heard of: where it begins one, it came too late for the other."""
 
 
 _C: Final = RebalanceCause
@@ -58,8 +60,13 @@ REJOIN_REASONS: Final[Sequence[RejoinReason]] = (
     RejoinReason("Java", "rebalance enforced by user", None, is_own_wish=True),
     RejoinReason("Java", "need to re-join with the given member-id", None),
     RejoinReason("Java", "rebalance failed", None),
-    RejoinReason("Java", "group is already rebalancing", None),
-    RejoinReason("Java", "offset commit failed since group is already rebalancing", None),
+    RejoinReason("Java", "group is already rebalancing", None, follows_another=True),
+    RejoinReason(
+        "Java",
+        "offset commit failed since group is already rebalancing",
+        None,
+        follows_another=True,
+    ),
     RejoinReason("Java", "consumer pro-actively leaving the group", None),
     RejoinReason("Java", "encountered", None),
     RejoinReason(
@@ -101,7 +108,7 @@ REJOIN_REASONS: Final[Sequence[RejoinReason]] = (
     RejoinReason(
         "sarama", "partitions were added to a subscribed topic", _C.TOPIC_METADATA_CHANGED
     ),
-    RejoinReason("sarama", "group is rebalancing", None),
+    RejoinReason("sarama", "group is rebalancing", None, follows_another=True),
     RejoinReason("sarama", "member id is not known by the group coordinator", None),
     RejoinReason("sarama", "generation id is not current", None),
     RejoinReason("sarama", "group instance id has been fenced", None),

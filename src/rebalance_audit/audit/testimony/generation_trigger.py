@@ -261,7 +261,9 @@ class RebalanceTrigger:
         reason = rejoin_reason(trigger.client_reason)
         wished = reason is not None and reason.is_own_wish
         if self._revoked(member_id):
-            others = (RebalanceCause.ASSIGNMENT_ONLY,) if wished else ()
+            others: tuple[RebalanceCause, ...] = (RebalanceCause.ASSIGNMENT_ONLY,) if wished else ()
+            if reason is not None and reason.follows_another:
+                others = (RebalanceCause.SUBSCRIPTION_CHANGED, RebalanceCause.ASSIGNMENT_ONLY)
             cause = RebalanceCause.COOPERATIVE_FOLLOW_UP
             return _Found(cause, others, rejoined("follower_revoked"))
         if not wished and self._metadata_differs(member_id):
