@@ -49,6 +49,9 @@ def finding(**other: object) -> Row:
     return row | other
 
 
+NO_HOLDER: Row = {f"held_up_{name}": [] for name in ("member_ids", "by", "why", "ms", "to")}
+
+
 @pytest.mark.parametrize(
     ("held_up", "found", "is_given"),
     [
@@ -79,11 +82,38 @@ def finding(**other: object) -> Row:
 def test_advice_is_about_the_member_and_what_it_did(
     held_up: Row, found: Row, is_given: bool
 ) -> None:
-    """Of a finding with the same group, time, member and way of holding others up; else there is none."""
+    """Of a finding with the same group, time, member and way of holding others up; else a general one."""
     if held_up.get("held_up_member_ids") == []:
-        held_up = held_up | {"held_up_by": [], "held_up_ms": [], "held_up_to": []}
+        held_up = held_up | NO_HOLDER
     advice = advice_on(rebalance(**held_up), [finding(**found)])
-    assert advice == ("Shorten it." if is_given else None)
+    assert advice is not None
+    assert (advice == "Shorten it.") is is_given
+
+
+@pytest.mark.parametrize(
+    ("row", "kind", "advice"),
+    [
+        ({}, None, "Find out what m did then: "),
+        ({"held_up_why": ["silent"]}, None, "Look at the log of m for a crash, "),
+        ({"held_up_why": ["did_not_rejoin"]}, "deploy_wave", "Look at the log of m for a crash, "),
+        ({"held_up_why": ["of a later release"]}, None, "Read the log of the broker "),
+        (NO_HOLDER | {"primary_cause": "member_left"}, None, "Start and stop members together"),
+        (NO_HOLDER | {"primary_cause": "member_left"}, "deploy_wave", "Shorten it."),
+        (NO_HOLDER | {"primary_cause": "static_member_joined"}, None, "Start members together"),
+        (NO_HOLDER | {"primary_cause": "topic_metadata_changed"}, "deploy_wave", "Change topics"),
+        (NO_HOLDER | {"primary_cause": "member_departed"}, None, "Look at the logs of the members"),
+        (NO_HOLDER | {"primary_cause": "unknown"}, None, "Read the log of the broker "),
+        ({"duration_ms": 900}, None, None),
+        ({"ended_at": None, "duration_ms": None}, None, "Find out what m did then: "),
+    ],
+)
+def test_a_rebalance_that_took_long_always_has_advice(
+    row: Row, kind: str | None, advice: str | None
+) -> None:
+    """By how it was held up, by the rollout that it falls into, or by what set it off."""
+    findings = [] if kind is None else [finding(kind=kind, member_ids=[])]
+    found = advice_on(rebalance(**row), findings)
+    assert found is None if advice is None else found is not None and found.startswith(advice)
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,10 @@ def answer(own: Tables, end_ms: int | None) -> Iterator[Sentence]:
 
 
 def _what_to_do(own: Tables, longest: Longest | None) -> Iterator[Sentence]:
-    """The advice on a rebalance whose culprit was named; then a critical finding by name, with its own advice."""
+    """The advice on the rebalance that was named first; then a critical finding by name, with its own advice."""
     findings = most_severe_first(own)
     named = [row for row in own["rebalances"] if row["ended_at"] is None]
-    if longest is not None and longest.is_likely:
+    if longest is not None:
         named.append(longest.rebalance)
     on_culprits = (advice_on(row, findings) for row in named)
     advice = next((found for found in on_culprits if found is not None), None)

@@ -1,11 +1,15 @@
-"""What to do about a rebalance: the advice of a finding about the member that held it up, and about how it did."""
+"""What to do about a rebalance: the advice of a finding about the member that held it up, else on what is known."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from rebalance_audit.bounds import WORTH_NAMING_MS
 from rebalance_audit.report.held_up import HeldUp, held_up_of
 from rebalance_audit.report.row_sentences import advice_of
-from rebalance_audit.report.summary import TableRow
+from rebalance_audit.report.summary import TableRow, rank_of
+from rebalance_audit.sentences.of_advice import OF_ADVICE
+from rebalance_audit.sentences.reason import because
+from rebalance_audit.sentences.render import sentence_of, slots_of
 from rebalance_audit.sentences.sentence import Sentence
 
 KINDS: Final[Mapping[str, frozenset[str]]] = {
@@ -22,16 +26,62 @@ KINDS: Final[Mapping[str, frozenset[str]]] = {
 """How a member held a rebalance up -> the kinds of findings whose advice is about that."""
 
 
-def advice_on(rebalance: TableRow, findings: Iterable[TableRow]) -> Sentence | None:
-    """The advice of the first of `findings` that is about whoever mainly held `rebalance` up; None without one.
+_OF_CAUSES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("member_joined", "member_left", "group_emptied"),
+        "advice.came_or_went",
+    ),
+    **dict.fromkeys(("static_member_joined", "group_created"), "advice.came"),
+    **dict.fromkeys(
+        (
+            *("member_session_expired", "static_member_expired", "member_rebalance_timeout"),
+            *("member_departed", "pending_member_expired"),
+        ),
+        "advice.gone",
+    ),
+    **dict.fromkeys(
+        (
+            *("subscription_changed", "topic_metadata_changed", "regex_resolved"),
+            *("assignor_changed", "client_assignor_requested"),
+        ),
+        "advice.changed",
+    ),
+}
+"""What set a rebalance off -> the code of the advice where no member is known to have held it up."""
 
-    A finding is about it if it has the same group, time, member and way of holding others up.
+
+def advice_on(rebalance: TableRow, findings: Iterable[TableRow]) -> Sentence | None:
+    """The advice of the first of `findings` that is about whoever mainly held `rebalance` up.
+
+    A finding is about it if it has the same group, time, member and way of holding others up. Without one, the advice
+    on the way of holding up, on the rollout to which it belongs, or on what set it off; None if it was short.
     """
-    for holder in held_up_of(rebalance)[:1]:
+    findings = list(findings)
+    holder = next(iter(held_up_of(rebalance)), None)
+    if holder is not None:
         for row in findings:
             if _is_about(row, holder, rebalance):
                 return advice_of(row)
-    return None
+    if rebalance["ended_at"] is not None and max(rank_of(rebalance)) < WORTH_NAMING_MS:
+        return None
+    if holder is not None and (code := f"advice.{holder.why}") in OF_ADVICE:
+        return sentence_of(because(code, **dict.fromkeys(slots_of(code), holder.member_id)))
+    code = _OF_CAUSES.get(rebalance.get("primary_cause") or "", "advice.unknown_cause")
+    if code == "advice.came_or_went":
+        for row in findings:
+            if row["kind"] == "deploy_wave" and _is_in(row, rebalance):
+                return advice_of(row)
+    return sentence_of(because(code))
+
+
+def _is_in(rollout: TableRow, rebalance: TableRow) -> bool:
+    ended_ms = rebalance["ended_at"] or rebalance["started_at"]
+    return bool(
+        rollout["group_id"] == rebalance["group_id"]
+        and rollout["incarnation"] in {None, rebalance["incarnation"]}
+        and rollout["from_at"] <= ended_ms
+        and rebalance["started_at"] <= (rollout["to_at"] or ended_ms)
+    )
 
 
 def _is_about(finding: TableRow, holder: HeldUp, rebalance: TableRow) -> bool:

@@ -6,7 +6,8 @@ from typing import Final
 OF_ADVICE: Final[Mapping[str, str]] = {
     "this_client": "this client",
     "advice.stuck_group": (
-        "Look at the member named first: it probably does not poll, or takes too long to revoke its partitions."
+        "Look at the member named first: it probably does not poll, takes too long to revoke its partitions, or its "
+        "process is paused."
     ),
     "advice.two_owners": (
         "Records of the partition were probably consumed twice; check the group's assignor, or the broker's release "
@@ -85,8 +86,8 @@ OF_ADVICE: Final[Mapping[str, str]] = {
         "commits in their logs."
     ),
     "advice.slow_revoker": (
-        "Shorten its revocation callback and the processing between two polls: its partitions are not consumed "
-        "meanwhile."
+        "Find out what it did then: a revocation callback, processing between two polls, or nothing, as a process "
+        "does that is paused (garbage collection, CPU limits). Its partitions are not consumed meanwhile."
     ),
     "advice.revoker_blocked_by_deleted_topic": (
         "Stop the consumers of a topic, or change their subscription, before you delete it: a Java client with "
@@ -118,8 +119,20 @@ OF_ADVICE: Final[Mapping[str, str]] = {
         "look for UnsupportedVersionException in the clients' logs."
     ),
     "advice.deploy_wave": (
-        "Give the members instance ids (group.instance.id) with a session timeout longer than a restart takes, and "
-        "use a cooperative assignor or the consumer protocol, where the figures show that it would have helped."
+        "Give the members instance ids (group.instance.id) with a session timeout longer than a restart takes, or use "
+        "a cooperative assignor or the consumer protocol. With instance ids, the partitions of a member wait for its "
+        "restart."
+    ),
+    "advice.deploy_static": (
+        "Give the members instance ids (group.instance.id) with a session timeout longer than a restart takes; the "
+        "partitions of a member then wait for its restart."
+    ),
+    "advice.deploy_cooperative": (
+        "Use a cooperative assignor or the consumer protocol: members then keep what they need not give up."
+    ),
+    "advice.deploy_other": (
+        "Nothing to change by these figures; roll out when little is consumed, and let each member join before the "
+        "next one stops."
     ),
     "advice.unsticky_assignment": (
         "Use a sticky assignor (cooperative-sticky, uniform), and instance ids where members only restart."
@@ -154,6 +167,46 @@ OF_ADVICE: Final[Mapping[str, str]] = {
     "advice.sources_differ": (
         "Compare both with the live log (`kafka-dump-log`, or `decode` of a new copy): one copy is damaged, or from "
         "another cluster, which then needs its own cluster name."
+    ),
+    # --- where no finding is about the rebalance: what held it up, or what set it off
+    "advice.kept_partitions": (
+        "Find out what {member:member} did then: a revocation callback, processing between two polls, or nothing, as a "
+        "process does that is paused."
+    ),
+    "advice.did_not_rejoin": (
+        "Look at the log of {member:member} for a crash, a pause of the process, or processing between two polls. The "
+        "session timeout bounds how long the others wait for a member that died, max.poll.interval.ms for one that "
+        "does not poll."
+    ),
+    "advice.silent": (
+        "Look at the log of {member:member} for a crash, a kill, a pause of the process, or a lost connection. Clients "
+        "that stop should close their consumer."
+    ),
+    "advice.had_left": (
+        "Restart static members within less time, or give them a shorter session timeout: their partitions wait for "
+        "them until it ends."
+    ),
+    "advice.coordinator": (
+        "Check the brokers, not the clients: with a session timeout longer than a failover, members survive one."
+    ),
+    "advice.late": (
+        "Check the heartbeat interval of {member:member}, and whether it was paused, starved or disconnected then."
+    ),
+    "advice.gone": (
+        "Look at the logs of the members that are gone for crashes, kills, pauses of the process, and processing that "
+        "takes longer than max.poll.interval.ms."
+    ),
+    "advice.came": ("Start members together: each that joins by itself makes the group rebalance."),
+    "advice.came_or_went": (
+        "Start and stop members together: each that comes or goes by itself makes the group rebalance. Those that only "
+        "restart need none with instance ids (group.instance.id)."
+    ),
+    "advice.changed": (
+        "Change topics, subscriptions and assignors when little is consumed: each such change makes the group "
+        "rebalance."
+    ),
+    "advice.unknown_cause": (
+        "Read the log of the broker that coordinated the group: it says what set the rebalance off (--broker-log)."
     ),
 }
 """Code -> template."""

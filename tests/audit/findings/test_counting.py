@@ -115,8 +115,10 @@ def test_a_deploy_and_what_would_have_spared_it() -> None:
     )
     assert "With static membership 0 of 3 restarts would have needed no rebalance" in row["detail"]
     assert "cooperative assignor (assumption" in row["detail"]
-    quick = generations(steps, 3_000, start=1)
-    assert "membership 3 of 3 restarts" in only(findings(*quick), "deploy_wave")["detail"]
+    assert row["advice"].startswith("Use a cooperative assignor")
+    quick = only(findings(*generations(steps, 3_000, start=1)), "deploy_wave")
+    assert "membership 3 of 3 restarts" in quick["detail"]
+    assert quick["advice"].startswith("Give the members instance ids")
 
 
 def test_one_restart_is_no_deploy() -> None:

@@ -82,6 +82,22 @@ def test_restarts_in_turn_are_a_deploy_without_quiet_before_and_after() -> None:
     assert "deploy_wave" not in findings(*restarted(0, 0, 1, 1, 2, 2))
 
 
+@pytest.mark.parametrize(
+    ("slots", "kinds"),
+    [
+        ((0, 1, 2, 2, 1, 0, 0, 1, 2), {"deploy_wave"}),
+        ((0,) * 9, {"flapping_member", "rebalance_storm"}),
+        ((0, 1, 2, 2, 1, 0, 0, 1, 2, 0, 0, 0), {"deploy_wave", "flapping_member"}),
+    ],
+)
+def test_what_rollouts_bring_about_is_no_finding_of_its_own(
+    slots: tuple[int, ...], kinds: set[str]
+) -> None:
+    """Three rolling restarts, crashes of one process, and both: only what comes on top of rollouts counts."""
+    found = findings(*restarted(*slots), storm_epochs=12, storm_epochs_per_member=4)
+    assert found.keys() & {"deploy_wave", "flapping_member", "rebalance_storm"} == kinds
+
+
 def replaced_in_turn(*client_ids: str) -> list[Write]:
     """A consumer group with these clients, of which the first three restart in turn."""
     at_ms, epoch, writes = 1_000, 1, list[Write]()

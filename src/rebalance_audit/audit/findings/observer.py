@@ -40,6 +40,7 @@ class GroupFindings:
         self._repeats = Repeats(self._report, life.options.findings.repeat_pause_ms)
         scene = Scene(life, outside, self._repeats.add)
         self._watchers = [of_kind(scene) for of_kind in WATCHERS]
+        scene.watchers.update((watcher.kind, watcher) for watcher in self._watchers)
         self._on_coming = self._overriding(Watcher.write_comes)
         self._on_began = self._overriding(Watcher.epoch_began)
         self._on_gap = self._overriding(Watcher.gap_came)

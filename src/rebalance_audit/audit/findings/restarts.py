@@ -9,6 +9,8 @@ from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher, truly_changed
+from rebalance_audit.audit.findings.waves import deploys_of
+from rebalance_audit.audit.members.deployments import common_name
 from rebalance_audit.audit.members.stint import Identity, Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause
@@ -69,7 +71,8 @@ class FlappingMember(Watcher):
     is_of_subject = True
     definition = (
         "One client (instance id, or client id and host) left and returned at least {flapping_returns} times "
-        "within {flapping_window_ms}; times the number of members that it has at once."
+        "within {flapping_window_ms}; times the number of members that it has at once. Returns in a rollout "
+        "(deploy_wave) do not count."
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
@@ -162,7 +165,7 @@ class FlappingMember(Watcher):
         if client.began is not None:
             client.count += 1
             client.trail.add(evidence)
-        elif len(client.returns) >= min(64, self.rules.flapping_returns * max(1, client.peak)):
+        elif len(client.returns) >= self._needed(client):
             client.began = client.returns[0][0]
             client.count = len(client.returns)
             for when, back_as in client.returns:
@@ -170,10 +173,24 @@ class FlappingMember(Watcher):
                     evidence_at(when, "client_back", client=client_reason(who), member=back_as)
                 )
 
+    def _needed(self, client: _Returns) -> int:
+        return min(64, self.rules.flapping_returns * max(1, client.peak))
+
     def _close(self, who: Who, client: _Returns, *, going_on: bool) -> None:
         if client.began is None:
             return
-        took_ms = client.last_ms - client.began.record_timestamp_ms
+        began_ms, deployment = client.began.record_timestamp_ms, common_name(who[0] or who[1])
+        rollouts = [
+            each
+            for each in deploys_of(self.scene).between(began_ms, client.last_ms)
+            if each.deployment == deployment
+        ]
+        # Each of them restarts each member once.
+        if client.count - client.peak * len(rollouts) < self._needed(client):
+            client.began, client.count = None, 0
+            client.trail = Trail()
+            return
+        took_ms = client.last_ms - began_ms
         whom = client_reason(who)
         self.find(
             client.began,

@@ -9,6 +9,7 @@ from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import MEMBERS_LIMIT, Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.findings.waves import deploys_of
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
@@ -23,7 +24,8 @@ class SessionExpiries(Watcher):
     kind = "session_expiries"
     definition = (
         "At least {expiries} members' sessions, and {expiries_share_percent} % of the members, ran out within "
-        "{expiries_window_ms}. Without a broker's log "
+        "{expiries_window_ms}, not counting those in a rollout (deploy_wave), nor members that a new coordinator never "
+        "saw (coordinator_moved). Without a broker's log "
         "(`--broker-log`) that is probable at best, and a departure that may have been a leave does not count: see "
         "`audit.consumer_session_timeout_ms`."
     )
@@ -38,13 +40,15 @@ class SessionExpiries(Watcher):
     _last: Position | None
     _expired: int
     _proven: int
+    _least: int
+    """How many make it a series."""
     _members: list[str]
     _trail: Trail
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._window = deque()
-        self._size = 0
+        self._size = self._least = 0
         self._forget()
 
     def members_changed(
@@ -57,6 +61,8 @@ class SessionExpiries(Watcher):
         for row in departures:
             if row["left_how"] != RebalanceCause.MEMBER_SESSION_EXPIRED.text:
                 continue
+            if row["last_sign_leader_epoch"] != position.leader_epoch:
+                continue
             is_proven = row["left_certainty"] == Certainty.PROVEN.text
             needed = self._needed(len(self.scene.life.watches) + len(departures), at_ms)
             self._window.append((position, row["member_id"], is_proven))
@@ -66,7 +72,7 @@ class SessionExpiries(Watcher):
             while len(self._window) > needed:
                 self._window.popleft()
             if len(self._window) == needed:
-                self._began = self._window[0][0]
+                self._began, self._least = self._window[0][0], needed
                 for earlier in self._window:
                     self._count(*earlier)
 
@@ -100,20 +106,26 @@ class SessionExpiries(Watcher):
     def _close(self, end: Position | None) -> None:
         assert self._began is not None
         assert self._last is not None
-        took_ms = self._last.record_timestamp_ms - self._began.record_timestamp_ms
+        began_ms, last_ms = self._began.record_timestamp_ms, self._last.record_timestamp_ms
+        took_ms = last_ms - began_ms
         facts = {"sessions": self._expired, "took": took_ms}
         reason = CodedReason("sessions_probably_expired", facts)
         if self._proven == self._expired:
             reason = CodedReason("sessions_expired", facts)
         elif self._proven:
             reason = CodedReason("sessions_partly_proven", facts | {"proven": self._proven})
-        self.find(
-            self._began,
-            end.record_timestamp_ms if end else None,
-            reason,
-            self._trail.evidence(),
-            members=list(dict.fromkeys(self._members)),
+        rolled_out = sum(
+            each.share(each.killed, began_ms, last_ms)
+            for each in deploys_of(self.scene).between(began_ms, last_ms)
         )
+        if self._expired - rolled_out >= self._least:
+            self.find(
+                self._began,
+                end.record_timestamp_ms if end else None,
+                reason,
+                self._trail.evidence(),
+                members=list(dict.fromkeys(self._members)),
+            )
         self._forget()
 
     def _forget(self) -> None:

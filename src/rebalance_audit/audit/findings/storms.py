@@ -9,6 +9,7 @@ from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.findings.waves import deploys_of
 from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.sentences.reason import because
@@ -53,7 +54,8 @@ class RebalanceStorm(Watcher):
     kind = "rebalance_storm"
     definition = (
         "At least {storm_epochs} epochs, and {storm_epochs_per_member} for each member, began within "
-        "{storm_window_ms}, and the group did not grow by more than half as many members in that time."
+        "{storm_window_ms}, and the group did not grow by more than half as many members in that time. Epochs in a "
+        "rollout (deploy_wave) do not count."
     )
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
@@ -63,6 +65,8 @@ class RebalanceStorm(Watcher):
     _began: Position | None
     _last: Position | None
     _epochs: int
+    _needed: int
+    """How many epochs it took."""
     _causes: Counter[str]
     _trail: Trail
 
@@ -71,7 +75,7 @@ class RebalanceStorm(Watcher):
         self._window = deque()
         self._began = None
         self._last = None
-        self._epochs = 0
+        self._epochs = self._needed = 0
         self._causes = Counter()
         self._trail = Trail()
 
@@ -101,6 +105,7 @@ class RebalanceStorm(Watcher):
         # A group that starts has an epoch for each of its members, and that is no storm.
         is_starting = 2 * (latest.members - first.members) > len(self._window)
         in_time = at_ms - first.position.record_timestamp_ms <= self.rules.storm_window_ms
+        self._needed = needed
         return len(self._window) == needed and in_time and not is_starting
 
     def _goes_on(self, at_ms: int) -> bool:
@@ -130,13 +135,19 @@ class RebalanceStorm(Watcher):
     def _close(self, end: Position | None) -> None:
         assert self._began is not None
         assert self._last is not None
-        took_ms = self._last.record_timestamp_ms - self._began.record_timestamp_ms
-        self.find(
-            self._began,
-            end.record_timestamp_ms if end else None,
-            because("storm", epochs=self._epochs, took=took_ms, causes=self._causes.most_common(3)),
-            self._trail.evidence(),
+        began_ms, last_ms = self._began.record_timestamp_ms, self._last.record_timestamp_ms
+        rolled_out = sum(
+            each.share(each.epochs, began_ms, last_ms)
+            for each in deploys_of(self.scene).between(began_ms, last_ms)
         )
+        took_ms, causes = last_ms - began_ms, self._causes.most_common(3)
+        if self._epochs - rolled_out >= self._needed:
+            self.find(
+                self._began,
+                end.record_timestamp_ms if end else None,
+                because("storm", epochs=self._epochs, took=took_ms, causes=causes),
+                self._trail.evidence(),
+            )
         self._began, self._epochs = None, 0
         self._causes.clear()
         self._trail = Trail()

@@ -37,6 +37,8 @@ class Scene:
     outside: ExternalFacts
     report: Callable[[Finding, str], None]
     """Called with a finding and with what it has in common with those that are one with it."""
+    watchers: dict[str, "Watcher"] = field(default_factory=dict)
+    """The other kinds, by their names."""
 
     @property
     def options(self) -> AuditOptions:

@@ -3,6 +3,7 @@
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rebalance_audit import limits
 from rebalance_audit.audit.causes.departures import evidence_at
@@ -31,6 +32,7 @@ KILLED = frozenset(
         RebalanceCause.MEMBER_REBALANCE_TIMEOUT.text,
     }
 )
+_FOLLOW_UPS = frozenset({RebalanceCause.COOPERATIVE_FOLLOW_UP, RebalanceCause.ASSIGNMENT_ONLY})
 NO_RESTART = frozenset({*KILLED, RebalanceCause.MEMBER_REMOVED_BY_ADMIN.text})
 """Departures after which a static member's return comes too late, or is none."""
 PAIRED_LEAST = 1_000
@@ -42,6 +44,26 @@ WAVES_MAX = limits.DEPLOYMENTS.most
 the cost of each epoch."""
 QUIET_FACTOR = 3
 """A deploy stands out: before and after it is quiet for so many times the longest pause within it."""
+
+
+ROLLOUTS_MAX = 100
+"""Past rollouts of a group that are remembered, the latest."""
+
+
+class Rollout(NamedTuple):
+    """A deploy, or what has happened of one so far."""
+
+    deployment: str
+    from_ms: int
+    to_ms: int
+    epochs: int
+    killed: int
+    """Departures that were no leave."""
+
+    def share(self, number: int, from_ms: int, to_ms: int) -> int:
+        """Its part of a number that counts what happened in it, between two times (epoch ms)."""
+        both_ms = min(self.to_ms, to_ms) - max(self.from_ms, from_ms)
+        return number * both_ms // max(1, self.to_ms - self.from_ms)
 
 
 @dataclass(slots=True)
@@ -123,12 +145,15 @@ class DeployWave(Watcher):
 
     _waves: dict[str, _Wave]
     """Deployment -> its changes since it was last quiet, the one quiet for longest first."""
+    _rollouts: deque[Rollout]
+    """Those of the last hour or so, in which series that are not over can lie."""
     _changed_ms: dict[str, int]
     """Deployment without a wave -> when it last changed (epoch ms), the one quiet for longest first."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._waves = {}
+        self._rollouts = deque(maxlen=ROLLOUTS_MAX)
         self._changed_ms = {}
 
     def members_changed(
@@ -229,12 +254,15 @@ class DeployWave(Watcher):
             wave.perhaps_in_time += is_in_time and not is_leave
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
-        """Add the cost of an epoch to the waves during which it began."""
+        """Add the cost of an epoch to the waves during which it began; a wave's last rebalance may go on after it."""
         at_ms = span.first_position.record_timestamp_ms
         unowned = span.unowned_time() or UNBOUNDED
+        follows = bool(span.verdicts) and span.verdicts[0].cause in _FOLLOW_UPS
         for wave in self._waves.values():
-            began_ms = wave.began.record_timestamp_ms
-            if began_ms <= at_ms <= wave.last_ms + self.rules.wave_pause_ms:
+            until_ms = wave.last_ms
+            if follows or span.rebalance_seq == wave.last_rebalance_seq:
+                until_ms += self.rules.wave_pause_ms
+            if wave.began.record_timestamp_ms <= at_ms <= until_ms:
                 self._add(wave, span, unowned)
 
     @staticmethod
@@ -261,6 +289,7 @@ class DeployWave(Watcher):
         for name in list(self._waves):
             self._close(name)
         self._changed_ms.clear()
+        self._rollouts.clear()
 
     def _let_pass(self, now_ms: int) -> None:
         # A longer quiet is long enough for any wave.
@@ -285,13 +314,32 @@ class DeployWave(Watcher):
         if wave.stands_out or wave.is_round:
             self._report(name, wave)
 
-    def _report(self, name: str, wave: _Wave) -> None:
+    def between(self, from_ms: int, to_ms: int) -> Iterator[Rollout]:
+        """Those that went on at a time between two (epoch ms), one that may not be over included."""
+        now = (
+            _rollout(name, wave)
+            for name, wave in self._waves.items()
+            if (wave.stands_out or wave.is_round) and self._is_rollout(wave)
+        )
+        for each in (*self._rollouts, *now):
+            if each.from_ms <= to_ms and from_ms <= each.to_ms:
+                yield each
+
+    def _is_rollout(self, wave: _Wave) -> bool:
         if wave.went != wave.came or wave.went < self.rules.wave_members:
-            return
+            return False
         if 100 * wave.went < self.rules.wave_share_percent * wave.members_before:
+            return False
+        # Where some stopped and some died: no deploy does that.
+        return not MIXED_LEAST * wave.killed > wave.went > wave.killed
+
+    def _report(self, name: str, wave: _Wave) -> None:
+        if not self._is_rollout(wave):
             return
-        if MIXED_LEAST * wave.killed > wave.went > wave.killed:
-            return  # some stopped and some died: no deploy does that
+        horizon_ms = wave.last_ms - 2 * self.rules.flapping_window_ms
+        while self._rollouts and self._rollouts[0].to_ms < horizon_ms:
+            self._rollouts.popleft()
+        self._rollouts.append(_rollout(name, wave))
         took_ms = wave.last_ms - wave.began.record_timestamp_ms
         deploy = because(
             "deploy",
@@ -310,6 +358,7 @@ class DeployWave(Watcher):
             [deploy, *self._static_savings(wave), *_cooperative_savings(wave)],
             wave.trail.evidence(),
             subject=name,
+            advice=_advice(wave),
         )
 
     def _static_savings(self, wave: _Wave) -> Iterator[CodedReason]:
@@ -331,6 +380,30 @@ class DeployWave(Watcher):
         else:
             yield CodedReason("static_saves", facts)
         yield from _not_spared(wave)
+
+
+def _rollout(name: str, wave: _Wave) -> Rollout:
+    began_ms = wave.began.record_timestamp_ms
+    return Rollout(name, began_ms, wave.last_ms, wave.epochs, wave.killed)
+
+
+def _advice(wave: _Wave) -> CodedReason:
+    """What the figures speak for."""
+    spared = wave.restarts and wave.static < wave.came and wave.in_time + wave.perhaps_in_time
+    if spared and wave.eager_stayed:
+        return because("advice.deploy_wave")
+    if spared:
+        return because("advice.deploy_static")
+    if wave.eager_stayed:
+        return because("advice.deploy_cooperative")
+    return because("advice.deploy_other")
+
+
+def deploys_of(scene: Scene) -> DeployWave:
+    """The rollouts of the group."""
+    found = scene.watchers[DeployWave.kind]
+    assert isinstance(found, DeployWave)
+    return found
 
 
 def _not_spared(wave: _Wave) -> Iterator[CodedReason]:
