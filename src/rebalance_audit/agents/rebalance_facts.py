@@ -29,7 +29,7 @@ def rebalance_facts(row: TableRow, verdicts: Verdicts, names: MemberNames) -> Fa
     """What happened, in codes and in sentences; `first_epoch` leads to the rest."""
     took, unowned = duration_of(row), unowned_of(row)
     so_far = None if row["ended_at"] is not None else lasted(row)
-    group_id = row["group_id"]
+    group_id, time = row["group_id"], verdicts.time_of(row)
     return {
         "first_epoch": row["first_epoch"],
         "last_epoch": row["last_epoch"],
@@ -49,10 +49,12 @@ def rebalance_facts(row: TableRow, verdicts: Verdicts, names: MemberNames) -> Fa
                 else marked_name(names.whole(group_id, holder.member_id)),
                 "why": holder.why,
                 "ms": holder.ms,
+                "certainty": holder.certainty,
             }
             for holder in held_up_of(row)[:MEMBERS_SHOWN]
         ],
         "held_up_certainty": row["held_up_certainty"],
+        "time": None if time is None else marked_sentence(group_id, time, names),
         "summary": marked_sentence(group_id, verdicts.short(row), names),
         "completeness": row["completeness"],
     }

@@ -89,14 +89,20 @@ with named as (
     select group_id, member_id, any_value(instance_id) as instance_id from members group by group_id, member_id
 ), held as (
     select group_id, at_ms, unnest(held_up_by) as name, unnest(held_up_member_ids) as member_id,
-        unnest(held_up_ms) as waited_ms, unnest(held_up_why) as why, unnest(held_up_from) as since, open_until
+        unnest(held_up_ms) as waited_ms, unnest(held_up_why) as why, unnest(held_up_from) as since, open_until, began_ms
     from rebalances
 )
 select *, coalesce(instance_id, member_id, name) as who,
-    coalesce(waited_ms, greatest(0, epoch_ms(open_until) - epoch_ms(since))) as held_up_ms
+    coalesce(
+        greatest(0, waited_ms - greatest(0, began_ms - epoch_ms(since))),
+        greatest(0, epoch_ms(open_until) - epoch_ms(since))
+    ) as held_up_ms
 from held left join named using (group_id, member_id)
 """
-"""Who held rebalances up, of one that goes on until the end of the log; a static member is one `who`."""
+"""Who held rebalances up, of one that goes on until the end of the log; a static member is one `who`.
+
+As `report.summary.waited_ms`, time before a rebalance does not count.
+"""
 
 _KEPT_UNUSED: Final = """
 create view kept_unused as select distinct group_id as keeping_group from members
@@ -152,7 +158,7 @@ with settled as (
         sum(coalesce(held_up_ms, 0))::bigint as held_up_ms
     from hold_ups where member_id is not null group by group_id, who
 ), culprits as (
-    select group_id, arg_max(struct_pack(member_id, name, times), (held_up_ms, who)) as culprit
+    select group_id, arg_max(struct_pack(member_id, name, times, ms := held_up_ms), (held_up_ms, who)) as culprit
     from blamed group by group_id
 ), stood as (
     select group_id, arg_max(protocol, (incarnation, from_offset)) as protocol from group_states group by group_id

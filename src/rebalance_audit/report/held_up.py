@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from rebalance_audit.report.summary import TableRow
+from rebalance_audit.sentences import words
 
 PREDICATES: Final[Mapping[str, str]] = {
     "kept_partitions": "kept partitions that others waited for",
@@ -67,6 +68,11 @@ def held_up_of(rebalance: TableRow) -> list[HeldUp]:
     sure = rebalance.get("held_up_certainties")
     sure = [rebalance.get("held_up_certainty")] * len(columns[0]) if sure is None else sure
     return [HeldUp(*entry) for entry in zip(*columns, sure, strict=True)]
+
+
+def culprit_text(name: str, waited_ms: int) -> str:
+    """`pod-0 12.3 s`: for whom a group waited longest; without the time where that was before its rebalances."""
+    return f"{name} {words.duration(waited_ms)}" if waited_ms else name
 
 
 def parts_of(rebalance: TableRow) -> list[Part]:

@@ -58,6 +58,8 @@ class GroupSummary(NamedTuple):
     """The member for which the group waited longest in all of its rebalances; None if no member held one up."""
     culprit_times: int
     """How many rebalances it held up."""
+    culprit_ms: int
+    """For how long in all of them."""
     top_cause: str | None
     """The cause that most epochs have as their first, with their count."""
     top_cause_times: int
@@ -142,14 +144,21 @@ def longest_first(rebalance: TableRow) -> tuple[bool, int, int]:
 
 
 def waited_ms(rebalance: TableRow) -> Iterator[tuple[str, int]]:
-    """Member ids with how long the group waited for each in a rebalance (ms), so far where it goes on."""
-    until_ms = rebalance.get("open_until")
+    """Member ids with how long the group waited for each in a rebalance (ms), so far where it goes on.
+
+    Not before it: the end of a member that was silent until then began it.
+    """
+    until_ms, started_ms = rebalance.get("open_until"), began_ms(rebalance)
     names = ("member_ids", "ms", "from")
     columns = (rebalance.get(f"held_up_{name}") or () for name in names)
     for member_id, ms, from_ms in zip(*columns, strict=False):
-        is_open = until_ms is not None and from_ms is not None
-        if member_id is not None:
-            yield member_id, max(0, until_ms - from_ms) if is_open else ms or 0
+        if member_id is None:
+            continue
+        if from_ms is None or until_ms is not None:
+            yield member_id, 0 if from_ms is None else max(0, until_ms - from_ms)
+            continue
+        before_ms = 0 if started_ms is None else max(0, started_ms - from_ms)
+        yield member_id, max(0, (ms or 0) - before_ms)
 
 
 def unowned_of(row: TableRow) -> Bounds | None:
@@ -206,8 +215,10 @@ def summaries(tables: Tables) -> list[GroupSummary]:
     )
 
 
-def _culprit(rebalances: Iterable[TableRow], members: Iterable[TableRow]) -> tuple[str | None, int]:
-    """The member for which the group waited longest, by its latest id, and how many rebalances it held up."""
+def _culprit(
+    rebalances: Iterable[TableRow], members: Iterable[TableRow]
+) -> tuple[str | None, int, int]:
+    """The member for which the group waited longest, by its latest id, how many it held up, and for how long."""
     instances = {row["member_id"]: row["instance_id"] for row in members if row["instance_id"]}
     latest: dict[str, str] = {}
     waits: dict[str, list[int]] = defaultdict(list)
@@ -217,14 +228,16 @@ def _culprit(rebalances: Iterable[TableRow], members: Iterable[TableRow]) -> tup
             latest[who] = member_id
             waits[who].append(ms)
     worst = max(waits, key=lambda who: (sum(waits[who]), who), default=None)
-    return (None, 0) if worst is None else (latest[worst], len(waits[worst]))
+    if worst is None:
+        return None, 0, 0
+    return latest[worst], len(waits[worst]), sum(waits[worst])
 
 
 def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
     epochs = sorted(rows["epochs"], key=lambda row: (row["incarnation"], row["epoch"]))
     rebalances, states = rows["rebalances"], rows["group_states"]
     durations = [took for row in rebalances if (took := lasted(row)) is not None]
-    culprit_id, culprit_times = _culprit(rebalances, rows["members"])
+    culprit_id, culprit_times, culprit_ms = _culprit(rebalances, rows["members"])
     causes = Counter(row["primary_cause"] for row in epochs if row["primary_cause"])
     top_cause, top_cause_times = next(iter(causes.most_common(1)), (None, 0))
     last_epoch = epochs[-1] if epochs else None
@@ -253,6 +266,7 @@ def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
         unowned=unowned,
         culprit_id=culprit_id,
         culprit_times=culprit_times,
+        culprit_ms=culprit_ms,
         top_cause=top_cause,
         top_cause_times=top_cause_times,
     )

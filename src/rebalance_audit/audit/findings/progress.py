@@ -12,8 +12,10 @@ from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.group.held_up import while_reconciling
+from rebalance_audit.audit.group.time_account import HeldUpWhy, HoldUp
 from rebalance_audit.audit.members.stint import Stint
-from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.rows import Row, duration_ms
 from rebalance_audit.audit.verdicts.cause import Evidence
 from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
 from rebalance_audit.replay.groups.modern_group import UNREVOKED, ModernGroup
@@ -75,27 +77,21 @@ class StuckGroup(AfterGap):
         if span.target_installed_at_ms is None:
             return [], because("no_target_computed")
         progress = self.scene.life.progress.to(span)
-        revoking = sorted(
-            member.member_id
-            for member in progress
-            if member.revoke_started_at_ms is not None and member.revoked_at_ms is None
-        )
+        held_up = sorted(while_reconciling(progress, None), key=_longest_last)
+        kept = [each for each in held_up if each.why is HeldUpWhy.KEPT_PARTITIONS]
+        revoking = sorted(each.member_id for each in kept if each.to_ms is None and each.member_id)
         if revoking:
             return revoking, because("did_not_revoke", members=revoking)
-        slow = sorted(
-            (
-                member.revoked_at_ms - member.revoke_started_at_ms,
-                member.member_id,
+        if kept and kept[-1].member_id is not None:
+            slowest = kept[-1].member_id
+            return [slowest], because(
+                "slow_revocation", member=slowest, took=_longest_last(kept[-1])[0]
             )
-            for member in progress
-            if member.revoke_started_at_ms is not None and member.revoked_at_ms is not None
-        )
-        if slow:
-            took_ms, member_id = slow[-1]
-            return [member_id], because("slow_revocation", member=member_id, took=took_ms)
-        held_up = sorted({who for member in progress for who in member.waited_for})
-        if held_up:
-            return held_up, because("waited_for", members=held_up)
+        away = {each.member_id for each in held_up if each.member_id}
+        waiting = (member for member in progress if member.waiting_since_ms is not None)
+        awaited = sorted(away.union(*(member.waited_for for member in waiting)))
+        if awaited:
+            return awaited, because("waited_for", members=awaited)
         missing = sorted(
             member.member_id for member in progress if member.outcome not in ("reached", "left")
         )
@@ -106,6 +102,10 @@ class StuckGroup(AfterGap):
                 return missing, because("did_not_adopt_some", members=named, more=others)
             return missing, because("did_not_adopt", members=named)
         return [], because("holder_unknown")
+
+
+def _longest_last(held_up: HoldUp) -> tuple[int, str]:
+    return duration_ms(held_up.from_ms, held_up.to_ms) or 0, held_up.member_id or ""
 
 
 class EpochWithoutTarget(AfterGap):

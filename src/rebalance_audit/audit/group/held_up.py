@@ -5,7 +5,7 @@ join phase, so only members that are gone when it ends can be named, by their se
 broker's log says more.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -80,7 +80,7 @@ class HoldUps:
 
     def end_epoch(self, span: EpochSpan, until_ms: int | None) -> None:
         """An epoch of a group whose coordinator assigns is over for the rebalance at `until_ms`; None: the log ends."""
-        self.add(_while_reconciling(span, until_ms))
+        self.add(while_reconciling(span.progress.values(), until_ms))
         self.moves |= span.is_elsewhere
         self.silent = {
             member_id for member_id, progress in span.progress.items() if _left_silently(progress)
@@ -217,15 +217,18 @@ def _left_silently(progress: MemberProgress) -> bool:
     )
 
 
-def _while_reconciling(span: EpochSpan, until_ms: int | None) -> Iterator[HoldUp]:
+def while_reconciling(
+    members: Collection[MemberProgress], until_ms: int | None
+) -> Iterator[HoldUp]:
+    """Members that kept others waiting in an epoch, by their records; `until_ms`: its end, None while it goes on."""
     waits: dict[str, list[tuple[int, int | None]]] = {}
-    for progress in span.progress.values():
+    for progress in members:
         if progress.waited_since_ms is not None:
             for member_id in progress.waited_for:
                 waits.setdefault(member_id, []).append(
                     (progress.waited_since_ms, progress.waited_until_ms or until_ms)
                 )
-    for progress in span.progress.values():
+    for progress in members:
         asked_ms, awaited = progress.revoke_started_at_ms, waits.get(progress.member_id, ())
         if asked_ms is not None and (awaited or progress.revoked_at_ms is None):
             why, from_ms = HeldUpWhy.KEPT_PARTITIONS, asked_ms

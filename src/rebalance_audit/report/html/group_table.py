@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from rebalance_audit.bounds import NOTHING, Bounds
 from rebalance_audit.report import causes
+from rebalance_audit.report.held_up import culprit_text
 from rebalance_audit.report.html.groups import state_text
 from rebalance_audit.report.html.rebalances import figure, member_name, shown
 from rebalance_audit.report.names import MemberNames
@@ -80,4 +81,4 @@ def _culprit(group: TableRow, names: MemberNames) -> str:
     if culprit is None:
         return words.NOTHING
     name = member_name(group["group_id"], culprit["member_id"], culprit["name"], names)
-    return f"{shown(name)} {culprit['times']:,}×"
+    return culprit_text(shown(name), culprit["ms"])

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from rebalance_audit.audit.verdicts.cause import Certainty
 from rebalance_audit.report import causes, present
-from rebalance_audit.report.held_up import held_up_of
+from rebalance_audit.report.held_up import culprit_text, held_up_of
 from rebalance_audit.report.summary import (
     GroupSummary,
     RowKey,
@@ -273,7 +273,7 @@ def _mostly(group: GroupSummary) -> str:
 def _culprit(layout: ConsoleReport, group: GroupSummary) -> str:
     if group.culprit_id is None:
         return words.NOTHING
-    return f"{layout.names.of(group.group_id, group.culprit_id)} {group.culprit_times:,}×"
+    return culprit_text(layout.names.of(group.group_id, group.culprit_id), group.culprit_ms)
 
 
 def _cause(
