@@ -18,8 +18,8 @@ from rebalance_audit.errors import LakeNotReadable
 LOG: Final = "_delta_log"
 SIDECARS: Final = re.compile(r"\d{20}\.checkpoint\.[0-9a-fA-F-]{36}\.(json|parquet)")
 """A checkpoint of version 2: tables have them on request alone."""
-COMMIT: Final = re.compile(r"(\d{20})\.json")
-CHECKPOINT: Final = re.compile(r"(\d{20})\.checkpoint\..*parquet")
+COMMIT: Final = re.compile(r"([0-9]{20})\.json")
+CHECKPOINT: Final = re.compile(r"([0-9]{20})\.checkpoint\..*parquet")
 PARQUET_END: Final = b"PAR1"
 RECORDS: Final = "bronze.records"
 ONLY_THERE: Final = frozenset(
@@ -45,7 +45,7 @@ def check_log(folder: Path) -> None:
         raise _outside(folder, LOG)
     names = []
     for entry in _entries(log):
-        if entry.is_symlink() and not entry.resolve().is_relative_to(base):
+        if entry.is_symlink() and not Path(entry).resolve().is_relative_to(base):
             raise _outside(folder, f"{LOG}/{entry.name}")
         names.append(entry.name)
     _check_whole(folder, names)
@@ -132,8 +132,12 @@ def names_sidecars(folder: Path) -> bool:
     return any(SIDECARS.fullmatch(entry.name) for entry in _entries(folder / LOG))
 
 
-def _entries(log: Path) -> Iterable[Path]:
-    return log.iterdir() if log.is_dir() else ()
+def _entries(log: Path) -> list[os.DirEntry[str]]:
+    """Without asking for each file what it is: a log may have a hundred thousand."""
+    if not log.is_dir():
+        return []
+    with os.scandir(log) as found:
+        return list(found)
 
 
 def check_files(table: str, folder: Path | None, names: Iterable[str]) -> None:

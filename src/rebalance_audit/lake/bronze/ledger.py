@@ -24,7 +24,14 @@ from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import FileMark
 
 AT: Final = "last_record_at"
-_KEPT: Final = ("partition", "bronze_version", "bronze_commit", "kafka_cluster_id", "topic_id")
+_KEPT: Final = (
+    "partition",
+    "bronze_version",
+    "bronze_commit",
+    "kafka_cluster_id",
+    "topic_id",
+    "source",
+)
 """The other columns that are read."""
 
 
@@ -83,6 +90,7 @@ class Ledger:
         """What the commit of that version says of its maker; None if unknown."""
         self.cluster_id: str | None = None
         self.topic_id: str | None = None
+        self._source: str | None = None
         self.lost: dict[int, PartitionInBronze] = {}
         """Partitions where bronze has fewer rows than were known, as they were known."""
         self._load()
@@ -124,19 +132,33 @@ class Ledger:
         except (LakeNotReadable, PySparkException):
             # All of bronze gives the same counts, unless rows were removed.
             before = self.partitions
-            self.partitions = {
-                number: replace(
-                    part, first_offset=None, next_offset=None, records=0, files=frozenset()
-                )
-                for number, part in self.partitions.items()
-            }
-            found = self._count(self.lake.read(TableName.RECORDS, pinned=True))
-            self._add(found.items(), now)
+            self._count_all()
             for number, known in before.items():
                 if self.partitions[number].records < known.records:
                     self.lost.setdefault(number, known)
                     self.note(number, read_to_offset=None)
             return
+        self._add(found.items(), now)
+
+    def recount(self, at: datetime, run_id: str) -> None:
+        """Count all of bronze, from which records were deleted on purpose, and write the rows."""
+        before = self.partitions
+        self._count_all()
+        self.lost.clear()
+        self.note_compacted(before, {})
+        for number, part in before.items():
+            # What was deleted is not read again.
+            self.note(number, files=part.files)
+        self.save(self._source or self.lake.table_path(TableName.RECORDS), run_id, at)
+
+    def _count_all(self) -> None:
+        now = self.lake.mark(TableName.RECORDS)
+        assert now is not None  # made at the start of every run
+        self.partitions = {
+            number: replace(part, first_offset=None, next_offset=None, records=0, files=frozenset())
+            for number, part in self.partitions.items()
+        }
+        found = self._count(self.lake.read(TableName.RECORDS, version=now.version))
         self._add(found.items(), now)
 
     def still_lost(self) -> dict[int, tuple[int, int]]:
@@ -241,6 +263,7 @@ class Ledger:
             )
             self.bronze_version = row["bronze_version"]
             self.bronze_commit = row["bronze_commit"]
+            self._source = row["source"]
             self.cluster_id, self.topic_id = row["kafka_cluster_id"], row["topic_id"]
 
     def _added(self, now: TableMark) -> DataFrame:

@@ -21,6 +21,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
+from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.runs.catalog_views import CatalogViews, make_catalog_views
 from rebalance_audit.lake.runs.lake_clusters import clusters_of
 from rebalance_audit.lake.session.parallel_map import parallel_map
@@ -238,6 +239,8 @@ class _Table:
                     sink = Sink(self._lake, cluster, self._run_id)
                     gone = doomed.where(F.col("cluster") == cluster)
                     sink.merge(self._name, self._lake.read(self._name).limit(0), gone)
+                    if self._lake.version(TableName.INGESTED) is not None:
+                        Ledger(self._lake, cluster).recount(self._now, self._run_id)
         return sum(found.values())
 
     def _superseded(self, old: Column) -> DataFrame:
