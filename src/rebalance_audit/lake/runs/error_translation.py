@@ -41,11 +41,12 @@ UNREADABLE_FILE: Final = re.compile(
     r"FAILED_READ_FILE\S* Encountered error while reading file (\S+\.parquet)"
 )
 """Spark's words for a data file that is gone or damaged."""
-STAGED_ROWS: Final = re.compile(rf"((?:\w+:)?/[^\n'\"]*/{RUN_ID.pattern}/\d{{4}}(?:/table=\w+)?)\b")
-"""Where a run staged rows: a folder with the run's id has a numbered one."""
-NOT_THERE: Final = re.compile(
-    r"No such file|FileNotFound|FILE_NOT_EXIST|PATH_NOT_FOUND|does not exist| are gone"
+STAGED_ROWS_GONE: Final = re.compile(
+    r"(?:FILE_NOT_EXIST\S* Encountered error while reading file |FileNotFoundException: (?:File )?"
+    r"|Path does not exist: |open local file '|had staged in )"
+    rf"((?:\w+:)?/[^\n'\"]*?/{RUN_ID.pattern}/\d{{4}}(?:/table=\w+)?)\b"
 )
+"""Where a run staged rows that are gone: a folder with the run's id has a numbered one."""
 PARQUET_FILE: Final = re.compile(r"((?:file://)?/[^\s'\"]+\.parquet)")
 """A data file in an error of Arrow or of delta-rs."""
 SCRATCH: Final = "spark.local.dir"
@@ -73,8 +74,8 @@ class ErrorTranslation:
             )
         if isinstance(error, Outrun) or CONFLICT.search(trace):
             return superseded(self._lake)
-        staged = STAGED_ROWS.search(trace)
-        if staged is not None and NOT_THERE.search(trace):
+        staged = STAGED_ROWS_GONE.search(trace)
+        if staged is not None:
             return rows_gone(staged[1])
         unreadable = self.unreadable_file(error)
         if unreadable is not None:
