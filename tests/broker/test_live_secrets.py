@@ -41,7 +41,7 @@ appender.console.layout.pattern = %p %c{1}: %m%n%ex
 
 
 def test_a_secured_cluster(tmp_path: Path) -> None:
-    """Read with a password from the environment; the password is in no output, log, event log, checkpoint or table."""
+    """Read with a password from the environment; the password is in no output, log, event log or table."""
     scene = _Scene(tmp_path)
     with secured_broker(tmp_path / "broker", PASSWORD, DOCUMENTED) as (broker, port):
         make_topic(broker)

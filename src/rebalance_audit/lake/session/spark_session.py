@@ -92,11 +92,6 @@ REDACTED: Final[Mapping[str, tuple[str, str]]] = {
             "|(^|[.])fs[.](azure|s3a?|gs|adl|abfss?|wasbs?|oss|cos)[.]"
         ),
     ),
-    # The plan of a query on Kafka contains all its options as they are, and appears in logs, event logs, Spark's page.
-    "spark.sql.redaction.string.regex": (
-        "",
-        r"(?s)(?<=StreamingRelation DataSource)\(.*?\), kafka, (?=\[key#)",
-    ),
 }
 """Setting -> Spark's own default, and the pattern that is added: logs and plans must not show secrets."""
 
