@@ -83,7 +83,8 @@ def ingest(
         bronze = Bronze(sink, ledger, run_id, started_at)
 
         def save() -> None:
-            if ledger.is_unsaved:
+            # What was lost and is not read again yet, the next ingest must notice too.
+            if ledger.is_unsaved and not ledger.lost:
                 ledger.save(source.spec, run_id, started_at)
 
         if isinstance(source, KafkaSource):
@@ -97,12 +98,10 @@ def ingest(
             ingested = _ingest_files(source, bronze, sink)
         else:
             ingested = _ingest_rows(source, bronze, sink, from_ms)
-        gone = bronze.note_own_losses(source.spec)
-        ingested = replace(
-            ingested,
-            lost_stretches=ingested.lost_stretches + gone,
-            quarantine_rows=ingested.quarantine_rows + gone,
-        )
+        if not isinstance(source, KafkaSource) and from_ms is None:
+            gone = bronze.note_own_losses(source.spec)
+            quarantined = ingested.quarantine_rows + gone
+            ingested = replace(ingested, lost_stretches=gone, quarantine_rows=quarantined)
         save()
         return replace(ingested, newest_record_at=ledger.newest_record_at)
 
@@ -138,8 +137,8 @@ def _ingest_stream(
         found.records,
         found.known,
         found.differing,
-        lost_stretches=len(stream.lost),
-        quarantine_rows=found.quarantined,
+        lost_stretches=len(stream.lost) + stream.gone,
+        quarantine_rows=found.quarantined + stream.gone,
         late=found.late,
         open_transactions={
             number: part.open_transaction_offset

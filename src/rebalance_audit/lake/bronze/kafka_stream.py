@@ -51,6 +51,8 @@ class KafkaStream:
         self.appended = Appended()
         self.lost: dict[int, tuple[int, int]] = {}
         """Partition -> first offset that was deleted before it was read, and the next one that was not."""
+        self.gone = 0
+        """Stretches where bronze has lost rows for good."""
         self.added: Collection[int] = ()
         """Log partitions that the topic did not have at the last ingest."""
         self._reached: dict[int, int] = {}
@@ -85,13 +87,16 @@ class KafkaStream:
             upto = self._next_batch()
             if upto:
                 self._read(upto, each_poll)
-            elif not duration.follow:
-                break
+            else:
+                # Everything that the cluster still has is there again.
+                self.gone += self._bronze.note_own_losses(self._source.spec)
+                if not duration.follow:
+                    break
             if reported != self.appended.records:
                 reported = self.appended.records
                 on_progress(f"reading {self._source.location}, {reported:,} records so far")
             now = time.monotonic()
-            if now - saved >= UPDATED_EVERY_SECONDS and not self._ledger.lost:
+            if now - saved >= UPDATED_EVERY_SECONDS:
                 save()
                 saved = now
             if duration.follow and not self._waited(duration, began, each_poll):

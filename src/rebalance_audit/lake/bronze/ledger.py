@@ -118,7 +118,8 @@ class Ledger:
     @property
     def newest_record_at(self) -> datetime | None:
         """Time of the newest record that bronze has of the cluster; None if it has none."""
-        times = [part.last_record_at for part in self.partitions.values()]
+        # A list at once: another thread may append meanwhile.
+        times = [part.last_record_at for part in list(self.partitions.values())]
         return max((each for each in times if each is not None), default=None)
 
     def catch_up(self) -> None:

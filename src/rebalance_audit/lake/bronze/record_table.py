@@ -163,6 +163,7 @@ class Bronze:
         self.note_lost(
             spec, gone, "bronze has lost some or all of them, and the source no longer has them"
         )
+        self.ledger.lost.clear()
         return len(gone)
 
     def _append_between(
