@@ -51,6 +51,8 @@ ROW_GROUP: Final = {
 }
 READING: Final = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 """Whatever the session says."""
+BY_NAME_MAX: Final = 32
+"""Spark lists more paths than these by a job of its own (spark.sql.sources.parallelPartitionDiscovery.threshold)."""
 WRITING: Final = {
     # By default a task with several output folders sorts its rows by folder first.
     "spark.sql.maxConcurrentOutputFileWriters": "32",
@@ -124,8 +126,9 @@ class Staged:
             return frame_of(self.spark, self._given, self._arrow_schema.empty_table())
         self._require_all()
         reader = self.spark.read.schema(ddl_of_columns(self._stored)).options(**READING)
-        # By their names: Spark would read those that a folder still has.
-        rows = reader.parquet(*(f"{self.path}/{name}" for name in self.parts))
+        # By their names: of a folder Spark would read those that it still has.
+        by_name = [f"{self.path}/{name}" for name in self.parts]
+        rows = reader.parquet(*(by_name if len(by_name) <= BY_NAME_MAX else [self.path]))
         if self.rows is None:
             return rows
         if self.marks:
