@@ -113,7 +113,7 @@ class _Scene:
     def event_logs(self) -> list[Path]:
         """What Spark has noted of its jobs, with their plans."""
         found = [path for path in (self._folder / "events").rglob("events_*") if path.is_file()]
-        return [path for path in found if "KafkaV2" in path.read_text()]
+        return [path for path in found if "KafkaRelation" in path.read_text()]
 
 
 def _assert_nowhere(secret: str, folder: Path, but: Path) -> None:
