@@ -202,6 +202,55 @@ BROKER_LOG_NESTING: Final = Limit(
     "the file is refused",
     "A tar of gzip files is two deep.",
 )
+AGENT_CONNECTIONS: Final = Limit(
+    "connections of `mcp --http-port` at once",
+    32,
+    "connections",
+    "the one that was silent for longest is closed; where all have asked, the new one",
+    "Each costs memory, and whoever opens one needs no token.",
+)
+AGENT_HEAD_SECONDS: Final = Limit(
+    "time until the head of a request has come, from the begin of its connection",
+    5,
+    "seconds",
+    "the connection is closed",
+    "Idle connections would keep others out.",
+)
+SCRIPT_BYTES: Final = Limit(
+    "a script of `what-if`",
+    64 << 20,
+    "bytes",
+    "the file is refused",
+    "The 100,000 processes that are simulated take some 10 MB.",
+)
+WHAT_IF_PARTITIONS: Final = Limit(
+    "partitions of all topics that `what-if` simulates",
+    20_000,
+    "partitions",
+    "the group is refused with a sentence; `predict` goes on with the next",
+    "Each is assigned anew in every rebalance of every run.",
+)
+WHAT_IF_INSTANCES: Final = Limit(
+    "instances of one group that `what-if` simulates",
+    10_000,
+    "instances",
+    "as above",
+    "As many as `--members` takes.",
+)
+WHAT_IF_PROCESSES: Final = Limit(
+    "processes and events of one group that `what-if` simulates",
+    100_000,
+    "processes and events",
+    "as above",
+    "Each may begin a rebalance.",
+)
+WHAT_IF_DAYS: Final = Limit(
+    "window of one group that `what-if` simulates",
+    400,
+    "days",
+    "as above",
+    "A year, and the month before it.",
+)
 ANSWER_BYTES: Final = Limit(
     "a file of `report --what-if`",
     1 << 20,
@@ -299,6 +348,13 @@ LIMITS: Final = (
     ARCHIVE_SEGMENTS,
     BROKER_LOG_EXPANSION,
     BROKER_LOG_NESTING,
+    AGENT_CONNECTIONS,
+    AGENT_HEAD_SECONDS,
+    SCRIPT_BYTES,
+    WHAT_IF_PARTITIONS,
+    WHAT_IF_INSTANCES,
+    WHAT_IF_PROCESSES,
+    WHAT_IF_DAYS,
     ANSWER_BYTES,
     ANSWER_PREDICTIONS,
     ANSWER_SENTENCES,

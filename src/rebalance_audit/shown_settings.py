@@ -25,7 +25,8 @@ HARMLESS: Final = re.compile(
 )
 """Names of settings of Spark whose values are no secrets."""
 
-_PASSWORD: Final = re.compile(r"(://[^/@:]*):[^/@]*@")
+_PASSWORD: Final = re.compile(r"(://[^/@:\s]*):(?!\d{1,5}/)[^@\s]*@")
+"""A secret key may hold slashes; a port may not be taken for one."""
 _QUERY: Final = re.compile(r"(://[^?#]*)\?.*")
 
 

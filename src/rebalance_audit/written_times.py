@@ -153,7 +153,7 @@ def epoch_ms(number: float) -> int | None:
     for per_second in (1, 1_000, 1_000_000, 1_000_000_000):
         if isinstance(number, int):
             at_ms = number * 1_000 // per_second
-        elif math.isfinite(number):
+        elif math.isfinite(number * 1_000):
             at_ms = round(number * 1_000 / per_second)
         else:
             return None

@@ -234,3 +234,13 @@ def test_items_are_bounded_whatever_the_format() -> None:
     )
     with pytest.raises(ValueError, match="more than 100,000 items"):
         DeployCollector().read("a.csv", "a", rows)
+
+
+@pytest.mark.parametrize("column", ["name", "revision", "namespace", "group", "client", "pod"])
+@pytest.mark.parametrize("value", [["x"], {"a": 1}, True, 5.5])
+def test_a_text_of_another_type_drops_the_row(column: str, value: object) -> None:
+    """Without its pattern a rollout would be about every group."""
+    row = {"name": "a", "started_at": 1_750_000_000_000, column: value}
+    found = DeployCollector().read("a.json", "a", [Document(1, row)])
+    assert (found.items, found.dropped) == ({}, 1)
+    assert column in found.why_dropped

@@ -58,6 +58,8 @@ def test_what_helps_and_harms_nobody_is_shown(name: str, value: str) -> None:
     ("location", "shown"),
     [
         (f"s3a://user:{KEY}@bucket/lake", f"s3a://user:{HIDDEN}@bucket/lake"),
+        (f"s3a://user:{KEY}/b@bucket/lake", f"s3a://user:{HIDDEN}@bucket/lake"),
+        ("hdfs://host:8020/a@b/lake",) * 2,
         (f"delta:https://host/lake?sig={KEY}&se=1", f"delta:https://host/lake?{HIDDEN}"),
         ("abfss://container@account.dfs.core.windows.net/lake",) * 2,
         ("/data/lake?odd=name",) * 2,

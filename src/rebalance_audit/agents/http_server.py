@@ -4,6 +4,7 @@ The transport, its sessions and the check of headers are the SDK's; what is ours
 Host and Origin a page in a browser could ask a server of this machine (DNS rebinding).
 """
 
+import asyncio
 import socket
 from collections.abc import Callable, Collection
 from hmac import compare_digest
@@ -17,7 +18,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import AnyHttpUrl
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from rebalance_audit import limits
 from rebalance_audit.errors import BadRequest
 
 PATH: Final = "/mcp"
@@ -25,10 +28,39 @@ TOKEN_CHARACTERS: Final = 16
 """At least: shorter ones can be guessed."""
 BODY_BYTES: Final = 1 << 20
 """Of a request; the longest query fits twice, escaped."""
-CONNECTIONS_MAX: Final = 32
+CONNECTIONS_MAX: Final = limits.AGENT_CONNECTIONS.most
 HTTP_PORT: Final = 80
+HEAD_S: Final = limits.AGENT_HEAD_SECONDS.most
 END_S: Final = 5
 """How long requests may take to end when the server is asked to."""
+
+
+class _Connection(H11Protocol):
+    """A connection that asks soon, or makes room for one that does: silent ones need no token to be opened."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Close it in HEAD_S unless a request has come, and the oldest silent one where there are too many."""
+        super().connection_made(transport)
+        self._opened_at = self.loop.time()
+        self.loop.call_later(HEAD_S, self._end_if_silent)
+        if len(self.connections) > CONNECTIONS_MAX:
+            silent = [
+                each
+                for each in self.connections
+                if isinstance(each, _Connection) and each.is_silent
+            ]
+            oldest = min(silent, key=lambda each: each._opened_at, default=self)  # noqa: SLF001 - of its own class
+            oldest.transport.close()
+            self.connections.discard(oldest)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no whole head of a request has come."""
+        return self.cycle is None
+
+    def _end_if_silent(self) -> None:
+        if self.is_silent and not self.transport.is_closing():
+            self.transport.close()
 
 
 def require_token(token: str) -> str:
@@ -104,7 +136,10 @@ def serve_http(
             log_level="warning",
             access_log=False,
             server_header=False,
-            limit_concurrency=CONNECTIONS_MAX,
+            http=_Connection,
+            ws="none",
+            # Of those that ask; `_Connection` bounds the silent ones.
+            limit_concurrency=CONNECTIONS_MAX + 1,
             timeout_graceful_shutdown=END_S,
         )
         started(f"http://{_in_url(address)}:{at_port}{PATH}")

@@ -14,7 +14,7 @@ from rebalance_audit.cli.segments_audit import audit_with_progress, refuse_files
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.whatif.extraction import script_of
 from rebalance_audit.whatif.group_rows import GroupRows, group_rows
-from rebalance_audit.whatif.refusal import refusal_of
+from rebalance_audit.whatif.refusal import refusal_of, too_large
 from rebalance_audit.whatif.script import Script
 from rebalance_audit.whatif.script_file import script_from
 
@@ -66,7 +66,7 @@ def script_at(invocation: Invocation, source: ScriptSource) -> Script | Refused:
     if sentence is not None:
         return Refused(rows.group_id, sentence)
     try:
-        return script_of(
+        script = script_of(
             rows,
             source.from_ms,
             source.to_ms,
@@ -75,9 +75,15 @@ def script_at(invocation: Invocation, source: ScriptSource) -> Script | Refused:
         )
     except BadRequest as error:
         raise click.UsageError(str(error)) from error
+    return _within_limits(script)
 
 
-def _of_file(source: ScriptSource, file: Path) -> Script:
+def _within_limits(script: Script) -> Script | Refused:
+    sentence = too_large(script)
+    return script if sentence is None else Refused(script.group_id, sentence)
+
+
+def _of_file(source: ScriptSource, file: Path) -> Script | Refused:
     given: Mapping[str, Any] = {
         "--from": source.from_ms,
         "--to": source.to_ms,
@@ -94,7 +100,7 @@ def _of_file(source: ScriptSource, file: Path) -> Script:
         raise click.UsageError(
             f"{file} is the script of {script.group_id!r}, not of {source.group_id!r}."
         )
-    return script
+    return _within_limits(script)
 
 
 def _of_segments(

@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.limits import WHAT_IF_PARTITIONS
 
 ArrivalRates: TypeAlias = dict[str, list[float | None]]
 """Topic -> records per second of each of its partitions; None where the log does not show it."""
@@ -51,7 +52,7 @@ def arrivals_of(ownership: Iterable[Row], from_ms: int, to_ms: int) -> Arrivals:
     rates: ArrivalRates = {}
     for (topic, number), of_partition in sorted(commits.items()):
         rate = _rate(of_partition)
-        if rate is not None:
+        if rate is not None and number < WHAT_IF_PARTITIONS.most:
             known = rates.setdefault(topic, [])
             known.extend([None] * (number + 1 - len(known)))
             known[number] = rate

@@ -1,5 +1,6 @@
 """What happened to a group besides the starts and ends of its processes."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
@@ -150,15 +151,16 @@ def _topic_changes(rows: GroupRows) -> list[Event]:
                 events.append(TopicExpansion(exactly(at_ms), name, partitions))
         if topic["deleted_at"] is not None and topic["deleted_at"] > begin_ms:
             events.append(TopicDeletion(exactly(topic["deleted_at"]), name))
-    sizes: dict[str, int] = {}
+    # By the partitions that were seen: their numbers are what a client wrote into its assignment.
+    seen: defaultdict[str, set[int]] = defaultdict(set)
     for row in rows.ownership:
         name = row["topic"]
         if name is None or name in shown or row["from_at"] is None:
             continue
-        partitions = row["topic_partition"] + 1
-        if name in sizes and partitions > sizes[name] and row["from_at"] > begin_ms:
-            events.append(TopicExpansion(exactly(row["from_at"]), name, partitions))
-        sizes[name] = max(sizes.get(name, 0), partitions)
+        is_new = bool(seen[name]) and row["topic_partition"] not in seen[name]
+        seen[name].add(row["topic_partition"])
+        if is_new and row["from_at"] > begin_ms:
+            events.append(TopicExpansion(exactly(row["from_at"]), name, len(seen[name])))
     return events
 
 
@@ -178,12 +180,14 @@ def topics_at_begin(rows: GroupRows) -> dict[str, int]:
                 ]
                 sizes[topic["topic"]] = before[-1]
     first_ms: dict[str, int] = {}
+    seen: defaultdict[str, set[int]] = defaultdict(set)
     for row in rows.ownership:
         name, from_ms = row["topic"], row["from_at"] or 0
         if name is None or name in known:
             continue
         if first_ms.setdefault(name, from_ms) == from_ms:
-            sizes[name] = max(sizes.get(name, 0), row["topic_partition"] + 1)
+            seen[name].add(row["topic_partition"])
+            sizes[name] = len(seen[name])
     return dict(sorted(sizes.items()))
 
 

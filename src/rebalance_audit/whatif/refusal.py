@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from rebalance_audit import limits
 from rebalance_audit.audit.rows import GAP, Row
 from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
+from rebalance_audit.whatif.script import Script, TopicExpansion
 
 MISSING_MAX: Final = 0.1
 """Share of a group's epochs that may be missing from the log."""
@@ -20,6 +22,8 @@ _BY_PROTOCOL_TYPE: Final = {
     "connect": "Its members are Kafka Connect workers, which assign connectors and tasks by their own protocol.",
     "sr": "Its members are schema registries, which elect a leader and assign no partitions.",
 }
+
+_DAY_MS: Final = 86_400_000
 
 
 def refusal_of(rows: GroupRows, from_ms: int | None, to_ms: int | None) -> str | None:
@@ -54,6 +58,24 @@ def refusal_of(rows: GroupRows, from_ms: int | None, to_ms: int | None) -> str |
             f"The log was compacted: it holds {len(usable):,} of the epochs up to {last:,} with what"
             " happened in them, which is too few."
         )
+    return None
+
+
+def too_large(script: Script) -> str | None:
+    """Why a script would take too long to simulate, or too much memory; None if it would not."""
+    grown: dict[str, int] = dict(script.topics)
+    for event in script.events:
+        if isinstance(event, TopicExpansion):
+            grown[event.topic] = max(grown.get(event.topic, 0), event.partitions)
+    processes = sum(len(each.lives) for each in script.instances) + len(script.events)
+    for limit, found in (
+        (limits.WHAT_IF_PARTITIONS, sum(grown.values())),
+        (limits.WHAT_IF_INSTANCES, len(script.instances)),
+        (limits.WHAT_IF_PROCESSES, processes),
+        (limits.WHAT_IF_DAYS, -(-(script.to_ms - script.from_ms) // _DAY_MS)),
+    ):
+        if found > limit.most:
+            return f"It has {found:,} {limit.unit}; what-if simulates at most {limit.most:,}."
     return None
 
 

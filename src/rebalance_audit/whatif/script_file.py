@@ -6,6 +6,7 @@ from typing import Any, Final
 import orjson
 
 from rebalance_audit.errors import BadRequest
+from rebalance_audit.limits import SCRIPT_BYTES
 from rebalance_audit.moment_text import parse_moment
 from rebalance_audit.sentences.words import iso
 from rebalance_audit.whatif.arrival_rates import ArrivalRates
@@ -30,6 +31,7 @@ from rebalance_audit.whatif.script import (
 from rebalance_audit.whatif.spread import Spread
 
 _RATE_MAX: Final = 1_000_000_000
+_NUMBER_MAX: Final = (1 << 31) - 1
 _GROWTH: Final = "topic_growth"
 _DELETION: Final = "topic_deletion"
 _MOVE: Final = "coordinator_move"
@@ -161,6 +163,10 @@ def _length(spread: Spread) -> Any:
 def script_from(text: bytes, file: str) -> Script:
     """The script in a file's text. Raises BadRequest that names the file and the field."""
     try:
+        if len(text) > SCRIPT_BYTES.most:
+            raise BadRequest(
+                f"{file} has more than {SCRIPT_BYTES.most >> 20} MiB: no script is as large."
+            )
         found = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise BadRequest(f"{file} is not JSON: {error}.") from None
@@ -176,6 +182,8 @@ def _script(found: Mapping[str, Any]) -> Script:
     if found["format"] != SCRIPT_FORMAT:
         raise BadRequest(f"its format is {found['format']!r}, not {SCRIPT_FORMAT!r}.")
     settings, habits, logged = found["settings"], found["habits"], found["as_logged"]
+    if not settings["assignors"]:
+        raise BadRequest("assignors is empty.")
     instances = [_read_instance(each) for each in found["instances"]]
     names = [each.name for each in instances]
     if len(set(names)) < len(names):
@@ -193,22 +201,24 @@ def _script(found: Mapping[str, Any]) -> Script:
         _read_ms(found["to"]),
         Settings(
             _one_of(settings["protocol"], ("classic", "consumer"), "protocol"),
-            tuple(settings["assignors"]),
+            _names(settings["assignors"], "assignors"),
             bool(settings["static"]),
-            int(settings["session_timeout_ms"]),
-            int(settings["rebalance_timeout_ms"]),
-            int(settings["heartbeat_interval_ms"]),
+            *(
+                _number(settings[name], name, 1)
+                for name in ("session_timeout_ms", "rebalance_timeout_ms", "heartbeat_interval_ms")
+            ),
         ),
         Habits(
-            int(habits["latency_ms"]),
+            _number(habits["latency_ms"], "latency_ms"),
             _read_length(habits["revoke_ms"]),
             _read_length(habits["assign_ms"]),
             None if habits["restart_ms"] is None else _read_length(habits["restart_ms"]),
-            int(habits["commit_interval_ms"]),
-            int(habits["leader_ms"]),
-            int(habits["initial_delay_ms"]),
+            *(
+                _number(habits[name], name)
+                for name in ("commit_interval_ms", "leader_ms", "initial_delay_ms")
+            ),
         ),
-        {str(name): int(count) for name, count in found["topics"].items()},
+        {str(name): _number(count, "topics") for name, count in found["topics"].items()},
         instances,
         events,
         Logged(
@@ -224,6 +234,21 @@ def _script(found: Mapping[str, Any]) -> Script:
         found.get("records_per_second_unknown"),
         None if found.get("facts") is None else facts_from(found["facts"]),
     )
+
+
+def _number(value: Any, field: str, least: int = 0) -> int:
+    """A whole number that a field of Kafka's protocol can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadRequest(f"{field} is {value!r}, not a number.")
+    if not least <= value <= _NUMBER_MAX:
+        raise BadRequest(f"{field} must lie between {least} and {_NUMBER_MAX:,}.")
+    return int(value)
+
+
+def _names(value: Any, field: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise BadRequest(f"{field} is not a list of names.")
+    return tuple(value)
 
 
 def _read_rates(found: Mapping[str, Sequence[float | None]] | None) -> ArrivalRates:
@@ -251,7 +276,10 @@ def _one_of(value: object, known: tuple[str, ...], field: str) -> str:
 
 def _read_instance(found: Mapping[str, Any]) -> AppInstance:
     lives = [_read_life(each) for each in found["processes"]]
-    return AppInstance(str(found["name"]), tuple(found["topics"]), lives, found.get("regex"))
+    topics, regex = tuple(found["topics"]), found.get("regex")
+    if not all(isinstance(each, str) for each in topics) or not isinstance(regex, str | None):
+        raise BadRequest("topics and regex of an instance are texts.")
+    return AppInstance(str(found["name"]), topics, lives, regex)
 
 
 def _read_life(found: Mapping[str, Any]) -> ProcessLife:
@@ -268,7 +296,9 @@ def _read_event(found: Mapping[str, Any]) -> Event:
     match found["event"]:
         case "topic_growth":
             at = _read_moment(found["at"])
-            return TopicExpansion(at, str(found["topic"]), int(found["partitions"]))
+            return TopicExpansion(
+                at, str(found["topic"]), _number(found["partitions"], "partitions")
+            )
         case "topic_deletion":
             return TopicDeletion(_read_moment(found["at"]), str(found["topic"]))
         case "coordinator_move":
@@ -282,7 +312,7 @@ def _read_event(found: Mapping[str, Any]) -> Event:
             )
         case "subscription_change":
             at = _read_moment(found["at"])
-            return SubscriptionChange(at, str(found["instance"]), tuple(found["topics"]))
+            return SubscriptionChange(at, str(found["instance"]), _names(found["topics"], "topics"))
     raise BadRequest(f"there is no event {found['event']!r}.")
 
 
@@ -313,9 +343,14 @@ def _read_length(value: Any) -> Spread:
     if isinstance(value, Mapping):
         likely = value.get("likely")
         return _checked(
-            Spread(int(value["low"]), int(value["high"]), None if likely is None else int(likely))
+            Spread(
+                _number(value["low"], "low"),
+                _number(value["high"], "high"),
+                None if likely is None else _number(likely, "likely"),
+            )
         )
-    return _checked(Spread(int(value), int(value)))
+    length = _number(value, "a length")
+    return _checked(Spread(length, length))
 
 
 def _checked(spread: Spread) -> Spread:

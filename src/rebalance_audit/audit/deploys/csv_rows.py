@@ -28,6 +28,7 @@ COLUMNS: Final = (
     "pod_deleted_at",
 )
 _PATTERN_MAX: Final = 512
+_TEXTS: Final = ("name", "revision", "namespace", "environment", "group", "client", "pod", "pod_ip")
 _TIMES: Final = ("started_at", "ended_at", "pod_created_at", "pod_deleted_at")
 
 
@@ -35,6 +36,11 @@ def fault_of(row: Mapping[str, Any]) -> str | None:
     """Why a row of a CSV cannot be used; None if it can. Skipped, its rollout would seem to have cost nothing."""
     if values.text(row["name"], NAME_MAX) is None:
         return f"name is empty or longer than {NAME_MAX} characters"
+    for column in _TEXTS:
+        value = row.get(column)
+        if not isinstance(value, str | int | None) or isinstance(value, bool):
+            # Left out, a pattern would stand for every group.
+            return f"{column} is {values.shown(value)}, not a text"
     for column in _TIMES:
         value = row.get(column)
         written = value.strip() if isinstance(value, str) else value

@@ -1,0 +1,67 @@
+"""Scripts of what-if by an attacker: bounded, and refused with a sentence where a value has another type."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rebalance_audit import limits
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.whatif.arrival_rates import arrivals_of
+from rebalance_audit.whatif.refusal import too_large
+from rebalance_audit.whatif.script_file import script_from, script_text
+from tests.whatif.test_script_file import WHOLE
+
+TEXT = script_text(WHOLE)
+
+
+def edited(*path: Any, value: Any) -> bytes:
+    """The script with another value at a place."""
+    found = json.loads(TEXT)
+    inner = found
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = value
+    return json.dumps(found).encode()
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("settings", "assignors"), []),
+        (("settings", "assignors"), [5]),
+        (("settings", "rebalance_timeout_ms"), 1 << 62),
+        (("settings", "heartbeat_interval_ms"), -5),
+        (("habits", "latency_ms"), "x"),
+        (("habits", "revoke_ms"), {"low": 0, "high": 1e300}),
+        (("instances", 0, "topics"), [5]),
+        (("instances", 0, "topics"), [[]]),
+        (("topics", "t"), 1e300),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(path: tuple[Any, ...], value: object) -> None:
+    """When it is read, not in the middle of a simulation."""
+    with pytest.raises(BadRequest):
+        script_from(edited(*path, value=value), "f.json")
+
+
+def test_a_script_beyond_the_limits_is_refused() -> None:
+    """A client writes any number of partitions into its assignment, and a person into a script."""
+    assert too_large(script_from(TEXT.encode(), "f.json")) is None
+    large = script_from(edited("topics", "t", value=limits.WHAT_IF_PARTITIONS.most + 1), "f.json")
+    assert "partitions; what-if simulates at most 20,000" in str(too_large(large))
+    long = script_from(edited("to", value=WHOLE.from_ms + 401 * 86_400_000), "f.json")
+    assert "days; what-if simulates at most 400" in str(too_large(long))
+
+
+def test_rates_are_not_as_many_as_a_partitions_number() -> None:
+    """A partition's number is what a client wrote."""
+    row = {
+        "topic": "t",
+        "topic_partition": (1 << 31) - 2,
+        "first_committed_at": 1_000,
+        "first_committed_offset": 1,
+        "last_committed_at": 9_000,
+        "last_committed_offset": 9,
+    }
+    assert arrivals_of([row], 0, 10_000).rates == {}
