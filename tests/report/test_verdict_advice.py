@@ -76,6 +76,8 @@ NO_HOLDER: Row = {f"held_up_{name}": [] for name in ("member_ids", "by", "why", 
             {"kind": "coordinator_moved", "member_ids": []},
             True,
         ),
+        ({"held_up_why": ["did_not_rejoin"]}, {"kind": "coordinator_moved"}, True),
+        ({"held_up_why": ["kept_partitions"]}, {"kind": "coordinator_moved"}, False),
         ({"held_up_member_ids": [], "held_up_why": []}, {}, False),
     ],
 )

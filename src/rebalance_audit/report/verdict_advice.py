@@ -17,9 +17,12 @@ KINDS: Final[Mapping[str, frozenset[str]]] = {
         {"slow_revoker", "revoker_blocked_by_deleted_topic", "slow_member", "stuck_group"}
     ),
     "did_not_rejoin": frozenset(
-        {"slow_revoker", "revoker_blocked_by_deleted_topic", "session_expiries", "stuck_group"}
+        {
+            *("slow_revoker", "revoker_blocked_by_deleted_topic", "session_expiries"),
+            *("stuck_group", "coordinator_moved"),
+        }
     ),
-    "silent": frozenset({"session_expiries", "silent_member", "slow_member"}),
+    "silent": frozenset({"session_expiries", "silent_member", "slow_member", "coordinator_moved"}),
     "had_left": frozenset({"flapping_member", "instance_id_conflict", "instance_id_refused"}),
     "coordinator": frozenset({"coordinator_moved", "coordinator_trouble", "group_not_served"}),
 }

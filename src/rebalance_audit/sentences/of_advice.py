@@ -86,8 +86,8 @@ OF_ADVICE: Final[Mapping[str, str]] = {
         "commits in their logs."
     ),
     "advice.slow_revoker": (
-        "Find out what it did then: a revocation callback, processing between two polls, or nothing, as a process "
-        "does that is paused (garbage collection, CPU limits). Its partitions are not consumed meanwhile."
+        "Find out what the member did then: a revocation callback, processing between two polls, or nothing, as a "
+        "process does that is paused (garbage collection, CPU limits). Its partitions are not consumed meanwhile."
     ),
     "advice.revoker_blocked_by_deleted_topic": (
         "Stop the consumers of a topic, or change their subscription, before you delete it: a Java client with "
