@@ -43,6 +43,8 @@ class Present(NamedTuple):
     unconsumed: int = 0
     some_unconsumed: Sequence[str] = ()
     """Partitions without a consumer, as `orders-6`."""
+    stopped: Sequence[Mapping[str, Any]] = ()
+    """Classic: members that have stopped committing: `stopped` of gold.group_states."""
 
     @property
     def is_stuck(self) -> bool:
@@ -92,6 +94,7 @@ def present_of(
         row.get("partitions_at_end"),
         row.get("unconsumed") or 0,
         row.get("some_unconsumed") or (),
+        row.get("stopped") or (),
     )
 
 
@@ -134,6 +137,24 @@ def waits(
         yield Sentence(
             (lead, f", but {of} {has}: the assignment of epoch {present.epoch} is empty.")
         )
+    if present.stopped:
+        yield _stopped(present, end_ms)
+
+
+def _stopped(present: Present, end_ms: int | None) -> Sentence:
+    """Who has stopped committing in a classic group, which writes nothing while it rebalances."""
+    count, first = len(present.stopped), present.stopped[0]
+    names = [_who(row) for row in present.stopped[:_NAMED]]
+    if count > _NAMED:
+        names.append(f"{count - _NAMED:,} more")
+    since = _ago(first["last_commit_at"], end_ms)
+    usually = f", every {words.duration(first['interval_ms'])} before"
+    said = Sentence((listed(names), " last committed ", since, usually))
+    perhaps = "it may hang or be gone, or the group is rebalancing"
+    if count > 1:
+        said = Sentence((listed(names), " have stopped committing, the first ", since))
+        perhaps = "the group may be rebalancing"
+    return Sentence((said, f": {perhaps}, which the log of a classic group does not show."))
 
 
 def lasting(since_ms: int | None, end_ms: int | None) -> Sentence:

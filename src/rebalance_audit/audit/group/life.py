@@ -195,6 +195,8 @@ class Life:
         if rebalance is not None and rebalance.settled_at_ms is None and end_ms is not None:
             # Its row says until when it has been going on, and it adds to each hour of gold.group_hours.
             self.due_ms = end_ms + 1
+        elif present.due_ms is not None:
+            self.due_ms = min(self.due_ms or present.due_ms, present.due_ms)
         self.end_rebalance(None, "open", {**present.held_up_columns(), "open_until": end_ms})
         self.costs.close()
         self.ownership.finish()

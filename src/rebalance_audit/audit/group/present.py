@@ -11,10 +11,14 @@ from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 from rebalance_audit import limits
+from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.time_account import HeldUpWhy
 from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.ownership.commit_book import CommitBook
+from rebalance_audit.audit.ownership.ownership import Ownership
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import Certainty
 from rebalance_audit.replay.changes import GroupType
@@ -32,6 +36,9 @@ from rebalance_audit.replay.partitions import Partitions, TopicPartition, count,
 from rebalance_audit.replay.partitions import each as partitions_in
 
 _NAMED: Final = limits.AWAITED_MEMBERS.most
+_STOPPED_PAUSES: Final = 3
+_STOPPED_MS: Final = 5_000
+"""A classic member that commits on a timer has stopped after so many of its longest pauses, and at least so long."""
 _EXAMPLES: Final = 10
 """Partitions and waiting members that are named for each awaited one."""
 
@@ -60,6 +67,16 @@ class Awaited(NamedTuple):
     """Those others, by member id."""
 
 
+class Stopped(NamedTuple):
+    """A classic member that used to commit on a timer and has not for long: perhaps a join phase goes on."""
+
+    member_id: str
+    name: str
+    last_commit_ms: int
+    interval_ms: int
+    """Its usual time between two commits in this generation."""
+
+
 @dataclass(slots=True)
 class Present:
     """A group at the end of the log."""
@@ -72,6 +89,9 @@ class Present:
     """Partitions that members have; None where they own none, or the log does not show it."""
     unconsumed: list[TopicPartition] = field(default_factory=list)
     """Assigned by the target, but no member has them, or one that left temporarily."""
+    stopped: list[Stopped] = field(default_factory=list)
+    due_ms: int | None = None
+    """The earliest log end (epoch ms) by which more have stopped without a record; None if there is none."""
 
     def state_columns(self, name_of: Callable[[TopicPartition], str]) -> Row:
         """The columns of gold.group_states that only the current row of a group has."""
@@ -97,6 +117,15 @@ class Present:
             "partitions_at_end": self.partitions,
             "unconsumed": len(self.unconsumed),
             "some_unconsumed": list(map(name_of, sorted(self.unconsumed, key=_place)[:_NAMED])),
+            "stopped": [
+                {
+                    "member_id": each.member_id,
+                    "name": each.name,
+                    "last_commit_at": each.last_commit_ms,
+                    "interval_ms": each.interval_ms,
+                }
+                for each in self.stopped[:_NAMED]
+            ],
         }
 
     def held_up_columns(self) -> Row:
@@ -125,6 +154,9 @@ class LifeNow(Protocol):
     span: EpochSpan | None
     rebalance: Rebalance | None
     gap: bool
+    commits: CommitBook
+    ownership: Ownership
+    options: AuditOptions
 
 
 def present_of(group: Group | None, life: LifeNow) -> Present:
@@ -133,11 +165,34 @@ def present_of(group: Group | None, life: LifeNow) -> Present:
         case ModernGroup():
             return _of_modern(group, life)
         case ClassicGroup() if life.span is not None and life.span.owns_partitions:
-            is_unread = life.span.is_unread
             has = sum(member.partition_count for member in group.members.values())
-            return Present(partitions=None if is_unread else has)
+            found = Present(partitions=None if life.span.is_unread else has)
+            _look_for_stopped(found, life)
+            return found
         case _:
             return Present()
+
+
+def _look_for_stopped(found: Present, life: LifeNow) -> None:
+    """Members stop committing while they rejoin; those that commit on a timer do not stop for lack of records."""
+    end_ms = life.options.log_end_ms
+    if end_ms is None:
+        return
+    for member_id, summary in life.commits.most_of_round(life.ownership).items():
+        watch = life.watches.get(member_id)
+        if watch is None or watch.last_commit is None or summary.commits < SHOWS_RHYTHM:
+            continue
+        identity = watch.stint.identity
+        if not summary.unchanged and not life.commits.habits.idle_commits(identity.client_id):
+            continue
+        last_ms = watch.last_commit.position.record_timestamp_ms
+        stopped_ms = last_ms + max(_STOPPED_MS, _STOPPED_PAUSES * summary.longest_ms)
+        if end_ms < stopped_ms:
+            found.due_ms = stopped_ms if found.due_ms is None else min(found.due_ms, stopped_ms)
+            continue
+        name = identity.instance_id or identity.client_id or member_id
+        found.stopped.append(Stopped(member_id, name, last_ms, summary.interval_ms or 0))
+    found.stopped.sort(key=lambda each: (each.last_commit_ms, each.name, each.member_id))
 
 
 def _of_modern(group: ModernGroup, life: LifeNow) -> Present:

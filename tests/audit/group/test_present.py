@@ -1,0 +1,201 @@
+"""For whom a group waits at the end of the log; held against a second, small reading of the same records."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.log_audit import audit_log
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import GROUP_STATES, REBALANCES, Row
+from rebalance_audit.audit.snapshots.snapshot import twin_of
+from rebalance_audit.audit.writes import adjoins
+from rebalance_audit.sim.options import Overrides
+from rebalance_audit.sim.scenario import simulate
+from rebalance_audit.wire.generated.messages import RecordType
+from rebalance_audit.wire.records import Record
+from tests.audit.logs import NAMES, Log, Records, read_capture, read_log
+from tests.dsl import TOPIC_NAMES, log
+
+A_JOINS = (1000, "5 A; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
+B_JOINS = (2000, "5 B; 3 3; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/0 UNRELEASED -")
+A_REVOKES = (2500, "8 A 2/2 UNREVOKED 0-2|3-5")
+A_ACKS = (3000, "8 A 3/2 0-2")
+B_GETS = (3400, "8 B 3/3 3-5")
+STATIC_JOINS = (1000, "5 S instance=pod-1; 3 2; 7 S 0-5; 6 2; 8 S 2/0 0-5")
+STATIC_LEAVES = (5000, "8 S -2/2 0-5")
+
+MEMBERS_OF = {
+    RecordType.CONSUMER_GROUP_MEMBER_METADATA,
+    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER,
+    RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+}
+
+
+def now(*writes: tuple[int, str]) -> tuple[Row, Row | None]:
+    """The current state of the group, and the rebalance that goes on, where one does."""
+    tables = audit_log(log(*writes), AuditOptions(topic_name=TOPIC_NAMES.get))
+    (state,) = [row for row in tables[GROUP_STATES] if row["is_current"]]
+    goes_on = [row for row in tables[REBALANCES] if row["ended_at"] is None]
+    return state, goes_on[0] if goes_on else None
+
+
+@pytest.mark.parametrize(
+    ("writes", "awaited", "without"),
+    [
+        pytest.param([A_JOINS], [], [], id="all have arrived"),
+        pytest.param(
+            [A_JOINS, B_JOINS],
+            [("A", "late", "proven", 2000, ["foo-3", "foo-4", "foo-5"], ["B"])],
+            [],
+            id="it has not heard of the epoch",
+        ),
+        pytest.param(
+            [A_JOINS, B_JOINS, A_REVOKES],
+            [("A", "kept_partitions", "proven", 2000, ["foo-3", "foo-4", "foo-5"], ["B"])],
+            [],
+            id="it was asked to revoke",
+        ),
+        pytest.param(
+            [A_JOINS, B_JOINS, A_REVOKES, A_ACKS],
+            [("B", "late", "probable", 2000, [], [])],
+            ["foo-3", "foo-4", "foo-5"],
+            id="it has not taken what is free",
+        ),
+        pytest.param([A_JOINS, B_JOINS, A_REVOKES, A_ACKS, B_GETS], [], [], id="it has ended"),
+        pytest.param(
+            [STATIC_JOINS, STATIC_LEAVES],
+            [("S", "had_left", "proven", 5000, [], [])],
+            ["foo-0", "foo-1", "foo-2", "foo-3", "foo-4", "foo-5"],
+            id="a static member left temporarily, and no epoch goes on",
+        ),
+    ],
+)
+def test_the_present_follows_from_the_last_records(
+    writes: list[tuple[int, str]], awaited: list[Any], without: list[str]
+) -> None:
+    """Who is awaited, why, how sure, since when, with which partitions, by whom; what has no consumer."""
+    state, goes_on = now(*writes)
+    names = ("member_id", "why", "certainty", "since", "some_partitions", "some_waiting")
+    assert [tuple(each[name] for name in names) for each in state["awaited"]] == awaited
+    assert (state["awaited_members"], state["unconsumed"]) == (len(awaited), len(without))
+    assert state["some_unconsumed"] == without
+    if goes_on is not None:
+        assert goes_on["held_up_member_ids"] == [each[0] for each in awaited]
+        assert goes_on["held_up_to"] == goes_on["held_up_ms"] == [None] * len(awaited)
+        assert goes_on["open_until"] == writes[-1][0]
+
+
+@dataclass
+class Group:
+    """What records of the consumer protocol say of one group, without the project's replay."""
+
+    epoch: int = 0
+    members: set[str] = field(default_factory=set)
+    target: dict[str, set[Any]] = field(default_factory=dict)
+    assignment: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, record: Record) -> None:
+        """The next record."""
+        value: Any = record.value
+        member_id = getattr(record.key, "member_id", "")
+        match record.record_type:
+            case RecordType.CONSUMER_GROUP_METADATA:
+                self.epoch = 0 if value is None else value.epoch
+            case RecordType.CONSUMER_GROUP_MEMBER_METADATA if value is not None:
+                self.members.add(member_id)
+            case RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER if value is not None:
+                self.target[member_id] = flat(value.topic_partitions)
+            case RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT if value is not None:
+                self.assignment[member_id] = value
+            case kind if kind in MEMBERS_OF:
+                self.target.pop(member_id, None)
+                if kind is not RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER:
+                    self.assignment.pop(member_id, None)
+                if kind is RecordType.CONSUMER_GROUP_MEMBER_METADATA:
+                    self.members.discard(member_id)
+
+    def arrived(self) -> set[str]:
+        """Members that are stable at the group's epoch."""
+        return {
+            member_id
+            for member_id, value in self.assignment.items()
+            if value.state == 0 and value.member_epoch >= self.epoch
+        }
+
+    def missing(self) -> set[str]:
+        """Members that own what others have as target, else those below the epoch."""
+        held = {
+            member_id: flat(value.assigned_partitions) | flat(value.partitions_pending_revocation)
+            for member_id, value in self.assignment.items()
+        }
+        keeping = {
+            one
+            for one in self.members
+            for other in self.members - {one}
+            if held.get(one, set()) & (self.target.get(other, set()) - held.get(other, set()))
+        }
+        epochs = {member_id: value.member_epoch for member_id, value in self.assignment.items()}
+        return keeping or {each for each in self.members if epochs.get(each, -1) < self.epoch}
+
+
+def flat(topics: Any) -> set[tuple[bytes, int]]:
+    """Topic ids and partitions."""
+    return {(each.topic_id, number) for each in topics for number in each.partitions}
+
+
+def cuts(records: Records, options: AuditOptions) -> Iterator[tuple[Group, Row | None, Row | None]]:
+    """After every write: the group by its records, its current state and the rebalance that goes on."""
+    running = GroupAudit("g", 0, lambda _table, _row: None, options)
+    group = Group()
+    for (record, position), following in zip(records, [*records[1:], None], strict=True):
+        running.feed(record, position)
+        group.take(record)
+        if following is not None and adjoins(position, following[1]):
+            continue
+        found: dict[str, list[Row]] = {}
+        twin = twin_of(
+            running,
+            lambda table, row, found=found: found.setdefault(table, []).append(row),  # type: ignore[misc]
+            position.record_timestamp_ms,
+        )
+        twin.finish()
+        state = next((row for row in found.get(GROUP_STATES, ()) if row["is_current"]), None)
+        goes_on = [row for row in found.get(REBALANCES, ()) if row["ended_at"] is None]
+        yield group, state, goes_on[-1] if goes_on else None
+
+
+@pytest.mark.parametrize("capture", NAMES)
+def test_a_log_cut_after_any_write_names_nobody_who_has_arrived(capture: str) -> None:
+    """Those for whom the group waits are those that the records show, at every moment of every consumer group."""
+    assert_named_as_shown(read_capture(capture))
+
+
+@pytest.mark.parametrize("seed", [3, 11])
+def test_nor_does_a_simulated_one(seed: int, tmp_path: Path) -> None:
+    """With failures and static members that come and go."""
+    simulate(seed, Overrides(minutes=1, groups=3)).write(tmp_path)
+    assert assert_named_as_shown(read_log(tmp_path))
+
+
+def assert_named_as_shown(found: Log) -> int:
+    """Look at each group of the consumer protocol after each write; returns how often somebody was awaited."""
+    options, times = replace(found.options, with_findings=False), 0
+    for group_id, records in found.groups.items():
+        if any(record.record_type > 16 or 8 < record.record_type < 16 for record, _ in records):
+            continue
+        for group, state, goes_on in cuts(records, options):
+            if state is None or state["protocol"] != "consumer":
+                continue
+            named = {each["member_id"] for each in state["awaited"] or ()}
+            assert not named & group.arrived(), (group_id, named)
+            missing = group.missing() if group.epoch else set()  # compaction may have taken it
+            assert not missing or named == missing, (group_id, group.epoch)
+            times += bool(named)
+            if goes_on is not None and goes_on["protocol"] == "consumer":
+                assert set(goes_on["held_up_member_ids"]) == named, group_id
+                assert set(goes_on["held_up_to"]) <= {None}
+    return times

@@ -1,0 +1,196 @@
+"""Logs cut while groups rebalance: every surface says for whom a group waits, for how long, and how sure that is."""
+
+import os
+import shutil
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from rebalance_audit.agents.server import server_over
+from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, Row
+from rebalance_audit.cli.invocation import Invocation
+from rebalance_audit.cli.live_source import live_source
+from rebalance_audit.cli.report_facts import of_audit, report_facts
+from rebalance_audit.cli.watched_groups import WatchedGroup, WatchedGroups
+from rebalance_audit.local.audit import Audit, audit_segments
+from rebalance_audit.local.live.live_audit import LiveAudit
+from rebalance_audit.readers.gold_sql import gold_sql
+from rebalance_audit.report.brief import brief
+from rebalance_audit.report.explanation import explain_group
+from rebalance_audit.report.html.groups import group_sections
+from rebalance_audit.report.html.page import banner_of
+from rebalance_audit.report.html.rebalances import shown
+from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.summary import bounds_in, lasted, summaries
+from rebalance_audit.report.worst import worst_of
+from rebalance_audit.sentences import words
+from rebalance_audit.tables.gold_rows import schema_of
+from rebalance_audit.tables.row_shapes import shaper
+from tests.cli.call import CAPTURES
+from tests.report.test_one_verdict import asked, of_metric, rows_of, series_of
+
+CUTS = 10
+GROUPS_MAX = 2000
+BATCH_LENGTH, MAX_TIMESTAMP, HEADER = 8, 35, 61
+"""Of a record batch: where its length and the time of its last record are, and the size of its header in bytes."""
+LOGS = sorted(folder.name for folder in CAPTURES.iterdir())
+
+
+def batches(segment: Path) -> Iterator[tuple[int, int]]:
+    """When the last record of each batch was written (epoch ms), and where the batch ends in the file."""
+    data, end = segment.read_bytes(), 0
+    while end + HEADER <= len(data):
+        (at_ms,) = struct.unpack_from(">q", data, end + MAX_TIMESTAMP)
+        end += struct.unpack_from(">i", data, end + BATCH_LENGTH)[0] + BATCH_LENGTH + 4
+        yield at_ms, end
+
+
+def cuts(capture: str, folder: Path) -> Iterator[Audit]:
+    """The audit of the log at ten moments, by equal numbers of batches."""
+    source = CAPTURES / capture / "segments"
+    ends = {path: list(batches(path)) for path in source.glob("__consumer_offsets-*/*.log")}
+    moments = sorted(at_ms for found in ends.values() for at_ms, _ in found)
+    for number in range(CUTS):
+        until_ms = moments[(number + 1) * (len(moments) - 1) // (CUTS + 1)]
+        log = folder / f"{number}"
+        shutil.copytree(source, log)
+        for path, found in ends.items():
+            kept = max((end for at_ms, end in found if at_ms <= until_ms), default=0)
+            os.truncate(log / path.relative_to(source), kept)
+        yield audit_segments(log)
+
+
+def watched(log: Path) -> Mapping[str, WatchedGroup]:
+    """What `watch` knows of each group, those that need attention first."""
+    source = live_source(Invocation(), f"segments:{log}")
+    live = LiveAudit(AuditOptions(topic_name=source.names.name_of), source.names)
+    groups = WatchedGroups("default")
+    for log_partition, found in source.log.read():
+        live.take(log_partition, found)
+    source.log.close()
+    groups.take(live.updates())
+    return {group.group_id: group for group in groups.by_trouble()}
+
+
+def shifted(by_ms: int, at_ms: int | None) -> int | None:
+    """The moment so much later (epoch ms)."""
+    return None if at_ms is None else at_ms + by_ms
+
+
+class Everything(NamedTuple):
+    """All cut logs as one, each group id behind the name of its log: to ask each surface once is faster."""
+
+    audit: Audit
+    live: Mapping[str, WatchedGroup]
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Everything:
+    """Times are shifted, so that all logs end with the first one."""
+    tables: dict[str, list[Row]] = {}
+    live: dict[str, WatchedGroup] = {}
+    whole: Audit | None = None
+    for capture in LOGS:
+        for number, audit in enumerate(cuts(capture, tmp_path_factory.mktemp(capture))):
+            whole = whole or audit
+            end_ms, prefix = audit.log_end_ms() or 0, f"{capture} {number}: "
+            shift_ms = (whole.log_end_ms() or 0) - end_ms
+            for name in GOLD_OF_GROUP:
+                shape = shaper(schema_of(f"gold.{name}"), partial(shifted, shift_ms))
+                tables.setdefault(name, []).extend(
+                    shape(row, "default") | {"group_id": prefix + row["group_id"]}
+                    for row in audit.tables[name]
+                    if row.get("group_id") is not None
+                )
+            groups = watched(Path(audit.facts.source))
+            for group_id, group in groups.items():
+                own = summaries(rows_of(audit, group_id))
+                assert group.lost_by(end_ms).estimate == own[0].not_stable.estimate, prefix
+                live[prefix + group_id] = group
+            stuck = [group.is_stuck for group in groups.values()]
+            assert stuck == sorted(stuck, reverse=True), prefix
+    assert whole is not None
+    ids = frozenset(row["group_id"] for row in tables["group_states"])
+    return Everything(replace(whole, tables=tables, group_ids=ids), live)
+
+
+def test_every_surface_says_the_same_of_the_present(everything: Everything) -> None:
+    """Who, for how long, how sure: rows, text, page, brief, views, metrics, agents and watch."""
+    audit, live = everything
+    tables, end_ms = audit.tables, audit.log_end_ms()
+    names = MemberNames(tables["members"])
+    facts = report_facts(of_audit(Path(), audit), details=GROUPS_MAX)
+    sections = {section["name"]: section for section, _ in group_sections(facts, names)}
+    on_page = {row["group_id"]: row for row in facts.groups}
+    in_brief = {row["group_id"]: row for row in brief(tables, "default")["groups"]}
+    with gold_sql(audit) as sql:
+        found = sql.sql("select * from views.groups_now").to_arrow_table().to_pylist()
+    in_view = {row["group_id"]: row for row in found}
+    measured = series_of(audit)
+    for_agents = [
+        row["group_id"] for row in asked(server_over(audit), "list_groups", limit=1000)["groups"]
+    ]
+    grouped = summaries(tables)
+    stuck = {group.group_id for group in grouped if group.is_stuck}
+    for order in ([group.group_id for group in grouped], [*on_page], [*in_brief], for_agents):
+        assert set(order[: len(stuck)]) == stuck & set(order), "a group that waits comes first"
+    own_rows = by_group(tables)
+    awaited = 0
+    for group in grouped:
+        group_id, own = group.group_id, own_rows[group.group_id]
+        if group.present is None or not own["epochs"]:
+            continue
+        ids = [row["member_id"] for row in group.present.awaited]
+        awaited += bool(ids)
+        said = [
+            shown(names.in_sentence(group_id, sentence))
+            for sentence in explain_group(own, end_ms).sections[0].sentences
+        ]
+        if shown(group_id) in sections:
+            answer = sections[shown(group_id)]["answer"]
+            assert said[: len(answer)] == answer
+        if group_id in in_brief:
+            who = [names.whole(group_id, member_id) for member_id in ids]
+            assert in_brief[group_id]["waits_for"] == who[:5]
+            assert bounds_in(in_brief[group_id], "not_stable") == group.not_stable
+        assert [row["member_id"] for row in in_view[group_id]["awaited"] or ()] == ids
+        assert in_view[group_id]["not_stable_estimate_ms"] == group.not_stable.estimate
+        assert bounds_in(on_page[group_id], "unsettled") == group.not_stable
+        if (group_id, None) in measured["group_awaited_members"]:
+            assert measured["group_awaited_members"][group_id, None] == len(ids)
+            assert of_metric(measured, "group_not_stable_seconds", group_id) == group.not_stable
+        watching = live[group_id].present
+        assert watching is not None
+        assert [row["member_id"] for row in watching.awaited] == ids
+        for row in own["rebalances"]:
+            if row["ended_at"] is not None:
+                continue
+            assert row["held_up_member_ids"] == ids
+            assert set(row["held_up_to"]) <= {None}
+            took = lasted(row)
+            assert took is not None
+            assert f"for {words.duration(took.estimate)}" in said[0]
+            sure = group.present.awaited[0]["certainty"] if ids else None
+            assert row["held_up_certainty"] == sure
+        if ids:
+            assert any(shown(names.of(group_id, member_id)) in said[0] for member_id in ids[:3])
+    assert awaited >= len(LOGS)
+    worst = worst_of(tables, end_ms)
+    banner = banner_of(facts, MemberNames(facts.details["members"]), set(on_page))
+    assert banner["text"] == names.in_sentence(worst.group_id, worst.sentence)
+
+
+def by_group(tables: Mapping[str, list[Row]]) -> Mapping[str, dict[str, list[Row]]]:
+    """Group id -> table -> its rows."""
+    found: dict[str, dict[str, list[Row]]] = {}
+    for name, rows in tables.items():
+        for row in rows:
+            own = found.setdefault(row["group_id"], {each: [] for each in tables})
+            own[name].append(row)
+    return found
