@@ -19,7 +19,14 @@ WORST_REBALANCES: Final = f"""{_BEGAN}
 select cluster, group_id, protocol, first_epoch, last_epoch,
     strftime(make_timestamp(began_ms * 1000), '%Y-%m-%dT%H:%M:%S.%gZ') as started_at, ended_at, outcome,
     primary_cause as cause, primary_certainty as certainty, duration_min_ms, duration_max_ms,
-    duration_estimate_ms, lasted_ms, unowned_partition_estimate_ms, partitions_moved, held_up_by[1] as held_up_by,
+    duration_estimate_ms, lasted_ms, unowned_partition_estimate_ms, partitions_moved,
+    held_up_by[1] || coalesce((
+        select ' …' || right(timed.held_up_member_ids[1], 4)
+        from gold.members m
+        where m.cluster = timed.cluster and m.group_id = timed.group_id and m.client_id = timed.held_up_by[1]
+            and m.instance_id is null
+        having count(distinct m.member_id) > 1 and bool_or(m.member_id = timed.held_up_member_ids[1])
+    ), '') as held_up_by,
     held_up_why[1] as held_up_why, held_up_certainty, completeness
 from timed
 where began_ms < $to_ms and coalesce(epoch_ms(ended_at), {LAST_MS}) >= $from_ms
@@ -27,7 +34,10 @@ order by ended_at is not null, {rank_of("least_ms", "lasted_ms")} desc, began_ms
     group_id, incarnation
 limit $most
 """  # noqa: S608 - our own names
-"""Those that go on first, then the longest, by what is certain, then by the estimate."""
+"""Those that go on first, then the longest, by what is certain, then by the estimate.
+
+A client id that several members share is followed by the end of the member id, as in `report.names`.
+"""
 
 _IN_WINDOW: Final = """case
         when began_ms >= $first_from_ms and began_ms < $first_to_ms then 'first'

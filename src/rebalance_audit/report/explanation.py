@@ -37,7 +37,7 @@ from rebalance_audit.report.unknowns import (
     unknowns_of_epoch,
     unknowns_of_group,
 )
-from rebalance_audit.report.verdict import Verdicts, rebalance_heading
+from rebalance_audit.report.verdict import Verdicts, rebalance_heading, time_of
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import (
     EvidenceSentence,
@@ -186,7 +186,7 @@ def explain_epoch(
         Section("Why", list(_why(its_causes))),
         Section("Deploys", list(deploys.sentences_of_rebalance(own, rebalance))),
         Section("How long", list(_how_long(epoch, rebalance))),
-        Section("Who held it up", [*_where(own, rebalance), *_who(progress, held_up)]),
+        Section("Who held it up", [*_where(rebalance), *_who(progress, held_up)]),
         Section("Partitions", list(partition_sentences(epoch, own["ownership"], end_ms))),
     ]
     near = [row for row in own.get("findings", ()) if _overlaps(row, epoch, end_ms)]
@@ -359,9 +359,9 @@ def _how_long_classic(epoch: TableRow) -> Iterator[Sentence]:
         )
 
 
-def _where(own: Tables, rebalance: TableRow | None) -> Iterator[Sentence]:
+def _where(rebalance: TableRow | None) -> Iterator[Sentence]:
     """What the time of the rebalance went to."""
-    time = None if rebalance is None else Verdicts(own).time_of(rebalance)
+    time = None if rebalance is None else time_of(rebalance)
     if time is not None:
         yield time
 
@@ -451,5 +451,5 @@ def _rebalance(own: Tables, row: TableRow) -> Iterator[Sentence]:
     if held_up_of(row):
         yield verdicts.held_up(row)
         yield from verdicts.ways(row)
-    yield from _where(own, row)
+    yield from _where(row)
     yield verdicts.set_off(row)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.report.causes import label
+from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import detail_of
 from rebalance_audit.report.summary import (
@@ -100,7 +101,7 @@ def group_track(group_id: str, own: Tables, end_ms: int, flow_ids: Iterator[int]
                     for stretch in states(own["group_states"], found, end_ms)
                 ],
             ),
-            Track("Rebalances", list(_rebalances(own["rebalances"], end_ms))),
+            Track("Rebalances", list(_rebalances(own["rebalances"], names, end_ms))),
             Track("Epochs", list(_epochs(own, causes, moves))),
             *([Track("Causes without a member", group_causes)] if group_causes else ()),
             Track("Members", children=_members(group_id, own, names, causes, end_ms)),
@@ -142,7 +143,7 @@ def _causes(rows: Iterable[TableRow], flow_ids: Iterator[int]) -> list[_Cause]:
     return found
 
 
-def _rebalances(rows: Iterable[TableRow], end_ms: int) -> Iterator[TraceEvent]:
+def _rebalances(rows: Iterable[TableRow], names: MemberNames, end_ms: int) -> Iterator[TraceEvent]:
     for row in rows:
         took = duration_of(row)
         until_ms = end_ms if row["ended_at"] is None else row["ended_at"]
@@ -165,7 +166,13 @@ def _rebalances(rows: Iterable[TableRow], end_ms: int) -> Iterator[TraceEvent]:
                 "duration_min_ms": None if took is None else took.least,
                 "duration_max_ms": None if took is None else took.most,
                 "duration_estimate_ms": None if took is None else took.estimate,
-                "held_up_by": ", ".join(map(visible, row["held_up_by"] or ())) or None,
+                "held_up_by": ", ".join(
+                    each.name
+                    if each.member_id is None
+                    else _shown(names.of(row["group_id"], each.member_id))
+                    for each in held_up_of(row)
+                )
+                or None,
             },
         )
 

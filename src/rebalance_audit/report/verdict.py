@@ -106,20 +106,6 @@ class Verdicts:
             each = " each" if len(holders) > 1 else ""
             yield Sentence((whom, f"{each} {predicate}."))
 
-    def time_of(self, rebalance: TableRow) -> Sentence | None:
-        """`Of its 22.7 s: 20.0 s c74 kept partitions, 1.5 s no target assignment.`; None with fewer than two parts."""
-        took, parts = duration_of(rebalance), parts_of(rebalance)
-        if took is None or len(parts) <= 1:
-            return None
-        named = parts if len(parts) <= PARTS_NAMED + 1 else parts[:PARTS_NAMED]
-        said = [_part(part) for part in named]
-        rest_ms = sum(part.ms for part in parts[len(named) :])
-        if rest_ms:
-            said.append(Sentence.plain(f"{words.duration(rest_ms)} other"))
-        return Sentence(
-            (f"Of its {words.duration(took.estimate)}: ", Sentence.joined(", ", said), ".")
-        )
-
     def set_off(self, rebalance: TableRow) -> Sentence:
         """One sentence: the cause of its first epoch with names, and those of the epochs that followed."""
         epochs = self._epochs_of(rebalance)
@@ -195,6 +181,19 @@ _ADVERBS: Final = {"proven": "", "probable": "probably ", "possible": "perhaps "
 
 def _name(holder: HeldUp) -> str:
     return "Its coordinator" if holder.member_id is None else MemberId(holder.member_id)
+
+
+def time_of(rebalance: TableRow) -> Sentence | None:
+    """`Of its 22.7 s: 20.0 s c74 kept partitions, 1.5 s no target assignment.`; None with fewer than two parts."""
+    took, parts = duration_of(rebalance), parts_of(rebalance)
+    if took is None or len(parts) <= 1:
+        return None
+    named = parts if len(parts) <= PARTS_NAMED + 1 else parts[:PARTS_NAMED]
+    said = [_part(part) for part in named]
+    rest_ms = sum(part.ms for part in parts[len(named) :])
+    if rest_ms:
+        said.append(Sentence.plain(f"{words.duration(rest_ms)} other"))
+    return Sentence((f"Of its {words.duration(took.estimate)}: ", Sentence.joined(", ", said), "."))
 
 
 def _part(part: Part) -> Sentence:

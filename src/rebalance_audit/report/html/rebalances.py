@@ -9,7 +9,7 @@ from rebalance_audit.report.colours import COST_NUMBERS
 from rebalance_audit.report.held_up import PREDICATES, HeldUp, held_up_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import TableRow, duration_of, is_classic, unowned_of
-from rebalance_audit.report.verdict import rebalance_name
+from rebalance_audit.report.verdict import rebalance_name, time_of
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible
 
@@ -117,6 +117,7 @@ def rebalance_row(
     if len(holders) > HOLDERS_MAX:
         held_up += f" and {len(holders) - HOLDERS_MAX:,} more"
     first, last = row["first_epoch"], row["last_epoch"]
+    time = time_of(row)
     return {
         "key": rebalance_anchor(row),
         "link": address,
@@ -140,6 +141,7 @@ def rebalance_row(
         "others": f"and {words.counted(others, 'other cause')}" if others > 0 else "",
         "held_up": shown(held_up) or words.NOTHING,
         "why": PREDICATES[holders[0].why] if holders else "",
+        "time": "" if time is None else shown_sentence(names.in_sentence(group_id, time)),
         "moved": words.number(row["partitions_moved"]),
         "moved_count": row["partitions_moved"] or 0,
         **figure(False, unowned, "unowned"),
