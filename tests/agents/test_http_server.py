@@ -3,6 +3,7 @@
 import asyncio
 import json
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from http.client import HTTPConnection
@@ -15,6 +16,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextContent
 
+from rebalance_audit.agents.http_server import CONNECTIONS_MAX
 from tests.cli.call import PROGRAM, call, segments
 
 BEARER: Final = "0123456789abcdef-of-a-test"
@@ -144,3 +146,13 @@ def test_what_cannot_be_served_is_said(arguments: list[str], said: str, tmp_path
     assert outcome.code == 2
     assert said in outcome.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_silent_connections_keep_nobody_out(port: int) -> None:
+    """Whoever opens one needs no token: more than may be open, and half of them with the begin of a request."""
+    silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(CONNECTIONS_MAX + 8)]
+    for each in silent[::2]:
+        each.sendall(b"POST /mcp HTTP/1.1\r\n")
+    assert status(port) == 200
+    for each in silent:
+        each.close()
