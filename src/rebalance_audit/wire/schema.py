@@ -389,15 +389,15 @@ def _field(node: dict[str, Any], nested: Struct | None, where: str) -> Field:
 
 
 def _absence(node: dict[str, Any], where: str) -> Absence | None:
-    told, release = node.get("absent"), node.get("provenance")
-    if told is None:
+    means, release = node.get("absent"), node.get("provenance")
+    if means is None:
         return None
     needed = {"before", "since"} if "tag" in node else {"before"}
-    if release is None or told.keys() != needed or not _ABSENT_WORDS.issuperset(told.values()):
+    if release is None or means.keys() != needed or not _ABSENT_WORDS.issuperset(means.values()):
         raise SchemaError(
             f"{where}: absent needs provenance, and none or unknown for {sorted(needed)}"
         )
-    return Absence(release, told["before"], told.get("since"))
+    return Absence(release, means["before"], means.get("since"))
 
 
 def _zero(type_name: str, nested: Struct | None, *, is_array: bool) -> Any:
