@@ -101,7 +101,7 @@ def test_lag_is_shown_of_groups_with_samples() -> None:
             for name, labels, value in watched.samples(GROUPS_MAX)
             if isinstance(value, float | int)
         }
-        assert {key: found[key] for key in found if "_lag_" in key[0]} == expected
+        assert {key: found[key] for key in found if key[0].startswith("group_lag_")} == expected
         assert found["group_last_commit_age_seconds", None] > 1_000
 
 

@@ -121,8 +121,15 @@ def test_progress_has_the_lag_at_each_sample(sampled: Sampled) -> None:
     for row in table(sampled.lake, "gold.progress"):
         samples = ends.of(row["topic"], row["topic_partition"])
         assert samples is not None
+        if row["is_deleted"]:
+            assert (row["lag_at"], row["lag_records_min"]) == (None, None)
+            continue
         sample = samples.at(row["lag_at"])
         if sample is None or not row["last_commit_at"] <= row["lag_at"] == sample.sampled_at_ms:
+            continue
+        if row["beyond_end"]:
+            assert row["beyond_end"] == row["committed_offset"] - sample.end_offset
+            assert row["lag_records_min"] is None
             continue
         lag = max(0, sample.end_offset - row["committed_offset"])
         assert (row["lag_records_min"], row["lag_records_max"]) == (lag, lag)
