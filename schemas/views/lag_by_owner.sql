@@ -32,6 +32,6 @@ from (
             max(minute) over (partition by cluster) as newest_minute
         from gold.progress as progress
     ) as last_rows
-    where place = 1 and minute >= newest_minute - interval '1' hour and not is_deleted
+    where place = 1 and minute >= newest_minute - interval '1' hour and not coalesce(is_deleted, false)
 ) as newest
 group by newest.cluster, newest.group_id, coalesce(newest.instance_id, newest.member_id), newest.is_left

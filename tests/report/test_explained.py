@@ -73,7 +73,7 @@ def test_names_are_text(tmp_path: Path) -> None:
     ("group_id", "wanted", "message"),
     [
         ("stuck", {"epoch": 99}, "no epoch 99; this group has"),
-        ("stuck", {"epoch": 4, "at": 0}, "Give epoch or at, not both."),
+        ("stuck", {"epoch": 4, "at": "-1d"}, "Give epoch or at, not both."),
         ("stuck", {"at": "2030-01-01T00:00Z"}, "The log ends at 2026-11-21 .* UTC, before 2030"),
         ("stuck", {"at": "2020-01-01T00:00Z"}, "first epoch of this group began at"),
     ],
