@@ -9,7 +9,13 @@ select
     cast(sum(case when primary_certainty = 'proven' then 1 else 0 end) as bigint) as proven,
     cast(
         coalesce(
-            sum(coalesce(duration_estimate_ms, greatest(0, unix_millis(open_until) - unix_millis(started_at)))),
+            sum(
+                coalesce(
+                    duration_estimate_ms,
+                    duration_min_ms,
+                    greatest(0, unix_millis(open_until) - unix_millis(started_at))
+                )
+            ),
             0
         ) as bigint
     ) as not_stable_estimate_ms

@@ -9,7 +9,13 @@ with settled as (
         min(case when outcome = 'open' then started_at end) as rebalancing_since,
         cast(
             coalesce(
-                sum(coalesce(duration_estimate_ms, greatest(0, unix_millis(open_until) - unix_millis(started_at)))),
+                sum(
+                    coalesce(
+                        duration_estimate_ms,
+                        duration_min_ms,
+                        greatest(0, unix_millis(open_until) - unix_millis(started_at))
+                    )
+                ),
                 0
             ) as bigint
         ) as not_stable_estimate_ms

@@ -1,5 +1,7 @@
 """Durations and counts of records that are only known within bounds, and the best estimate between them."""
 
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any, Final, NamedTuple
 
 WORTH_NAMING_MS: Final = 1000
@@ -15,7 +17,8 @@ class Bounds(NamedTuple):
     least: int
     most: int | None
     """None if it has no upper bound."""
-    estimate: int
+    estimate: int | None
+    """None where nothing shows more than the bounds: it is withheld, not made up."""
 
     @staticmethod
     def exactly(value: int) -> "Bounds":
@@ -23,29 +26,36 @@ class Bounds(NamedTuple):
         return Bounds(value, value, value)
 
     @staticmethod
-    def between(least: int, most: int | None, estimate: int) -> "Bounds":
+    def between(least: int, most: int | None, estimate: int | None) -> "Bounds":
         """Clamp the estimate to the bounds: clocks of two coordinators may contradict each other."""
         least = max(0, least)
         if most is not None:
             most = max(least, most)
-            estimate = min(estimate, most)
-        return Bounds(least, most, max(least, estimate))
+        if estimate is None:
+            return Bounds(least, most, least if least == most else None)
+        return Bounds(least, most, max(least, estimate if most is None else min(estimate, most)))
 
     def times(self, partitions: int) -> "Bounds":
         """The same duration summed over this many partitions."""
         most = None if self.most is None else self.most * partitions
-        return Bounds(self.least * partitions, most, self.estimate * partitions)
+        estimate = None if self.estimate is None else self.estimate * partitions
+        return Bounds(self.least * partitions, most, estimate)
 
     def plus(self, other: "Bounds") -> "Bounds":
-        """The sum."""
+        """The sum; without an estimate where one of them has none."""
         most = None if self.most is None or other.most is None else self.most + other.most
-        return Bounds(self.least + other.least, most, self.estimate + other.estimate)
+        parts = (self.estimate, other.estimate)
+        estimate = None if None in parts else sum(part for part in parts if part is not None)
+        return Bounds(self.least + other.least, most, estimate)
 
     def minus(self, other: "Bounds") -> "Bounds":
         """The difference of two numbers, the second not greater than the first."""
         least = 0 if other.most is None else self.least - other.most
         most = None if self.most is None else self.most - other.least
-        return Bounds.between(least, most, self.estimate - other.estimate)
+        estimate = None
+        if self.estimate is not None and other.estimate is not None:
+            estimate = self.estimate - other.estimate
+        return Bounds.between(least, most, estimate)
 
     def at_least(self, least: int) -> "Bounds":
         """The same number, which is also known to be at least this."""
@@ -53,8 +63,13 @@ class Bounds(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Order by what is certain, where that is worth naming, then by the estimate; in ms."""
-        return self.least if self.least >= WORTH_NAMING_MS else 0, self.estimate
+        """Order by what is certain, where that is worth naming, then by what is likely; in ms."""
+        return self.least if self.least >= WORTH_NAMING_MS else 0, self.likely
+
+    @property
+    def likely(self) -> int:
+        """The estimate; where it is withheld the lower bound, which alone counts in sums over rebalances."""
+        return self.least if self.estimate is None else self.estimate
 
     @property
     def exact(self) -> int | None:
@@ -73,6 +88,11 @@ class Bounds(NamedTuple):
 NOTHING = Bounds(0, 0, 0)
 UNBOUNDED = Bounds(0, None, 0)
 UNKNOWN_COLUMNS = ("min", "max", "estimate")
+
+
+def total_of(parts: Iterable[Bounds]) -> Bounds:
+    """The sum; where an estimate is withheld, the lower bound counts."""
+    return reduce(Bounds.plus, (part._replace(estimate=part.likely) for part in parts), NOTHING)
 
 
 def bounds_columns(bounds: Bounds | None, stem: str) -> dict[str, Any]:

@@ -198,15 +198,15 @@ def test_bars_and_rows_are_those_of_the_table(capture: Path) -> None:
         took, holders = duration_of(row), held_up_of(row)
         bar = bars[row["group_id"], rebalance_anchor(row)]
         if took is not None:
-            assert bar.to_ms - bar.from_ms == took.estimate
+            assert bar.to_ms - bar.from_ms == took.likely
         assert bar.cost == COST_NUMBERS[holders[0].why if holders else None]
         cells = [
             each for each in tables[shown(row["group_id"])] if each["key"] == rebalance_anchor(row)
         ]
         for cell in cells:
-            assert cell["took_ms"] == (1 << 60 if took is None else took.estimate)
+            assert cell["took_ms"] == (1 << 60 if took is None else took.likely)
             unowned = unowned_of(row)
-            assert cell["unowned_ms"] == (0 if unowned is None else unowned.estimate)
+            assert cell["unowned_ms"] == (0 if unowned is None else unowned.likely)
             for holder in holders[:1]:
                 assert holder.member_id is None or bar.cost == cell["cost"]
                 whole = names.of(row["group_id"], holder.member_id) if holder.member_id else ""
@@ -227,7 +227,7 @@ def test_the_picture_has_the_bars_and_sentences_of_the_others(capture: Path) -> 
         for row, bar in zip(own["rebalances"], bars, strict=True):
             took, holders = duration_of(row), held_up_of(row)
             if took is not None:
-                assert bar.to_ms - bar.from_ms == took.estimate
+                assert bar.to_ms - bar.from_ms == took.likely
             first = next(iter(holders), None)
             assert bar.colour == COSTS[first and first.why].shades.light
             if first is not None and first.member_id is not None:

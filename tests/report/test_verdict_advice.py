@@ -192,5 +192,5 @@ def test_a_rival_is_named_so_that_it_can_be_found(monkeypatch: pytest.MonkeyPatc
     """Generation 2 of one life of a group is not generation 2 of another one."""
     monkeypatch.setenv("COLUMNS", "1000")
     text = call("explain", segments("oddities"), "again").out
-    assert ": generation 2, about 3 ms (3 ms – 3.9 s) until 2026-11-21 09:27:23.665 UTC." in text
+    assert ": generation 2, between 3 ms and 3.9 s until 2026-11-21 09:27:23.665 UTC." in text
     assert "May have been longer: generation 2, up to 3.9 s until 2026-11-21 09:27:36.004" in text

@@ -10,7 +10,8 @@ _BEGAN: Final = f"""
 with timed as (
     select *, {BEGAN_MS} as began_ms,
         case when open_until is not null then {SO_FAR_MS} end as so_far_ms,
-        coalesce(duration_min_ms, so_far_ms) as least_ms, coalesce(duration_estimate_ms, so_far_ms) as lasted_ms
+        coalesce(duration_min_ms, so_far_ms) as least_ms,
+        coalesce(duration_estimate_ms, least_ms) as lasted_ms
     from gold.rebalances
     where ($group is null or group_id = $group) and ($cluster is null or cluster = $cluster)
 )"""  # noqa: S608 - our own names

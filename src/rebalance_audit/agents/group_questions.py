@@ -16,6 +16,7 @@ from rebalance_audit.agents.rebalance_facts import (
     rebalance_facts,
 )
 from rebalance_audit.agents.small_answer import ITEMS_MAX, small_answer
+from rebalance_audit.bounds import total_of
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.readers.finding_costs import LAST_MS
 from rebalance_audit.report.names import MemberNames
@@ -29,7 +30,6 @@ from rebalance_audit.report.summary import (
     epoch_key,
     lasted,
     longest_first,
-    total_of,
 )
 from rebalance_audit.report.unknowns import ADVICE, log_would_settle, unknowns_of_epoch
 from rebalance_audit.report.verdict import Verdicts

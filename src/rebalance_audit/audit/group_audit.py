@@ -118,7 +118,7 @@ class GroupAudit:
             "writes": self._splitter,
             "classic": self._classic,
             "classic_times": self._classic.times,
-            "initial_delay": self._classic.join_phases.delay,
+            "gathering": self._classic.join_phases.gathering,
             "modern": self._modern,
             "recorded": self.recorded,
             **self._life.parts(),

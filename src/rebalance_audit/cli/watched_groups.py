@@ -20,6 +20,7 @@ from rebalance_audit.local.live.live_audit import GroupUpdate
 from rebalance_audit.readers.duration_counts import DurationCounts
 from rebalance_audit.report.lag_text import GroupLag, LagSum
 from rebalance_audit.report.present import Present, present_of
+from rebalance_audit.report.summary import bounds_in
 
 _PARTS = ("min", "max", "estimate")
 
@@ -42,13 +43,13 @@ class Lost(NamedTuple):
 
     def plus(self, rebalance: Row) -> "Lost":
         """With one more rebalance; one that goes on counts as far as `lost_by` says."""
-        least, most, estimate = (rebalance[f"duration_{part}_ms"] for part in _PARTS)
-        if least is None:
+        took = bounds_in(rebalance, "duration")
+        if took is None:
             return self
         return Lost(
-            self.least + least,
-            None if self.most is None or most is None else self.most + most,
-            self.estimate + estimate,
+            self.least + took.least,
+            None if self.most is None or took.most is None else self.most + took.most,
+            self.estimate + took.likely,
         )
 
 
@@ -274,8 +275,8 @@ def _lag_samples(lag: LagSum, labels: Mapping[str, str], now_ms: int) -> Iterato
 
 
 def _durations(rows: Iterable[Row]) -> DurationCounts:
-    estimates = (row["duration_estimate_ms"] for row in rows)
-    return DurationCounts.of(estimate for estimate in estimates if estimate is not None)
+    durations = (bounds_in(row, "duration") for row in rows)
+    return DurationCounts.of(took.likely for took in durations if took is not None)
 
 
 def _cause(row: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ RANK: Final = "case severity when 'critical' then 0 when 'warning' then 1 else 2
 
 BEGAN_MS: Final = """coalesce(epoch_ms(ended_at) - coalesce(duration_estimate_ms, duration_ms),
         epoch_ms(started_at), epoch_ms(ended_at))"""
-"""When a rebalance began, in epoch milliseconds, by the best estimate."""
+"""When a rebalance began, in epoch milliseconds, by the best estimate, or at the latest."""
 
 SO_FAR_MS: Final = "greatest(0, epoch_ms(open_until) - epoch_ms(started_at))"
 """How long a rebalance that goes on has lasted when the log ends; not asked of one that has ended."""

@@ -56,7 +56,7 @@ def _seconds_of(table: str, stem: str) -> str:
     sums = {
         "min": f"sum({stem}_min_ms)",
         "max": f"case when count({stem}_min_ms) = count({stem}_max_ms) then sum({stem}_max_ms) end",
-        "estimate": f"sum({stem}_estimate_ms)",
+        "estimate": f"sum(coalesce({stem}_estimate_ms, {stem}_min_ms))",
     }
     parts = (
         f"select cluster, group_id, '{bound}' as bound, {total} / 1000.0 as value"  # noqa: S608 - our own names
@@ -217,22 +217,25 @@ METRICS_OF_PROGRESS: Final[Mapping[str, tuple[str, str]]] = {
 """The same of a lake with gold.progress. An audit of segments has no rows there."""
 
 
+_TOOK_MS: Final = "coalesce(duration_estimate_ms, duration_min_ms)"
+
+
 def _durations(labels: str, chosen: str = "") -> str:
     """Rows of labels, the sum of milliseconds, the count up to each bound, and the count of all."""
     counts = ", ".join(
-        f"count(*) filter (where duration_estimate_ms <= {bound * 1000:.0f})" for bound in BOUNDS_S
+        f"count(*) filter (where {_TOOK_MS} <= {bound * 1000:.0f})" for bound in BOUNDS_S
     )
-    return f"""select {labels}, sum(duration_estimate_ms)::bigint as sum_ms, {counts}, count(*)
-    from gold.rebalances {chosen} where duration_estimate_ms is not null group by {labels}"""  # noqa: S608 - our own names
+    return f"""select {labels}, sum({_TOOK_MS})::bigint as sum_ms, {counts}, count(*)
+    from gold.rebalances {chosen} where {_TOOK_MS} is not null group by {labels}"""  # noqa: S608 - our own names
 
 
 HISTOGRAMS: Final[Mapping[str, tuple[str, str]]] = {
     "cluster_rebalance_duration_seconds": (
-        "How long rebalances of all groups took, by the best estimate.",
+        "How long rebalances of all groups took, by the best estimate, or its lower bound where there is none.",
         _durations("cluster"),
     ),
     "group_rebalance_duration_seconds": (
-        "How long the group's rebalances took, by the best estimate.",
+        "How long the group's rebalances took, by the best estimate, or its lower bound where there is none.",
         _durations("cluster, group_id", "join chosen using (cluster, group_id)"),
     ),
 }

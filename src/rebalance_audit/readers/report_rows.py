@@ -58,7 +58,8 @@ _BOUNDS: Final = {
         most := case when so_far_ms is not null then so_far_ms when duration_min_ms is not null then duration_max_ms
             when protocol <> 'classic' then duration_ms
             else epoch_ms(ended_at) - epoch_ms(started_at_earliest) end,
-        estimate := coalesce(so_far_ms, duration_estimate_ms, duration_ms)
+        estimate := case when so_far_ms is not null then so_far_ms
+            when duration_min_ms is null then duration_ms else duration_estimate_ms end
     ) as took,
     {BEGAN_MS} as began_ms,
     held_up_why[1] as cost,
@@ -69,18 +70,19 @@ _BOUNDS: Final = {
         least := coalesce(unowned_partition_min_ms, unowned_partition_ms, 0),
         most := case when unowned_partition_min_ms is not null then unowned_partition_max_ms
             when protocol <> 'classic' then unowned_partition_ms end,
-        estimate := coalesce(unowned_partition_estimate_ms, unowned_partition_ms, 0)
+        estimate := if(unowned_partition_min_ms is null, coalesce(unowned_partition_ms, 0),
+            unowned_partition_estimate_ms)
     ) end as unowned""",
 }
 """Table -> durations that may be known only by bounds, or not at all; earlier releases had no columns."""
 
 
 def _sum_of(bounds: str, stem: str) -> str:
-    """Columns with the sum of bounds: no upper one where one of them has none."""
+    """Columns with the sum of bounds: no upper one where one has none, the lower one for a missing estimate."""
     return f"""coalesce(sum({bounds}.least), 0)::bigint as {stem}_min_ms,
         case when count(*) filter (where {bounds}.least is not null and {bounds}.most is null) = 0
             then coalesce(sum({bounds}.most), 0)::bigint end as {stem}_max_ms,
-        coalesce(sum({bounds}.estimate), 0)::bigint as {stem}_estimate_ms"""
+        coalesce(sum(coalesce({bounds}.estimate, {bounds}.least)), 0)::bigint as {stem}_estimate_ms"""
 
 
 _HOLD_UPS: Final = """
@@ -268,8 +270,8 @@ with weeks as (
 )
 select group_id, count(*) filter (where not is_later) as rebalances_before,
     count(*) filter (where is_later) as rebalances_after,
-    coalesce(sum(took.estimate) filter (where not is_later), 0)::bigint as unsettled_before_ms,
-    coalesce(sum(took.estimate) filter (where is_later), 0)::bigint as unsettled_after_ms
+    coalesce(sum(coalesce(took.estimate, took.least)) filter (where not is_later), 0)::bigint as unsettled_before_ms,
+    coalesce(sum(coalesce(took.estimate, took.least)) filter (where is_later), 0)::bigint as unsettled_after_ms
 from weeks group by group_id
 order by unsettled_after_ms - unsettled_before_ms desc, rebalances_after - rebalances_before desc, group_id
 limit $limit

@@ -56,7 +56,7 @@ def _number(records: Bounds) -> str:
     if records.exact is not None:
         return words.counted(records.exact, "record")
     most = f" – {records.most:,}" if records.most is not None else " or more"
-    return f"about {words.counted(records.estimate, 'record')} ({records.least:,}{most})"
+    return f"about {words.counted(records.likely, 'record')} ({records.least:,}{most})"
 
 
 def _again(row: TableRow) -> str:

@@ -82,7 +82,7 @@ def deploy_costs(rows: Iterable[TableRow]) -> list[DeployCost]:
     return sorted(
         (DeployCost(found[0], found) for found in by_deploy.values()),
         key=lambda cost: (
-            -(cost.not_stable or NOTHING).estimate,
+            -(cost.not_stable or NOTHING).likely,
             -cost.rebalances,
             cost.deploy["started_at"],
             cost.deploy["deploy_id"],

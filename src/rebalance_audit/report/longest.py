@@ -62,7 +62,7 @@ def longest_of(
         of,
         max(rivals, key=_most, default=None),
         stands_out,
-        stands_out or (alike <= 1 and took.estimate > took.least),
+        stands_out or (alike <= 1 and took.likely > took.least),
         None if most_ms == _UNBOUNDED_MS else int(most_ms),
         leaves_creation_aside,
     )
@@ -70,9 +70,9 @@ def longest_of(
 
 def _is_alike(other: Bounds, longest: Bounds) -> bool:
     """Whether it may have lasted as long by its estimate, which its upper bound does not exclude."""
-    if other.most is not None and other.most <= longest.estimate:
+    if other.most is not None and other.most <= longest.likely:
         return False
-    return longest.estimate <= max(ALIKE * other.estimate, other.estimate + ALIKE_MS)
+    return longest.likely <= max(ALIKE * other.likely, other.likely + ALIKE_MS)
 
 
 def _bounds(row: TableRow) -> Bounds:

@@ -7,7 +7,7 @@ from typing import Final
 
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.lost_time import STANDSTILLS
-from rebalance_audit.report.summary import TableRow, Tables, duration_of
+from rebalance_audit.report.summary import TableRow, Tables, began_ms, duration_of
 
 RANKS: Final[Mapping[str, int]] = {Severity.CRITICAL: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
@@ -53,5 +53,5 @@ def _lost_ms(finding: TableRow, rebalances: Sequence[TableRow]) -> float:
         if took is None:
             lost += 0 if to_ms is None else max(0, to_ms - max(from_ms, row["started_at"] or to_ms))
         else:
-            lost += max(0, min(end_ms, ended_ms) - max(from_ms, ended_ms - took.estimate))
+            lost += max(0, min(end_ms, ended_ms) - max(from_ms, began_ms(row) or ended_ms))
     return lost

@@ -2,11 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rebalance_audit.bounds import NOTHING, Bounds
+from rebalance_audit.bounds import NOTHING, Bounds, total_of
 from rebalance_audit.report.present import Present, present_of
 from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE
 
@@ -115,10 +114,10 @@ def duration_of(rebalance: TableRow) -> Bounds | None:
 
 
 def began_ms(rebalance: TableRow) -> int | None:
-    """When a rebalance began (epoch ms), by the best estimate where records give bounds."""
+    """When a rebalance began (epoch ms): by the best estimate where records give bounds, at the latest without one."""
     took = duration_of(rebalance)
     at_ms: int | None = rebalance["started_at"]
-    if took is not None and rebalance["ended_at"] is not None:
+    if took is not None and took.estimate is not None and rebalance["ended_at"] is not None:
         at_ms = rebalance["ended_at"] - took.estimate
     return at_ms
 
@@ -189,11 +188,6 @@ def kept_unused(member: TableRow) -> bool:
     return member.get("next_member_id") is not None or member.get("left_how") in DEAD_OR_AWAY
 
 
-def total_of(parts: Iterable[Bounds]) -> Bounds:
-    """The sum."""
-    return reduce(Bounds.plus, parts, NOTHING)
-
-
 def summaries(tables: Tables) -> list[GroupSummary]:
     """One summary per group of `epochs`, `rebalances` and `group_states`, the most unsettled first.
 
@@ -208,7 +202,7 @@ def summaries(tables: Tables) -> list[GroupSummary]:
         found,
         key=lambda group: (
             not group.is_stuck,
-            -group.not_stable.estimate,
+            -group.not_stable.likely,
             -group.epochs,
             group.group_id,
         ),

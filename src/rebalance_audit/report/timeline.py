@@ -96,7 +96,7 @@ def doubts(rebalances: Iterable[TableRow], end_ms: int) -> list[UncertainStretch
             continue
         ended_ms = row["ended_at"]
         earliest_ms = None if took.most is None else ended_ms - took.most
-        likely_ms, certain_ms = ended_ms - took.estimate, ended_ms - took.least
+        likely_ms, certain_ms = ended_ms - took.likely, ended_ms - took.least
         found.append(UncertainStretch(earliest_ms, likely_ms, certain_ms, ended_ms, may_revoke))
     return sorted(found, key=lambda doubt: doubt.ended_ms)
 

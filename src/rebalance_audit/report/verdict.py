@@ -193,7 +193,7 @@ def time_of(rebalance: TableRow) -> Sentence | None:
     rest_ms = sum(part.ms for part in parts[len(named) :])
     if rest_ms:
         said.append(Sentence.plain(f"{words.duration(rest_ms)} other"))
-    return Sentence((f"Of its {words.duration(took.estimate)}: ", Sentence.joined(", ", said), "."))
+    return Sentence((f"Of its {words.duration(took.likely)}: ", Sentence.joined(", ", said), "."))
 
 
 def _part(part: Part) -> Sentence:
@@ -215,7 +215,7 @@ def _came_before(holder: HeldUp, rebalance: TableRow) -> bool:
     took, ended_ms = duration_of(rebalance), rebalance["ended_at"]
     if holder.why != "silent" or holder.to_ms is None or took is None:
         return False
-    return bool(holder.to_ms <= ended_ms - took.estimate)
+    return bool(holder.to_ms <= ended_ms - took.likely)
 
 
 def _lasted(holder: HeldUp, took: Bounds | None) -> str:

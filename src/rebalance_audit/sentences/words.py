@@ -62,6 +62,11 @@ def for_time(lasted: Bounds) -> str:
     return f"for {bounds(lasted) if is_known(lasted) else UNKNOWN_TIME}"
 
 
+def has_estimate(lasted: Bounds) -> bool:
+    """Whether an estimate says more than the bounds."""
+    return lasted.likely > lasted.least
+
+
 def bounds_in_sentence(lasted: Bounds | None) -> str:
     """`between 31 ms and 14.1 s (about 1.0 s)`, `14.1 s`, `up to 14.1 s`, `at least 31 ms`, `an unknown time`."""
     if lasted is None or not is_known(lasted):
@@ -71,15 +76,13 @@ def bounds_in_sentence(lasted: Bounds | None) -> str:
         return f"at least {least}"
     if least == most:
         return least
-    about = f" (about {duration(lasted.estimate)})" if lasted.estimate else ""
+    about = f" (about {duration(lasted.estimate)})" if has_estimate(lasted) else ""
     return (f"between {least} and {most}" if lasted.least else f"up to {most}") + about
 
 
 def likely(lasted: Bounds | None) -> str:
     """`about 43.2 s (1 ms – 1 min)`, `14.1 s`, `up to 14.1 s`, `at least 31 ms`, `an unknown time`."""
-    if lasted is None or not lasted.estimate or lasted.least == lasted.most:
-        return bounds_in_sentence(lasted)
-    if lasted.most is None and lasted.estimate == lasted.least:
+    if lasted is None or not has_estimate(lasted):
         return bounds_in_sentence(lasted)
     least = duration(lasted.least)
     known = f"at least {least}" if lasted.most is None else f"{least} – {duration(lasted.most)}"
@@ -90,13 +93,7 @@ def best_estimate(lasted: Bounds | None) -> str:
     """`43.2 s`: the best estimate alone; bounds where there is none; a dash for None, `unknown`."""
     if lasted is None:
         return NOTHING
-    if not lasted.estimate and not is_known(lasted):
-        return "unknown"
-    if not lasted.estimate and lasted.least != lasted.most:
-        return bounds(lasted)
-    if lasted.most is None and lasted.estimate == lasted.least:
-        return bounds(lasted)
-    return duration(lasted.estimate)
+    return duration(lasted.estimate) if has_estimate(lasted) else bounds(lasted)
 
 
 def estimate_and_bounds(lasted: Bounds | None) -> tuple[str, str]:

@@ -62,12 +62,14 @@ def test_every_step_of_a_consumer_group_shows_whom_it_waits_for(story: str) -> N
     assert named(writes) == expected
 
 
-def eager(at_ms: int, generation: int, joined_ms: int, *members: str) -> tuple[int, str]:
-    """A generation's record; each member has one partition, sessions of 10 s and rebalance timeouts of 30 s."""
+def eager(
+    at_ms: int, generation: int, joined_ms: int, *members: str, session_ms: int = 10_000
+) -> tuple[int, str]:
+    """A generation's record; each member has one partition and a rebalance timeout of 30 s."""
     assigned = " ".join(f"{member}={number}" for number, member in enumerate(members))
     return (
         at_ms,
-        f"2 {generation} range {assigned} session=10000 timeout=30000 state_at={joined_ms}",
+        f"2 {generation} range {assigned} session={session_ms} timeout=30000 state_at={joined_ms}",
     )
 
 
@@ -76,7 +78,7 @@ def commits(member: int, *times_ms: int) -> Writes:
     return [(at_ms, f"1 foo:{member} 1") for at_ms in times_ms]
 
 
-def estimate(writes: Writes) -> tuple[int, list[str], list[str]]:
+def estimate(writes: Writes) -> tuple[int | None, list[str], list[str]]:
     """Of the last generation: its estimate (ms), who held it up, and why."""
     tables = audit_log(log(*sorted(writes)))
     row = tables["rebalances"][-1]
@@ -90,7 +92,26 @@ def estimate(writes: Writes) -> tuple[int, list[str], list[str]]:
 CREATED = (1000, "2 0 state_at=1000")
 STEADY = [*commits(0, 9000, 14_000, 19_000, 24_000), *commits(1, 9000, 14_000, 19_000, 24_000)]
 
-JOIN_PHASES: dict[str, tuple[Writes, tuple[int, list[str], list[str]]]] = {
+OLD = 30_000
+"""Session timeout of clients older than KIP-62: their rebalance timeout is the same."""
+
+
+def rounds_of(waited_ms: int, number: int) -> Writes:
+    """So many times B closes with a commit, A rejoins that much later, and B joins again."""
+    writes = [CREATED, eager(4010, 1, 4000, "A", "B")]
+    for round_ms in range(0, number * 40_000, 40_000):
+        generation = 2 + round_ms // 20_000
+        left_ms = round_ms + 26_000
+        writes += [
+            *commits(0, *(round_ms + at_ms for at_ms in (9000, 14_000, 19_000, 24_000))),
+            *commits(1, *(round_ms + at_ms for at_ms in (9000, 14_000, 19_000, 24_000)), left_ms),
+            eager(left_ms + waited_ms + 10, generation, left_ms + waited_ms, "A"),
+            eager(round_ms + 44_010, generation + 1, round_ms + 44_000, "A", "B"),
+        ]
+    return writes
+
+
+JOIN_PHASES: dict[str, tuple[Writes, tuple[int | None, list[str], list[str]]]] = {
     "the record that creates a group begins its first join phase": (
         [CREATED, eager(7010, 1, 7000, "A", "B")],
         (6010, [], []),
@@ -113,7 +134,7 @@ JOIN_PHASES: dict[str, tuple[Writes, tuple[int, list[str], list[str]]]] = {
             *commits(1, 26_100),
             eager(46_010, 2, 46_000, "A", "B", "C"),
         ],
-        (20_509, [], []),
+        (21_460, [], []),
     ),
     "a member at work has not heard of the rebalance": (
         [
@@ -123,7 +144,40 @@ JOIN_PHASES: dict[str, tuple[Writes, tuple[int, list[str], list[str]]]] = {
             *commits(1, 29_000, 34_000, 39_000, 44_000),
             eager(46_010, 2, 46_000, "A", "B", "C"),
         ],
-        (1676, [], []),
+        (2260, [], []),
+    ),
+    "the end of a session began it: no member joined": (
+        [
+            CREATED,
+            eager(4010, 1, 4000, "A", "B"),
+            *commits(0, *range(5000, 45_000, 1000)),
+            *commits(1, *range(5000, 33_000, 1000)),
+            eager(45_010, 2, 45_000, "A"),
+        ],
+        (3010, ["B"], ["silent"]),
+    ),
+    "a client finishes its work before it rejoins, and commits then": (
+        [
+            CREATED,
+            eager(4010, 1, 4000, "A", "B"),
+            *commits(0, *range(5000, 25_000, 1000), 24_500),
+            *commits(1, *range(5000, 25_000, 1000), 24_600, 44_000),
+            eager(45_010, 2, 45_000, "A", "B", "C"),
+        ],
+        (21_710, [], []),
+    ),
+    "nothing shows how often a client without the usual defaults sends heartbeats": (
+        [
+            CREATED,
+            eager(4010, 1, 4000, "A", session_ms=OLD),
+            *commits(0, 9000, 14_000, 19_000, 24_000, 29_000),
+            eager(31_010, 2, 31_000, "A", "B", session_ms=OLD),
+        ],
+        (None, [], []),
+    ),
+    "a new broker's delay for a group's first members never showed": (
+        [eager(4010, 1, 4000, "A")],
+        (None, [], []),
     ),
     "the last to go did not rejoin until its session ended": (
         [
@@ -145,6 +199,17 @@ def test_commits_and_sessions_suggest_when_a_join_phase_began(story: str) -> Non
     assert estimate(writes) == expected
 
 
+@pytest.mark.parametrize(
+    ("waited_ms", "rounds", "expected"),
+    [(500, 1, 2260), (500, 6, 447), (4000, 1, 2260), (4000, 6, None)],
+)
+def test_heartbeats_are_learned_from_join_phases_whose_begin_shows(
+    waited_ms: int, rounds: int, expected: int | None
+) -> None:
+    """Six waits show that members hear of a rebalance sooner than by default, or too late for an estimate."""
+    assert estimate(rounds_of(waited_ms, rounds))[0] == expected
+
+
 def test_a_member_that_rejoins_long_after_the_others_held_the_join_phase_up() -> None:
     """The others committed as they gave up their partitions; its own commit came just before the end."""
     writes = [
@@ -157,7 +222,7 @@ def test_a_member_that_rejoins_long_after_the_others_held_the_join_phase_up() ->
         *commits(2, 33_000),
         eager(34_010, 2, 34_000, "A", "B", "C", "D"),
     ]
-    assert estimate(writes) == (8509, ["C"], ["kept_partitions"])
+    assert estimate(writes) == (9460, ["C"], ["kept_partitions"])
     others_late = sorted(writes + commits(1, 32_500))
     assert estimate(others_late)[1] == []
 

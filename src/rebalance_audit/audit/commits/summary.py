@@ -1,5 +1,6 @@
 """Offset commits of one partition over a stretch of the log, in a few numbers that can be joined in log order."""
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.replay.changes import Position
@@ -11,6 +12,9 @@ Numbers: TypeAlias = tuple[
 
 _STEADY: Final = 1.5
 """Commits are steady if their longest pause is at most this many times the mean."""
+_SHOWS_TIMER: Final = 4
+_ON_TIME: Final = 1.03
+"""A timer's commits come so punctually: their longest pause is at most this many times the mean."""
 
 _POSITION_AT: Final = 2
 """Where a commit's value has its offset, a big-endian int64 after the version, in every version of the value."""
@@ -81,6 +85,14 @@ class CommitSummary(NamedTuple):
             return None
         return (self.last_ms - self.first_ms) // (self.commits - 1)
 
+    @property
+    def timer_ms(self) -> int | None:
+        """The interval of a timer that the commits came on, the last one aside; None if they do not show one."""
+        if self.commits < _SHOWS_TIMER or self.pause_ms is None:
+            return None
+        mean_ms = (self.last_ms - self.first_ms - self.pause_ms) // (self.commits - 2)
+        return mean_ms if max(mean_ms, self.pause_ms) * _ON_TIME >= self.longest_ms else None
+
     def with_longest(self, longest_ms: int) -> "CommitSummary":
         """The same with another longest pause."""
         return self._replace(longest_ms=longest_ms)
@@ -109,6 +121,11 @@ def summary_of(position: Position, committed: int) -> CommitSummary:
     _, log_offset, at_ms, leader_epoch, _, is_transactional = position
     single = (at_ms, at_ms, log_offset, log_offset, 1, 0, None, leader_epoch, is_transactional)
     return CommitSummary(*single, committed, committed, 0)
+
+
+def most_commits(summaries: Iterable[CommitSummary]) -> CommitSummary:
+    """That of the partition with most commits."""
+    return max(summaries, key=lambda each: (each.commits, each.last_ms, each.pause_ms or 0))
 
 
 def summary_from(numbers: Numbers) -> CommitSummary:

@@ -13,6 +13,9 @@ SHORTEST_MS: Final = 200
 """Shorter pauses belong to one batch of commits."""
 USUAL: Final = 0.8
 """The share of pauses that are at most as long as the usual one: early commits must not shorten it."""
+SHOWS_TIMER: Final = 4
+ON_TIME: Final = 1.03
+"""A timer's pauses differ by no more than this from one another."""
 
 
 class UsualPause:
@@ -31,6 +34,14 @@ class UsualPause:
         """The usual pause of the generations so far, and of one more; None if none shows a pause."""
         pauses = sorted((self._pauses_ms + _shown(round_summaries))[-SAMPLES:])
         return pauses[min(len(pauses) - 1, int(len(pauses) * USUAL))] if pauses else None
+
+    def timer_ms(self) -> int | None:
+        """The interval on which the members commit by a timer; None if most pauses do not agree on one."""
+        pauses = sorted(self._pauses_ms)
+        if len(pauses) < SHOWS_TIMER:
+            return None
+        short, long = (pauses[int(len(pauses) * share)] for share in (1 - USUAL, USUAL))
+        return short if long <= ON_TIME * short else None
 
     def forget(self) -> None:
         """The group is gone."""

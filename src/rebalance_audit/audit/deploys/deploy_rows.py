@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
 from typing import Any, Final
 
 from rebalance_audit.audit.deploys.deploy_index import DeployIndex
@@ -10,7 +9,7 @@ from rebalance_audit.audit.deploys.match import GroupTies
 from rebalance_audit.audit.deploys.rollout import Rollout
 from rebalance_audit.audit.deploys.tie import Tie
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.bounds import NOTHING, Bounds, bounds_columns
+from rebalance_audit.bounds import Bounds, bounds_columns, total_of
 
 _NEEDED: Final = ("rebalances", "epochs", "rebalance_causes", "members")
 
@@ -115,7 +114,7 @@ def _sum(rebalances: Iterable[Mapping[str, Any]], stem: str) -> Bounds | None:
     ]
     if not known:
         return None
-    total = reduce(Bounds.plus, known, NOTHING)
+    total = total_of(known)
     return total if len(known) == len(ended) else total._replace(most=None)
 
 
@@ -130,7 +129,7 @@ def _records(rebalances: Iterable[Mapping[str, Any]]) -> Bounds | None:
         for row in rebalances
         if row.get("records_delayed_estimate") is not None
     ]
-    return reduce(Bounds.plus, known, NOTHING) if known else None
+    return total_of(known) if known else None
 
 
 def _delayed_by(rebalances: Iterable[Mapping[str, Any]]) -> str | None:

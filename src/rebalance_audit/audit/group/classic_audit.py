@@ -166,7 +166,10 @@ class ClassicAudit:
         joined, left = self._count_changes(scene)
         end_ms = at_ms if joined_at_ms is None else joined_at_ms
         likely = self.join_phases.estimate(old, new, verdicts, end_ms, shown_ms)
-        start_ms = latest_ms if exact else min(likely.start_ms, latest_ms)
+        is_withheld = likely.start_ms is None and not exact
+        start_ms = latest_ms
+        if likely.start_ms is not None and not exact:
+            start_ms = min(likely.start_ms, latest_ms)
         rebalance.hold_ups.add(
             self.join_phases.held_up(new, logged, verdicts, likely, start_ms, end_ms)
         )
@@ -196,7 +199,7 @@ class ClassicAudit:
                 new,
                 unstable_ms,
                 latest_ms,
-                start_ms,
+                None if is_withheld else start_ms,
                 exact=exact and not moved_here,
             ),
             owns_partitions=new.kind.owns_partitions,
@@ -223,7 +226,7 @@ class ClassicAudit:
             unowned = UNBOUNDED
         span.unowned = unowned
         rebalance.hold_ups.end_generation(
-            at_ms - span.not_stable.estimate,
+            at_ms - span.not_stable.likely,
             at_ms,
             self.join_phases.steps(old, new, start_ms, at_ms if sync_ms is None else end_ms),
         )

@@ -80,7 +80,8 @@ class ClassicTimes:
         cooperative = is_cooperative(new)
         sync = sync_ms or 0
         # Members give up their partitions one after another, each at its next heartbeat.
-        gave_up = Bounds.between(sync, not_stable.most, (sync + not_stable.estimate) // 2)
+        half_ms = None if not_stable.estimate is None else (sync + not_stable.estimate) // 2
+        gave_up = Bounds.between(sync, not_stable.most, half_ms)
         since_shown = None if shown_ms is None else max(0, at_ms - shown_ms)
         total = NOTHING
         if old is not None and not old.members:
@@ -113,9 +114,8 @@ class ClassicTimes:
                         directly += 1
                     else:
                         session_ms = before[owner].session_timeout_ms
-                        total = total.plus(
-                            Bounds.between(0, since_shown, gave_up.estimate + session_ms // 2)
-                        )
+                        away_ms = None if half_ms is None else half_ms + session_ms // 2
+                        total = total.plus(Bounds.between(0, since_shown, away_ms))
         if directly:
             total = total.plus(gave_up.times(directly))
         if not now:
@@ -178,18 +178,18 @@ class ClassicTimes:
 
 
 def not_stable(
-    new: Generation, earliest_ms: int | None, latest_ms: int, likely_ms: int, *, exact: bool
+    new: Generation, earliest_ms: int | None, latest_ms: int, likely_ms: int | None, *, exact: bool
 ) -> Bounds:
     """Time from the begin of the join phase to the record.
 
-    `earliest_ms` and `latest_ms` bound that begin, `likely_ms` is the estimate.
+    `earliest_ms` and `latest_ms` bound that begin, `likely_ms` is the estimate, if there is one.
     """
     at_ms = new.position.record_timestamp_ms
     least = at_ms - latest_ms
     if exact:
         return Bounds.between(least, least, least)
     most = None if earliest_ms is None else at_ms - earliest_ms
-    return Bounds.between(least, most, at_ms - likely_ms)
+    return Bounds.between(least, most, None if likely_ms is None else at_ms - likely_ms)
 
 
 def _kept(

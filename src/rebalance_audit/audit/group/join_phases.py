@@ -1,16 +1,20 @@
 """The join phases of one classic group: when each most likely began, and who held it up."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rebalance_audit.audit.causes.classic_scene import Generation
-from rebalance_audit.audit.commits.summary import CommitSummary
+from rebalance_audit.audit.commits.summary import CommitSummary, most_commits
 from rebalance_audit.audit.group.held_up import NAMED_FROM_MS, is_unannounced
 from rebalance_audit.audit.group.join_phase_estimate import (
+    COMMIT_PAUSE_MS,
+    EARLY,
+    EARLY_ON_TIMER,
+    SEVERAL_PAUSES,
     Estimate,
     FinalCommits,
     Former,
-    InitialDelay,
+    Gathering,
     JoinPhase,
     estimate,
 )
@@ -35,7 +39,7 @@ class JoinPhases:
     def __init__(self, life: Life) -> None:
         """`life`: of the group, as its audit keeps it."""
         self._life = life
-        self.delay = InitialDelay()
+        self.gathering = Gathering()
 
     def estimate(
         self,
@@ -54,8 +58,9 @@ class JoinPhases:
         now = by_identity(new)
         created = old is None and life.created_at is not None and new.generation == 1
         if created and shown_ms is not None:
-            self.delay.learn(end_ms - shown_ms, len(now))
-        committed = life.commits.most_of_round(life.ownership)
+            self.gathering.learn_delay(end_ms - shown_ms, len(now))
+        committed = life.commits.of_round_by_member(life.ownership)
+        stayed = sum(old is not None and each.member_id in old.members for each in now.values())
         phase = JoinPhase(
             end_ms,
             shown_ms,
@@ -64,6 +69,7 @@ class JoinPhases:
                     member.member_id,
                     member.session_timeout_ms,
                     is_back := identity in now,
+                    is_back and now[identity].member_id != member.member_id,
                     not is_back and _may_have_expired(departure_of(verdicts, member.member_id)),
                     None if old is None else self._last_commits(member, old, committed),
                 )
@@ -71,13 +77,15 @@ class JoinPhases:
                 if identity not in now or member.member_id in committed
             ],
             max((each.rebalance_timeout_ms for each in before.values()), default=None),
-            not now.keys().isdisjoint(before),
-            len(now.keys() - before.keys()),
+            stayed,
+            len(now) - stayed,
             min((each.session_timeout_ms for each in (now or before).values()), default=0),
             created,
             life.commits.usual_pause_ms(),
+            bool(verdicts) and verdicts[0].cause is RebalanceCause.COOPERATIVE_FOLLOW_UP,
+            any(each.session_timeout_ms == each.rebalance_timeout_ms for each in before.values()),
         )
-        return estimate(phase, self.delay)
+        return estimate(phase, self.gathering)
 
     def held_up(
         self,
@@ -156,17 +164,37 @@ class JoinPhases:
         )
 
     def _last_commits(
-        self, member: ClassicMember, old: Generation, committed: Mapping[str, CommitSummary]
+        self,
+        member: ClassicMember,
+        old: Generation,
+        committed: Mapping[str, Sequence[CommitSummary]],
     ) -> FinalCommits | None:
         """What the member committed last in the generation before. `committed`: by member id."""
-        most, watch = committed.get(member.member_id), self._life.watches.get(member.member_id)
-        if most is None or watch is None or watch.last_commit is None:
+        summaries, watch = committed.get(member.member_id), self._life.watches.get(member.member_id)
+        if not summaries or watch is None or watch.last_commit is None:
             return None
+        most = most_commits(summaries)
+        usual_ms = self._life.commits.usual_pause_ms() or COMMIT_PAUSE_MS
         pause_ms = most.pause_ms
         if pause_ms is None:
             pause_ms = most.last_ms - old.position.record_timestamp_ms
+        timer_ms = most.timer_ms or self._life.commits.usual_pause.timer_ms()
+        early_ms = EARLY * usual_ms if timer_ms is None else EARLY_ON_TIMER * timer_ms
         last_ms = watch.last_commit.position.record_timestamp_ms
-        return FinalCommits(last_ms, pause_ms, is_only=most.commits == 1)
+        worked_ms = _worked_until(summaries, last_ms, SEVERAL_PAUSES * usual_ms)
+        return FinalCommits(last_ms, pause_ms < early_ms, worked_ms, most.commits == 1)
+
+
+def _worked_until(summaries: Iterable[CommitSummary], last_ms: int, pause_ms: int) -> int:
+    """The last commit before a pause of that length that ended with the very last one; that one if there is none."""
+    earlier = [each.last_ms for each in summaries if each.last_ms < last_ms - pause_ms]
+    for each in summaries:
+        if each.last_ms >= last_ms - pause_ms:
+            before_ms = each.last_ms - (each.pause_ms or 0)
+            if each.pause_ms is None or before_ms >= last_ms - pause_ms:
+                return last_ms
+            earlier.append(before_ms)
+    return max(earlier, default=last_ms)
 
 
 def _may_have_expired(departure: Verdict | None) -> bool:

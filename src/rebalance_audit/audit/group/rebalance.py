@@ -175,7 +175,7 @@ class Rebalance:
             known_ms = self.unowned_partition_ms
             unowned = Bounds(known_ms, None if self.is_elsewhere else known_ms, known_ms)
         lasted, started_ms = self._lasted(), self.started_at_ms
-        if self.not_stable is not None and lasted is not None and self.ended_at_ms is not None:
+        if self.ended_at_ms is not None and lasted is not None and lasted.estimate is not None:
             started_ms = self.ended_at_ms - lasted.estimate
         self.hold_ups.settle()
         held_up = now or self.hold_ups.columns(started_ms, self.ended_at_ms)
@@ -217,7 +217,7 @@ class Rebalance:
             "blocked_by": sorted({*named, *sorted(self.blocked_by)[: BLOCKERS_MAX - len(named)]}),
             "open_until": None,
             **held_up,
-            **self.hold_ups.account.columns(None if lasted is None else lasted.estimate),
+            **self.hold_ups.account.columns(None if lasted is None else lasted.likely),
             "outcome": outcome,
             "completeness": completeness(self.gap),
         }

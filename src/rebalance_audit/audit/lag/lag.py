@@ -51,7 +51,7 @@ def lag_at(samples: PartitionSamples, committed: int, made_ms: int, at_ms: int) 
     records = Bounds.between(
         end.least - max(first, samples.start_by(at_ms) or 0),
         None if end.most is None else end.most - first,
-        end.estimate - first,
+        end.likely - first,
     )
     if records.most == 0:
         return Lag(records, 0, 0, start_offset, lost)

@@ -11,6 +11,7 @@ from rebalance_audit.audit.commits.summary import (
     NO_POSITION,
     CommitSummary,
     Numbers,
+    most_commits,
     summary_from,
     summary_of,
 )
@@ -164,15 +165,19 @@ class CommitBook:
         recent = _most(self._of_round, owned) if with_round else None
         return rhythm_of(_most(self._of_partition, owned), recent)
 
-    def most_of_round(self, ownership: Ownership) -> Mapping[str, CommitSummary]:
-        """Member id -> its commits since the last generation for the partition that has most; without who made none."""
-        found: dict[str, tuple[int, TopicPartition, CommitSummary]] = {}
+    def of_round_by_member(self, ownership: Ownership) -> Mapping[str, list[CommitSummary]]:
+        """Member id -> its commits since the last generation, of each partition; without who made none."""
+        found: dict[str, list[CommitSummary]] = {}
         for partition, summary in self._of_round.items():
             owner = ownership.owner_by_name(partition)
             if owner is not None:
-                made = (summary.commits, partition, summary)
-                found[owner.member_id] = max(made, found.get(owner.member_id, made))
-        return {member_id: summary for member_id, (_, _, summary) in found.items()}
+                found.setdefault(owner.member_id, []).append(summary)
+        return found
+
+    def most_of_round(self, ownership: Ownership) -> Mapping[str, CommitSummary]:
+        """Member id -> its commits since the last generation for the partition that has most; without who made none."""
+        found = self.of_round_by_member(ownership).items()
+        return {member_id: most_commits(summaries) for member_id, summaries in found}
 
     def of_round(self) -> Iterable[tuple[TopicPartition, CommitSummary]]:
         """The commits since the last generation or epoch, by the topic's name."""

@@ -36,7 +36,7 @@ def deploys_table(rows: Sequence[TableRow], listed: Collection[str]) -> dict[str
                 "more_groups": max(0, len(cost.groups) - GROUPS_MAX),
                 "rebalances": cost.rebalances,
                 "not_stable": words.likely(cost.not_stable),
-                "not_stable_ms": 0 if cost.not_stable is None else cost.not_stable.estimate,
+                "not_stable_ms": 0 if cost.not_stable is None else cost.not_stable.likely,
                 "records": cost.records,
                 "certainty": cost.certainty,
             }

@@ -156,5 +156,5 @@ def figure(is_open: bool, lasted: Any, name: str) -> Mapping[str, Any]:
     return {
         name: text,
         f"{name}_bounds": between,
-        f"{name}_ms": 0 if lasted is None else lasted.estimate,
+        f"{name}_ms": 0 if lasted is None else lasted.likely,
     }

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rebalance_audit.audit.verdicts.cause import Certainty
+from rebalance_audit.bounds import total_of
 from rebalance_audit.report import causes, present
 from rebalance_audit.report.held_up import culprit_text, held_up_of
 from rebalance_audit.report.summary import (
@@ -22,7 +23,6 @@ from rebalance_audit.report.summary import (
     longest_first,
     rank_of,
     summaries,
-    total_of,
     unowned_of,
 )
 from rebalance_audit.report.terminal.deploys import print_deploys
