@@ -1,6 +1,6 @@
 -- Whose partitions lag, by how many records and for how long?
 -- One row is an owner of partitions in a group, a static one over all its member ids, as of the last row of gold.progress for each partition in the hour before the newest. Partitions without an owner have a row of their own.
--- `is_left`: topics of which no member owns a partition while members own others; no member reads what waits there. Offsets that were deleted have no row. `beyond_end`: committed offsets that lie beyond the end have no lag.
+-- `is_left`: topics that the group has left: no member owns a partition of them, while members own others; no member reads what waits there. Offsets that were deleted have no row. `beyond_end`: committed offsets that lie beyond the end have no lag.
 -- Null where no end offset is known; upper bounds are null where a partition has none.
 select
     newest.cluster,

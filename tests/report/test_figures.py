@@ -89,7 +89,9 @@ def test_a_ticket_opens_with_the_verdict(demo: ra.Audit) -> None:
     assert title == "group-3-consumer"
     assert first.startswith("The longest rebalance took 22.7 s: c74")
     assert others[-1].startswith("Log ends at 2026-11-21")
-    quiet = ra.plot_group(demo, "group-3-consumer", end="2026-11-21T08:00:00Z", start=0)
+    quiet = ra.plot_group(
+        demo, "group-3-consumer", start="2026-11-21T07:00Z", end="2026-11-21T08:00Z"
+    )
     assert quiet.get_suptitle().split("\n")[1] == "No rebalance in this time."
 
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.moment_text import moment_ms
-from rebalance_audit.readers.finding_costs import BEGAN_MS, FIRST_MS, LAST_MS, SO_FAR_MS, rank_of
+from rebalance_audit.readers.finding_costs import BEGAN_MS, FIRST_MS, LAST_MS, SO_FAR_MS, rank_sql
 
 _BEGAN: Final = f"""
 with timed as (
@@ -31,7 +31,7 @@ select cluster, group_id, protocol, first_epoch, last_epoch,
     held_up_why[1] as held_up_why, held_up_certainty, completeness
 from timed
 where began_ms < $to_ms and coalesce(epoch_ms(ended_at), {LAST_MS}) >= $from_ms
-order by ended_at is not null, {rank_of("least_ms", "lasted_ms")} desc, began_ms, cluster,
+order by ended_at is not null, {rank_sql("least_ms", "lasted_ms")} desc, began_ms, cluster,
     group_id, incarnation
 limit $most
 """  # noqa: S608 - our own names

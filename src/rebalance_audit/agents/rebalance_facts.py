@@ -16,7 +16,7 @@ from rebalance_audit.report.summary import (
     unowned_of,
     waited_ms,
 )
-from rebalance_audit.report.verdict import Verdicts, time_of
+from rebalance_audit.report.verdict import Verdicts, time_sentence
 from rebalance_audit.sentences import words
 
 EVIDENCE_SHOWN: Final = 3
@@ -29,7 +29,7 @@ def rebalance_facts(row: TableRow, verdicts: Verdicts, names: MemberNames) -> Fa
     """What happened, in codes and in sentences; `first_epoch` leads to the rest."""
     took, unowned = duration_of(row), unowned_of(row)
     so_far = None if row["ended_at"] is not None else lasted(row)
-    group_id, time = row["group_id"], time_of(row)
+    group_id, time = row["group_id"], time_sentence(row)
     return {
         "first_epoch": row["first_epoch"],
         "last_epoch": row["last_epoch"],

@@ -143,7 +143,7 @@ def _end_of(text: str, begin: int) -> int | None:
     return None
 
 
-class Found(NamedTuple):
+class TakeCounts(NamedTuple):
     """What became of the objects in a value."""
 
     taken: int = 0
@@ -156,39 +156,39 @@ Around: TypeAlias = tuple[Mapping[str, Any], ...]
 Take: TypeAlias = Callable[[Mapping[str, Any], Around], bool]
 
 
-def take_objects(value: object, take: Take) -> Found:
+def take_objects(value: object, take: Take) -> TakeCounts:
     """Offer the objects of a value to `take`, a container before what it holds; what is taken is not looked into."""
     found = _taken(value, take, (), 0)
-    return found if found != Found() else Found(unknown=1)
+    return found if found != TakeCounts() else TakeCounts(unknown=1)
 
 
-def _taken(value: object, take: Take, around: Around, texts: int, depth: int = 0) -> Found:
+def _taken(value: object, take: Take, around: Around, texts: int, depth: int = 0) -> TakeCounts:
     if depth > _DEPTH_MAX:
-        return Found(unknown=1)
+        return TakeCounts(unknown=1)
     if isinstance(value, dict):
         if any("." in key for key in value):
             value = _nested(value)
         if take(value, around):
-            return Found(taken=1)
+            return TakeCounts(taken=1)
         around = (*around, value)
         within = [_taken(each, take, around, texts, depth + 1) for each in value.values()]
         taken = sum(found.taken for found in within)
         if not taken:
-            return Found(unknown=1)
+            return TakeCounts(unknown=1)
         lists = (
             found.unknown
             for found, each in zip(within, value.values(), strict=True)
             if isinstance(each, list)
         )
-        return Found(taken, sum(lists))
+        return TakeCounts(taken, sum(lists))
     if isinstance(value, str):
         if texts == _TEXTS_MAX or not _HAS_OBJECT.search(value):
-            return Found()
+            return TakeCounts()
         value, texts = [found for _, _, found in _documents_in(value)], texts + 1
     if not isinstance(value, list):
-        return Found()
+        return TakeCounts()
     each_found = [_taken(each, take, around, texts, depth + 1) for each in value]
-    return Found(
+    return TakeCounts(
         sum(found.taken for found in each_found), sum(found.unknown for found in each_found)
     )
 

@@ -20,7 +20,7 @@ SO_FAR_MS: Final = "greatest(0, epoch_ms(open_until) - epoch_ms(started_at))"
 """How long a rebalance that goes on has lasted when the log ends; not asked of one that has ended."""
 
 
-def rank_of(least: str, estimate: str) -> str:
+def rank_sql(least: str, estimate: str) -> str:
     """`Bounds.rank` over two columns; (0, 0) for a rebalance that goes on."""
     return f"(if({least} >= {WORTH_NAMING_MS}, {least}, 0), coalesce({estimate}, {least}, 0))"
 

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from rebalance_audit.readers.finding_costs import rank_of
+from rebalance_audit.readers.finding_costs import rank_sql
 
-LONGEST_RANK: Final = rank_of("took.least", "took.estimate")
+LONGEST_RANK: Final = rank_sql("took.least", "took.estimate")
 LONGEST_MAX: Final = 10
 """Rebalances of a group that are shown because they took longest, whenever they were."""
 

@@ -128,7 +128,7 @@ def _modern_group(group: ModernGroup, topic_names: TopicNames) -> dict[str, Any]
     }
 
 
-def topic_ids_of(slot: GroupSlot) -> set[bytes]:
+def mentioned_topic_ids(slot: GroupSlot) -> set[bytes]:
     """Ids of the topics whose partitions the group's description has."""
     group = slot.group
     if not isinstance(group, ModernGroup):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from rebalance_audit.errors import require_known
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.replay.describe import describe_group, describe_unknown, topic_ids_of
+from rebalance_audit.replay.describe import describe_group, describe_unknown, mentioned_topic_ids
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.records import Undecodable, decode_record
@@ -91,7 +91,7 @@ def state_at(log: RecordLog, group_ids: Collection[str] = (), at_ms: int | None 
     if not met.issuperset(group_ids):
         require_known(group_ids, met.union(log.group_ids()))
     slots = [slot for shard in shards for slot in shard.groups()]
-    if any(topic_id not in names for slot in slots for topic_id in topic_ids_of(slot)):
+    if any(topic_id not in names for slot in slots for topic_id in mentioned_topic_ids(slot)):
         # A name is that of the id for ever, so a later record, or one of another group, may have it.
         names.merge(log.names_in_records())
     groups = {

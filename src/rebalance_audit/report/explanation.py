@@ -37,7 +37,7 @@ from rebalance_audit.report.unknowns import (
     unknowns_of_epoch,
     unknowns_of_group,
 )
-from rebalance_audit.report.verdict import Verdicts, rebalance_heading, time_of
+from rebalance_audit.report.verdict import Verdicts, rebalance_heading, time_sentence
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import (
     EvidenceSentence,
@@ -174,6 +174,7 @@ def explain_epoch(
     )
     end_ms = _end_of(own, epoch)
     held_up = () if rebalance is None else held_up_of(rebalance)
+    time = [] if rebalance is None else [time_sentence(rebalance)]
     sections = []
     has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
     short = list(_epoch_in_short(own, epoch, rebalance, log_end_ms))
@@ -186,7 +187,7 @@ def explain_epoch(
         Section("Why", list(_why(its_causes))),
         Section("Deploys", list(deploys.sentences_of_rebalance(own, rebalance))),
         Section("How long", list(_how_long(epoch, rebalance))),
-        Section("Who held it up", [*_where(rebalance), *_who(progress, held_up)]),
+        Section("Who held it up", [*filter(None, time), *_who(progress, held_up)]),
         Section("Partitions", list(partition_sentences(epoch, own["ownership"], end_ms))),
     ]
     near = [row for row in own.get("findings", ()) if _overlaps(row, epoch, end_ms)]
@@ -359,13 +360,6 @@ def _how_long_classic(epoch: TableRow) -> Iterator[Sentence]:
         )
 
 
-def _where(rebalance: TableRow | None) -> Iterator[Sentence]:
-    """What the time of the rebalance went to."""
-    time = None if rebalance is None else time_of(rebalance)
-    if time is not None:
-        yield time
-
-
 def _who(progress: Sequence[TableRow], held_up: Sequence[HeldUp]) -> Iterator[Sentence]:
     named = [holder.member_id for holder in held_up if holder.member_id is not None]
     waited = sorted(
@@ -451,5 +445,5 @@ def _rebalance(own: Tables, row: TableRow) -> Iterator[Sentence]:
     if held_up_of(row):
         yield verdicts.held_up(row)
         yield from verdicts.ways(row)
-    yield from _where(row)
+    yield from filter(None, [time_sentence(row)])
     yield verdicts.set_off(row)

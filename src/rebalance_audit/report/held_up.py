@@ -49,7 +49,7 @@ class HeldUp(NamedTuple):
     certainty: str
 
 
-class Part(NamedTuple):
+class TimePart(NamedTuple):
     """What some of a rebalance's time went to."""
 
     member_id: str | None
@@ -75,9 +75,9 @@ def culprit_text(name: str, waited_ms: int) -> str:
     return f"{name} {words.duration(waited_ms)}" if waited_ms else name
 
 
-def parts_of(rebalance: TableRow) -> list[Part]:
+def time_parts_of(rebalance: TableRow) -> list[TimePart]:
     """What its time went to, most first; none while it goes on, and in tables of releases before the column."""
     return [
-        Part(*(part[name] for name in Part._fields))
+        TimePart(*(part[name] for name in TimePart._fields))
         for part in rebalance.get("duration_parts") or ()
     ]

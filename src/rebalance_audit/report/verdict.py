@@ -11,9 +11,9 @@ from rebalance_audit.report.held_up import (
     PARTS,
     PREDICATES,
     HeldUp,
-    Part,
+    TimePart,
     held_up_of,
-    parts_of,
+    time_parts_of,
 )
 from rebalance_audit.report.present import lasting, present_of, waits
 from rebalance_audit.report.summary import (
@@ -183,9 +183,9 @@ def _name(holder: HeldUp) -> str:
     return "Its coordinator" if holder.member_id is None else MemberId(holder.member_id)
 
 
-def time_of(rebalance: TableRow) -> Sentence | None:
+def time_sentence(rebalance: TableRow) -> Sentence | None:
     """`Of its 22.7 s: 20.0 s c74 kept partitions, 1.5 s no target assignment.`; None with fewer than two parts."""
-    took, parts = duration_of(rebalance), parts_of(rebalance)
+    took, parts = duration_of(rebalance), time_parts_of(rebalance)
     if took is None or len(parts) <= 1:
         return None
     named = parts if len(parts) <= PARTS_NAMED + 1 else parts[:PARTS_NAMED]
@@ -196,7 +196,7 @@ def time_of(rebalance: TableRow) -> Sentence | None:
     return Sentence((f"Of its {words.duration(took.likely)}: ", Sentence.joined(", ", said), "."))
 
 
-def _part(part: Part) -> Sentence:
+def _part(part: TimePart) -> Sentence:
     before, after = PARTS[part.why]
     who: Sequence[str] = (before,)
     if after:
@@ -206,7 +206,7 @@ def _part(part: Part) -> Sentence:
 
 
 def _doubt(holder: HeldUp, first: HeldUp) -> str:
-    """What makes it less sure than the first, of which that is said already."""
+    """Its own certainty, where it differs from that of the first, which is said already."""
     return "" if holder.certainty == first.certainty else f" {_ADVERBS[holder.certainty].strip()}"
 
 

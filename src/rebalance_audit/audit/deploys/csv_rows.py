@@ -40,12 +40,12 @@ def fault_of(row: Mapping[str, Any]) -> str | None:
         value = row.get(column)
         if not isinstance(value, str | int | None) or isinstance(value, bool):
             # Left out, a pattern would stand for every group.
-            return f"{column} is {values.shown(value)}, not a text"
+            return f"{column} is {values.quote_value(value)}, not a text"
     for column in _TIMES:
         value = row.get(column)
         written = value.strip() if isinstance(value, str) else value
         if (written not in (None, "") or column in NEEDED) and time_of(written) is None:
-            return f"{column} is {values.shown(written)}, not a time of 2000 to 2099"
+            return f"{column} is {values.quote_value(written)}, not a time of 2000 to 2099"
     started_ms, ended_ms = time_of(row["started_at"]), time_of(row.get("ended_at"))
     if started_ms is not None and ended_ms is not None and ended_ms < started_ms:
         return "ended_at is before started_at"

@@ -229,7 +229,7 @@ def _times_of(item: Mapping[str, Any]) -> tuple[int, int]:
     if first_ms is None:
         given = item.get("firstTimestamp") or item.get("eventTime")
         raise values.ItemError(
-            f"firstTimestamp is {values.shown(given)}, not a time of 2000 to 2099"
+            f"firstTimestamp is {values.quote_value(given)}, not a time of 2000 to 2099"
         )
     return first_ms, first_ms if last_ms is None else last_ms
 

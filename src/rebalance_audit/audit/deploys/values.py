@@ -15,7 +15,7 @@ def needed_time(item: Mapping[str, Any], name: str) -> int:
     """Epoch milliseconds of a field. Raises ItemError."""
     found = time_of(item.get(name))
     if found is None:
-        raise ItemError(f"{name} is {shown(item.get(name))}, not a time of 2000 to 2099")
+        raise ItemError(f"{name} is {quote_value(item.get(name))}, not a time of 2000 to 2099")
     return found
 
 
@@ -23,11 +23,11 @@ def needed_text(value: object, what: str, at_most: int) -> str:
     """A text that must be there. Raises ItemError."""
     found = text(value, at_most)
     if found is None:
-        raise ItemError(f"{what} is {shown(value)}, not a text of 1 to {at_most} characters")
+        raise ItemError(f"{what} is {quote_value(value)}, not a text of 1 to {at_most} characters")
     return found
 
 
-def shown(value: object) -> str:
+def quote_value(value: object) -> str:
     """A value in an error, its beginning."""
     return "missing" if value is None else repr(value)[:60]
 

@@ -9,7 +9,7 @@ from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher, truly_changed
-from rebalance_audit.audit.findings.waves import deploys_of
+from rebalance_audit.audit.findings.waves import deploy_waves_of
 from rebalance_audit.audit.members.deployments import common_name
 from rebalance_audit.audit.members.stint import Identity, Stint
 from rebalance_audit.audit.rows import Row
@@ -182,7 +182,7 @@ class FlappingMember(Watcher):
         began_ms, deployment = client.began.record_timestamp_ms, common_name(who[0] or who[1])
         rollouts = [
             each
-            for each in deploys_of(self.scene).between(began_ms, client.last_ms)
+            for each in deploy_waves_of(self.scene).between(began_ms, client.last_ms)
             if each.deployment == deployment
         ]
         # Each of them restarts each member once.

@@ -9,7 +9,7 @@ from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import MEMBERS_LIMIT, Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
-from rebalance_audit.audit.findings.waves import deploys_of
+from rebalance_audit.audit.findings.waves import deploy_waves_of
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
@@ -116,7 +116,7 @@ class SessionExpiries(Watcher):
             reason = CodedReason("sessions_partly_proven", facts | {"proven": self._proven})
         rolled_out = sum(
             each.share(each.killed, began_ms, last_ms)
-            for each in deploys_of(self.scene).between(began_ms, last_ms)
+            for each in deploy_waves_of(self.scene).between(began_ms, last_ms)
         )
         if self._expired - rolled_out >= self._least:
             self.find(

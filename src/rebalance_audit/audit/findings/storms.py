@@ -9,7 +9,7 @@ from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
-from rebalance_audit.audit.findings.waves import deploys_of
+from rebalance_audit.audit.findings.waves import deploy_waves_of
 from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.sentences.reason import because
@@ -138,7 +138,7 @@ class RebalanceStorm(Watcher):
         began_ms, last_ms = self._began.record_timestamp_ms, self._last.record_timestamp_ms
         rolled_out = sum(
             each.share(each.epochs, began_ms, last_ms)
-            for each in deploys_of(self.scene).between(began_ms, last_ms)
+            for each in deploy_waves_of(self.scene).between(began_ms, last_ms)
         )
         took_ms, causes = last_ms - began_ms, self._causes.most_common(3)
         if self._epochs - rolled_out >= self._needed:

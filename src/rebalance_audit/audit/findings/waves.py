@@ -50,7 +50,7 @@ ROLLOUTS_MAX = 100
 """Past rollouts of a group that are remembered, the latest."""
 
 
-class Rollout(NamedTuple):
+class WaveTimes(NamedTuple):
     """A deploy, or what has happened of one so far."""
 
     deployment: str
@@ -145,7 +145,7 @@ class DeployWave(Watcher):
 
     _waves: dict[str, _Wave]
     """Deployment -> its changes since it was last quiet, the one quiet for longest first."""
-    _rollouts: deque[Rollout]
+    _rollouts: deque[WaveTimes]
     """Those of the last hour or so, in which series that are not over can lie."""
     _changed_ms: dict[str, int]
     """Deployment without a wave -> when it last changed (epoch ms), the one quiet for longest first."""
@@ -314,7 +314,7 @@ class DeployWave(Watcher):
         if wave.stands_out or wave.is_round:
             self._report(name, wave)
 
-    def between(self, from_ms: int, to_ms: int) -> Iterator[Rollout]:
+    def between(self, from_ms: int, to_ms: int) -> Iterator[WaveTimes]:
         """Those that went on at a time between two (epoch ms), one that may not be over included."""
         now = (
             _rollout(name, wave)
@@ -382,9 +382,9 @@ class DeployWave(Watcher):
         yield from _not_spared(wave)
 
 
-def _rollout(name: str, wave: _Wave) -> Rollout:
+def _rollout(name: str, wave: _Wave) -> WaveTimes:
     began_ms = wave.began.record_timestamp_ms
-    return Rollout(name, began_ms, wave.last_ms, wave.epochs, wave.killed)
+    return WaveTimes(name, began_ms, wave.last_ms, wave.epochs, wave.killed)
 
 
 def _advice(wave: _Wave) -> CodedReason:
@@ -399,7 +399,7 @@ def _advice(wave: _Wave) -> CodedReason:
     return because("advice.deploy_other")
 
 
-def deploys_of(scene: Scene) -> DeployWave:
+def deploy_waves_of(scene: Scene) -> DeployWave:
     """The rollouts of the group."""
     found = scene.watchers[DeployWave.kind]
     assert isinstance(found, DeployWave)

@@ -5,6 +5,7 @@ another protocol. A conversion that carries the counter over (online upgrade or 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 
 from rebalance_audit import limits
 from rebalance_audit.audit.causes.classic_scene import Generation
@@ -15,7 +16,7 @@ from rebalance_audit.audit.group.away import Away
 from rebalance_audit.audit.group.ends import EndsOfMembers
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.logged_end import as_logged
-from rebalance_audit.audit.group.present import present_of
+from rebalance_audit.audit.group.present import group_now
 from rebalance_audit.audit.group.progress_tracker import ProgressTracker
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.rebalance_costs import RebalanceCosts
@@ -102,8 +103,7 @@ class Life:
         self.ends = EndsOfMembers(
             options.rules, lambda: self.watches, self.away, self.commits, self.ownership
         )
-        self.span = self.rebalance = None
-        self.previous_generation = self.created_at = None
+        self.span = self.rebalance = self.previous_generation = self.created_at = None
         self.joined_since = self.left_since = 0
         self.states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
         self._awaiting = []
@@ -155,9 +155,7 @@ class Life:
 
     def written(self) -> None:
         """All parts have processed the write."""
-        for span in reversed(self._awaiting):
-            if span.settled_slowest is not None:
-                break
+        for span in takewhile(lambda span: span.settled_slowest is None, reversed(self._awaiting)):
             span.settle()
 
     # -- lives ----------------------------------------------------------------------------------
@@ -185,13 +183,12 @@ class Life:
     def finish(self, group: Group | None) -> None:
         """The log ends, and leaves the group like this: emit everything that is still open."""
         self.absences.settle()
-        present = present_of(group, self)
+        present = group_now(group, self)
         self._close_span("open")
         self.drop_awaiting()
-        end_ms, written = self.options.log_end_ms, self.ownership.written
-        if end_ms is None and written is not None:
-            end_ms = written.record_timestamp_ms
-        rebalance = self.rebalance
+        end_ms, rebalance = self.options.log_end_ms, self.rebalance
+        if end_ms is None and self.ownership.written is not None:
+            end_ms = self.ownership.written.record_timestamp_ms
         if rebalance is not None and rebalance.settled_at_ms is None and end_ms is not None:
             # Its row says until when it has been going on, and it adds to each hour of gold.group_hours.
             self.due_ms = end_ms + 1
@@ -211,15 +208,13 @@ class Life:
         self.absences.judge((), position.record_timestamp_ms)
         self._close_span(outcome)
         self.drop_awaiting()
-        if self.rebalance is not None:
-            self.end_rebalance(position.record_timestamp_ms, outcome)
+        self.end_rebalance(position.record_timestamp_ms, outcome)
         self.costs.close()
         self.ownership.end_all(position, last_epoch, is_whole=self.is_whole)
         self.commits.forget()
+        how = RebalanceCause.GROUP_DELETED, Certainty.PROBABLE
         for member_id in list(self.watches):
-            self.close_member(
-                member_id, position, RebalanceCause.GROUP_DELETED, Certainty.PROBABLE, last_epoch
-            )
+            self.close_member(member_id, position, *how, last_epoch)
         self.states.leave(position, self.incarnation)
         self.moves.clear()
         self.overlaps.forget()
@@ -414,11 +409,6 @@ class Life:
         """What the member says about itself from now on."""
         watch.stint.identity = identity
         self.tallies.set(watch.stint.member_id, identity)
-
-    def identity_of(self, member_id: str) -> str:
-        """Instance id of a static member, else the member id."""
-        watch = self.watches.get(member_id)
-        return (None if watch is None else watch.stint.identity.instance_id) or member_id
 
     def owner(self, member_id: str) -> Owner:
         """The member as an owner of partitions."""

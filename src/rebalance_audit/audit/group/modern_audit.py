@@ -310,7 +310,7 @@ class ModernAudit:
 
     def _targeted(self, change: MemberTargeted) -> None:
         life = self._life
-        life.moves.retarget(life.identity_of(change.member_id), change.old, change.new)
+        life.moves.retarget(life.owner(change.member_id).identity, change.old, change.new)
 
     def _assigned(self, change: MemberAssigned) -> None:
         life, at_ms = self._life, change.position.record_timestamp_ms

@@ -78,7 +78,7 @@ class Stopped(NamedTuple):
 
 
 @dataclass(slots=True)
-class Present:
+class GroupNow:
     """A group at the end of the log."""
 
     awaited: list[Awaited] = field(default_factory=list)
@@ -143,7 +143,7 @@ class Present:
         }
 
 
-NO_PRESENT: Final[Row] = dict.fromkeys(Present().state_columns(str))
+NO_PRESENT: Final[Row] = dict.fromkeys(GroupNow().state_columns(str))
 """The same columns of a state that is over, or unknown."""
 
 
@@ -159,21 +159,21 @@ class LifeNow(Protocol):
     options: AuditOptions
 
 
-def present_of(group: Group | None, life: LifeNow) -> Present:
+def group_now(group: Group | None, life: LifeNow) -> GroupNow:
     """The present of a group; nothing of one that is gone."""
     match group:
         case ModernGroup():
             return _of_modern(group, life)
         case ClassicGroup() if life.span is not None and life.span.owns_partitions:
             has = sum(member.partition_count for member in group.members.values())
-            found = Present(partitions=None if life.span.is_unread else has)
+            found = GroupNow(partitions=None if life.span.is_unread else has)
             _look_for_stopped(found, life)
             return found
         case _:
-            return Present()
+            return GroupNow()
 
 
-def _look_for_stopped(found: Present, life: LifeNow) -> None:
+def _look_for_stopped(found: GroupNow, life: LifeNow) -> None:
     """Members stop committing while they rejoin; those that commit on a timer do not stop for lack of records."""
     end_ms = life.options.log_end_ms
     if end_ms is None:
@@ -195,10 +195,10 @@ def _look_for_stopped(found: Present, life: LifeNow) -> None:
     found.stopped.sort(key=lambda each: (each.last_commit_ms, each.name, each.member_id))
 
 
-def _of_modern(group: ModernGroup, life: LifeNow) -> Present:
+def _of_modern(group: ModernGroup, life: LifeNow) -> GroupNow:
     members = group.members
     has = union_of(member.assigned for member in members.values())
-    found = Present(not_arrived=_not_arrived(group), partitions=count(has))
+    found = GroupNow(not_arrived=_not_arrived(group), partitions=count(has))
     if not found.not_arrived:
         return found
     held: dict[str, dict[TopicPartition, None]] = defaultdict(dict)

@@ -9,7 +9,7 @@ from rebalance_audit.report.colours import COST_NUMBERS
 from rebalance_audit.report.held_up import PREDICATES, HeldUp, held_up_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.summary import TableRow, duration_of, is_classic, unowned_of
-from rebalance_audit.report.verdict import rebalance_name, time_of
+from rebalance_audit.report.verdict import rebalance_name, time_sentence
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible
 
@@ -117,7 +117,7 @@ def rebalance_row(
     if len(holders) > HOLDERS_MAX:
         held_up += f" and {len(holders) - HOLDERS_MAX:,} more"
     first, last = row["first_epoch"], row["last_epoch"]
-    time = time_of(row)
+    time = time_sentence(row)
     return {
         "key": rebalance_anchor(row),
         "link": address,
