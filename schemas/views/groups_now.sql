@@ -54,6 +54,8 @@ select
     state.awaited,
     coalesce(state.awaited_members, 0) as awaited_members,
     coalesce(state.unconsumed, 0) as unconsumed,
+    state.join_phase_since,
+    coalesce(state.is_stuck, false) as is_stuck,
     coalesce(found.critical_findings, 0) as critical_findings,
     coalesce(found.warning_findings, 0) as warning_findings,
     coalesce(settled.rebalances, 0) as rebalances,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -27,6 +27,7 @@ from rebalance_audit.report.html.groups import group_sections
 from rebalance_audit.report.html.page import banner_of
 from rebalance_audit.report.html.rebalances import shown
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.present import Present, waits
 from rebalance_audit.report.summary import bounds_in, lasted, summaries
 from rebalance_audit.report.worst import worst_of
 from rebalance_audit.sentences import words
@@ -51,18 +52,23 @@ def batches(segment: Path) -> Iterator[tuple[int, int]]:
         yield at_ms, end
 
 
+def cut(source: Path, log: Path, until_ms: int) -> None:
+    """Copy the log up to a moment (epoch ms)."""
+    shutil.copytree(source, log)
+    for path in source.glob("__consumer_offsets-*/*.log"):
+        kept = max((end for at_ms, end in batches(path) if at_ms <= until_ms), default=0)
+        os.truncate(log / path.relative_to(source), kept)
+
+
 def cuts(capture: str, folder: Path) -> Iterator[Audit]:
     """The audit of the log at ten moments, by equal numbers of batches."""
     source = CAPTURES / capture / "segments"
-    ends = {path: list(batches(path)) for path in source.glob("__consumer_offsets-*/*.log")}
-    moments = sorted(at_ms for found in ends.values() for at_ms, _ in found)
+    segments = source.glob("__consumer_offsets-*/*.log")
+    moments = sorted(at_ms for path in segments for at_ms, _ in batches(path))
     for number in range(CUTS):
         until_ms = moments[(number + 1) * (len(moments) - 1) // (CUTS + 1)]
         log = folder / f"{number}"
-        shutil.copytree(source, log)
-        for path, found in ends.items():
-            kept = max((end for at_ms, end in found if at_ms <= until_ms), default=0)
-            os.truncate(log / path.relative_to(source), kept)
+        cut(source, log, until_ms)
         yield audit_segments(log)
 
 
@@ -184,6 +190,73 @@ def test_every_surface_says_the_same_of_the_present(everything: Everything) -> N
     worst = worst_of(tables, end_ms)
     banner = banner_of(facts, MemberNames(facts.details["members"]), set(on_page))
     assert banner["text"] == names.in_sentence(worst.group_id, worst.sentence)
+
+
+def test_a_join_phase_in_a_brokers_log_is_the_answer(tmp_path: Path) -> None:
+    """A classic group that rebalances when the log ends; without a broker's log it is Stable, and no more is known."""
+    log, lines = tmp_path / "log", CAPTURES / "classic-cooperative" / "server.log.gz"
+    cut(CAPTURES / "classic-cooperative" / "segments", log, 1795252229000)
+    alone, logged = audit_segments(log), audit_segments(log, broker_logs=[lines])
+    first = [summaries(each.tables)[0] for each in (alone, logged)]
+    assert [group.is_stuck for group in first] == [False, True]
+    assert first[1].group_id == "coop"
+    said = explain_group(rows_of(logged, "coop"), logged.log_end_ms()).sections[0].sentences[0]
+    assert said.startswith("It has been rebalancing for 3.5 s. The coordinator logged: Adding new")
+    assert worst_of(logged.tables, logged.log_end_ms()).group_id == "coop"
+
+
+STOPPED = [{"member_id": each, "last_commit_at": 2_000, "interval_ms": 1_000} for each in "AB"]
+NOT_IN_THE_LOG = (
+    "Whether it is rebalancing now is not in the log: a classic group writes nothing until its join phase"
+    " ends."
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            {"stopped": STOPPED[:1]},
+            (
+                "A last committed 28.0 s ago, every 1.0 s before: possibly it hangs or is gone, or the group is"
+                f" rebalancing. {NOT_IN_THE_LOG}"
+            ),
+        ),
+        (
+            {"stopped": STOPPED},
+            (
+                "A and B have stopped committing, the first 28.0 s ago: possibly they hang or are gone, or the group is"
+                f" rebalancing. {NOT_IN_THE_LOG}"
+            ),
+        ),
+        (
+            {"stopped": STOPPED[:1], "join_phase_since_ms": 10_000},
+            (
+                "g has been rebalancing for 20.0 s. The coordinator logged: why. A had stopped committing before, "
+                "28.0 s ago: the join phase may wait for it (possible)."
+            ),
+        ),
+        (
+            {"stopped": STOPPED[:1], "join_phase_since_ms": 2_500},
+            "g has been rebalancing for 27.5 s. The coordinator logged: why.",
+        ),
+        (
+            {"removed": [{"member_id": "B", "at": 29_000}], "join_phase_since_ms": 10_000},
+            "g has been rebalancing for 20.0 s: it waited for B, removed 1.0 s ago. The coordinator logged: why.",
+        ),
+        (
+            {"joined_at_ms": 29_000, "join_phase_since_ms": 10_000},
+            (
+                "g has been rebalancing for 20.0 s: its members joined 1.0 s ago, the leader's assignment is missing. "
+                "The coordinator logged: why."
+            ),
+        ),
+    ],
+)
+def test_what_is_said_of_a_classic_group(found: Mapping[str, Any], said: str) -> None:
+    """A join phase where a coordinator logged one, else who has stopped committing, and that this is all."""
+    group = Present("classic", "Stable", 2, 0, 0, 7, join_phase_reason="why", **found)
+    assert " ".join(waits(group, "g", None, 30_000)) == said
 
 
 def by_group(tables: Mapping[str, list[Row]]) -> Mapping[str, dict[str, list[Row]]]:

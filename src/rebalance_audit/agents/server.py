@@ -57,7 +57,7 @@ _READ_ONLY: Final = ToolAnnotations(
 )
 _GROUPS: Final = """
 select * from views.groups_now
-order by rebalancing_since is not null or awaited_members > 0 desc,
+order by rebalancing_since is not null or is_stuck desc,
     critical_findings desc, warning_findings desc, not_stable_estimate_ms desc, cluster, group_id
 """
 _FINDINGS: Final = f"""

@@ -16,7 +16,7 @@ select
     cluster,
     group_id,
     case
-        when critical_findings > 0 or rebalancing_since is not null or awaited_members > 0 then 0
+        when critical_findings > 0 or rebalancing_since is not null or is_stuck then 0
         when warning_findings > 0 then 1
         else 2
     end as place,

@@ -173,7 +173,7 @@ with settled as (
         awaited := list_transform(awaited, lambda each: struct_update(each, since := epoch_ms(each.since),
             last_record_at := epoch_ms(each.last_record_at), last_commit_at := epoch_ms(each.last_commit_at))),
         awaited_members, partitions_at_end, unconsumed, some_unconsumed
-    )) as states, bool_or(len(awaited) > 0) as waits
+    )) as states, bool_or(is_stuck) as waits
     from all_states left join staying using (group_id, incarnation)
     where to_offset is null and to_at is null group by group_id
 ), lived as (

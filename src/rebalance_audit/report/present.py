@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from rebalance_audit.replay.describe import UNKNOWN
 from rebalance_audit.sentences import words
-from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Name, Sentence
+from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Name, Sentence, Stored
 
 GONE: Final = "Empty or gone"
 """State of a group whose own record was removed: while it has committed offsets, Kafka lists it as Empty."""
@@ -21,6 +21,12 @@ _AWAITED: Final[Mapping[str, str]] = {
     "late": "has not reached epoch {epoch}",
 }
 """Code -> what is said of one member for whom the group waits."""
+
+
+_NOT_IN_THE_LOG: Final = (
+    "Whether it is rebalancing now is not in the log: a classic group writes nothing until its join phase"
+    " ends."
+)
 
 
 class Present(NamedTuple):
@@ -45,11 +51,15 @@ class Present(NamedTuple):
     """Partitions without a consumer, as `orders-6`."""
     stopped: Sequence[Mapping[str, Any]] = ()
     """Classic: members that have stopped committing: `stopped` of gold.group_states."""
-
-    @property
-    def is_stuck(self) -> bool:
-        """Whether it waits for somebody, be it without an epoch that goes on."""
-        return bool(self.awaited)
+    join_phase_since_ms: int | None = None
+    """Classic: when a join phase began (epoch ms) that goes on by the coordinator's log."""
+    join_phase_reason: str | None = None
+    joined_at_ms: int | None = None
+    """When it ended (epoch ms), if the leader's assignment has been awaited since."""
+    removed: Sequence[Mapping[str, Any]] = ()
+    """Whom it had waited for: `join_phase_removed` of gold.group_states."""
+    is_stuck: bool = False
+    """Whether it waits for somebody, or has members without any partition."""
 
     def text(self) -> str:
         """`Stable with 3 members`, `Empty`, `Unknown (its last record cannot be decoded)`."""
@@ -95,6 +105,11 @@ def present_of(
         row.get("unconsumed") or 0,
         row.get("some_unconsumed") or (),
         row.get("stopped") or (),
+        row.get("join_phase_since"),
+        row.get("join_phase_reason"),
+        row.get("join_phase_joined_at"),
+        row.get("join_phase_removed") or (),
+        bool(row.get("is_stuck")),
     )
 
 
@@ -137,24 +152,64 @@ def waits(
         yield Sentence(
             (lead, f", but {of} {has}: the assignment of epoch {present.epoch} is empty.")
         )
-    if present.stopped:
+    if present.join_phase_since_ms is not None:
+        yield from _join_phase(present, who, present.join_phase_since_ms, end_ms)
+    elif present.stopped:
         yield _stopped(present, end_ms)
+
+
+def _join_phase(
+    present: Present, who: str, since_ms: int, end_ms: int | None
+) -> Iterator[Sentence]:
+    """A join phase that the coordinator logged; it logs nobody who has rejoined, only whom it removed."""
+    lead = Sentence((who, " has been rebalancing ", lasting(since_ms, end_ms)))
+    if present.joined_at_ms is not None:
+        joined = _ago(present.joined_at_ms, end_ms)
+        lead = Sentence(
+            (lead, ": its members joined ", joined, ", the leader's assignment is missing")
+        )
+    elif present.removed:
+        removed = [
+            Sentence((_who(row), ", removed ", _ago(row["at"], end_ms)))
+            for row in present.removed[:_NAMED]
+        ]
+        lead = Sentence((lead, ": it waited for ", Sentence.joined("; ", removed)))
+    yield Sentence(
+        (lead, ". The coordinator logged: ", Stored(present.join_phase_reason or "–"), ".")
+    )
+    gone = {row["member_id"] for row in present.removed}
+    silent = [
+        row
+        for row in present.stopped
+        if row["member_id"] not in gone and row["last_commit_at"] + row["interval_ms"] < since_ms
+    ]
+    if silent and present.joined_at_ms is None:
+        last = _ago(silent[0]["last_commit_at"], end_ms)
+        whom, first = ("it", "") if len(silent) == 1 else ("them", "the first ")
+        before = (_several(silent), f" had stopped committing before, {first}", last)
+        yield Sentence((*before, f": the join phase may wait for {whom} (possible)."))
 
 
 def _stopped(present: Present, end_ms: int | None) -> Sentence:
     """Who has stopped committing in a classic group, which writes nothing while it rebalances."""
     count, first = len(present.stopped), present.stopped[0]
-    names = [_who(row) for row in present.stopped[:_NAMED]]
-    if count > _NAMED:
-        names.append(f"{count - _NAMED:,} more")
     since = _ago(first["last_commit_at"], end_ms)
-    usually = f", every {words.duration(first['interval_ms'])} before"
-    said = Sentence((listed(names), " last committed ", since, usually))
-    perhaps = "it may hang or be gone, or the group is rebalancing"
+    said = Sentence(
+        (" last committed ", since, f", every {words.duration(first['interval_ms'])} before")
+    )
     if count > 1:
-        said = Sentence((listed(names), " have stopped committing, the first ", since))
-        perhaps = "the group may be rebalancing"
-    return Sentence((said, f": {perhaps}, which the log of a classic group does not show."))
+        said = Sentence((" have stopped committing, the first ", since))
+    perhaps = "it hangs or is gone" if count == 1 else "they hang or are gone"
+    perhaps = f": possibly {perhaps}, or the group is rebalancing. "
+    return Sentence((_several(present.stopped), said, perhaps, _NOT_IN_THE_LOG))
+
+
+def _several(rows: Sequence[Mapping[str, Any]]) -> Sentence:
+    """Their names, the first few of them."""
+    names = [_who(row) for row in rows[:_NAMED]]
+    if len(rows) > _NAMED:
+        names.append(f"{len(rows) - _NAMED:,} more")
+    return listed(names)
 
 
 def lasting(since_ms: int | None, end_ms: int | None) -> Sentence:

@@ -78,16 +78,18 @@ def _rebalance(tables: Tables) -> TableRow | None:
 
 
 def _waiting(tables: Tables, end_ms: int | None) -> Worst | None:
-    """A group that waits for a member without an epoch that goes on, the one that has waited longest."""
+    """A group that waits without an epoch that goes on in the log, the one that has waited longest."""
     of_group: dict[str, list[TableRow]] = {}
     for row in tables.get("group_states", ()):
-        if row.get("awaited"):
+        if row.get("awaited") or row.get("join_phase_since") is not None:
             of_group.setdefault(row["group_id"], []).append(row)
     found = []
     for group_id, rows in of_group.items():
         present = present_of(rows, ())
-        if present is not None and present.awaited:
-            found.append((min(each["since"] for each in present.awaited), group_id, present))
+        if present is not None:
+            moments = [present.join_phase_since_ms, *(each["since"] for each in present.awaited)]
+            since_ms = min(each for each in moments if each is not None)
+            found.append((since_ms, group_id, present))
     for since_ms, group_id, present in sorted(found)[:1]:
         if end_ms is not None and end_ms - since_ms >= WORTH_NAMING_MS:
             said = waits(present, Name(group_id), None, end_ms)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
@@ -17,6 +18,7 @@ from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import simulate
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record
+from tests.audit.broker_log.stories import Line, facts, prepared, stabilized
 from tests.audit.logs import NAMES, Log, Records, read_capture, read_log
 from tests.dsl import TOPIC_NAMES, log
 
@@ -83,10 +85,74 @@ def test_the_present_follows_from_the_last_records(
     assert [tuple(each[name] for name in names) for each in state["awaited"]] == awaited
     assert (state["awaited_members"], state["unconsumed"]) == (len(awaited), len(without))
     assert state["some_unconsumed"] == without
+    assert state["is_stuck"] == bool(awaited or without)
     if goes_on is not None:
         assert goes_on["held_up_member_ids"] == [each[0] for each in awaited]
         assert goes_on["held_up_to"] == goes_on["held_up_ms"] == [None] * len(awaited)
         assert goes_on["open_until"] == writes[-1][0]
+
+
+BOTH = (1_010, "2 1 range A=0-2 B=3-5 state_at=1000")
+LATER = (20_000, "1 x:0 1")
+"""A commit of no member, with which the log goes on."""
+C_JOINS = prepared(5_000, 1, "Adding new member C with group instance id null")
+B_EXPIRES = (9_000, "Member B in group g has failed, removing it from the group.")
+ASSIGNED = (
+    25_010,
+    "Assignment received from leader A for group g for generation 2. The group has 3 members, 0 of which are static.",
+)
+LEAVES = "explicit `LeaveGroup` request for (C) members"
+
+
+@pytest.mark.parametrize(
+    ("lines", "phase"),
+    [
+        pytest.param([], None, id="the log of records holds nothing"),
+        pytest.param([C_JOINS], (5_000, None, []), id="it goes on"),
+        pytest.param([C_JOINS, B_EXPIRES], (5_000, None, ["B"]), id="it waited for B"),
+        pytest.param(
+            [
+                (4_999, B_EXPIRES[1]),
+                prepared(5_000, 1, "removing member B on heartbeat expiration"),
+            ],
+            (5_000, None, []),
+            id="the end of B began it, it waits for others",
+        ),
+        pytest.param([C_JOINS, stabilized(9_000, 2, 3)], (5_000, 9_000, []), id="no assignment"),
+        pytest.param(
+            [C_JOINS, stabilized(9_000, 2, 3), prepared(9_500, 2, LEAVES)],
+            (5_000, None, []),
+            id="it began anew",
+        ),
+        pytest.param(
+            [C_JOINS, stabilized(25_000, 2, 3)], (5_000, None, []), id="it ended after the log"
+        ),
+        pytest.param(
+            [prepared(21_000, 1, LEAVES), stabilized(25_000, 2, 3), ASSIGNED],
+            None,
+            id="both after the log",
+        ),
+        pytest.param([prepared(500, 0, LEAVES), stabilized(1_000, 1, 2)], None, id="it is over"),
+        pytest.param(
+            [C_JOINS, (6_000, "Unloading group metadata for g with generation 1.")],
+            None,
+            id="the coordinator moved: what it had in memory is lost",
+        ),
+    ],
+)
+def test_a_join_phase_goes_on_as_the_coordinator_logged_it(
+    lines: list[Line], phase: tuple[int, int | None, list[str]] | None
+) -> None:
+    """Since when, since when the leader's assignment is awaited, whom it waited for."""
+    known = BrokerLog.of(facts(*lines)).facts_of
+    options = AuditOptions(topic_name=TOPIC_NAMES.get, broker_facts=known, log_end_ms=20_000)
+    (state,) = [
+        row for row in audit_log(log(BOTH, LATER), options)[GROUP_STATES] if row["is_current"]
+    ]
+    since, joined_at = state["join_phase_since"], state["join_phase_joined_at"]
+    removed = [each["member_id"] for each in state["join_phase_removed"]]
+    assert (None if since is None else (since, joined_at, removed)) == phase
+    assert state["is_stuck"] == (phase is not None)
 
 
 @dataclass

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 from rebalance_audit import limits
+from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.group.rebalance import Rebalance
@@ -20,6 +21,8 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.ownership.commit_book import CommitBook
 from rebalance_audit.audit.ownership.ownership import Ownership
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.testimony.of_generations import OpenJoinPhase, open_join_phase
+from rebalance_audit.audit.testimony.witness import Witness
 from rebalance_audit.audit.verdicts.cause import Certainty
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.groups.classic_group import ClassicGroup
@@ -77,6 +80,14 @@ class Stopped(NamedTuple):
     """Its usual time between two commits in this generation."""
 
 
+class Removed(NamedTuple):
+    """A classic member that a join phase has waited for, until the coordinator removed it."""
+
+    member_id: str
+    name: str
+    at_ms: int
+
+
 @dataclass(slots=True)
 class GroupNow:
     """A group at the end of the log."""
@@ -90,11 +101,17 @@ class GroupNow:
     unconsumed: list[TopicPartition] = field(default_factory=list)
     """Assigned by the target, but no member has them, or one that left temporarily."""
     stopped: list[Stopped] = field(default_factory=list)
+    join_phase: OpenJoinPhase | None = None
+    removed: list[Removed] = field(default_factory=list)
+    """By the coordinator's log, during that join phase."""
+    is_stuck: bool = False
+    """Whether it waits for somebody, or has members without any partition."""
     due_ms: int | None = None
     """The earliest log end (epoch ms) by which more have stopped without a record; None if there is none."""
 
     def state_columns(self, name_of: Callable[[TopicPartition], str]) -> Row:
         """The columns of gold.group_states that only the current row of a group has."""
+        phase = self.join_phase
         return {
             "awaited": [
                 {
@@ -126,6 +143,14 @@ class GroupNow:
                 }
                 for each in self.stopped[:_NAMED]
             ],
+            "join_phase_since": None if phase is None else phase.prepared.at_ms,
+            "join_phase_reason": None if phase is None else phase.prepared.text,
+            "join_phase_joined_at": None if phase is None else phase.joined_at_ms,
+            "join_phase_removed": [
+                {"member_id": each.member_id, "name": each.name, "at": each.at_ms}
+                for each in self.removed[:_NAMED]
+            ],
+            "is_stuck": self.is_stuck,
         }
 
     def held_up_columns(self) -> Row:
@@ -153,6 +178,8 @@ class LifeNow(Protocol):
     watches: dict[str, MemberWatch]
     span: EpochSpan | None
     rebalance: Rebalance | None
+    previous_generation: Generation | None
+    witness: Witness | None
     gap: bool
     commits: CommitBook
     ownership: Ownership
@@ -164,13 +191,35 @@ def group_now(group: Group | None, life: LifeNow) -> GroupNow:
     match group:
         case ModernGroup():
             return _of_modern(group, life)
-        case ClassicGroup() if life.span is not None and life.span.owns_partitions:
-            has = sum(member.partition_count for member in group.members.values())
-            found = GroupNow(partitions=None if life.span.is_unread else has)
-            _look_for_stopped(found, life)
-            return found
+        case ClassicGroup():
+            return _of_classic(group, life)
         case _:
             return GroupNow()
+
+
+def _of_classic(group: ClassicGroup, life: LifeNow) -> GroupNow:
+    found = GroupNow()
+    if life.span is not None and life.span.owns_partitions:
+        if not life.span.is_unread:
+            found.partitions = sum(member.partition_count for member in group.members.values())
+        _look_for_stopped(found, life)
+    last, end_ms = life.previous_generation, life.options.log_end_ms
+    if life.witness is None or last is None or end_ms is None:
+        return found
+    from_ms = last.position.record_timestamp_ms
+    found.join_phase = open_join_phase(life.witness, group.generation, from_ms, end_ms)
+    if found.join_phase is not None:
+        found.is_stuck = True
+        for member_id, at_ms in found.join_phase.removed.items():
+            watch = life.watches.get(member_id)
+            name = member_id if watch is None else _name(watch)
+            found.removed.append(Removed(member_id, name, at_ms))
+    return found
+
+
+def _name(watch: MemberWatch) -> str:
+    identity = watch.stint.identity
+    return identity.instance_id or identity.client_id or watch.stint.member_id
 
 
 def _look_for_stopped(found: GroupNow, life: LifeNow) -> None:
@@ -190,8 +239,7 @@ def _look_for_stopped(found: GroupNow, life: LifeNow) -> None:
         if end_ms < stopped_ms:
             found.due_ms = stopped_ms if found.due_ms is None else min(found.due_ms, stopped_ms)
             continue
-        name = identity.instance_id or identity.client_id or member_id
-        found.stopped.append(Stopped(member_id, name, last_ms, summary.interval_ms or 0))
+        found.stopped.append(Stopped(member_id, _name(watch), last_ms, summary.interval_ms or 0))
     found.stopped.sort(key=lambda each: (each.last_commit_ms, each.name, each.member_id))
 
 
@@ -199,6 +247,7 @@ def _of_modern(group: ModernGroup, life: LifeNow) -> GroupNow:
     members = group.members
     has = union_of(member.assigned for member in members.values())
     found = GroupNow(not_arrived=_not_arrived(group), partitions=count(has))
+    found.is_stuck = bool(members) and not found.partitions
     if not found.not_arrived:
         return found
     held: dict[str, dict[TopicPartition, None]] = defaultdict(dict)
@@ -227,6 +276,7 @@ def _of_modern(group: ModernGroup, life: LifeNow) -> GroupNow:
             found.awaited.append(
                 awaited if is_sure else awaited._replace(certainty=Certainty.POSSIBLE)
             )
+    found.is_stuck |= bool(found.awaited or found.unconsumed)
     found.awaited.sort(
         key=lambda each: (-len(each.waiting), each.since_ms, each.name, each.member_id)
     )
@@ -277,10 +327,9 @@ def _awaited(
         if why is not HeldUpWhy.HAD_LEFT:
             since_ms = watch.stint.first_position.record_timestamp_ms
         since_ms = max(since_ms, life.rebalance.began_after(member.member_epoch) or 0)
-    identity = watch.stint.identity
     return Awaited(
         member.member_id,
-        identity.instance_id or identity.client_id or member.member_id,
+        _name(watch),
         why,
         certainty,
         since_ms,

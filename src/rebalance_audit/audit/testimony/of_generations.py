@@ -1,6 +1,6 @@
 """Checks classic generations against the broker's log, which alone says what began the join phase."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
@@ -36,6 +36,10 @@ from rebalance_audit.audit.verdicts.cause import (
 from rebalance_audit.sentences.reason import because
 
 _JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
+_RECORDED: Final = frozenset(
+    {FactKind.GROUP_EMPTIED, FactKind.ASSIGNMENT_RECEIVED, FactKind.GROUP_DELETED}
+)
+"""What the coordinator logs when it writes the group's next record."""
 _ENDS_OF_JOIN_PHASES: Final = frozenset({FactKind.GENERATION_STABILIZED, FactKind.GROUP_EMPTIED})
 
 
@@ -46,6 +50,48 @@ class _JoinPhase(NamedTuple):
     ended: BrokerFact
     differing: tuple[BrokerFact, ...] = ()
     """Later lines that say otherwise what began it: the coordinator logs one."""
+
+
+class OpenJoinPhase(NamedTuple):
+    """A rebalance that began by the coordinator's log; neither that nor a record shows its end."""
+
+    prepared: BrokerFact
+    joined_at_ms: int | None
+    """When its join phase ended (epoch ms): the leader's assignment is awaited."""
+    removed: Mapping[str, int]
+    """Members that were removed because they did not rejoin, and ids that never joined, by when (epoch ms)."""
+
+
+def open_join_phase(
+    witness: Witness, generation: int, from_ms: int, end_ms: int
+) -> OpenJoinPhase | None:
+    """What goes on since the last record of a group, of its `generation` at `from_ms`; epoch ms.
+
+    The log of records may end (`end_ms`) before the broker's log does: what goes on then counts, else what goes on when
+    the latter ends.
+    """
+    prepared, joined_at_ms, removed = None, None, dict[str, int]()
+    for fact in witness.since(from_ms - TOLERANCE_MS):
+        if prepared is not None and prepared.at_ms <= end_ms < fact.at_ms:
+            break
+        is_next = fact.epoch is None or fact.epoch > generation
+        if fact.kind in MOVES or (fact.kind in _RECORDED and is_next):
+            prepared, joined_at_ms, removed = None, None, {}
+        elif fact.kind is FactKind.REBALANCE_PREPARED:
+            if prepared is None and not fact.may_be_text and (fact.epoch or 0) >= generation:
+                prepared = fact
+            joined_at_ms = None
+        elif prepared is None:
+            continue
+        elif fact.kind is FactKind.GENERATION_STABILIZED and is_next:
+            joined_at_ms = fact.at_ms
+        elif fact.kind in _NOT_REJOINED or fact.kind is FactKind.PENDING_MEMBER_EXPIRED:
+            removed |= dict.fromkeys(members_of(fact), fact.at_ms)
+    if prepared is None:
+        return None
+    for member_id in members_of(prepared):
+        removed.pop(member_id, None)
+    return OpenJoinPhase(prepared, joined_at_ms, removed)
 
 
 def testify_to_generation(

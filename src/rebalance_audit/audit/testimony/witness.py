@@ -80,6 +80,10 @@ class Witness:
         """Lines from `from_ms` to `to_ms`, both included."""
         return self._facts[bisect_left(self._times, from_ms) : bisect_right(self._times, to_ms)]
 
+    def since(self, from_ms: int) -> Sequence[BrokerFact]:
+        """Lines from `from_ms` on."""
+        return self._facts[bisect_left(self._times, from_ms) :]
+
     def of_kind(self, kind: FactKind) -> Sequence[BrokerFact]:
         """All lines of one kind."""
         return self._by_kind.get(kind, ())
