@@ -137,7 +137,7 @@ def test_the_creation_counts_as_a_rebalance(
     assert (found.of, found.leaves_creation_aside) == (of, leaves_creation_aside)
 
 
-def took(seq: int, least: int, most: int | None, estimate: int) -> Row:
+def took(seq: int, least: int, most: int | None, estimate: int | None) -> Row:
     """A classic rebalance of which bounds are known, in ms."""
     bounds = {"duration_min_ms": least, "duration_max_ms": most, "duration_estimate_ms": estimate}
     return rebalance(seq, protocol="classic", duration_ms=least, **bounds)
@@ -153,11 +153,14 @@ def took(seq: int, least: int, most: int | None, estimate: int) -> Row:
         ([(3, 9000, 6000), (2, 63_000, 900), (4, 8000, 900)], 1, False, True, 63_000, 2),
         ([(3, 9000, 2000), (2, 63_000, 1900), (4, 8000, 1800)], 1, False, False, 63_000, 2),
         ([(3, None, 3), (2, 8, 2), (4, 8, 4)], 3, False, False, None, 1),
+        # One without an estimate may be alike as far as its upper bound shows; one that is alike is the rival.
+        ([(3, 9000, 6000), (2, 63_000, None), (4, 8000, None)], 1, False, False, 63_000, 2),
+        ([(3, 9000, 6000), (2, 63_000, 900), (4, 8000, 5500)], 1, False, True, 63_000, 3),
         ([(5000, 5000, 5000), (2, 5000, 3000), (4, 300, 4)], 1, True, True, 5000, None),
     ],
 )
 def test_the_longest_is_the_one_with_the_largest_certain_loss(
-    rows: list[tuple[int, int | None, int]],
+    rows: list[tuple[int, int | None, int | None]],
     named: int,
     stands_out: bool,
     is_likely: bool,

@@ -8,7 +8,7 @@ from rebalance_audit.report.summary import TableRow, duration_of, longest_first
 
 ALIKE: Final = 1.25
 """If the larger estimate is at most this many times the other, either may be the longer one."""
-ALIKE_MS: Final = 500
+ALIKE_MS: Final = 1000
 """Nor do estimates that differ by less: members hear of a rebalance with their next heartbeat."""
 
 _UNBOUNDED_MS: Final = float("inf")
@@ -21,7 +21,7 @@ class Longest(NamedTuple):
     of: int
     """How many rebalances the group had, with its creation and with one that goes on."""
     rival: TableRow | None
-    """The one that may have been longer, by its upper bound; None where none can have been."""
+    """One that may have been longer, by its upper bound: first one that is alike. None where none can have been."""
     stands_out: bool
     """Whether its lower bound is the largest one, and at most one other has an upper bound above it."""
     is_likely: bool
@@ -56,11 +56,12 @@ def longest_of(
         len(rivals) == 1 and took.least >= max(each.least for each in of_others)
     )
     alike = sum(_is_alike(each, took) for each in of_others)
+    rival = max(rivals, key=lambda row: (_is_alike(_bounds(row), took), _most(row)), default=None)
     most_ms = max(map(_most, compared))
     return Longest(
         longest,
         of,
-        max(rivals, key=_most, default=None),
+        rival,
         stands_out,
         stands_out or (alike <= 1 and took.likely > took.least),
         None if most_ms == _UNBOUNDED_MS else int(most_ms),
@@ -69,9 +70,11 @@ def longest_of(
 
 
 def _is_alike(other: Bounds, longest: Bounds) -> bool:
-    """Whether it may have lasted as long by its estimate, which its upper bound does not exclude."""
+    """Whether it may have lasted as long: by its estimate, or without one, and its upper bound does not exclude it."""
     if other.most is not None and other.most <= longest.likely:
         return False
+    if other.estimate is None:
+        return True
     return longest.likely <= max(ALIKE * other.likely, other.likely + ALIKE_MS)
 
 

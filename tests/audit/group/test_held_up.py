@@ -175,6 +175,14 @@ JOIN_PHASES: dict[str, tuple[Writes, tuple[int | None, list[str], list[str]]]] =
         ],
         (None, [], []),
     ),
+    "a member joined, and one may have left or expired: how long it was waited for does not show": (
+        [
+            CREATED,
+            eager(4010, 1, 4000, "A", "B"),
+            eager(60_010, 2, 60_000, "A", "C"),
+        ],
+        (None, [], []),
+    ),
     "a new broker's delay for a group's first members never showed": (
         [eager(4010, 1, 4000, "A")],
         (None, [], []),

@@ -98,6 +98,8 @@ class JoinPhase(NamedTuple):
     is_first: bool
     """Whether the record before created the group, and the first member's join wrote it."""
     usual_pause_ms: int | None
+    is_end_undecided: bool
+    """Whether a member is gone that may have left as well as expired."""
     is_follow_up: bool
     """Whether cooperative members rejoined because of the generation before: what they committed is about that one."""
     is_old_client: bool
@@ -210,10 +212,17 @@ def _estimate(phase: JoinPhase, gathering: Gathering) -> Estimate:
         return Estimate(start_ms, held_by, None if late is None else late.member_id)
     unseen = [each for each in gone if each.may_have_expired and each.commits is None]
     if phase.newcomers and (expired or (unseen and len(unseen) == len(gone))):
-        # Whoever replaces a member that is gone waits for the end of its session.
+        # Whoever replaces a member waits for the end of its session, if that is how it went.
         held_by = held_by or tuple(each.member_id for each in unseen)
         session_ms = max(each.session_timeout_ms for each in gone)
-        return Estimate(end_ms - int((1 - RETURN_AFTER) * session_ms), held_by)
+        start_ms = end_ms - int((1 - RETURN_AFTER) * session_ms)
+        is_shown = not phase.is_end_undecided or any(
+            each.commits is not None
+            and end_ms - each.commits.last_ms - each.session_timeout_ms
+            <= (phase.usual_pause_ms or COMMIT_PAUSE_MS)
+            for each in expired
+        )
+        return Estimate(start_ms if is_shown else None, held_by)
     if not phase.stayed:
         return Estimate(end_ms)
     return Estimate(None) if beat_ms is None else _within(phase, beat_ms)
@@ -240,7 +249,8 @@ def _after_end(phase: JoinPhase, expired: Sequence[Former], beat_ms: int | None)
     # It sent heartbeats after its last commit, until its next commit was due.
     earliest_ms, latest_ms = min(ends), min(min(ends) + usual_ms, phase.end_ms)
     if beat_ms is not None and phase.stayed:
-        earliest_ms = max(earliest_ms, phase.end_ms - beat_ms - ANSWERED_MS)
+        heard_ms = max(beat_ms, _longest_beat_ms(phase))
+        earliest_ms = max(earliest_ms, phase.end_ms - heard_ms - ANSWERED_MS)
     is_over = phase.end_ms - min(ends) <= usual_ms and phase.newcomers
     likely_ms = min(ends) + max(0, usual_ms - (beat_ms or HEARTBEAT_MS)) // 2
     if (is_over and len(ends) == 1) or not earliest_ms <= likely_ms <= latest_ms:

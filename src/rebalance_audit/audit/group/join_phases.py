@@ -82,6 +82,7 @@ class JoinPhases:
             min((each.session_timeout_ms for each in (now or before).values()), default=0),
             created,
             life.commits.usual_pause_ms(),
+            any(each.cause is RebalanceCause.MEMBER_DEPARTED for each in verdicts),
             bool(verdicts) and verdicts[0].cause is RebalanceCause.COOPERATIVE_FOLLOW_UP,
             any(each.session_timeout_ms == each.rebalance_timeout_ms for each in before.values()),
         )
