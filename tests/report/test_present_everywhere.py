@@ -33,6 +33,7 @@ from rebalance_audit.report.worst import worst_of
 from rebalance_audit.sentences import words
 from rebalance_audit.tables.gold_rows import schema_of
 from rebalance_audit.tables.row_shapes import shaper
+from rebalance_audit.whatif.group_rows import group_rows
 from tests.cli.call import CAPTURES
 from tests.report.test_one_verdict import asked, of_metric, rows_of, series_of
 
@@ -147,11 +148,17 @@ def test_every_surface_says_the_same_of_the_present(everything: Everything) -> N
     for order in ([group.group_id for group in grouped], [*on_page], [*in_brief], for_agents):
         assert set(order[: len(stuck)]) == stuck & set(order), "a group that waits comes first"
     own_rows = by_group(tables)
-    awaited = 0
+    awaited = converted = 0
     for group in grouped:
         group_id, own = group.group_id, own_rows[group.group_id]
         if group.present is None or not own["epochs"]:
             continue
+        protocol = group.present.protocol
+        converted += protocol != own["epochs"][-1]["protocol"]
+        assert group.protocols[-1] == protocol, "also without an epoch since"
+        assert in_view[group_id]["protocol"] == protocol
+        assert (on_page[group_id]["protocol"] or "").startswith(protocol)
+        assert group_rows({**own, "topics": []}, group_id).protocol == protocol
         ids = [row["member_id"] for row in group.present.awaited]
         awaited += bool(ids)
         said = [
@@ -187,6 +194,7 @@ def test_every_surface_says_the_same_of_the_present(everything: Everything) -> N
         if ids:
             assert any(shown(names.of(group_id, member_id)) in said[0] for member_id in ids[:3])
     assert awaited >= len(LOGS)
+    assert converted
     worst = worst_of(tables, end_ms)
     banner = banner_of(facts, MemberNames(facts.details["members"]), set(on_page))
     assert banner["text"] == names.in_sentence(worst.group_id, worst.sentence)

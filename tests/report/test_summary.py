@@ -105,13 +105,12 @@ def test_the_most_unsettled_group_comes_first() -> None:
 
 
 def test_a_group_that_waits_for_somebody_comes_before_all_others() -> None:
-    """Be it in a rebalance that goes on, or without one: a static member that left temporarily."""
-    away = {"member_id": "m-1", "why": "had_left", "since": 700}
+    """Be it in a rebalance that goes on, or without one: a static member that left temporarily, an empty assignment."""
     found = summaries(
         tables(
             [epoch("busy", 1), epoch("away", 1), epoch("stuck", 1)],
             [rebalance("busy", 90_000), rebalance("stuck", None, open_until=3_000)],
-            [state("away", None, awaited=[away])],
+            [state("away", None, is_stuck=True)],
         )
     )
     assert [group.group_id for group in found] == ["stuck", "away", "busy"]

@@ -114,7 +114,7 @@ def _rows(*rebalances: dict[str, Any]) -> GroupRows:
         }
         for each in rebalances
     ]
-    return GroupRows("checkout", [], [], [], [], [], [], [], rows, None)
+    return GroupRows("checkout", [], [], [], [], [], [], [], rows, "classic", None)
 
 
 @pytest.mark.parametrize("group_id", ["same-eager", "same-coop", "same-848"])

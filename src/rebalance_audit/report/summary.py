@@ -28,7 +28,7 @@ class GroupSummary(NamedTuple):
 
     group_id: str
     protocols: tuple[str, ...]
-    """In the order of their appearance: two or more for a group that changed its protocol."""
+    """Two or more for a group that changed its protocol, each where it was seen last: the present one comes last."""
     protocol_type: str | None
     """Of its classic members, if they are no consumers: `connect`, `sr`."""
     present: Present | None
@@ -240,11 +240,15 @@ def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
     if unowned is not None and any(map(kept_unused, rows["members"])):
         unowned = unowned._replace(most=None)
     protocol_types = [row.get("protocol_type") for row in epochs if not owns_partitions(row)]
+    present = present_of(states, rows["members"])
+    protocols = [row["protocol"] for row in epochs or states]
+    if present is not None:
+        protocols.append(present.protocol)
     return GroupSummary(
         group_id=group_id,
-        protocols=tuple(dict.fromkeys(row["protocol"] for row in epochs or states)),
+        protocols=tuple(reversed(dict.fromkeys(reversed(protocols)))),
         protocol_type=protocol_types[-1] if protocol_types else None,
-        present=present_of(states, rows["members"]),
+        present=present,
         incarnations=len({row["incarnation"] for row in states or epochs}),
         log_partition=(states or epochs)[0]["log_partition"],
         last_epoch=last_epoch["epoch"] if last_epoch else None,

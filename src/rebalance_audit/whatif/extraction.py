@@ -107,12 +107,12 @@ def _settings(
     session_timeout_ms: int | None,
     heartbeat_interval_ms: int | None,
 ) -> Settings:
-    protocol = rows.epochs[-1]["protocol"]
-    latest = rows.epochs[-1]
-    assignor = next((row["assignor"] for row in reversed(rows.epochs) if row["assignor"]), None)
+    protocol = rows.protocol
+    own = (row["assignor"] for row in reversed(rows.epochs) if row["protocol"] == protocol)
+    assignor = next(filter(None, own), None)
     members = [row for row in rows.members if row["protocol"] == protocol] or rows.members
     is_static = 2 * sum(row["instance_id"] is not None for row in members) > len(members)
-    is_consumer = latest["protocol"] == "consumer"
+    is_consumer = protocol == CONSUMER
     session_ms = session_timeout_ms
     if session_ms is None and not is_consumer:
         sessions = [row["session_timeout_ms"] for row in members if row["session_timeout_ms"]]

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.report.present import present_of
 from rebalance_audit.tables.row_shapes import shaper
 from rebalance_audit.tables.schemas import table_schemas
 
@@ -20,6 +22,8 @@ class GroupRows(NamedTuple):
     findings: list[Row]
     topics: list[Row]
     rebalances: list[Row]
+    protocol: str
+    """By the group's state, which a conversion changes without an epoch; that of the last epoch of one that is gone."""
     end_ms: int | None
     """Where the log ends; None where the rows do not say."""
 
@@ -50,8 +54,19 @@ def group_rows(
         rows("findings"),
         rows("topics", "made_at"),
         rows("rebalances", "started_at", "started_at_earliest"),
+        _protocol(group_id, tables, epochs),
         end_ms if end_ms is not None else _last_ms(epochs, members, ownership),
     )
+
+
+def _protocol(
+    group_id: str, tables: Mapping[str, Sequence[Mapping[str, Any]]], epochs: Sequence[Row]
+) -> str:
+    states = [row for row in tables["group_states"] if row["group_id"] == group_id]
+    present = present_of(states, ())
+    if present is not None:
+        return present.protocol
+    return epochs[-1]["protocol"] if epochs else str(GroupType.CLASSIC)
 
 
 def epoch_began_ms(epoch: Row) -> int:

@@ -38,7 +38,7 @@ def refusal_of(rows: GroupRows, from_ms: int | None, to_ms: int | None) -> str |
         return "It has no members in this log: its application assigns partitions itself, and nothing rebalances."
     if not rows.epochs:
         return "The log holds none of its epochs, so nothing that happened to it can be simulated."
-    kinds = {row["protocol"] for row in rows.epochs}
+    kinds = {rows.protocol, *(row["protocol"] for row in rows.epochs)}
     for protocol, sentence in _BY_PROTOCOL.items():
         if protocol in kinds:
             return sentence

@@ -14,6 +14,7 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import GROUP_STATES, REBALANCES, Row
 from rebalance_audit.audit.snapshots.snapshot import twin_of
 from rebalance_audit.audit.writes import adjoins
+from rebalance_audit.report.present import present_of, waits
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import simulate
 from rebalance_audit.wire.generated.messages import RecordType
@@ -90,6 +91,35 @@ def test_the_present_follows_from_the_last_records(
         assert goes_on["held_up_member_ids"] == [each[0] for each in awaited]
         assert goes_on["held_up_to"] == goes_on["held_up_ms"] == [None] * len(awaited)
         assert goes_on["open_until"] == writes[-1][0]
+
+
+@pytest.mark.parametrize(
+    ("writes", "said"),
+    [
+        pytest.param([A_JOINS], None, id="its member consumes"),
+        pytest.param(
+            [(1000, "5 A; 3 2; 7 A -; 6 2; 8 A 2/0 -")],
+            "is Stable, but its only member has no partition: the assignment of epoch 2 is empty.",
+            id="an empty assignment",
+        ),
+        pytest.param(
+            [(1000, "5 A; 5 B; 3 2; 7 A -; 7 B -; 6 2; 8 A 2/0 -; 8 B 2/0 -")],
+            "is Stable, but none of its 2 members has a partition: the assignment of epoch 2 is empty.",
+            id="of two members",
+        ),
+    ],
+)
+def test_members_without_any_partition_are_said_and_come_first(
+    writes: list[tuple[int, str]], said: str | None
+) -> None:
+    """Nothing of the group is consumed, and no epoch goes on."""
+    state, goes_on = now(*writes)
+    assert goes_on is None
+    assert (state["is_stuck"], state["unconsumed"]) == (said is not None, 0)
+    present = present_of([state], ())
+    assert present is not None
+    sentences = list(waits(present, "It", None, writes[-1][0]))
+    assert sentences == ([] if said is None else [f"It {said}"])
 
 
 BOTH = (1_010, "2 1 range A=0-2 B=3-5 state_at=1000")
