@@ -142,11 +142,11 @@ LEAVES = "explicit `LeaveGroup` request for (C) members"
         pytest.param([C_JOINS, B_EXPIRES], (5_000, None, ["B"]), id="it waited for B"),
         pytest.param(
             [
-                (4_999, B_EXPIRES[1]),
                 prepared(5_000, 1, "removing member B on heartbeat expiration"),
+                (5_000, B_EXPIRES[1]),
             ],
             (5_000, None, []),
-            id="the end of B began it, it waits for others",
+            id="the end of B began it, in lines of one moment",
         ),
         pytest.param([C_JOINS, stabilized(9_000, 2, 3)], (5_000, 9_000, []), id="no assignment"),
         pytest.param(
