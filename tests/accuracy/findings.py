@@ -31,6 +31,8 @@ OF_COMMITS: Final = frozenset(
         "backward_commit",
         "commit_flood",
         "commit_without_ownership",
+        "committed_beyond_end",
+        "committed_without_members",
         "records_lost",
         "records_skipped",
         "stalled_with_lag",

@@ -161,7 +161,7 @@ def waits(
 def _join_phase(
     present: Present, who: str, since_ms: int, end_ms: int | None
 ) -> Iterator[Sentence]:
-    """A join phase that the coordinator logged; it logs nobody who has rejoined, only whom it removed."""
+    """A join phase that the coordinator logged; it logs no member that has rejoined, only those it removed."""
     lead = Sentence((who, " has been rebalancing ", lasting(since_ms, end_ms)))
     if present.joined_at_ms is not None:
         joined = _ago(present.joined_at_ms, end_ms)
