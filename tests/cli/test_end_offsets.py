@@ -20,7 +20,7 @@ def samples(tmp_path: Path) -> Path:
     rows = (
         {**SAMPLE, "topic_partition": number, "sampled_at": at_ms}
         for number in range(20)
-        for at_ms in (0, 1 << 42)
+        for at_ms in (1_000_000_000_000, 4_000_000_000_000)
     )
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path

@@ -56,7 +56,7 @@ def why_at(own: Tables, at_ms: int, log_end_ms: int | None) -> Facts:
     rebalance = max(lasting or begun, key=lambda row: (began_ms(row) or 0, row["rebalance_seq"]))
     window = _Window(own, [rebalance], began_ms(rebalance) or 0, _ended_ms(rebalance) + 1)
     answer = {
-        **_cluster(own),
+        **cluster_of(own),
         "group": marked_name(rebalance["group_id"]),
         "covers_the_moment": bool(lasting),
         "epoch_at_moment": window.epoch_at(at_ms),
@@ -64,7 +64,7 @@ def why_at(own: Tables, at_ms: int, log_end_ms: int | None) -> Facts:
         "causes": [cause_facts(row, window.names) for row in window.causes[:ITEMS_MAX]],
         **window.answer(),
         "more": [
-            {"tool": "explain", "arguments": {"epoch": row["epoch"], **_cluster(own)}}
+            {"tool": "explain", "arguments": {"epoch": row["epoch"], **cluster_of(own)}}
             for row in window.epochs[:MORE_SHOWN]
         ],
     }
@@ -87,7 +87,7 @@ def incident(own: Tables, start_ms: int, end_ms: int, log_end_ms: int | None) ->
     lost = total_of(took for row in rebalances if (took := lasted(row)) is not None)
     blamed = culprits(rebalances, names)
     answer = {
-        **_cluster(own),
+        **cluster_of(own),
         "group": marked_name(window.group_id),
         "from": words.iso(start_ms),
         "to": words.iso(end_ms),
@@ -102,7 +102,7 @@ def incident(own: Tables, start_ms: int, end_ms: int, log_end_ms: int | None) ->
         ],
         **window.answer(),
         "more": [
-            {"tool": "why", "arguments": {"moment": words.iso(began_ms(row)), **_cluster(own)}}
+            {"tool": "why", "arguments": {"moment": words.iso(began_ms(row)), **cluster_of(own)}}
             for row in by_cost[:MORE_SHOWN]
         ],
     }
@@ -114,7 +114,7 @@ def incident(own: Tables, start_ms: int, end_ms: int, log_end_ms: int | None) ->
     return small_answer(answer, shrinkable, {**window.in_all(), **in_all})
 
 
-def _cluster(own: Tables) -> dict[str, str]:
+def cluster_of(own: Tables) -> dict[str, str]:
     """The cluster of rows of a lake, which may have the group in others too."""
     name = own["group_states"][0].get("cluster") if own["group_states"] else None
     return {} if name is None else {"cluster": name}

@@ -18,7 +18,7 @@ from rebalance_audit.agents.fleet_questions import (
     bounds_ms,
     window_ms,
 )
-from rebalance_audit.agents.group_questions import incident, why_at
+from rebalance_audit.agents.group_questions import cluster_of, incident, why_at
 from rebalance_audit.agents.marked_names import marked_name, without_marks
 from rebalance_audit.agents.read_only_sql import SECONDS, BoundedSql, QueryResult
 from rebalance_audit.agents.small_answer import small_answer
@@ -28,6 +28,7 @@ from rebalance_audit.moment_text import moment_ms
 from rebalance_audit.readers.finding_costs import BEGAN_MS, COSTS, LAST_MS, MOST_SEVERE_FIRST, RANK
 from rebalance_audit.readers.gold_sql import views_over
 from rebalance_audit.readers.lake_reader import LakeReader
+from rebalance_audit.report.summary import Tables
 from rebalance_audit.sentences.words import iso
 from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
@@ -177,17 +178,16 @@ class _Tools:
         """
         at_ms = moment_ms(moment)
         assert at_ms is not None
-        gold = self._of(cluster)
-        return why_at(gold.rows_of_group(without_marks(group)), at_ms, gold.log_end_ms())
+        own, log_end_ms = self._own(group, cluster)
+        return why_at(own, at_ms, log_end_ms)
 
     def incident(self, group: str, start: str, end: str, cluster: str | None = None) -> Answer:
         """One snapshot of what happened to a group between two moments: rebalances with causes, the costliest first.
 
         With culprits, findings, lines of brokers' logs, what is not known, and next steps.
         """
-        gold = self._of(cluster)
-        own = gold.rows_of_group(without_marks(group))
-        return incident(own, *bounds_ms(start, end), gold.log_end_ms())
+        own, log_end_ms = self._own(group, cluster)
+        return incident(own, *bounds_ms(start, end), log_end_ms)
 
     def compare(
         self, first: str, second: str, group: str | None = None, cluster: str | None = None
@@ -302,6 +302,11 @@ class _Tools:
         """The rows of a cluster, or all of them where none is named. Raises BadRequest and LakeNotReadable."""
         assert isinstance(self._rows, Audit | LakeReader)
         return self._rows.of_cluster(cluster)
+
+    def _own(self, group: str, cluster: str | None) -> tuple[Tables, int | None]:
+        """Rows of a group, and when the log of its cluster ends (epoch ms); errors as of `_of`."""
+        own = self._of(cluster).rows_of_group(without_marks(group))
+        return own, self._of(cluster or cluster_of(own).get("cluster")).log_end_ms()
 
     def _asked(
         self, sql: str, limit: int, seconds: float | None = None, **values: object

@@ -19,7 +19,7 @@ def test_a_group_in_detail_has_advice_and_the_records_that_show_it() -> None:
     text = call("inspect", segments("consumer-protocol"), "--group", "slow").out
     assert "warning  slow revoker" in text
     assert "Member slow-0 was slow to revoke partitions once, for 10.0 s." in text
-    assert "What to do: Shorten its revocation callback" in text
+    assert "What to do: Find out what the member did then: a revocation callback" in text
     assert "slow-0 took long to revoke its partitions, 10.0 s" in text
 
 

@@ -92,15 +92,20 @@ class StuckGroup(AfterGap):
         awaited = sorted(away.union(*(member.waited_for for member in waiting)))
         if awaited:
             return awaited, because("waited_for", members=awaited)
-        missing = sorted(
-            member.member_id for member in progress if member.outcome not in ("reached", "left")
-        )
+        missing = sorted(m.member_id for m in progress if m.outcome not in ("reached", "left"))
+        revoked = [
+            (took_ms, member.member_id)
+            for member in progress
+            if (took_ms := duration_ms(member.revoke_started_at_ms, member.revoked_at_ms))
+        ]
         if missing:
-            others = len(missing) - _NAMED + span.members_not_in(progress)
             named = missing[:_NAMED]
-            if others > 0:
+            if (others := len(missing) - _NAMED + span.members_not_in(progress)) > 0:
                 return missing, because("did_not_adopt_some", members=named, more=others)
             return missing, because("did_not_adopt", members=named)
+        if revoked:
+            took_ms, member_id = max(revoked)
+            return [member_id], because("slow_revocation", member=member_id, took=took_ms)
         return [], because("holder_unknown")
 
 
