@@ -62,9 +62,11 @@ def test_every_log_makes_a_page_that_works(
         page.emulate_media(color_scheme=scheme)
         opened(page, pages[log])
         links = page.locator("#group-table a")
-        for number in range(min(links.count(), 4)):
+        wanted = min(links.count(), 4)
+        for number in range(wanted):
             links.nth(number).click()
-        expect(page.locator("section.group")).to_have_count(min(links.count(), 4))
+        # The worst group is open already, and need not be one of the first four.
+        expect(page.locator("section.group").nth(wanted - 1)).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert width > 390 or page.evaluate(NARROWEST_WORDS) >= 9 * 15
         legend = page.evaluate(LEGEND_COLOURS)
