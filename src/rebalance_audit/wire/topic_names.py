@@ -8,7 +8,7 @@ import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rebalance_audit.wire.generated.messages import (
     ConsumerGroupPartitionMetadataValue,
@@ -188,6 +188,23 @@ def topic_id_text(topic_id: bytes) -> str:
 def topic_id_of(text: str) -> bytes:
     """The 16 bytes of an id as `topic_id_text` prints it."""
     return base64.urlsafe_b64decode(f"{text}==")
+
+
+def names_in_table(topics: Iterable[Mapping[str, Any]]) -> list[TopicName]:
+    """The names in rows of gold.topics, which earlier runs wrote; moments in epoch milliseconds."""
+    # Among topics of one name the one that was created first comes first, as in the metadata log.
+    rows = sorted(topics, key=lambda row: (row["made_at"] or -1, row["topic_id"]))
+    return [
+        TopicName(
+            topic_id_of(row["topic_id"]),
+            row["topic"],
+            TopicNameSource(row["source"]),
+            row["made_at"],
+            row["deleted_at"],
+            tuple(TopicShape(*shape.values()) for shape in row["shapes"] or ()),
+        )
+        for row in rows
+    ]
 
 
 def _topics_of(value: Value | None) -> Iterator[tuple[bytes, str]]:

@@ -342,7 +342,7 @@ def test_what_a_user_got_wrong(spark: SparkSession, whole: Whole, tmp_path: Path
     spark.range(1).selectExpr("cast(id as string) as records_read").write.format("delta").save(
         str(foreign)
     )
-    with pytest.raises(LakeNotWritable, match="column records_read is string, not bigint"):
+    with pytest.raises(LakeNotWritable, match="An earlier release made the tables of"):
         run_audit(spark, request_of(f"segments:{whole.log}", lake))
     assert [path.name for path in lake.iterdir()] == ["meta"]
 

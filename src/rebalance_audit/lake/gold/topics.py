@@ -3,7 +3,7 @@
 The driver collects one row per topic.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
@@ -23,7 +23,6 @@ from rebalance_audit.wire.topic_names import (
     topic_id_of,
     topic_id_text,
 )
-from rebalance_audit.wire.topic_shapes import TopicShape
 
 TOPIC_LISTS: Final = (
     RecordType.CONSUMER_GROUP_PARTITION_METADATA,
@@ -128,23 +127,6 @@ def unnamed_topics(ownership: DataFrame) -> list[bytes]:
     """Ids of topics that had an owner but no name that the reducer knew, from rows of gold.ownership."""
     nameless = ownership.where("topic is null and topic_id is not null").select("topic_id")
     return [topic_id_of(row[0]) for row in nameless.distinct().collect()]
-
-
-def names_in_table(topics: Iterable[Mapping[str, Any]]) -> list[TopicName]:
-    """The names in rows of gold.topics, which earlier runs wrote; moments in epoch milliseconds."""
-    # Among topics of one name the one that was created first comes first, as in the metadata log.
-    rows = sorted(topics, key=lambda row: (row["made_at"] or NO_TIMESTAMP_MS, row["topic_id"]))
-    return [
-        TopicName(
-            topic_id_of(row["topic_id"]),
-            row["topic"],
-            TopicNameSource(row["source"]),
-            row["made_at"],
-            row["deleted_at"],
-            tuple(TopicShape(*shape.values()) for shape in row["shapes"] or ()),
-        )
-        for row in rows
-    ]
 
 
 def as_in_table(names: TopicNames) -> list[TopicName]:

@@ -29,7 +29,7 @@ from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.version import __version__
-from rebalance_audit.wire.topic_names import TopicName, TopicNames
+from rebalance_audit.wire.topic_names import TopicName, TopicNames, names_in_table
 
 DESCRIPTION: Final = "spark.job.description"
 LEFT_OUT_NAMED: Final = 20
@@ -139,7 +139,7 @@ class RunContext:
     def known_topics(self) -> list[TopicName]:
         """What gold.topics had before the run."""
         rows = self.lake.few_rows(TableName.TOPICS, self.request.cluster, topics.COLUMNS)
-        return topics.names_in_table(rows)
+        return names_in_table(rows)
 
     def topic_names(self, small: DataFrame, commits: WrittenCommits | None) -> TopicNames:
         """Names from the source, from earlier runs, from records that list topics, and from decoded commits."""

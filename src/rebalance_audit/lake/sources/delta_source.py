@@ -13,10 +13,11 @@ from pyspark.sql.types import StructType
 from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.table_log import LogByName, first_line
+from rebalance_audit.lake.storage.tables import plain_rows
 from rebalance_audit.location import local_path
 from rebalance_audit.moments import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
-from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_of
+from rebalance_audit.wire.topic_names import TopicNames, names_in_table
 
 IN_LAKE: Final = ("bronze", "records")
 """How the path of a lake's own table of records ends."""
@@ -77,14 +78,11 @@ class DeltaSource(Source):
         try:
             if not DeltaTable.is_deltatable(table):
                 return names
-            rows = DeltaTable(table).to_pyarrow_table().to_pylist()
+            rows = plain_rows(DeltaTable(table).to_pyarrow_table())
         except (DeltaError, OSError) as error:
             raise SourceNotReadable(f"{table} cannot be read: {first_line(error)}.") from error
-        for row in rows:
-            if row["cluster"] == cluster:
-                names.add(
-                    topic_id_of(row["topic_id"]), row["topic"], TopicNameSource(row["source"])
-                )
+        known = [{"shapes": (), **row} for row in rows if row["cluster"] == cluster]
+        names.merge(names_in_table(known))
         return names
 
     def _columns(self, schema: StructType, names: Mapping[str, str]) -> list[Column]:

@@ -286,13 +286,13 @@ class Lake:
         Where `deltalake` reads the logs, it reads the rows as well: Spark takes longer to plan a query.
         """
         if isinstance(self.place, Folder) and self._has_log_files:
-            rows = _plain_rows(self._rows_here(name, cluster, columns))
+            rows = plain_rows(self._rows_here(name, cluster, columns))
             return [{**dict.fromkeys(columns), **row} for row in rows]
         found = self.read(name).where(F.col("cluster") == cluster)
         there = [column for column in columns if column in found.columns]
         with small_queries(self.spark):
             arrow = arrow_of(found.select(*there))
-        return [{**dict.fromkeys(columns), **row} for row in _plain_rows(arrow)]
+        return [{**dict.fromkeys(columns), **row} for row in plain_rows(arrow)]
 
     def _rows_here(self, name: str, cluster: str, columns: Sequence[str]) -> pa.Table:
         path = self.table_path(name)
@@ -426,6 +426,7 @@ class Lake:
         return LakeNotReadable(f"{self.table_path(name)} cannot be read: {first_line(error)}.")
 
 
-def _plain_rows(rows: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
+def plain_rows(rows: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
+    """Rows of a table as dicts, moments in epoch milliseconds."""
     found: list[dict[str, Any]] = plain(rows.to_pylist(maps_as_pydicts="strict"))
     return found
