@@ -40,7 +40,8 @@ def test_runs_that_end_between_commit_and_marker(spark: SparkSession, tmp_path: 
         assert (report.resumed, report.rebuilt) == ((1, 0) if number else (0, 1))
     assert end == len(batches)
     assert_same(lake, whole)
-    assert [row["committed_offset"] for row in table(lake, "gold.progress")] == COMMITTED
+    rows = [row for row in table(lake, "gold.progress") if not row["is_deleted"]]
+    assert [row["committed_offset"] for row in rows] == COMMITTED
     (group,) = segment_state(open_log_folder(log)).groups
     assert group["offsets"]["foo"]["0"]["offset"] == COMMITTED[-1]
 
