@@ -41,7 +41,7 @@ class _Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Close it in HEAD_S unless a request has come, and the oldest silent one where there are too many."""
         super().connection_made(transport)
-        self._opened_at = self.loop.time()
+        self.opened_at = self.loop.time()
         self.loop.call_later(HEAD_S, self._end_if_silent)
         if len(self.connections) > CONNECTIONS_MAX:
             silent = [
@@ -49,7 +49,7 @@ class _Connection(H11Protocol):
                 for each in self.connections
                 if isinstance(each, _Connection) and each.is_silent
             ]
-            oldest = min(silent, key=lambda each: each._opened_at, default=self)  # noqa: SLF001 - of its own class
+            oldest = min(silent, key=lambda each: each.opened_at, default=self)
             oldest.transport.close()
             self.connections.discard(oldest)
 

@@ -200,7 +200,7 @@ RAISES = {
         {"poll_ms": 12_000},
         LEFT,
     ),
-    "its JoinGroup had no rebalance timeout, for which the session stands": (
+    "its JoinGroup had no rebalance timeout, so its session timeout is used": (
         COMMITS._replace(since_commit_ms=13_500, poll_ms=10_001),
         {"poll_ms": 10_000},
         EXPIRED,
