@@ -27,6 +27,8 @@ def test_a_rebalance_has_an_address(page: Page, pages: dict[str, Path]) -> None:
     lanes = page.locator("#chart-lanes")
     lanes.focus()
     lanes.press("n")
+    page.set_viewport_size({"width": 1100, "height": 700})  # every picture is drawn anew
+    page.wait_for_timeout(500)
     lanes.press("Enter")
     expect(page.locator("tr.chosen")).to_have_count(2)
     page.wait_for_function("before => location.hash !== before", arg=address)

@@ -122,10 +122,11 @@ def lacking_columns(name: str, table: ds.Dataset | pa.Table) -> dict[str, str]:
 
 
 def _sql_type(ddl: str) -> str:
-    """`struct(at timestamp, fact string)[]` for `array<struct<at:timestamp, fact:string>>`."""
+    """`struct("at" timestamp, "fact" string)[]` for `array<struct<at:timestamp, fact:string>>`: `at` is a word of SQL."""
     while inner := re.search(r"(\w+)<([^<>]*)>", ddl):
         name, content = inner.groups()
-        shown = f"{content}[]" if name == "array" else f"{name}({content.replace(':', ' ')})"
+        fields = re.sub(r"(\w+):", r'"\1" ', content)
+        shown = f"{content}[]" if name == "array" else f"{name}({fields})"
         ddl = ddl[: inner.start()] + shown + ddl[inner.end() :]
     return ddl
 

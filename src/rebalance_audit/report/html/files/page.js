@@ -156,8 +156,12 @@
 
   // Bars, lozenges and lines of one picture. A mark: {lane, from, to, fill, text, height, shift, kind, unsure, open}.
   function marksOption(element, lanes, marks, culprits = null) {
-    charts.get(element).marks = marks;
-    charts.get(element).current = -1;
+    const entry = charts.get(element);
+    const current = entry.marks?.[entry.current];
+    const lane = current && lanes.indexOf(entry.lanes[current.lane]);
+    Object.assign(entry, { marks, lanes });
+    // A picture is drawn anew when its size changes, too, and that may be between the keys that find a mark and open it.
+    entry.current = current ? marks.findIndex((mark) => mark.kind === current.kind && mark.lane === lane && mark.from === current.from) : -1;
     const margins = grid(element);
     const render = (params, api) => {
       const mark = marks[params.dataIndex];
@@ -472,7 +476,6 @@
     byId("lanes-shown").textContent = passing.length ? `${lanesFrom + 1} to ${lanesFrom + shown.length} of ${passing.length.toLocaleString("en")}` : "";
     byId("lanes-before").disabled = lanesFrom === 0;
     byId("lanes-after").disabled = lanesFrom + LANES >= passing.length;
-    charts.get(element).lanes = names;
     charts.get(element).label = (lane) => openGroup(shown[lane], { isNew: true });
     return marksOption(element, names.length ? names : [""], marks);
   }
@@ -686,7 +689,6 @@
       body.querySelectorAll("table.sorted").forEach(makeSortable);
       const make = (element) => {
         const [lanes, marks, culprits] = marksOf();
-        charts.get(element).lanes = lanes;
         charts.get(element).label = (lane) => say(lane < HEAD.length ? `${lanes[lane]} of ${group.cells[0]}` : `${lanes[lane]}${culprits?.has(lane) ? ": held the group up" : ""}`);
         return marksOption(element, lanes, marks, culprits);
       };
