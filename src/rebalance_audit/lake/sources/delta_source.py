@@ -16,6 +16,7 @@ from rebalance_audit.lake.storage.table_log import LogByName, first_line
 from rebalance_audit.lake.storage.tables import plain_rows
 from rebalance_audit.location import local_path
 from rebalance_audit.moments import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS
+from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
 from rebalance_audit.wire.topic_names import TopicNames, names_in_table
 
@@ -81,8 +82,9 @@ class DeltaSource(Source):
             rows = plain_rows(DeltaTable(table).to_pyarrow_table())
         except (DeltaError, OSError) as error:
             raise SourceNotReadable(f"{table} cannot be read: {first_line(error)}.") from error
-        known = [{"shapes": (), **row} for row in rows if row["cluster"] == cluster]
-        names.merge(names_in_table(known))
+        # A lake of an earlier release lacks columns: what they would say is unknown.
+        unknown = dict.fromkeys(column.name for column in table_schemas()["gold.topics"].columns)
+        names.merge(names_in_table(unknown | row for row in rows if row["cluster"] == cluster))
         return names
 
     def _columns(self, schema: StructType, names: Mapping[str, str]) -> list[Column]:
