@@ -1,6 +1,6 @@
 -- Which members held their groups up, and for how long?
--- One row is one member, a static one over all its member ids. A hold lasts from being asked to give up partitions until it has, or until the next epoch begins, then in whole seconds.
--- Of classic groups only rebalances_held_up is known: there all members arrive with one record.
+-- One row is one member, a static one over all its member ids. held_up_ms is the time that its group waited for it during rebalances, as everywhere, up to the end of the log in one that goes on. A hold lasts from being asked to give up partitions until it has, or until the next epoch begins, then in whole seconds.
+-- Of classic groups only held_up_ms and rebalances_held_up are known: there all members arrive with one record.
 select
     member.cluster,
     member.group_id,
@@ -8,6 +8,7 @@ select
     max(member.client_id) as client_id,
     max(member.client_host) as client_host,
     cast(coalesce(sum(way.epochs), 0) as bigint) as epochs,
+    cast(coalesce(sum(held.held_up_ms), 0) as bigint) as held_up_ms,
     cast(coalesce(sum(held.rebalances), 0) as bigint) as rebalances_held_up,
     cast(coalesce(sum(way.times_not_released), 0) as bigint) as times_not_released,
     max(way.longest_hold_ms) as longest_hold_ms,
@@ -22,13 +23,39 @@ left join (
         owner.group_id,
         owner.incarnation,
         owner.member_id,
-        count(*) as rebalances
-    from gold.members as owner
-    join gold.rebalances as rebalance
-        on rebalance.cluster = owner.cluster
-        and rebalance.group_id = owner.group_id
-        and rebalance.incarnation = owner.incarnation
-        and array_contains(rebalance.held_up_member_ids, owner.member_id)
+        count(*) as rebalances,
+        sum(
+            greatest(
+                0,
+                case
+                    when owner.open_until is not null then unix_millis(owner.open_until) - unix_millis(owner.since)
+                    else owner.ms - greatest(0, owner.began_ms - unix_millis(owner.since))
+                end
+            )
+        ) as held_up_ms
+    from (
+        select
+            member.cluster,
+            member.group_id,
+            member.incarnation,
+            member.member_id,
+            rebalance.open_until,
+            element_at(
+                rebalance.held_up_from, cast(array_position(rebalance.held_up_member_ids, member.member_id) as int)
+            ) as since,
+            element_at(
+                rebalance.held_up_ms, cast(array_position(rebalance.held_up_member_ids, member.member_id) as int)
+            ) as ms,
+            coalesce(
+                unix_millis(rebalance.ended_at) - rebalance.duration_estimate_ms, unix_millis(rebalance.started_at)
+            ) as began_ms
+        from gold.members as member
+        join gold.rebalances as rebalance
+            on rebalance.cluster = member.cluster
+            and rebalance.group_id = member.group_id
+            and rebalance.incarnation = member.incarnation
+            and array_contains(rebalance.held_up_member_ids, member.member_id)
+    ) as owner
     group by owner.cluster, owner.group_id, owner.incarnation, owner.member_id
 ) as held
     on held.cluster = member.cluster

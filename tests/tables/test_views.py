@@ -14,6 +14,7 @@ from rebalance_audit.audit.rows import Row
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.gold_sql import gold_sql, sql_over
 from rebalance_audit.readers.lake_reader import open_lake
+from rebalance_audit.report.summary import waited_ms
 from rebalance_audit.resources import checkout_root
 from rebalance_audit.tables.schemas import GOLD_TABLES
 from rebalance_audit.tables.views import views
@@ -156,24 +157,31 @@ def test_the_member_that_was_last_is_the_worst(sql: duckdb.DuckDBPyConnection) -
     assert worst["client_id"] == "slow-0"
     assert worst["longest_revoke_ms"] > 2000
     assert worst["rebalances_held_up"] == 1
+    assert worst["held_up_ms"] > 2000
 
 
 def test_the_list_and_the_worst_members_name_whom_the_verdict_names(
     audit: Audit, sql: duckdb.DuckDBPyConnection
 ) -> None:
-    """One figure, one value: the culprit of each rebalance, and how many each held up."""
+    """One figure, one value: the culprit of each rebalance, how many each held up, and for how long."""
     first = {
         (row["group_id"], row["incarnation"], row["rebalance_seq"]): row["slowest_member_id"]
         for row in rows_of(sql, "from views.rebalance_list")
     }
     times: Counter[tuple[str, str]] = Counter()
+    waited: Counter[tuple[str, str]] = Counter()
     for row in audit.rebalances:
         held_up = [each for each in row["held_up_member_ids"] if each is not None]
         times.update((row["group_id"], each) for each in held_up)
         key = (row["group_id"], row["incarnation"], row["rebalance_seq"])
         assert first[key] == (held_up[0] if held_up else None)
+    for row in audit.tables["rebalances"]:
+        for member_id, ms in waited_ms(row):
+            waited[row["group_id"], member_id] += ms
     found = rows_of(sql, "from views.worst_members where rebalances_held_up > 0")
     assert sum(row["rebalances_held_up"] for row in found) == times.total() > 0
+    by_member = {(row["group_id"], row["member"]): row["held_up_ms"] for row in found}
+    assert by_member == waited
 
 
 def test_who_never_gave_partitions_up_is_worse_than_all_who_did(

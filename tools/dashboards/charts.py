@@ -123,7 +123,7 @@ CHARTS: Final = (
     ),
     Chart(
         "worst_members",
-        ("rebalances_held_up", "longest_hold_ms"),
+        ("held_up_ms", "longest_hold_ms"),
         (
             "cluster",
             "group_id",
@@ -131,6 +131,7 @@ CHARTS: Final = (
             "client_id",
             "client_host",
             "epochs",
+            "held_up_ms",
             "rebalances_held_up",
             "times_not_released",
             "longest_hold_ms",

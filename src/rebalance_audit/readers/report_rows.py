@@ -95,10 +95,11 @@ with named as (
     from rebalances
 )
 select *, coalesce(instance_id, member_id, name) as who,
-    coalesce(
-        greatest(0, waited_ms - greatest(0, began_ms - epoch_ms(since))),
-        greatest(0, epoch_ms(open_until) - epoch_ms(since))
-    ) as held_up_ms
+    greatest(0, if(
+        open_until is null,
+        waited_ms - greatest(0, began_ms - epoch_ms(since)),
+        epoch_ms(open_until) - epoch_ms(since)
+    )) as held_up_ms
 from held left join named using (group_id, member_id)
 """
 """Who held rebalances up, of one that goes on until the end of the log; a static member is one `who`.
@@ -283,16 +284,16 @@ create view longest as with counted_rows as (
         coalesce(bool_or(is_creation and ended_at is not null) over (partition by group_id), false) as has_creation,
         row_number() over (
             partition by group_id
-            order by epochs = 0, ended_at is not null, is_creation, {LONGEST_RANK} desc, rebalance_seq
+            order by epochs = 0 and ended_at is not null, ended_at is not null, is_creation, {LONGEST_RANK} desc, rebalance_seq
         ) as by_rank,
         row_number() over (
             partition by group_id
-            order by epochs = 0, ended_at is not null, is_creation, took.most desc nulls first, rebalance_seq
+            order by epochs = 0 and ended_at is not null, ended_at is not null, is_creation, took.most desc nulls first, rebalance_seq
         ) as by_most
     from rebalances
 )
 select *, row_number() over (partition by group_id order by by_rank) as place
-from counted_rows where epochs > 0 and (by_rank <= 3 or by_most <= 4)
+from counted_rows where (epochs > 0 or ended_at is null) and (by_rank <= 3 or by_most <= 4)
 """  # noqa: S608 - our own expressions
 """What `report.longest` needs of each group: those that may be the longest rebalance, and one that goes on."""
 

@@ -37,8 +37,10 @@ class View:
 
     @property
     def duckdb_sql(self) -> str:
-        """The query for DuckDB, which has another name for the milliseconds of a timestamp."""
-        return self.sql.replace("unix_millis(", "epoch_ms(")
+        """The query for DuckDB, which has other names for two functions of Spark."""
+        return self.sql.replace("unix_millis(", "epoch_ms(").replace(
+            "element_at(", "array_extract("
+        )
 
     def sql_over(self, name_of: Callable[[str], str]) -> str:
         """The query over tables of other names: `name_of` takes a full name and gives the name in SQL."""
