@@ -138,6 +138,8 @@ def test_every_surface_says_the_same_of_the_present(everything: Everything) -> N
     in_brief = {row["group_id"]: row for row in brief(tables, "default")["groups"]}
     with gold_sql(audit) as sql:
         found = sql.sql("select * from views.groups_now").to_arrow_table().to_pylist()
+        longest = "select group_id, max(held_up_ms) from views.worst_members group by all"
+        waited_for = dict(sql.sql(longest).fetchall())
     in_view = {row["group_id"]: row for row in found}
     measured = series_of(audit)
     for_agents = [
@@ -174,6 +176,9 @@ def test_every_surface_says_the_same_of_the_present(everything: Everything) -> N
             assert bounds_in(in_brief[group_id], "not_stable") == group.not_stable
         assert [row["member_id"] for row in in_view[group_id]["awaited"] or ()] == ids
         assert in_view[group_id]["not_stable_estimate_ms"] == group.not_stable.estimate
+        assert waited_for.get(group_id, 0) == group.culprit_ms
+        culprit = on_page[group_id]["culprit"] or {"ms": 0}
+        assert culprit["ms"] == group.culprit_ms
         assert bounds_in(on_page[group_id], "unsettled") == group.not_stable
         if (group_id, None) in measured["group_awaited_members"]:
             assert measured["group_awaited_members"][group_id, None] == len(ids)
@@ -211,6 +216,18 @@ def test_a_join_phase_in_a_brokers_log_is_the_answer(tmp_path: Path) -> None:
     said = explain_group(rows_of(logged, "coop"), logged.log_end_ms()).sections[0].sentences[0]
     assert said.startswith("It has been rebalancing for 3.5 s. The coordinator logged: Adding new")
     assert worst_of(logged.tables, logged.log_end_ms()).group_id == "coop"
+    row = next(row for row in logged.tables["rebalances"] if row["outcome"] == "open")
+    assert (row["open_until"] - row["started_at"], row["partitions_moved"]) == (3_504, None)
+    assert first[1].not_stable.estimate == 8_365, "it counts up to the end of the log"
+    facts = report_facts(of_audit(Path(), logged), details=GROUPS_MAX)
+    assert facts.groups[0]["group_id"] == "coop"
+    assert bounds_in(facts.groups[0], "unsettled") == first[1].not_stable
+    assert "for 3.5 s" in banner_of(facts, MemberNames([]), {"coop"})["text"]
+    listed = asked(server_over(logged), "list_groups", limit=1000)["groups"]
+    assert (listed[0]["group_id"], listed[0]["not_stable_estimate_ms"]) == ("coop", 8_365)
+    measured = series_of(logged)
+    assert of_metric(measured, "group_not_stable_seconds", "coop") == first[1].not_stable
+    assert measured["group_rebalancing_since_timestamp_seconds"]["coop", None] == 1795252224.127
 
 
 STOPPED = [{"member_id": each, "last_commit_at": 2_000, "interval_ms": 1_000} for each in "AB"]

@@ -105,7 +105,9 @@ def _waiting(group: WatchedGroup, now_ms: int) -> Text:
     if group.open is not None:
         said.append(Verdicts(updates.tables).set_off(group.open))
     names = MemberNames(updates.tables[MEMBERS])
-    return cell(names.in_sentence(group.group_id, Sentence.joined(" ", said)), "bold yellow")
+    return cell(
+        names.in_sentence(group.group_id, Sentence.joined(" ", filter(None, said))), "bold yellow"
+    )
 
 
 def _height(texts: Sequence[Text], width: int) -> int:

@@ -284,11 +284,11 @@ create view longest as with counted_rows as (
         coalesce(bool_or(is_creation and ended_at is not null) over (partition by group_id), false) as has_creation,
         row_number() over (
             partition by group_id
-            order by epochs = 0 and ended_at is not null, ended_at is not null, is_creation, {LONGEST_RANK} desc, rebalance_seq
+            order by ended_at is not null, epochs = 0, is_creation, {LONGEST_RANK} desc, rebalance_seq
         ) as by_rank,
         row_number() over (
             partition by group_id
-            order by epochs = 0 and ended_at is not null, ended_at is not null, is_creation, took.most desc nulls first, rebalance_seq
+            order by ended_at is not null, epochs = 0, is_creation, took.most desc nulls first, rebalance_seq
         ) as by_most
     from rebalances
 )

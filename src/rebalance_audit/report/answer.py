@@ -51,8 +51,7 @@ def worst_rebalances(
     verdicts = Verdicts(own, end_ms)
     still_open = [row for row in own["rebalances"] if row["ended_at"] is None]
     for row in still_open:
-        yield from verdicts.now(row)
-        yield verdicts.set_off(row)
+        yield from filter(None, [*verdicts.now(row), verdicts.set_off(row)])
     present = present_of(own["group_states"], own["members"])
     if present is not None and not still_open:
         yield from waits(present, "It", None, end_ms)

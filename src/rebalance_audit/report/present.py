@@ -132,8 +132,14 @@ def waits(
     ends (epoch ms), None where that is not known.
     """
     lead = Sentence((who, f" is {present.group_state}"))
+    since_ms = present.join_phase_since_ms
     if rebalancing is not None:
-        lead = Sentence((who, " has been rebalancing ", lasting(rebalancing["started_at"], end_ms)))
+        since_ms = rebalancing["started_at"]
+    if rebalancing is not None or since_ms is not None:
+        lead = Sentence((who, " has been rebalancing ", lasting(since_ms, end_ms)))
+    if present.join_phase_since_ms is not None:
+        yield from _join_phase(present, lead, present.join_phase_since_ms, end_ms)
+        return
     if present.awaited:
         clauses = list(_clauses(present, end_ms))
         yield Sentence((lead, ": ", clauses[0], "."))
@@ -152,17 +158,14 @@ def waits(
         yield Sentence(
             (lead, f", but {of} {has}: the assignment of epoch {present.epoch} is empty.")
         )
-    if present.join_phase_since_ms is not None:
-        yield from _join_phase(present, who, present.join_phase_since_ms, end_ms)
-    elif present.stopped:
+    if present.stopped:
         yield _stopped(present, end_ms)
 
 
 def _join_phase(
-    present: Present, who: str, since_ms: int, end_ms: int | None
+    present: Present, lead: Sentence, since_ms: int, end_ms: int | None
 ) -> Iterator[Sentence]:
     """A join phase that the coordinator logged; it logs no member that has rejoined, only those it removed."""
-    lead = Sentence((who, " has been rebalancing ", lasting(since_ms, end_ms)))
     if present.joined_at_ms is not None:
         joined = _ago(present.joined_at_ms, end_ms)
         lead = Sentence(

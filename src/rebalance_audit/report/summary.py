@@ -76,6 +76,12 @@ def is_classic(row: TableRow) -> bool:
     return protocol == "classic"
 
 
+def is_open_join_phase(rebalance: TableRow) -> bool:
+    """Whether a rebalance goes on of which there is no record yet: a coordinator's log shows its join phase."""
+    is_open = rebalance["ended_at"] is None and rebalance["first_epoch"] is None
+    return is_open and is_classic(rebalance)
+
+
 def owns_partitions(row: TableRow) -> bool:
     """Whether members of the row's group own partitions: Connect's workers, for one, do not."""
     return not is_classic(row) or row.get("protocol_type") in _CONSUMERS

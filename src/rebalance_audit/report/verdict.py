@@ -24,6 +24,7 @@ from rebalance_audit.report.summary import (
     epoch_key,
     epoch_noun,
     is_classic,
+    is_open_join_phase,
     rebalance_key,
 )
 from rebalance_audit.sentences import words
@@ -65,7 +66,8 @@ class Verdicts:
     def short(self, rebalance: TableRow) -> Sentence:
         """Who held it up and how, where somebody did, and what set it off."""
         if rebalance["ended_at"] is None:
-            return Sentence.joined(" ", [*self.now(rebalance), self.set_off(rebalance)])
+            said = [*self.now(rebalance), self.set_off(rebalance)]
+            return Sentence.joined(" ", filter(None, said))
         held_up = [self.held_up(rebalance), *self.ways(rebalance)] if held_up_of(rebalance) else []
         return Sentence.joined(" ", [*held_up, self.set_off(rebalance)])
 
@@ -107,8 +109,13 @@ class Verdicts:
             yield Sentence((whom, f"{each} {predicate}."))
 
     def set_off(self, rebalance: TableRow) -> Sentence:
-        """One sentence: the cause of its first epoch with names, and those of the epochs that followed."""
+        """One sentence: the cause of its first epoch with names, and those of the epochs that followed.
+
+        Empty for a join phase that goes on by the coordinator's log: `now` quotes its reason.
+        """
         epochs = self._epochs_of(rebalance)
+        if not epochs and is_open_join_phase(rebalance):
+            return Sentence(())
         if not epochs:
             return Sentence.plain("What set it off is not in the log.")
         first, *later = epochs
@@ -248,6 +255,8 @@ def rebalance_name(rebalance: TableRow) -> str:
     """`epochs 19 to 20`, `generation 3`."""
     first, last = rebalance["first_epoch"], rebalance["last_epoch"]
     noun = epoch_noun((rebalance,))
+    if first is None:
+        return f"no {noun} in the log"
     return f"{noun} {first}" if first == last else f"{noun}s {first} to {last}"
 
 

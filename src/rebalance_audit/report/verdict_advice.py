@@ -6,7 +6,7 @@ from typing import Final
 from rebalance_audit.bounds import WORTH_NAMING_MS
 from rebalance_audit.report.held_up import HeldUp, held_up_of
 from rebalance_audit.report.row_sentences import advice_of
-from rebalance_audit.report.summary import TableRow, rank_of
+from rebalance_audit.report.summary import TableRow, is_open_join_phase, rank_of
 from rebalance_audit.sentences.of_advice import OF_ADVICE
 from rebalance_audit.sentences.reason import because
 from rebalance_audit.sentences.render import sentence_of, slots_of
@@ -69,6 +69,8 @@ def advice_on(rebalance: TableRow, findings: Iterable[TableRow]) -> Sentence | N
         return None
     if holder is not None and (code := f"advice.{holder.why}") in OF_ADVICE:
         return sentence_of(because(code, **dict.fromkeys(slots_of(code), holder.member_id)))
+    if is_open_join_phase(rebalance):
+        return sentence_of(because("advice.join_phase"))
     code = _OF_CAUSES.get(rebalance.get("primary_cause") or "", "advice.unknown_cause")
     if code == "advice.came_or_went":
         for row in findings:

@@ -205,6 +205,10 @@ OF_ADVICE: Final[Mapping[str, str]] = {
         "Change topics, subscriptions and assignors when little is consumed: each such change makes the group "
         "rebalance."
     ),
+    "advice.join_phase": (
+        "Look at members that no longer commit, and at those that are slow to poll: the join phase waits for each "
+        "member, up to its rebalance timeout (max.poll.interval.ms of Java clients)."
+    ),
     "advice.unknown_cause": (
         "Read the log of the broker that coordinated the group: it says what set the rebalance off (--broker-log)."
     ),

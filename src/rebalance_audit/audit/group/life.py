@@ -186,6 +186,9 @@ class Life:
         present = group_now(group, self)
         self._close_span("open")
         self.drop_awaiting()
+        phase, last = present.join_phase, self.previous_generation
+        if phase is not None and last is not None:
+            self.open_rebalance(phase.prepared.at_ms, None, goes_on=True).join_again(last)
         end_ms, rebalance = self.options.log_end_ms, self.rebalance
         if end_ms is None and self.ownership.written is not None:
             end_ms = self.ownership.written.record_timestamp_ms

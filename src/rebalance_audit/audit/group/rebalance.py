@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rebalance_audit import limits
+from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.group.held_up import HoldUps
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
@@ -102,6 +103,17 @@ class Rebalance:
         self.follows_start |= span.follows_start
         self.is_counted &= span.is_counted
         self.is_doubted |= span.is_doubted or span.is_unowned_unknown
+
+    def join_again(self, last: Generation) -> None:
+        """A join phase is open after this generation: no record shows who joined, or what they own meanwhile."""
+        self.settled_at_ms, self.is_doubted, self.is_unread, self.is_counted = (
+            None,
+            True,
+            True,
+            False,
+        )
+        self.protocol_type = last.protocol_type or self.protocol_type
+        self.owns_partitions = last.kind.owns_partitions
 
     def began_after(self, epoch: int) -> int | None:
         """When the first of its epochs after this one began (epoch ms), as far as they are kept; None without one."""

@@ -76,10 +76,9 @@ def rebalance_bar(row: TableRow, end_ms: int, names: MemberNames) -> RebalanceBa
 
 
 def _text(row: TableRow, holders: list[HeldUp], names: MemberNames) -> str:
-    which = "no epoch in the log" if row["first_epoch"] is None else rebalance_name(row)
     took = duration_of(row)
     lasted = "still going on" if took is None else words.likely(took)
-    parts = [f"{which}: {lasted}"]
+    parts = [f"{rebalance_name(row)}: {lasted}"]
     if holders:
         first = holders[0]
         how_long = "" if first.ms is None else f" for {words.duration(first.ms)}"
