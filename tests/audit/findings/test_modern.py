@@ -54,6 +54,15 @@ def test_a_stuck_group_names_who_blocks_it() -> None:
     assert "stuck_group" not in findings(*handed_over(290_000))
 
 
+def test_whom_nobody_waited_for_did_not_hold_a_stuck_group_up() -> None:
+    """A takes long to revoke what B gets, but B, which does not send a heartbeat, reaches the epoch after it."""
+    late: Write = (500_000, "3 4; 7 A 0; 7 B 1-5; 6 4")
+    story = [*handed_over(500), late, (500_100, "8 A 3/3 UNREVOKED 0|1-2"), (900_000, "8 A 4/3 0")]
+    row = only(findings(*story, (900_500, "8 B 4/3 1-5"), slow_revoke_ms=500_000), "stuck_group")
+    assert row["member_ids"] == ["B"]
+    assert row["detail"].endswith(": B reached it last.")
+
+
 def test_a_group_that_is_still_stuck_when_the_log_ends() -> None:
     """The end of the log, not the group's last record, tells how long it has lasted; it has no end."""
     story = log(A_JOINS, B_JOINS, A_REVOKES)

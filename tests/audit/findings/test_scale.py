@@ -177,8 +177,9 @@ def test_what_repeats_is_one_finding_with_a_count() -> None:
         *handed_over(400_000),
         (900_000, "3 4 h2; 7 A 0; 7 B 1-5; 6 4"),
         (900_100, "8 A 3/3 UNREVOKED 0|1-2"),
+        (900_150, "8 B 4/3 UNRELEASED 3-5"),
         (1_400_100, "8 A 4/3 0"),
-        (1_400_200, "8 B 4/3 1-5"),
+        (1_400_200, "8 B 4/4 1-5"),
     ]
     row = only(findings(*again), "stuck_group")
     assert pick(row, "from_at", "to_at", "from_offset") == (2_000, 1_400_200, 7)

@@ -12,7 +12,7 @@ from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
-from rebalance_audit.audit.group.held_up import while_reconciling
+from rebalance_audit.audit.group.held_up import last_to_reach, while_reconciling
 from rebalance_audit.audit.group.time_account import HeldUpWhy, HoldUp
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row, duration_ms
@@ -93,19 +93,14 @@ class StuckGroup(AfterGap):
         if awaited:
             return awaited, because("waited_for", members=awaited)
         missing = sorted(m.member_id for m in progress if m.outcome not in ("reached", "left"))
-        revoked = [
-            (took_ms, member.member_id)
-            for member in progress
-            if (took_ms := duration_ms(member.revoke_started_at_ms, member.revoked_at_ms))
-        ]
         if missing:
             named = missing[:_NAMED]
             if (others := len(missing) - _NAMED + span.members_not_in(progress)) > 0:
                 return missing, because("did_not_adopt_some", members=named, more=others)
             return missing, because("did_not_adopt", members=named)
-        if revoked:
-            took_ms, member_id = max(revoked)
-            return [member_id], because("slow_revocation", member=member_id, took=took_ms)
+        last, _ = last_to_reach(span)
+        if len(last) == 1:
+            return [last[0].member_id], because("reached_last", member=last[0].member_id)
         return [], because("holder_unknown")
 
 

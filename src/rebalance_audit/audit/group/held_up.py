@@ -269,7 +269,7 @@ def _stretch(span: EpochSpan, from_ms: int, to_ms: int) -> _Stretch:
     target_ms = span.target_installed_at_ms
     target_ms = to_ms if target_ms is None else min(target_ms, to_ms)
     no_target = of_no_member(HeldUpWhy.NO_TARGET, sure, from_ms, target_ms)
-    missing, others = _last_to_reach(span)
+    missing, others = last_to_reach(span)
     late = tuple(_of(each, HeldUpWhy.LATE, sure, target_ms, to_ms) for each in missing)
     if others or len(late) > LATE_MAX:
         late = (of_no_member(HeldUpWhy.LATE, sure, target_ms, to_ms),)
@@ -284,7 +284,7 @@ def _stretch(span: EpochSpan, from_ms: int, to_ms: int) -> _Stretch:
     return _Stretch(from_ms, to_ms, awaited, (no_target,), late)
 
 
-def _last_to_reach(span: EpochSpan) -> tuple[list[MemberProgress], int]:
+def last_to_reach(span: EpochSpan) -> tuple[list[MemberProgress], int]:
     """The member that reached the epoch last, or those that have not and how many more of them there are."""
     known = (*span.progress.values(), *span.quiet)
     if span.converged_at_ms is None:
