@@ -122,7 +122,7 @@ def lacking_columns(name: str, table: ds.Dataset | pa.Table) -> dict[str, str]:
 
 
 def _sql_type(ddl: str) -> str:
-    """`struct("at" timestamp, "fact" string)[]` for `array<struct<at:timestamp, fact:string>>`: `at` is a word of SQL."""
+    """`struct("at" timestamp)[]` for `array<struct<at:timestamp>>`; `at` is a word of SQL."""
     while inner := re.search(r"(\w+)<([^<>]*)>", ddl):
         name, content = inner.groups()
         fields = re.sub(r"(\w+):", r'"\1" ', content)
