@@ -5,12 +5,13 @@ batch of rows of one table in the list of that table, and the other lists are nu
 null leaf of each row that it writes, which costs more than the rows themselves if every one of them has its own.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.lake.gold.outputs import OUTPUTS
@@ -35,6 +36,8 @@ BATCH_ROWS: Final = 1024
 
 A batch costs as much as about 200 rows do, so tables with few rows wait until they have some."""
 
+COLUMN_ROWS: Final = 16 * BATCH_ROWS
+"""Rows of a batch that came as columns."""
 FRAME_ROW_BYTES: Final = 1 << 20
 """A row of the frame has no more bytes than this, unless it is one row of a table: Spark copies a row as a whole."""
 
@@ -94,13 +97,16 @@ class OutputRows:
         if len(rows) >= BATCH_ROWS:
             self._is_full = True
 
-    def add_columns(self, output: str, mark: str, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Take rows as columns, all of one length; as `add` otherwise."""
-        nothing = [None] * max(map(len, columns.values()), default=0)
-        rows = self._rows[output, mark]
-        rows += zip(*(columns.get(name, nothing) for name in self._columns[output]), strict=True)
-        if len(rows) >= BATCH_ROWS:
-            self._is_full = True
+    def batches(
+        self, output: str, marks: pa.Array, columns: Mapping[str, pa.Array]
+    ) -> Iterator[pa.RecordBatch]:
+        """Batches of rows that are columns already, each with its mark; columns that are not given are null."""
+        for mark in marks.unique().to_pylist():
+            chosen = pc.indices_nonzero(pc.equal(marks, mark))
+            for first in range(0, len(chosen), COLUMN_ROWS):
+                places = chosen[first : first + COLUMN_ROWS]
+                cells = {name: column.take(places) for name, column in columns.items()}
+                yield self._batch(output, mark, cells, len(places))
 
     def full(self) -> bool:
         """Whether there are full batches to take."""
@@ -119,23 +125,23 @@ class OutputRows:
         for (output, mark), rows in self._rows.items():
             if len(rows) >= at_least:
                 for first in range(0, len(rows), BATCH_ROWS):
-                    yield self._batch(output, mark, rows[first : first + BATCH_ROWS])
+                    few, varying = rows[first : first + BATCH_ROWS], self._columns[output]
+                    arrays = map(column_of, varying.values(), zip(*few, strict=True))
+                    cells = dict(zip(varying, arrays, strict=True))
+                    yield self._batch(output, mark, cells, len(few))
                 rows.clear()
 
-    def _batch(self, output: str, mark: str, rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-        count = len(rows)
-        varying = self._columns[output]
-        cells = dict(
-            zip(
-                varying,
-                map(column_of, varying.values(), zip(*rows, strict=True)),
-                strict=True,
-            )
-        )
-        cells |= {name: pa.repeat(value, count) for name, value in self._constants[output].items()}
+    def _batch(
+        self, output: str, mark: str, cells: dict[str, pa.Array], count: int
+    ) -> pa.RecordBatch:
         kind = self._schema.field(output).type
         fields = list(kind.value_type)
-        structs = pa.StructArray.from_arrays([cells[field.name] for field in fields], fields=fields)
+        cells |= {name: pa.repeat(value, count) for name, value in self._constants[output].items()}
+        arrays = [
+            cells[field.name] if field.name in cells else pa.nulls(count, field.type)
+            for field in fields
+        ]
+        structs = pa.StructArray.from_arrays(arrays, fields=fields)
         sizes = [*_bounded(structs)]
         ends = pa.array([*accumulate(sizes, initial=0)], pa.int32())
         columns = {
@@ -151,8 +157,8 @@ class OutputRows:
 
 
 def _bounded(rows: pa.StructArray) -> Iterator[int]:
-    """Lengths of stretches of the rows with at most FRAME_ROW_BYTES each, or of one row."""
-    if len(rows) == 1 or rows.nbytes <= FRAME_ROW_BYTES:
+    """Lengths of stretches of the rows with at most BATCH_ROWS and FRAME_ROW_BYTES each, or of one row."""
+    if len(rows) == 1 or (len(rows) <= BATCH_ROWS and rows.nbytes <= FRAME_ROW_BYTES):
         yield len(rows)
         return
     half = len(rows) // 2

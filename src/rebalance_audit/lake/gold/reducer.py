@@ -18,7 +18,8 @@ from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.hours.group_hours import GroupHours
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples, no_end_offsets
-from rebalance_audit.audit.rows import MEMBERS, OWNERSHIP, PROGRESS, Row
+from rebalance_audit.audit.progress.group_progress import GroupProgress
+from rebalance_audit.audit.rows import MEMBERS, OWNERSHIP, Row
 from rebalance_audit.audit.snapshots.snapshot import (
     STATE_FORMAT,
     SnapshotNotUsable,
@@ -28,8 +29,8 @@ from rebalance_audit.audit.snapshots.snapshot import (
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.lake.bronze.end_offsets import SAMPLES, samples_of
 from rebalance_audit.lake.gold.commit_hours import CommitHours
+from rebalance_audit.lake.gold.finished_groups import FinishedGroups
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
-from rebalance_audit.lake.gold.group_progress import GroupProgress
 from rebalance_audit.lake.gold.hour_rows import HourRows
 from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, frame_ddl
 from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHOTS
@@ -113,6 +114,7 @@ class _Group:
         group_id: str,
         rows: OutputRows,
         hour_rows: HourRows,
+        finished: FinishedGroups,
         options: ReducerOptions,
     ) -> None:
         """Nothing is replayed yet; call `resume` first if there is a state."""
@@ -120,6 +122,7 @@ class _Group:
         self.group_id = group_id
         self._rows = rows
         self._hour_rows = hour_rows
+        self._finished = finished
         self._options = options
         self._asked = AskedTopics(options.names)
         self._audit_options = self._asked.options(
@@ -260,19 +263,19 @@ class _Group:
             self._next_commit = max(self._next_commit, last + 1)
             self._first_unseen = max(self._first_unseen, last + 1)
 
-    def finish(self) -> Iterator[pa.RecordBatch]:
-        """The group has no more records: emit what is open, and keep the state. Yields full batches of rows."""
+    def finish(self) -> None:
+        """The group has no more records: emit what is open, and keep the state."""
         if self.is_lost:
-            self._remember(None)
+            # Without a snapshot this run replays the group from its first record.
+            self._rows.add(SNAPSHOTS, GONE, self._snapshot())
         elif self._is_known:
-            yield from self._finish_audit()
+            self._finish_audit()
         elif self._options.with_silver:
             self._finish_hours()
-            yield from self._finish_progress()
             if self._next_commit:
-                self._remember(self._memory(None))
+                self._finish_progress(self._memory(None))
 
-    def _finish_audit(self) -> Iterator[pa.RecordBatch]:
+    def _finish_audit(self) -> None:
         self._note_commits(self._commits.take_rest(self._first_unseen))
         wants_memory = self._options.with_silver
         state = snapshot_of(self.audit) if wants_memory else {}
@@ -284,7 +287,6 @@ class _Group:
         self._finish_hours()
         if not wants_memory:
             return
-        yield from self._finish_progress()
         memory = self._memory(state)
         for table, key in self._provisional.gone():
             if table == MEMBERS:
@@ -292,7 +294,7 @@ class _Group:
                     None  # the row may hold an earlier stay of the member id: rebuild the group
                 )
             self._rows.add(table, GONE, key | {"group_id": self.group_id})
-        self._remember(memory, self.audit.due_ms)
+        self._finish_progress(memory, self.audit.due_ms)
 
     def _finish_hours(self) -> None:
         self._hours.committed(self._commit_hours.hours())
@@ -300,19 +302,15 @@ class _Group:
             mark = self.mark if is_there else GONE
             self._hour_rows.add(self.group_id, mark, row, of_records=self._is_known)
 
-    def _finish_progress(self) -> Iterator[pa.RecordBatch]:
-        settled = max(self.audit.write_offset or 0, self._next_commit)
-        for columns, bounded, gone in self._progress.changes(settled):
-            self._rows.add_columns(PROGRESS, self.mark, columns)
-            for mark, rows in ((self.mark, bounded), (GONE, gone)):
-                for row in rows:
-                    self._rows.add(PROGRESS, mark, row)
-            if self._rows.full():
-                yield from self._rows.take_full()
+    def _finish_progress(self, memory: Memory | None, due_ms: int | None = None) -> None:
+        self._progress.settle(max(self.audit.write_offset or 0, self._next_commit))
+        topics = () if memory is None else memory.topics
+        snapshot = self._snapshot() | {"due_at": due_ms, "topics": topics}
+        self._finished.add(self._progress, self.mark, snapshot, memory)
 
     def _memory(self, audit: dict[str, object] | None) -> Memory | None:
         """What a later run resumes from; None if the hours reach back further than the state that was kept."""
-        if self._hours.is_lost or self._commit_hours.is_lost or self._progress.is_lost:
+        if self._hours.is_lost or self._commit_hours.is_lost:
             return None
         return Memory(
             audit,
@@ -322,22 +320,18 @@ class _Group:
             self._next_commit,
             self._hours.state(),
             self._commit_hours.state(),
-            self._progress.state(),
         )
 
-    def _remember(self, memory: Memory | None, due_ms: int | None = None) -> None:
-        row = {
+    def _snapshot(self) -> Row:
+        """The group's row of meta.snapshots without its state."""
+        return {
             "group_id": self.group_id,
             "log_partition": self.log_partition,
             "next_offset": self._next_offset,
             "next_commit_offset": self._next_commit or None,
             "state_format": STATE_FORMAT,
-            "due_at": due_ms,
-            "topics": [] if memory is None else list(memory.topics),
-            "state": None if memory is None else memory.to_json().decode(),
+            "topics": (),
         }
-        # Without a snapshot this run replays the group from its first record.
-        self._rows.add(SNAPSHOTS, GONE if memory is None else self.mark, row)
 
     def _end_offsets_of(self, topic: str, topic_partition: int) -> PartitionSamples | None:
         return self._samples.get((topic, topic_partition))
@@ -359,12 +353,14 @@ class _Reducer:
         self._options = options
         self._rows = OutputRows(options.constants)
         self._hour_rows = HourRows(self._rows)
+        self._finished = FinishedGroups(self._rows)
         self._group: _Group | None = None
 
     def reduce(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """All output rows of the task's groups."""
         yield from self._reduced(batches)
         yield from self._leave()
+        yield from self._finished.take()
         self._hour_rows.release()
         yield from self._rows.take_rest()
 
@@ -395,13 +391,17 @@ class _Reducer:
         if group is not None and group.group_id == group_id and group.log_partition == partition:
             return group
         yield from self._leave()
-        self._group = _Group(partition, group_id, self._rows, self._hour_rows, self._options)
+        self._group = _Group(
+            *(partition, group_id, self._rows, self._hour_rows), self._finished, self._options
+        )
         return self._group
 
     def _leave(self) -> Iterator[pa.RecordBatch]:
         if self._group is not None:
-            yield from self._group.finish()
+            self._group.finish()
             self._group = None
+            if self._finished.full():
+                yield from self._finished.take()
 
     def _feed(self, group: _Group, given: _Given) -> None:
         position = given.position

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.lake.gold.group_progress import GroupProgress
+from rebalance_audit.audit.progress.group_progress import GroupProgress
+from rebalance_audit.audit.progress.minutes import ProgressMinutes
 from rebalance_audit.replay.changes import Change, OffsetCommitted, Position
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue, RecordType
@@ -66,13 +66,14 @@ def rows_of(
             progress.deleted(key, columns((offset, at_ms, -1)))
     if decided:
         progress.decided(key, columns(*decided))
-    rows = {}
-    for changes in progress.changes(0):
-        minutes = ("commits", "minute", "committed_offset", "is_transactional")
-        cells = zip(*(changes.columns.get(name, ()) for name in minutes), strict=True)
-        # The minute of a tombstone has a row as well.
-        for _, at_ms, *row in filter(itemgetter(0), cells):
-            rows[(at_ms - BEGIN_MS) // MINUTE_MS] = tuple(row)
+    progress.settle(0)
+    changes = ProgressMinutes([progress]).changes()
+    # The minute of a tombstone has a row as well.
+    rows = {
+        (row["minute"] - BEGIN_MS) // MINUTE_MS: (row["committed_offset"], row["is_transactional"])
+        for row in changes.rows()
+        if row["commits"]
+    }
     assert not progress.is_lost
     return rows, json.loads(json.dumps(progress.state()))
 

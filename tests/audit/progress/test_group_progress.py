@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from rebalance_audit.audit.lag.end_offsets import EndOffset, PartitionSamples
 from rebalance_audit.audit.lag.lag import lag_at
+from rebalance_audit.audit.progress.group_progress import GroupProgress
+from rebalance_audit.audit.progress.minutes import LAG_COLUMNS, ProgressMinutes
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.lake.gold.group_progress import GroupProgress
-from rebalance_audit.lake.gold.progress_minutes import LAG_COLUMNS
 from rebalance_audit.wire.generated.messages import OffsetCommitKey
 from rebalance_audit.wire.records import encode_key
 
@@ -106,11 +106,10 @@ class Part:
                 progress.deleted(key, columns)
         for row in self.ownership:
             progress.owned(row)
-        rows: list[tuple[Row, bool]] = []
-        for cells_of, bounded, gone in progress.changes(self.settled):
-            minutes = zip(*cells_of.values(), strict=True)
-            rows += [(dict(zip(cells_of, cells, strict=True)), True) for cells in minutes]
-            rows += [(row, True) for row in bounded] + [(key, False) for key in gone]
+        progress.settle(self.settled)
+        changes = ProgressMinutes([progress]).changes()
+        rows = [(row, True) for row in (*changes.rows(), *(row for _, row in changes.bounded))]
+        rows += [(key, False) for _, key in changes.gone]
         assert not progress.is_lost
         return rows, json.loads(json.dumps(progress.state()))
 
