@@ -22,8 +22,8 @@ from rebalance_audit.audit.progress.timeline import (
     PARTITION,
     WEIGHT,
     Bools,
-    Ints,
     EventsInOrder,
+    Ints,
 )
 from rebalance_audit.audit.rows import Row
 
