@@ -1,12 +1,12 @@
 """The audit of many groups in one process: `inspect` and the tests run it, and the Spark reducer must equal it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.commits.summary import NO_POSITION, summary_of
 from rebalance_audit.audit.group_audit import GroupAudit
-from rebalance_audit.audit.hours.group_hours import hours_of_tables
+from rebalance_audit.audit.hours.group_hours import HourCommits, hours_of_tables
 from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.members.stint import merge_stints
 from rebalance_audit.audit.options import AuditOptions
@@ -110,13 +110,18 @@ class LogAudit:
         """Ids of topics that rows so far had to leave unnamed."""
         return self._unnamed_by_twins.union(*(audit.unnamed for audit in self._audits.values()))
 
-    def tables(self) -> dict[str, list[Row]]:
-        """Table name -> rows, for every gold table that the audit fills. Call it once, at the end of the log."""
+    def tables(
+        self, commit_hours: Mapping[str, Mapping[int, HourCommits]] | None = None
+    ) -> dict[str, list[Row]]:
+        """Table name -> rows, for every gold table that the audit fills. Call it once, at the end of the log.
+
+        `commit_hours`: the offset commits of each group by hour since 1970, also of groups without a record.
+        """
         for audit in self._audits.values():
             audit.finish()
         tables = dict(self._rows)
         tables[MEMBERS] = merge_stints(tables[MEMBERS])
-        tables[GROUP_HOURS] = hours_of_tables(tables, self._options.log_end_ms)
+        tables[GROUP_HOURS] = hours_of_tables(tables, self._options.log_end_ms, commit_hours)
         return tables
 
     def _audit_of(self, group_id: str, log_partition: int) -> GroupAudit:

@@ -95,8 +95,7 @@ class Part:
 
     def feed(self, state: dict[str, Any] | None) -> tuple[list[tuple[Row, bool]], dict[str, Any]]:
         """Rows, and the state after them."""
-        progress = GroupProgress("g", 7, state)
-        progress.sampled(self.samples)
+        progress = GroupProgress("g", 7, state, lambda *partition: self.samples.get(partition))
         for each in reversed(self.new):
             key = encode_key(OffsetCommitKey("g", TOPIC, each.number))
             columns = np.array([[each.log_offset], [each.at_ms], [each.value]], np.int64)

@@ -6,6 +6,7 @@ part of it, or if offsets were committed. What has not ended lasts until the end
 that rows can still reach: those since what is open began. A row that reaches further back needs the whole history.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -30,7 +31,16 @@ class HourCommits(NamedTuple):
     commits: int
     commit_gaps: int
     commit_gap_ms_max: int | None
-    last_commit_ms: int
+    last_commit_ms: int | None
+
+    def and_also(self, other: "HourCommits") -> "HourCommits":
+        """With those of the same group in another partition of the log."""
+        commits, gaps, longest_ms, last_ms = (
+            [each for each in pair if each is not None] for pair in zip(self, other, strict=True)
+        )
+        return HourCommits(
+            *(sum(commits), sum(gaps), max(longest_ms, default=None), max(last_ms, default=None))
+        )
 
 
 class _Stretch(NamedTuple):
@@ -280,11 +290,8 @@ def with_commits_elsewhere(row: Row, elsewhere: Row) -> Row:
 
     Kafka keeps a group in one partition. After partitions were added to the log its commits may be in two.
     """
-    commits, gaps, longest_ms, last_ms = (
-        [each[name] for each in (row, elsewhere) if each[name] is not None] for name in OF_COMMITS
-    )
-    found = (sum(commits), sum(gaps), max(longest_ms, default=None), max(last_ms, default=None))
-    return row | dict(zip(OF_COMMITS, found, strict=True))
+    both = [HourCommits(*(each[name] for name in OF_COMMITS)) for each in (row, elsewhere)]
+    return row | dict(zip(OF_COMMITS, both[0].and_also(both[1]), strict=True))
 
 
 def _hours(began_ms: int, ended_ms: int) -> range:
@@ -308,15 +315,23 @@ def _first(*values: int | None) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def hours_of_tables(tables: Mapping[str, Sequence[Row]], log_end_ms: int | None) -> list[Row]:
-    """Rows of gold.group_hours of whole groups, without commits, in order of group and hour."""
-    of_group: dict[str, GroupHours] = {}
+def hours_of_tables(
+    tables: Mapping[str, Sequence[Row]],
+    log_end_ms: int | None,
+    commits: Mapping[str, Mapping[int, HourCommits]] | None = None,
+) -> list[Row]:
+    """Rows of gold.group_hours of whole groups, in order of group and hour.
+
+    `commits`: the offset commits of each group; without them what the rows say of commits is null.
+    """
+    of_group: dict[str, GroupHours] = defaultdict(
+        lambda: GroupHours(log_end_ms, with_commits=commits is not None)
+    )
     for table in MADE_OF:
         for row in tables[table]:
-            hours = of_group.get(row["group_id"])
-            if hours is None:
-                hours = of_group[row["group_id"]] = GroupHours(log_end_ms, with_commits=False)
-            hours.add(table, row)
+            of_group[row["group_id"]].add(table, row)
+    for group_id, of_commits in (commits or {}).items():
+        of_group[group_id].committed(of_commits)
     return [
         {"group_id": group_id, **row}
         for group_id in sorted(of_group)

@@ -10,7 +10,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from rebalance_audit.audit.lag.end_offsets import PartitionSamples
+from rebalance_audit.audit.lag.end_offsets import (
+    EndOffsetsOf,
+    PartitionSamples,
+    no_end_offsets,
+)
 from rebalance_audit.audit.progress.timeline import (
     AFTER_RECORDS,
     BEGINNING,
@@ -56,7 +60,11 @@ class GroupProgress:
     """One part of the log of one group."""
 
     def __init__(
-        self, group_id: str, log_partition: int, state: Mapping[str, Any] | None = None
+        self,
+        group_id: str,
+        log_partition: int,
+        state: Mapping[str, Any] | None = None,
+        end_offsets: EndOffsetsOf = no_end_offsets,
     ) -> None:
         """`state` is what an earlier part has left."""
         self.group_id, self.log_partition = group_id, log_partition
@@ -67,7 +75,7 @@ class GroupProgress:
         """Ownerships that began with records before this log offset are in rows already."""
         kept = [] if state is None else state["partitions"]
         self.kept = {(topic, number): KeptProgress(*of_it) for topic, number, *of_it in kept}
-        self.samples: Mapping[tuple[str, int], PartitionSamples] = {}
+        self._end_offsets = end_offsets
         self.owners: list[Row] = []
         """Rows of gold.ownership, as they were taken."""
         self.held = 0
@@ -88,10 +96,6 @@ class GroupProgress:
         for partition in self.kept:
             self._number_of(partition)
 
-    def sampled(self, samples: Mapping[tuple[str, int], PartitionSamples]) -> None:
-        """All samples, before any commit."""
-        self.samples = samples
-
     def committed(self, key: bytes, columns: Ints, *, is_transactional: bool = False) -> None:
         """Take commits with one key: log offsets, times (epoch ms) from which they count, and committed offsets."""
         number = self._number_of_key(key)
@@ -99,10 +103,12 @@ class GroupProgress:
             self._new.append((number, columns, is_transactional))
             self.held += columns.shape[1]
             if self.held > HELD:
-                self._reduced = reduced_commits(
-                    np.concatenate([self._commits(), self._samples()], axis=1)
-                )
-                self.held = 0
+                self.reduce()
+
+    def reduce(self) -> None:
+        """Hold no more commits than rows need."""
+        self._reduced = reduced_commits(np.concatenate([self._commits(), self._samples()], axis=1))
+        self.held = 0
 
     def decided(self, key: bytes, columns: Ints) -> None:
         """Take commits of committed transactions, after all tombstones: as above, and the markers' offsets.
@@ -140,7 +146,7 @@ class GroupProgress:
 
     def samples_of(self, partition: TopicPartition) -> PartitionSamples | None:
         """The samples of its end offsets; None without any."""
-        found = self.samples.get((str(partition[0]), partition[1]))
+        found = self._end_offsets(str(partition[0]), partition[1])
         return found if found is not None and found.samples else None
 
     def settle(self, settled: int) -> None:
@@ -156,8 +162,6 @@ class GroupProgress:
             begun.append((number, row["from_at"], row["from_offset"], place, is_new))
             changes += [(number, row["from_at"])] if is_new else []
             changes += [] if row["to_at"] is None else [(number, row["to_at"])]
-        for partition in self.samples:
-            self._number_of(partition)
         commits, samples = self._commits(), self._samples()
         deletions = [
             (number, *place) for number, places in self._deletions.items() for place in places
@@ -246,9 +250,9 @@ class GroupProgress:
 
     def _samples(self) -> Ints:
         found = [
-            (self._numbers[partition], each.sampled_at_ms, AFTER_RECORDS)
-            for partition, samples in self.samples.items()
-            if partition in self._numbers
+            (number, each.sampled_at_ms, AFTER_RECORDS)
+            for partition, number in self._numbers.items()
+            if (samples := self.samples_of(partition)) is not None
             for each in samples.samples
         ]
         return matrix_of(SAMPLE, found)

@@ -1,24 +1,28 @@
-"""Findings that offset commits show: rows of gold.findings that the reducer, which sees no commits, cannot make."""
+"""Findings that offset commits show: Spark counts what the tables of silver and gold say, the audit makes the rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.finding_rules import FindingRules
-from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.kinds import OF_COMMITS
-from rebalance_audit.audit.findings.of_commits import HangingTransaction, TopicGrowth
+from rebalance_audit.audit.findings.of_commits import (
+    OFFSET_COMMITS,
+    Ends,
+    HangingTransaction,
+    TopicGrowth,
+)
 from rebalance_audit.audit.rows import FINDINGS as OUTPUT
-from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
+from rebalance_audit.audit.rows import Row
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.silver.offset_commits import OPEN
-from rebalance_audit.sentences.words import duration
-from rebalance_audit.tables.schemas import TableName
+from rebalance_audit.tables.arrow_types import column_of, ddl_of_columns
+from rebalance_audit.tables.schemas import TableName, table_schemas
 
 DAY_MS: Final = 86_400_000
-OFFSET_COMMITS: Final = "offset commits"
 KINDS_OF_COMMITS: Final = tuple(kind.kind for kind in OF_COMMITS)
 
 
@@ -81,33 +85,32 @@ def _is_of_commits() -> Column:
     return F.col("kind").isin(*KINDS_OF_COMMITS)
 
 
+def _record() -> Column:
+    at_ms = F.unix_millis("timestamp").alias("at")
+    return F.struct("partition", "offset", at_ms)
+
+
 def _hanging(commits: DataFrame, rules: FindingRules, log_end_ms: int | None) -> DataFrame:
-    record = F.struct("partition", "offset", F.col("timestamp").alias("at"))
     # Files have statistics of the state: one without open commits is not read.
     open_ones = commits.where((F.col("transaction_state") == OPEN) & F.col("timestamp").isNotNull())
-    latest = F.timestamp_millis(F.lit(log_end_ms).cast("bigint") - rules.hanging_ms)
+    latest_ms = F.lit(log_end_ms).cast("bigint") - rules.hanging_ms
     found = (
         open_ones.groupBy("group_id", "producer_id")
         .agg(
-            F.min(record).alias("first"),
-            F.max(record).alias("last"),
+            F.min(_record()).alias("first"),
+            F.max(_record()).alias("last"),
             F.count(F.lit(1)).alias("commits"),
             F.array_sort(F.collect_set("topic")).alias("topics"),
         )
-        .where(F.col("first.at") <= latest)
+        .where(F.col("first.at") <= latest_ms)
     )
-    detail = F.format_string(
-        f"A transaction of producer %d with %d offset commits has been open for at least {duration(rules.hanging_ms)}.",
-        "producer_id",
-        "commits",
-    )
-    return _rows(
-        found,
-        HangingTransaction,
-        "committed in the open transaction",
-        topics="topics",
-        detail=detail,
-    )
+
+    def row_of(given: Row) -> Row:
+        names = ("producer_id", "commits", "topics")
+        numbers = {name: given[name] for name in names}
+        return HangingTransaction.row(given["group_id"], _ends_of(given), rules, **numbers)
+
+    return _rows(found, row_of)
 
 
 def _growth(
@@ -151,7 +154,6 @@ def _growth(
     grown = keep(grown)
     if grown.isEmpty():
         return None
-    record = F.struct("partition", "offset", F.col("timestamp").alias("at"))
     ends = (
         others.unionByName(commits)
         .where(within)
@@ -159,39 +161,35 @@ def _growth(
         .where((F.col("hour") == F.col("from_hour")) | (F.col("hour") == F.col("to_hour")))
         .groupBy("group_id", "type", "day")
         .agg(
-            F.min_by(record, F.struct("timestamp", "offset")).alias("first"),
-            F.max_by(record, F.struct("timestamp", "offset")).alias("last"),
+            F.min_by(_record(), F.struct("timestamp", "offset")).alias("first"),
+            F.max_by(_record(), F.struct("timestamp", "offset")).alias("last"),
         )
     )
     found = grown.join(ends, ["group_id", "type", "day"])
-    detail = F.format_string(
-        "It wrote %d records (%s) in %d %s of the day, at most %d in one hour.",
-        "records",
-        "type",
-        "hours",
-        F.when(F.col("hours") == 1, "hour").otherwise("hours"),
-        "most",
-    )
-    fact = "written in such an hour"
-    return _rows(found, TopicGrowth, fact, "type", to_at="last.at", detail=detail)
+
+    def row_of(given: Row) -> Row:
+        numbers = {name: given[name] for name in ("hours", "records", "most")}
+        return TopicGrowth.row(given["group_id"], _ends_of(given), given["type"], **numbers)
+
+    return _rows(found, row_of)
 
 
-def _rows(
-    found: DataFrame, kind: type[FindingKind], fact: str, *subject: str, **columns: Column | str
-) -> DataFrame:
-    """Rows of the table from rows with `group_id` and the structs `first` and `last`, each of a record.
+def _rows(found: DataFrame, row_of: Callable[[Row], Row]) -> DataFrame:
+    """Rows of the table (without the cluster), one for each row of `found`."""
+    columns = table_schemas()[TableName.FINDINGS].column_types
+    del columns["cluster"]
 
-    They have no incarnation: commits do not say to which one of the group they belong.
-    """
-    ends = F.array_distinct(F.array("first", "last"))
-    shared: dict[str, Column | str] = {
-        "group_id": "group_id",
-        "log_partition": "first.partition",
-        "from_at": "first.at",
-        "from_offset": "first.offset",
-        "evidence": F.transform(
-            ends, lambda record: evidence(record["partition"], record, F.lit(fact))
-        ),
-    }
-    identity = ("group_id", "first.partition", "first.offset", *subject)
-    return finding_rows(found, kind, identity, shared | columns)
+    def made(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = [row_of(given) for given in batch.to_pylist()]
+            yield pa.RecordBatch.from_arrays(
+                [column_of(kind, [row[name] for row in rows]) for name, kind in columns.items()],
+                names=[*columns],
+            )
+
+    return found.mapInArrow(made, ddl_of_columns(columns))
+
+
+def _ends_of(given: Row) -> Ends:
+    """Of a row with the structs `first` and `last`, see `_record`."""
+    return Ends(*(tuple(given[end].values()) for end in ("first", "last")))

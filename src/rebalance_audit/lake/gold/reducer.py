@@ -8,7 +8,7 @@ with the group's state, from which the replay resumes.
 from bisect import bisect_right
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.group_audit import GroupAudit
+from rebalance_audit.audit.hours.commit_hours import CommitHours, single_commits
 from rebalance_audit.audit.hours.group_hours import GroupHours
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples, no_end_offsets
 from rebalance_audit.audit.progress.group_progress import GroupProgress
@@ -28,7 +29,6 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.lake.bronze.end_offsets import SAMPLES, samples_of
-from rebalance_audit.lake.gold.commit_hours import CommitHours
 from rebalance_audit.lake.gold.finished_groups import FinishedGroups
 from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
 from rebalance_audit.lake.gold.hour_rows import HourRows
@@ -138,7 +138,7 @@ class _Group:
         self._provisional = Provisional(())
         self._hours = GroupHours(options.log_end_ms, with_commits=options.with_silver)
         self._commit_hours = CommitHours()
-        self._progress = GroupProgress(group_id, log_partition)
+        self._progress = self._new_progress(None)
         self.audit: GroupAudit = GroupAudit(
             group_id, log_partition, self._emit, self._audit_options
         )
@@ -172,8 +172,7 @@ class _Group:
             self._options.log_end_ms, with_commits=self._options.with_silver, state=memory.hours
         )
         self._commit_hours = CommitHours(memory.commit_hours)
-        self._progress = GroupProgress(self.group_id, self.log_partition, memory.progress)
-        self._progress.sampled(self._samples)
+        self._progress = self._new_progress(memory.progress)
         self._first_new = self._next_commit = memory.next_commit
         if memory.audit is None:
             self._only_commits = True
@@ -208,7 +207,6 @@ class _Group:
             partition, samples = samples_of(run[begin].value or b"")
             self._samples[partition] = samples
             begin += 1
-        self._progress.sampled(self._samples)
         run = run[begin:]
         if run and run[0].position.log_offset == RESUMES:
             self.resume(run[0].value)
@@ -243,7 +241,7 @@ class _Group:
         self._commits.hold(pack.key, pack.value, leader_epoch, is_transactional=flag)
         if self._options.with_silver and pack.producer_id != UNDECODABLE:
             is_new = offsets >= self._first_new
-            self._commit_hours.add(times[is_new])
+            self._commit_hours.add(single_commits(times[is_new]))
             if not flag:  # see DECIDED
                 self._progress.committed(pack.key, columns[:, is_new])
             if not self._is_known:
@@ -332,6 +330,9 @@ class _Group:
             "state_format": STATE_FORMAT,
             "topics": (),
         }
+
+    def _new_progress(self, state: dict[str, Any] | None) -> GroupProgress:
+        return GroupProgress(self.group_id, self.log_partition, state, self._end_offsets_of)
 
     def _end_offsets_of(self, topic: str, topic_partition: int) -> PartitionSamples | None:
         return self._samples.get((topic, topic_partition))

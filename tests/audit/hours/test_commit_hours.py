@@ -9,9 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rebalance_audit.audit.hours import commit_hours
+from rebalance_audit.audit.hours.commit_hours import (
+    CommitHours,
+    LogCommitHours,
+    by_second,
+    single_commits,
+)
 from rebalance_audit.audit.hours.group_hours import HourCommits
-from rebalance_audit.lake.gold import commit_hours
-from rebalance_audit.lake.gold.commit_hours import CommitHours
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -53,11 +58,11 @@ def test_hours_are_what_the_commits_say(
     first = CommitHours()
     there = {*range(min(cut, len(times)))}
     for part in (there & apart, there - apart):
-        first.add(np.array([times[place] for place in part], np.int64))
+        first.add(single_commits(np.array([times[place] for place in part], np.int64)))
     found = dict(first.hours())
     second = CommitHours(first.state())
     for place in range(cut, len(times)):
-        second.add(np.array([times[place]], np.int64))
+        second.add(single_commits(np.array([times[place]], np.int64)))
     found |= second.hours()
     assert not second.is_lost
     assert found == expected(times)
@@ -68,16 +73,52 @@ def test_many_commits_are_counted_on_the_way(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(commit_hours, "HELD", 100)
     times, hours = moments([400] * 9_000, 0), CommitHours()
     for place in range(0, len(times), 70):
-        hours.add(np.array(times[place : place + 70], np.int64))
+        hours.add(single_commits(np.array(times[place : place + 70], np.int64)))
     assert hours.hours() == expected(times)
 
 
 def test_an_earlier_commit_needs_all_of_them() -> None:
     """What an earlier part has counted cannot be taken apart."""
     first = CommitHours()
-    first.add(np.array([1_000, 90_000], np.int64))
+    first.add(single_commits(np.array([1_000, 90_000], np.int64)))
     first.hours()
     second = CommitHours(first.state())
-    second.add(np.array([89_000], np.int64))
+    second.add(single_commits(np.array([89_000], np.int64)))
     assert second.hours() == {}
     assert second.is_lost
+
+
+@given(PAUSES, st.integers(1, 9), st.integers(0, 3))
+def test_hours_of_a_log_are_those_of_its_groups(
+    pauses: list[int], size: int, elsewhere: int
+) -> None:
+    """In stretches of some commits, of two groups; few are held, and some commits of one are in another partition."""
+    times = moments(pauses, 3)
+    log = LogCommitHours(held=4)
+    for begin in range(0, len(times), size):
+        stretch = np.array(times[begin : begin + size], np.int64)
+        numbers = {"a": begin % 2, "b": 1 - begin % 2}
+        both = [single_commits(stretch, numbers["a"]), single_commits(stretch + 1, numbers["b"])]
+        log.add(5, ["a", "b"] if numbers["b"] else ["b", "a"], by_second(both))
+    moved = np.array(times[:elsewhere], np.int64)
+    log.add(6, ["a"], by_second([single_commits(moved)]))
+    found, alone, moved_alone = log.hours(), expected(times), expected(times[:elsewhere])
+    assert found["b"] == expected([at + 1 for at in times])
+    assert found["a"] == {
+        hour: HourCommits(
+            each.commits + more.commits,
+            each.commit_gaps + more.commit_gaps,
+            each.commit_gap_ms_max,
+            each.last_commit_ms,
+        )
+        for hour, each in alone.items()
+        for more in [moved_alone.get(hour, HourCommits(0, 0, None, None))]
+    }
+
+
+def test_a_late_commit_of_a_log_counts_with_what_is_not_counted_yet() -> None:
+    """A clock that was set back by hours: no commit is lost."""
+    log = LogCommitHours(held=1)
+    for times in ([HOUR_MS, 3 * HOUR_MS], [HOUR_MS // 2]):
+        log.add(0, ["g"], by_second([single_commits(np.array(times, np.int64))]))
+    assert {hour: each.commits for hour, each in log.hours()["g"].items()} == {1: 2, 3: 1}
