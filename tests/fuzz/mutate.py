@@ -33,7 +33,7 @@ from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.folder import PositionedMarker, PositionedRecord, open_log_folder
 from rebalance_audit.wire.segments.segment_file import read_batches, split_points
 from rebalance_audit.wire.topic_names import TopicNames
-from tests.scan.same import assert_same
+from tests.segments.same_columns import assert_same
 from tests.support.log_entries import apply_entry, position_of
 from tests.wire.golden import CAPTURES
 from tests.wire.golden_records import all_golden
@@ -184,7 +184,7 @@ def read_damaged(path: Path, target_bytes: int) -> Tally:
     points = split_points(path, target_bytes)
     assert rows == [row for part in pairwise(points) for row in rows_of(path, part)]
     assert tally["records read"] == tally["decoded"] + tally["quarantined"]
-    tally["records read by the compiled walk"] += assert_same(path)
+    tally["records in columns"] += assert_same(path)
     return tally
 
 

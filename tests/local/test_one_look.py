@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_audit.local import single_pass_log
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.scan import available, segment_scan
+from rebalance_audit.segments import available, reader
 from tests.wire.golden import CAPTURE_NAMES, capture
 
 
@@ -18,7 +18,7 @@ def test_compiled_and_plain_reading_give_one_audit(
     plain = audit_segments(path)
     monkeypatch.setattr(available, "FROM_BYTES", 0)
     monkeypatch.setattr(available, "UNCOMPILED_FROM_BYTES", 0)
-    monkeypatch.setattr(segment_scan, "WINDOW_BYTES", 8_000)
+    monkeypatch.setattr(reader, "WINDOW_BYTES", 8_000)
     monkeypatch.setattr(single_pass_log, "KEPT_BYTES_MAX", kept_bytes_max)
     compiled = audit_segments(path)
     assert compiled.tables == plain.tables

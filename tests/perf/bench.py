@@ -33,8 +33,8 @@ from rebalance_audit.lake.session.spark_session import build_session
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.resources import checkout_root
-from rebalance_audit.scan.scan_buffers import ScanBuffers, Walked
-from rebalance_audit.scan.segment_scan import scan
+from rebalance_audit.segments.reader import read_segment
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from tests.perf.bench_log import GROUPS, SMALLER, BenchLog, bench_log
 from tests.perf.cpu import cpu_s_since, tree_ticks
 from tests.perf.kafka_tools import broker_load, dump
@@ -208,10 +208,10 @@ def walk_stages(bench: Bench, rounds: int) -> None:
 def walk(log: BenchLog) -> None:
     """Walk over every segment, as `inspect` does before it replays."""
     records = sum(
-        found.records
+        len(found.log_offsets)
         for segment in log.segments
-        for found in scan(ScanBuffers(), segment)
-        if isinstance(found, Walked)
+        for found in read_segment(segment, compiled=True)
+        if not isinstance(found, BadBytes | TailNote)
     )
     assert records == log.records, records
 

@@ -22,7 +22,6 @@ and on the current state of a group, whatever the lengths and numbers in the inp
 - Files are opened only if they are regular ones, or links to such: a pipe, a socket, a device or a directory in the
   place of a segment ends the command with one sentence.
 - Regular expressions are never run; they are compared in time linear in their length.
-- Hash tables of the compiled walk use secrets of the process, so that no client can choose ids that collide.
 - [gold.convergence](tables.md#goldconvergence) has rows of members for which something happened in an epoch, and
   [gold.epochs](tables.md#goldepochs) counts the others in `members_unchanged`.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
-from rebalance_audit.audit.commits.collect import Summaries
+from rebalance_audit.audit.commits.summary import Summaries
 from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.findings.observer import GroupFindings
 from rebalance_audit.audit.group.classic_audit import ClassicAudit

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from rebalance_audit.audit.commits.collect import Summaries
-from rebalance_audit.audit.commits.summary import NO_POSITION, summary_of
+from rebalance_audit.audit.commits.summary import NO_POSITION, Summaries, summary_of
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.hours.group_hours import HourCommits, hours_of_tables
 from rebalance_audit.audit.lag.committed import CommittedPosition

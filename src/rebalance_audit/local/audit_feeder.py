@@ -1,9 +1,9 @@
 """Gives the audit the records that the workers read, and reports groups with missing records."""
 
 from collections import defaultdict
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from rebalance_audit.audit.commits.collect import CommitsApart, Summaries
+from rebalance_audit.audit.commits.summary import Summaries
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Emit
@@ -13,6 +13,9 @@ from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.records import Undecodable, decode_record, group_id_of
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+
+if TYPE_CHECKING:
+    from rebalance_audit.segments.commits import CommitsApart
 
 Place: TypeAlias = tuple[int, int]
 """Log partition and log offset."""
@@ -46,11 +49,11 @@ class AuditFeeder:
         self._damaged: set[int] = set()
         """Log partitions with an unreadable stretch: a group met later may have begun in it."""
 
-    def take(self, log_partition: int, found: CommitsApart | BadBytes | TailNote) -> None:
+    def take(self, log_partition: int, found: "CommitsApart | BadBytes | TailNote") -> None:
         """One piece of the log, in log order per partition."""
         if isinstance(found, BadBytes):
             self.miss(log_partition)
-        elif isinstance(found, CommitsApart):
+        elif not isinstance(found, TailNote):
             chunk = found.chunk
             end = passed = 0
             for run in chunk.runs:

@@ -8,26 +8,31 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
 from itertools import islice, pairwise
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from rebalance_audit import limits
+from rebalance_audit.segments.available import should_use_compiled_walk
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.folder import LogFolder, Segment
 from rebalance_audit.wire.segments.segment_file import split_points
 
+if TYPE_CHECKING:
+    from rebalance_audit.segments.columns import Columns
+
 RANGE_BYTES: Final = 1 << 20
 """Large enough that handing a range over costs nothing, small enough that a few in flight take little memory."""
+_COMPILED_AT_ONCE: Final = 4
+"""Ranges of the compiled walk are so many times larger: it is done with them so much sooner."""
 
 PARALLEL_FROM_BYTES: Final = 4 << 20
 """Below this, starting workers takes longer than the work."""
 
 PORTION_BYTES: Final = limits.PORTION_BYTES.most
 """Memory, about, of what is handed over at once."""
-_RECORD_BYTES: Final = 100
-"""Of a record beside its value."""
+_RECORD_BYTES: Final = 16
+"""Of a record in columns beside its key and value."""
 
-RangeItem: TypeAlias = ColumnChunk | BadBytes | TailNote
+RangeItem: TypeAlias = "Columns | BadBytes | TailNote"
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
@@ -38,22 +43,24 @@ class Range(NamedTuple):
     segment: Segment
     start_byte: int
     end_byte: int
+    compiled: bool
 
-    def read(
-        self, without_record_types: frozenset[int] = frozenset()
-    ) -> Iterator[ColumnChunk | BadBytes | TailNote]:
+    def read(self, without_record_types: frozenset[int] = frozenset()) -> Iterator[RangeItem]:
         """The records as columns, damage and the unfinished end; raises OSError that names the file."""
-        for found in read_columns(
+        from rebalance_audit.segments.reader import read_segment  # noqa: PLC0415 - imports numpy
+
+        for found in read_segment(
             self.segment.path,
             self.start_byte,
             self.end_byte,
             end_offset=self.segment.end_offset,
             without_record_types=without_record_types,
+            compiled=self.compiled,
         ):
             yield (
-                found
-                if isinstance(found, ColumnChunk)
-                else found._replace(log_partition=self.segment.log_partition)
+                found._replace(log_partition=self.segment.log_partition)
+                if isinstance(found, BadBytes | TailNote)
+                else found
             )
 
 
@@ -101,9 +108,12 @@ def _portions(read: Iterable[RangeItem]) -> Iterator[list[RangeItem]]:
 
 
 def _weight_bytes(found: RangeItem) -> int:
-    if isinstance(found, ColumnChunk):
-        return _RECORD_BYTES * len(found.keys) + sum(map(len, filter(None, found.values)))
-    return len(found.raw) if isinstance(found, BadBytes) else 0
+    if isinstance(found, BadBytes):
+        return len(found.raw)
+    if isinstance(found, TailNote):
+        return 0
+    contents = len(found.keys.data) + len(found.values.data)
+    return _RECORD_BYTES * len(found.log_offsets) + contents
 
 
 def ranges_of(
@@ -111,12 +121,15 @@ def ranges_of(
 ) -> Iterator[Range]:
     """The log of these partitions, cut at batch boundaries, in order of partition and offset.
 
-    `at_once`: how many times as large ranges are as they need to be.
+    `at_once`: how many times as large ranges are as they need to be. Of a large log they are read by the compiled walk,
+    which is compiled first where it has to be.
     """
+    compiled = should_use_compiled_walk(folder.size_bytes)
+    target_bytes = RANGE_BYTES * at_once * (_COMPILED_AT_ONCE if compiled else 1)
     for log_partition in log_partitions:
         for segment in folder.segments[log_partition]:
-            for start_byte, end_byte in pairwise(split_points(segment.path, at_once * RANGE_BYTES)):
-                yield Range(segment, start_byte, end_byte)
+            for start_byte, end_byte in pairwise(split_points(segment.path, target_bytes)):
+                yield Range(segment, start_byte, end_byte, compiled)
 
 
 def workers_for(size_bytes: int) -> int:

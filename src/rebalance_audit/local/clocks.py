@@ -9,7 +9,7 @@ from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
-from rebalance_audit.wire.segments.columns import ColumnChunk
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import LogFolder
 
 _EPOCH_TYPES: Final = frozenset({RecordType.GROUP_METADATA, RecordType.CONSUMER_GROUP_METADATA})
@@ -29,9 +29,10 @@ def aligned_with(folder: LogFolder, log: BrokerLog) -> Aligned:
 
 def _epochs_in(part: Range) -> list[tuple[Record, Position]]:
     found: list[tuple[Record, Position]] = []
-    for chunk in part.read(_OTHER_TYPES):
-        if not isinstance(chunk, ColumnChunk):
+    for each in part.read(_OTHER_TYPES):
+        if isinstance(each, BadBytes | TailNote):
             continue
+        chunk = each.all()
         rows = zip(
             chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
         )

@@ -3,18 +3,20 @@
 import re
 from base64 import b64encode
 from collections.abc import Collection, Iterator
-from functools import partial
-from itertools import islice
+from functools import cache, partial
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
+import numpy as np
 import orjson
 
 from rebalance_audit.errors import BadRequest, UnknownPartition
 from rebalance_audit.local.byte_ranges import Range, RangeItem, in_portions, ranges_of, workers_for
+from rebalance_audit.local.commit_lines import CommitLines, ValueParts
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.moment_text import MomentLike, moment_ms
-from rebalance_audit.scan.available import should_use_compiled_scan
+from rebalance_audit.segments.columns import Columns, Int64s
 from rebalance_audit.tables.json_values import json_bytes
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.generated.messages import RecordType
@@ -76,7 +78,7 @@ def decode_segments(
     types = [record_type_of(kind) for kind in record_types]
     wanted = record_filter(groups, types, moment_ms(start), moment_ms(end))
     for part in ranges_of(folder, _chosen(folder, partitions)):
-        yield from _shapes(part, wanted)
+        yield from range_shapes(part, wanted)
 
 
 def record_type_of(kind: int | str) -> int | str:
@@ -118,43 +120,8 @@ def decoded_lines(
     """
     chosen = _chosen(folder, log_partitions)
     size_bytes = sum(part.size_bytes for number in chosen for part in folder.segments[number])
-    if should_use_compiled_scan("render", size_bytes):
-        yield from walked_lines(folder, wanted, chosen)
-    else:
-        yield from plain_lines(folder, wanted, chosen, workers_for(size_bytes))
-
-
-def plain_lines(
-    folder: LogFolder, wanted: RecordFilter, log_partitions: Collection[int], workers: int = 1
-) -> Iterator[bytes]:
-    """The lines of these partitions, by the readers of `wire.segments`."""
     work = partial(_lines, wanted=wanted)
-    yield from in_portions(work, ranges_of(folder, log_partitions), workers)
-
-
-def walked_lines(
-    folder: LogFolder, wanted: RecordFilter, log_partitions: Collection[int]
-) -> Iterator[bytes]:
-    """The same lines by the compiled walk, which prints offset commits itself."""
-    from rebalance_audit.scan.line_buffers import Chosen, LineBuffers  # noqa: PLC0415 - see should_use_compiled_scan
-    from rebalance_audit.scan.segment_scan import scan  # noqa: PLC0415 - see should_use_compiled_scan
-
-    types = key_bytes.OFFSET_COMMIT_TYPES
-    chosen = Chosen(
-        key_bytes.of_groups(wanted.group_ids or ()),
-        () if wanted.record_types is None else types - wanted.record_types,
-        wanted.from_ms,
-        wanted.to_ms,
-    )
-    for log_partition in log_partitions:
-        records = _Records(log_partition, wanted)
-        room = LineBuffers(log_partition, chosen)
-        for segment in folder.segments[log_partition]:
-            for found in scan(room, segment.path, end_offset=segment.end_offset):
-                for part in found if isinstance(found, list) else [found]:
-                    yield (
-                        part if isinstance(part, bytes) else b"".join(map(_line, records.of(part)))
-                    )
+    yield from in_portions(work, ranges_of(folder, chosen), workers_for(size_bytes))
 
 
 def _chosen(folder: LogFolder, log_partitions: Collection[int]) -> list[int]:
@@ -167,90 +134,123 @@ def _chosen(folder: LogFolder, log_partitions: Collection[int]) -> list[int]:
 
 def _lines(part: Range, read: list[RangeItem], wanted: RecordFilter) -> bytes:
     records = _Records(part.segment.log_partition, wanted)
-    return b"".join(_line(shape) for found in read for shape in records.of(found))
+    known = _commit_lines()
+    return b"".join(
+        _line(_bad_bytes(part.segment.log_partition, found)).encode()
+        if isinstance(found, BadBytes)
+        else records.lines(found, known).encode()
+        for found in read
+        if not isinstance(found, TailNote)
+    )
 
 
-def _shapes(part: Range, wanted: RecordFilter) -> Iterator[DecodedRecord]:
+def range_shapes(part: Range, wanted: RecordFilter) -> Iterator[DecodedRecord]:
+    """The records of a range as objects, see `decode_segments`. Raises OSError that names the file."""
     records = _Records(part.segment.log_partition, wanted)
     for found in part.read():
-        yield from records.of(found)
+        if isinstance(found, BadBytes):
+            yield _bad_bytes(part.segment.log_partition, found)
+        elif not isinstance(found, TailNote):
+            for run, row in _with_runs(found.chosen(records.rows(found))):
+                yield records.shape(run, row)[0]
+
+
+def _with_runs(chunk: ColumnChunk) -> Iterator[tuple[Run, Raw]]:
+    rows = zip(chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True)
+    for run in chunk.runs:
+        for row in islice(rows, run.record_count):
+            yield run, row
+
+
+@cache
+def _commit_lines() -> CommitLines:
+    """Of all ranges that a process prints."""
+    return CommitLines()
 
 
 class _Records:
-    """Turns the records of one log partition into objects to print."""
+    """Turns the records of one log partition into objects and lines to print."""
 
     def __init__(self, log_partition: int, wanted: RecordFilter) -> None:
         self._log_partition = log_partition
-        self._markers = wanted.markers
+        self._wanted = wanted
         self._keys_begin = (
             None if wanted.record_types is None else key_bytes.of_types(wanted.record_types)
         )
         self._groups = None if wanted.group_ids is None else key_bytes.of_groups(wanted.group_ids)
-        self._times = None if (wanted.from_ms, wanted.to_ms) == (None, None) else wanted
 
-    def of(self, found: ColumnChunk | BadBytes | TailNote) -> Iterator[DecodedRecord]:
-        """Records, damage, or nothing."""
-        if isinstance(found, BadBytes):
-            yield _bad_bytes(self._log_partition, found)
-        elif isinstance(found, ColumnChunk):
-            yield from self.shapes(found)
+    def rows(self, found: Columns) -> Int64s:
+        """The numbers of the records to print."""
+        wanted, times = self._wanted, found.record_timestamps_ms
+        are_markers = found.are_control()
+        are_wanted = np.where(are_markers, wanted.markers, True)
+        if wanted.from_ms is not None:
+            are_wanted &= times >= wanted.from_ms
+        if wanted.to_ms is not None:
+            are_wanted &= times < wanted.to_ms
+        if self._keys_begin is not None or self._groups is not None:
+            rows = np.flatnonzero(are_wanted & ~are_markers)
+            are_wanted[rows] = [self._wants(key) for key in found.keys.at(rows)]
+        return np.flatnonzero(are_wanted)
 
-    def shapes(self, chunk: ColumnChunk) -> Iterator[DecodedRecord]:
-        rows = zip(
-            chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
+    def lines(self, found: Columns, known: CommitLines) -> str:
+        """The lines of the records to print."""
+        rows = self.rows(found)
+        keys = found.keys.at(rows)
+        others, committed, moments_ms = ValueParts.of(found, rows)
+        parts = [*map(known.parts_of, zip(keys, others, strict=True))]
+        new = [place for place, of_line in enumerate(parts) if of_line is None]
+        whole: dict[int, str] = {}
+        for place, (run, row) in zip(new, _with_runs(found.chosen(rows[new])), strict=True):
+            parts[place] = known.parts_of((keys[place], others[place]))
+            if parts[place] is None:
+                shape, is_exact = self.shape(run, row)
+                whole[place] = line = _line(shape)
+                if is_exact:
+                    numbers = committed[place], moments_ms[place]
+                    known.learn(line, keys[place], others[place], *numbers)
+        leader_epochs = found.of_runs(
+            -1 if run.leader_epoch is None else run.leader_epoch for run in found.runs
         )
-        for run in chunk.runs:
-            of_run: Iterator[Raw] = islice(rows, run.record_count)
-            if self._times is not None:
-                of_run = (row for row in of_run if _in_time(row[1], self._times))
-            yield from self._control(run, of_run) if run.is_control else self._data(run, of_run)
+        columns = zip(
+            count(),
+            found.log_offsets[rows].tolist(),
+            found.record_timestamps_ms[rows].tolist(),
+            leader_epochs[rows].tolist(),
+            parts,
+            committed,
+            moments_ms,
+            strict=False,
+        )
+        begin = f'{{"partition":{self._log_partition},"offset":'
+        return "".join(
+            whole[place]
+            if of_line is None
+            else f'{begin}{offset},"timestamp":{at_ms},"leaderEpoch":{leader_epoch},'
+            f"{of_line[0]}{position}{of_line[1]}{moment_ms}{of_line[2]}"
+            for place, offset, at_ms, leader_epoch, of_line, position, moment_ms in columns
+        )
 
-    def _data(self, run: Run, rows: Iterator[Raw]) -> Iterator[DecodedRecord]:
-        log_partition, leader_epoch = self._log_partition, run.leader_epoch
-        everything = self._keys_begin is None and self._groups is None
-        for log_offset, record_timestamp_ms, key, value in rows:
-            if not everything and not self._wants(key):
-                continue
-            record = decode_record(key, value)
-            place: DecodedRecord = {
-                "partition": log_partition,
-                "offset": log_offset,
-                "timestamp": record_timestamp_ms,
-                "leaderEpoch": leader_epoch,
-            }
-            if isinstance(record, Undecodable):
-                place["error"] = f"{record.reason}: {record.detail}"
-                place["key"], place["value"] = _base64(key), _base64(value)
-            else:
-                place["key"] = {"type": int(record.record_type), "data": key_data(record)}
-                place["value"] = None if record.value is None else _value(record)
-            yield place
-
-    def _control(self, run: Run, rows: Iterator[Raw]) -> Iterator[DecodedRecord]:
-        for log_offset, record_timestamp_ms, key, value in rows:
-            if not self._markers:
-                continue
-            place: DecodedRecord = {
-                "partition": self._log_partition,
-                "offset": log_offset,
-                "timestamp": record_timestamp_ms,
-                "leaderEpoch": run.leader_epoch,
-            }
-            marker = parse_marker(key, value)
-            if isinstance(marker, str):
-                place["error"] = f"bad_marker: The control record {marker}."
-                place["key"], place["value"] = _base64(key), _base64(value)
-            elif marker is None:
-                place["control"] = {"type": "UNKNOWN"}
-                place["key"], place["value"] = _base64(key), _base64(value)
-            else:
-                place["control"] = {
-                    "type": "COMMIT" if marker.committed else "ABORT",
-                    "coordinatorEpoch": marker.coordinator_epoch,
-                    "producerId": run.producer_id,
-                    "producerEpoch": run.producer_epoch,
-                }
-            yield place
+    def shape(self, run: Run, row: Raw) -> tuple[DecodedRecord, bool]:
+        """The object, and whether its fields are all that the record holds."""
+        log_offset, record_timestamp_ms, key, value = row
+        place: DecodedRecord = {
+            "partition": self._log_partition,
+            "offset": log_offset,
+            "timestamp": record_timestamp_ms,
+            "leaderEpoch": run.leader_epoch,
+        }
+        if run.is_control:
+            _add_marker(place, run, key, value)
+            return place, False
+        record = decode_record(key, value)
+        if isinstance(record, Undecodable):
+            place["error"] = f"{record.reason}: {record.detail}"
+            place["key"], place["value"] = _base64(key), _base64(value)
+            return place, False
+        place["key"] = {"type": int(record.record_type), "data": key_data(record)}
+        place["value"] = None if record.value is None else _value(record)
+        return place, record.value is not None and not record.value_trailing
 
     def _wants(self, key: bytes | None) -> bool:
         if key is None:
@@ -258,6 +258,23 @@ class _Records:
         return (self._keys_begin is None or key.startswith(self._keys_begin)) and (
             self._groups is None or key.startswith(self._groups, key_bytes.TYPE_BYTES)
         )
+
+
+def _add_marker(place: DecodedRecord, run: Run, key: bytes | None, value: bytes | None) -> None:
+    marker = parse_marker(key, value)
+    if isinstance(marker, str):
+        place["error"] = f"bad_marker: The control record {marker}."
+        place["key"], place["value"] = _base64(key), _base64(value)
+    elif marker is None:
+        place["control"] = {"type": "UNKNOWN"}
+        place["key"], place["value"] = _base64(key), _base64(value)
+    else:
+        place["control"] = {
+            "type": "COMMIT" if marker.committed else "ABORT",
+            "coordinatorEpoch": marker.coordinator_epoch,
+            "producerId": run.producer_id,
+            "producerEpoch": run.producer_epoch,
+        }
 
 
 def _value(record: Record) -> DecodedRecord:
@@ -268,12 +285,6 @@ def _value(record: Record) -> DecodedRecord:
             for path, tag, data in record.unknown_tags
         ]
     return shape
-
-
-def _in_time(record_timestamp_ms: int, wanted: RecordFilter) -> bool:
-    return (wanted.from_ms is None or record_timestamp_ms >= wanted.from_ms) and (
-        wanted.to_ms is None or record_timestamp_ms < wanted.to_ms
-    )
 
 
 def _bad_bytes(log_partition: int, bad: BadBytes) -> DecodedRecord:
@@ -292,5 +303,5 @@ def _base64(data: bytes | None) -> str | None:
     return None if data is None else b64encode(data).decode()
 
 
-def _line(shape: DecodedRecord) -> bytes:
-    return json_bytes(shape, orjson.OPT_APPEND_NEWLINE)
+def _line(shape: DecodedRecord) -> str:
+    return json_bytes(shape, orjson.OPT_APPEND_NEWLINE).decode()

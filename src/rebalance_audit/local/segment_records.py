@@ -4,33 +4,18 @@ Nearly all records of a real log are offset commits, and of those only the last 
 compaction. A first pass finds it by the keys' bytes alone; the second decodes what is left.
 """
 
-from collections import deque
-from collections.abc import Iterable, Iterator
-from itertools import islice, takewhile
-from typing import TypeAlias
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
 
 from rebalance_audit.local.byte_ranges import ranges_of
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.state import RawRecord
+from rebalance_audit.segments.columns import Columns, Flags, Int64s
 from rebalance_audit.wire import key_bytes
-from rebalance_audit.wire.segments.bad_bytes import BadBytes
-from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import LogFolder
-
-RecordRow: TypeAlias = tuple[int, int, bytes | None, bytes | None]
-"""Log offset, record timestamp, key, value."""
-LastCommits: TypeAlias = dict[bytes | None, int]
-"""Key of an offset commit -> offset of the last record of it that no transaction decides on."""
-
-
-def note_commits(last: LastCommits, run: Run, rows: Iterable[RecordRow]) -> None:
-    """The offset commits among these records are the last ones so far."""
-    if not run.is_control and not run.is_transactional:
-        last.update(
-            (key, log_offset)
-            for log_offset, _, key, _ in rows
-            if key is not None and key.startswith(key_bytes.OFFSET_COMMIT_PREFIXES)
-        )
 
 
 class SegmentRecords:
@@ -48,60 +33,65 @@ class SegmentRecords:
         self.has_later = False
 
     def __iter__(self) -> Iterator[RawRecord]:
-        last_commits = self._last_commits()
-        for run, rows in self._runs():
-            position = Position(
-                self._log_partition, -1, -1, run.leader_epoch, run.producer_id, run.is_transactional
+        last_offsets = self._last_commits()
+        for found, count in self._in_time():
+            if not count:
+                continue
+            latest = int(found.record_timestamps_ms[:count].max())
+            self.last_ms = latest if self.last_ms is None else max(self.last_ms, latest)
+            wanted = ~_overridable(found) | np.isin(found.log_offsets, last_offsets)
+            chunk = found.chosen(np.flatnonzero(wanted[:count]))
+            rows = zip(
+                chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
             )
-            overridden = not (run.is_control or run.is_transactional)
-            for log_offset, record_timestamp_ms, key, value in rows:
-                if overridden and last_commits.get(key, log_offset) != log_offset:
-                    continue
-                at = position._replace(
-                    log_offset=log_offset, record_timestamp_ms=record_timestamp_ms
+            for run in chunk.runs:
+                position = Position(
+                    self._log_partition,
+                    -1,
+                    -1,
+                    run.leader_epoch,
+                    run.producer_id,
+                    run.is_transactional,
                 )
-                yield at, run.is_control, key, value
+                for log_offset, at_ms, key, value in islice(rows, run.record_count):
+                    if run.is_control or self._is_wanted(key):
+                        at = position._replace(log_offset=log_offset, record_timestamp_ms=at_ms)
+                        yield at, run.is_control, key, value
 
-    def _last_commits(self) -> LastCommits:
-        """Key of every offset commit -> offset of the last record of it that no transaction decides on."""
-        last: LastCommits = {}
-        for run, rows in self._runs():
-            note_commits(last, run, rows)
-        return last
+    def _last_commits(self) -> Int64s:
+        """Offset of the last commit of each key that no transaction decides on."""
+        last: dict[bytes | None, int] = {}
+        for found, count in self._in_time():
+            commits = np.flatnonzero(_overridable(found)[:count])
+            pairs = zip(found.keys.at(commits), found.log_offsets[commits].tolist(), strict=True)
+            last.update(
+                (pair for pair in pairs if self._is_wanted(pair[0])) if self._groups else pairs
+            )
+        return np.array(sorted(last.values()), np.int64)
 
-    def _runs(self) -> Iterator[tuple[Run, Iterator[RecordRow]]]:
-        """Each run with its records, the unwanted left out; they are there until the next run."""
+    def _in_time(self) -> Iterator[tuple[Columns, int]]:
+        """Each stretch with the number of its records before the first that is too late."""
         self.damaged = 0
         for part in ranges_of(self._folder, (self._log_partition,)):
             for found in part.read():
                 if isinstance(found, BadBytes):
                     self.damaged += 1
-                elif isinstance(found, ColumnChunk):
-                    times = self._in_time(found.record_timestamps_ms)
-                    yield from self.runs_of(found, times)
-                    if len(times) < len(found.record_timestamps_ms):
+                elif not isinstance(found, TailNote):
+                    moments = found.record_timestamps_ms
+                    late = moments > self._at_ms if self._at_ms is not None else moments[:0]
+                    count = int(late.argmax()) if late.any() else len(moments)
+                    yield found, count
+                    if count < len(moments):
                         self.has_later = True
                         return
 
-    def _in_time(self, times: list[int]) -> list[int]:
-        at_ms = self._at_ms
-        if at_ms is None:
-            return times
-        return list(takewhile(lambda moment: moment <= at_ms, times))
-
-    def runs_of(
-        self, chunk: ColumnChunk, times: list[int]
-    ) -> Iterator[tuple[Run, Iterator[RecordRow]]]:
-        """The runs of a chunk as far as it is in time: `times` are those of its first records."""
-        if times:
-            self.last_ms = max(times if self.last_ms is None else (self.last_ms, max(times)))
-        rows = zip(chunk.log_offsets, times, chunk.keys, chunk.values, strict=False)
-        for run in chunk.runs:
-            of_run: Iterator[RecordRow] = islice(rows, run.record_count)
-            if self._groups and not run.is_control:
-                of_run = (row for row in of_run if self._is_wanted(row[2]))
-            yield run, of_run
-            deque(of_run, maxlen=0)  # the next run begins after those that were not taken
-
     def _is_wanted(self, key: bytes | None) -> bool:
-        return key is not None and key.startswith(self._groups, key_bytes.TYPE_BYTES)
+        return not self._groups or (
+            key is not None and key.startswith(self._groups, key_bytes.TYPE_BYTES)
+        )
+
+
+def _overridable(found: Columns) -> Flags:
+    """Of each record whether it is an offset commit that no transaction decides on."""
+    decided = found.run_flags(run.is_control or run.is_transactional for run in found.runs)
+    return found.have_commit_keys() & ~decided

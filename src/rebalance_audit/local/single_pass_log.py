@@ -7,31 +7,25 @@ commits between them were, waits in memory. Of a log where that is too much, the
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from rebalance_audit import limits
-from rebalance_audit.audit.commits.collect import CommitsApart, set_apart
 from rebalance_audit.local.byte_ranges import Range, RangeItem, in_portions, ranges_of, workers_for
 from rebalance_audit.local.survey import (
     NOTHING,
-    PartitionEnd,
     Survey,
-    TopicLearner,
     survey_of,
 )
-from rebalance_audit.scan.available import should_use_compiled_scan
 from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.wire.key_bytes import group_bytes
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import LogFolder
 
 if TYPE_CHECKING:
-    from rebalance_audit.scan.scan_buffers import Walked
+    from rebalance_audit.segments.commits import CommitsApart
 
-Piece: TypeAlias = tuple[int, CommitsApart | BadBytes | TailNote]
+Piece: TypeAlias = "tuple[int, CommitsApart | BadBytes | TailNote]"
 """Log partition, and what is in a stretch of it."""
 
 KEPT_BYTES_MAX: Final = limits.KEPT_BYTES.most
@@ -57,7 +51,7 @@ class _Found(NamedTuple):
             + sum(map(len, filter(None, piece.chunk.values)))
             + _SUMMARY_BYTES * sum(len(summaries) for _, _, summaries in piece.commits)
             for _, piece in self.pieces
-            if isinstance(piece, CommitsApart)
+            if not isinstance(piece, BadBytes | TailNote)
         ) + sum(len(piece.raw) for _, piece in self.pieces if isinstance(piece, BadBytes))
 
 
@@ -88,7 +82,7 @@ class SinglePassLog:
             len(piece.chunk.keys)
             for pieces in self._kept
             for _, piece in pieces
-            if isinstance(piece, CommitsApart)
+            if not isinstance(piece, BadBytes | TailNote)
         )
 
     def weights(self) -> dict[str, int]:
@@ -96,7 +90,7 @@ class SinglePassLog:
         weights: Counter[bytes | None] = Counter()
         for pieces in self._kept:
             for _, piece in pieces:
-                if isinstance(piece, CommitsApart):
+                if not isinstance(piece, BadBytes | TailNote):
                     for key, value in zip(piece.chunk.keys, piece.chunk.values, strict=True):
                         weights[group_bytes(key)] += _RECORD_BYTES + len(value or b"")
         return {
@@ -115,63 +109,16 @@ class SinglePassLog:
 
 
 def _looks(folder: LogFolder) -> Iterator[_Found]:
-    if not should_use_compiled_scan("walk", folder.size_bytes):
-        parts = ranges_of(folder, folder.segments, _SUMMED_UP_AT_ONCE)
-        yield from in_portions(_look_at, parts, workers_for(folder.size_bytes))
-        return
-    from rebalance_audit.scan.scan_buffers import ScanBuffers, Walked  # noqa: PLC0415 - see should_use_compiled_scan
-    from rebalance_audit.scan.segment_scan import scan  # noqa: PLC0415 - see should_use_compiled_scan
-
-    room = ScanBuffers()
-    for log_partition, segments in folder.segments.items():
-        yield _found(log_partition, [])  # it has an end even if its files are empty
-        for segment in segments:
-            for found in scan(room, segment.path, end_offset=segment.end_offset):
-                if isinstance(found, Walked):
-                    yield _Found(
-                        stretch_survey(log_partition, found), [(log_partition, found.apart)]
-                    )
-                else:
-                    yield _found(log_partition, [found])
+    parts = ranges_of(folder, folder.segments, _SUMMED_UP_AT_ONCE)
+    yield from in_portions(_look_at, parts, workers_for(folder.size_bytes))
 
 
 def _look_at(part: Range, read: list[RangeItem]) -> _Found:
-    return _found(part.segment.log_partition, read)
+    from rebalance_audit.segments.commits import set_apart  # noqa: PLC0415 - imports numpy
 
-
-def _found(log_partition: int, read: list[RangeItem]) -> _Found:
+    log_partition = part.segment.log_partition
     pieces: list[Piece] = [
-        (
-            log_partition,
-            set_apart(each)
-            if isinstance(each, ColumnChunk)
-            else each._replace(log_partition=log_partition),
-        )
+        (log_partition, each if isinstance(each, BadBytes | TailNote) else set_apart(each))
         for each in read
     ]
     return _Found(survey_of(log_partition, read), pieces)
-
-
-def stretch_survey(log_partition: int, found: "Walked") -> Survey:
-    """What a stretch that the compiled walk took holds."""
-    chunk = found.apart.chunk
-    others = zip(
-        chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
-    )
-    learner = TopicLearner()
-    learner.learn_from(sorted([*found.naming, *others], key=itemgetter(0)))
-    return Survey(
-        found.records,
-        found.offset_commits,
-        found.transaction_markers,
-        found.first_ms,
-        found.last_ms,
-        [],
-        0,
-        learner.take(),
-        {
-            log_partition: PartitionEnd(
-                found.records, found.next_offset, found.first_offset, found.holes
-            )
-        },
-    )

@@ -1,17 +1,19 @@
 """The groups of a log at a moment, replayed from its segments."""
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from rebalance_audit.local.byte_ranges import ranges_of
-from rebalance_audit.local.segment_records import SegmentRecords
 from rebalance_audit.local.survey import survey
 from rebalance_audit.replay.state import State, state_at
-from rebalance_audit.scan.available import should_use_compiled_scan
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.metadata_log import read_topic_names
-from rebalance_audit.wire.segments.columns import ColumnChunk
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import LogFolder
 from rebalance_audit.wire.topic_names import TopicName, TopicNames
+
+if TYPE_CHECKING:
+    from rebalance_audit.local.segment_records import SegmentRecords
 
 
 def segment_state(
@@ -28,9 +30,9 @@ def group_ids_of(folder: LogFolder) -> set[str]:
     """Ids of all groups that any key of the log names, deleted ones included. Raises OSError that names the file."""
     found: set[bytes | None] = set()
     for part in ranges_of(folder, folder.segments):
-        for chunk in part.read():
-            if isinstance(chunk, ColumnChunk):
-                found.update(map(key_bytes.group_bytes, chunk.keys))
+        for each in part.read():
+            if not isinstance(each, BadBytes | TailNote):
+                found.update(map(key_bytes.group_bytes, each.all().keys))
     return {group_id.decode(errors="replace") for group_id in found if group_id}
 
 
@@ -51,13 +53,10 @@ class _SegmentLog:
 
     def records(
         self, log_partition: int, group_ids: Collection[str], at_ms: int | None
-    ) -> SegmentRecords:
-        kind = SegmentRecords
-        if should_use_compiled_scan("pick", self._folder.size_bytes):
-            from rebalance_audit.local.walked_records import WalkedRecords  # noqa: PLC0415 - see should_use_compiled_scan
+    ) -> "SegmentRecords":
+        from rebalance_audit.local.segment_records import SegmentRecords  # noqa: PLC0415 - imports numpy
 
-            kind = WalkedRecords
-        return kind(self._folder, log_partition, at_ms, key_bytes.of_groups(group_ids))
+        return SegmentRecords(self._folder, log_partition, at_ms, key_bytes.of_groups(group_ids))
 
     def group_ids(self) -> set[str]:
         return group_ids_of(self._folder)

@@ -5,30 +5,19 @@ pass.
 """
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rebalance_audit.audit.holes import Holes, hole, holes_among
-from rebalance_audit.local.byte_ranges import Range, in_order, ranges_of, workers_for
-from rebalance_audit.wire import key_bytes
-from rebalance_audit.wire.generated.messages import RecordType
+from rebalance_audit.local.byte_ranges import Range, RangeItem, in_order, ranges_of, workers_for
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.records import Undecodable, decode_record
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import LogFolder
 from rebalance_audit.wire.topic_names import TopicName, TopicNames
 
-_TOPIC_LISTS: Final = key_bytes.of_types(
-    (
-        RecordType.CONSUMER_GROUP_PARTITION_METADATA,
-        RecordType.SHARE_GROUP_PARTITION_METADATA,
-        RecordType.SHARE_GROUP_STATE_PARTITION_METADATA,
-        RecordType.STREAMS_GROUP_PARTITION_METADATA,
-    )
-)
-_NAMING: Final = (*key_bytes.OFFSET_COMMIT_PREFIXES, *_TOPIC_LISTS)
-_VERSION_WITH_TOPIC_ID: Final = (4).to_bytes(2)
-_TOPIC_ID_BYTES: Final = 16
+if TYPE_CHECKING:
+    from rebalance_audit.segments.columns import Columns
+    from rebalance_audit.segments.naming import TopicIdHalves
 
 
 class PartitionEnd(NamedTuple):
@@ -121,7 +110,7 @@ def survey(folder: LogFolder) -> tuple[Survey, TopicNames]:
     return total, names
 
 
-def survey_of(log_partition: int, pieces: Iterable[ColumnChunk | BadBytes | TailNote]) -> Survey:
+def survey_of(log_partition: int, pieces: Iterable[RangeItem]) -> Survey:
     """What these pieces of a partition hold."""
     names = TopicLearner()
     moments: list[int] = []
@@ -133,10 +122,11 @@ def survey_of(log_partition: int, pieces: Iterable[ColumnChunk | BadBytes | Tail
             unfinished_ends += 1
         elif isinstance(found, BadBytes):
             damage.append(found.detail)
-        elif found.log_offsets:
-            end = partition_end(found.log_offsets).after(end)
+        elif len(found.log_offsets):
+            end = partition_end(found.log_offsets.tolist()).after(end)
             markers += sum(run.record_count for run in found.runs if run.is_control)
-            moments += (min(found.record_timestamps_ms), max(found.record_timestamps_ms))
+            times = found.record_timestamps_ms
+            moments += (int(times.min()), int(times.max()))
             offset_commits += names.learn(found)
     return Survey(
         end.records,
@@ -167,7 +157,7 @@ class TopicLearner:
 
     def __init__(self) -> None:
         self.found = TopicNames()
-        self._seen: set[bytes] = set()
+        self._known: set[TopicIdHalves] = set()
 
     def take(self) -> list[TopicName]:
         """What was learned since the last call."""
@@ -175,36 +165,14 @@ class TopicLearner:
         self.found = TopicNames()
         return learned
 
-    def learn(self, chunk: ColumnChunk) -> int:
+    def learn(self, found: "Columns") -> int:
         """Look at every record; returns how many are offset commits."""
-        offset_commits = 0
-        seen = self._seen
-        rows = zip(chunk.keys, chunk.values, chunk.record_timestamps_ms, strict=True)
-        for key, value, timestamp_ms in rows:
-            if key is None:
-                continue
-            if key.startswith(key_bytes.OFFSET_COMMIT_PREFIXES):
-                offset_commits += 1
-                if value is None or not value.startswith(_VERSION_WITH_TOPIC_ID):
-                    continue
-                topic_id = value[-_TOPIC_ID_BYTES:]
-                if topic_id in seen:
-                    continue
-                if self._learn_from(key, value, timestamp_ms):
-                    seen.add(topic_id)
-            elif value is not None and key.startswith(_TOPIC_LISTS):
-                self._learn_from(key, value, timestamp_ms)
-        return offset_commits
+        from rebalance_audit.segments.naming import naming_records  # noqa: PLC0415 - imports numpy
 
-    def learn_from(self, rows: Iterable[tuple[int, int, bytes | None, bytes | None]]) -> None:
-        """Look at (offset, record timestamp in ms, key, value) of some records that may have a name, in log order."""
-        for _, timestamp_ms, key, value in rows:
-            if key is not None and value is not None and key.startswith(_NAMING):
-                self._learn_from(key, value, timestamp_ms)
-
-    def _learn_from(self, key: bytes, value: bytes, timestamp_ms: int) -> bool:
-        record = decode_record(key, value)
-        if isinstance(record, Undecodable):
-            return False
-        self.found.add_record(record.key, record.value, timestamp_ms)
-        return True
+        for topic_id, key, value, timestamp_ms in naming_records(found, self._known):
+            record = decode_record(key, value)
+            if not isinstance(record, Undecodable):
+                self.found.add_record(record.key, record.value, timestamp_ms)
+                if topic_id is not None:
+                    self._known.add(topic_id)
+        return int(found.have_commit_keys().sum())

@@ -306,7 +306,7 @@ def test_damage_is_named_and_makes_what_follows_incomplete(tmp_path: Path) -> No
 
 def test_inspect_loads_no_spark_and_no_data_frames() -> None:
     """The quick look starts without the libraries that the lake needs."""
-    heavy = "pyspark|py4j|pandas|pyarrow|numpy|delta|deltalake|duckdb|pydantic"
+    heavy = "pyspark|py4j|pandas|pyarrow|delta|deltalake|duckdb|pydantic"
     script = (
         "import re, sys; from rebalance_audit.cli.main import run; "
         "codes = [run([command, sys.argv[1]]) for command in ('inspect', 'state', 'decode')]; "

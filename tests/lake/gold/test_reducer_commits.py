@@ -15,7 +15,7 @@ from rebalance_audit.lake.records.commit_packs import INPUT, pack_commits
 from rebalance_audit.local.byte_ranges import ranges_of
 from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, group_bytes
-from rebalance_audit.wire.segments.columns import ColumnChunk
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.support.stream_rows import unpacked_stream
 from tests.wire.golden import capture
@@ -38,8 +38,9 @@ def log_of(name: str) -> tuple[list[Given], list[Given]]:
     folder = open_log_folder(capture(name).segments)
     rows = []
     for part in ranges_of(folder, folder.segments):
-        for chunk in part.read():
-            if isinstance(chunk, ColumnChunk):
+        for found in part.read():
+            if not isinstance(found, BadBytes | TailNote):
+                chunk = found.all()
                 flags = (chunk.column("leader_epoch"), chunk.column("is_transactional"))
                 columns = (
                     chunk.log_offsets,

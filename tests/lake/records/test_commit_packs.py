@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from rebalance_audit.audit.commits.collect import Summaries
+from rebalance_audit.audit.commits.summary import Summaries
 from rebalance_audit.lake.records.commit_packs import (
     DECIDED,
     HeldCommits,

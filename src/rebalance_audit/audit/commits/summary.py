@@ -1,6 +1,6 @@
 """Offset commits of one partition over a stretch of the log, in a few numbers that can be joined in log order."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.replay.changes import Position
@@ -9,6 +9,8 @@ Numbers: TypeAlias = tuple[
     int, int, int, int, int, int, int | None, int | None, bool, int, int, int
 ]
 """The fields of a CommitSummary as a bare tuple: hundreds of thousands of them go from process to process."""
+Summaries: TypeAlias = Mapping[bytes, Numbers]
+"""Key of the commit records, as it is in the log -> what they were, see CommitSummary."""
 
 _STEADY: Final = 1.5
 """Commits are steady if their longest pause is at most this many times the mean."""
@@ -16,9 +18,9 @@ _SHOWS_TIMER: Final = 4
 _ON_TIME: Final = 1.03
 """A timer's commits come so punctually: their longest pause is at most this many times the mean."""
 
-_POSITION_AT: Final = 2
+POSITION_AT: Final = 2
 """Where a commit's value has its offset, a big-endian int64 after the version, in every version of the value."""
-_POSITION_END: Final = 10
+POSITION_END: Final = 10
 NO_POSITION: Final = -1
 """Stands for the offset of a value that is too short to have one."""
 
@@ -111,9 +113,9 @@ class CommitSummary(NamedTuple):
 
 def position_in(value: bytes) -> int:
     """The offset that a commit's value commits; NO_POSITION of a value too short for one."""
-    if len(value) < _POSITION_END:
+    if len(value) < POSITION_END:
         return NO_POSITION
-    return int.from_bytes(value[_POSITION_AT:_POSITION_END], signed=True)
+    return int.from_bytes(value[POSITION_AT:POSITION_END], signed=True)
 
 
 def summary_of(position: Position, committed: int) -> CommitSummary:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from rebalance_audit.audit.commits.collect import Summaries
 from rebalance_audit.audit.commits.ended_stretch import EndedStretch
 from rebalance_audit.audit.commits.last_commit import LastCommit
 from rebalance_audit.audit.commits.rhythm import CommitHabits, CommitRhythm, rhythm_of
@@ -11,6 +10,7 @@ from rebalance_audit.audit.commits.summary import (
     NO_POSITION,
     CommitSummary,
     Numbers,
+    Summaries,
     most_commits,
     summary_from,
     summary_of,

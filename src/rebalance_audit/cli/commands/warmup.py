@@ -8,7 +8,7 @@ import click
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.summaries import HandOut, summarised
-from rebalance_audit.scan.available import FUNCTIONS, compile_function
+from rebalance_audit.segments.available import compile_walk
 
 EXAMPLES: Final = """\b
 Examples:
@@ -30,13 +30,12 @@ def warmup(invocation: Invocation, /, hand_out: HandOut) -> None:
     invocation.config()
     if find_spec("numba") is None:
         missing = "Numba is not installed: large logs are read without it, more slowly, with the same result."
-        hand_out({"folder": None, "compiled": []}, missing)
+        hand_out({"folder": None, "compiled": False}, missing)
         return
     with progress() as on_progress:
-        for function in FUNCTIONS:
-            on_progress(f"compiling {function}")
-            folder = compile_function(function)
+        on_progress("compiling")
+        folder = compile_walk()
     hand_out(
-        {"folder": str(folder), "compiled": list(FUNCTIONS)},
+        {"folder": str(folder), "compiled": True},
         f"The reader of large logs is compiled, in {folder}.",
     )

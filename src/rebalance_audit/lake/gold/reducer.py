@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.audit.commits.collect import Summaries
+from rebalance_audit.audit.commits.summary import Summaries
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.hours.commit_hours import CommitHours, single_commits
 from rebalance_audit.audit.hours.group_hours import GroupHours

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.audit.commits.collect import Summaries
-from rebalance_audit.audit.commits.summary import NO_POSITION
+from rebalance_audit.audit.commits.summary import NO_POSITION, Summaries
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_columns import are_decodable
 from rebalance_audit.lake.records.record_columns import RECORD
+from rebalance_audit.segments.commits import summed_up
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES, group_bytes
 
 if TYPE_CHECKING:
@@ -280,45 +280,18 @@ class HeldCommits:
         begins = np.flatnonzero(
             np.r_[True, (keys[1:] != keys[:-1]) | (stretches[1:] != stretches[:-1])]
         )
-        lasts = np.r_[begins[1:], len(order)] - 1
-        pauses = np.diff(times, prepend=0)
-        pauses_ms = pauses[lasts].tolist()
-        pauses[begins] = 0
-        longest_ms = np.maximum(np.maximum.reduceat(pauses, begins), 0)
-        repeats = np.diff(committed, prepend=NO_POSITION) == 0
-        repeats &= committed != NO_POSITION
-        repeats[begins] = False
-        unchanged = np.add.reduceat(repeats, begins, dtype=np.int64).tolist()
-        counts = (lasts - begins + 1).tolist()
+        lasts = np.append(begins[1:], len(order)) - 1
+        of_last = [parts[number] for number in of_part[lasts].tolist()]
+        numbers = summed_up(
+            times,
+            offsets,
+            committed,
+            begins,
+            [(part.leader_epoch, part.is_transactional) for part in of_last],
+        )
         names = [*self._keys]
         found: dict[int, dict[bytes, Numbers]] = {}
-        committed_first, committed_last = committed[begins].tolist(), committed[lasts].tolist()
-        positions = zip(committed_first, committed_last, unchanged, strict=True)
-        for stretch, key, first_ms, last_ms, first, last, count, longest, pause, number, at in zip(
-            stretches[begins].tolist(),
-            keys[begins].tolist(),
-            times[begins].tolist(),
-            times[lasts].tolist(),
-            offsets[begins].tolist(),
-            offsets[lasts].tolist(),
-            counts,
-            longest_ms.tolist(),
-            pauses_ms,
-            of_part[lasts].tolist(),
-            positions,
-            strict=True,
-        ):
-            part = parts[number]
-            found.setdefault(ends[stretch], {})[names[key]] = (
-                first_ms,
-                last_ms,
-                first,
-                last,
-                count,
-                longest,
-                None if count == 1 else pause,
-                part.leader_epoch,
-                part.is_transactional,
-                *at,
-            )
+        places = zip(stretches[begins].tolist(), keys[begins].tolist(), numbers, strict=True)
+        for stretch, key, summary in places:
+            found.setdefault(ends[stretch], {})[names[key]] = summary
         return found

@@ -1,7 +1,7 @@
 """What was read from segments, as Arrow batches with the columns of record_columns.OF_SEGMENTS."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -9,17 +9,13 @@ import pyarrow as pa
 
 from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
 from rebalance_audit.moments import MILLIS_MAX, MILLIS_MIN, NO_TIMESTAMP_MS, micros_of
+from rebalance_audit.segments.columns import Blobs, Columns
+from rebalance_audit.segments.reader import Found
 from rebalance_audit.tables.arrow_types import arrow_type
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import Segment
 
-if TYPE_CHECKING:
-    from rebalance_audit.scan.column_buffers import Blobs, WalkedColumns
-    from rebalance_audit.wire.segments.columns import ColumnChunk
-
-Columns: TypeAlias = "ColumnChunk | WalkedColumns"
-Found: TypeAlias = "ColumnChunk | WalkedColumns | BadBytes | TailNote"
-Make: TypeAlias = Callable[["ColumnChunk | WalkedColumns"], pa.Array]
+Make: TypeAlias = Callable[[Columns], pa.Array]
 
 
 class SegmentRows:
@@ -106,10 +102,8 @@ def _of_runs(field: str, kind: pa.DataType, absent: int | None = None) -> Make:
     return make
 
 
-def _binary(strings: "list[bytes | None] | Blobs") -> pa.Array:
-    """A column of byte strings; of those that the compiled walk made without a copy."""
-    if isinstance(strings, list):
-        return pa.array(strings, pa.binary())
+def _binary(strings: Blobs) -> pa.Array:
+    """A column of byte strings, without a copy."""
     valid = None if strings.there.all() else np.packbits(strings.there, bitorder="little")
     buffers = [
         None if part is None else pa.py_buffer(part) for part in (valid, strings.ends, strings.data)

@@ -15,7 +15,7 @@ from typing import Any, Final
 import fsspec
 
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.lake.records.segment_rows import Found
+from rebalance_audit.segments.reader import Found
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.bad_bytes import BadBytes
 from rebalance_audit.wire.segments.folder import (

@@ -18,12 +18,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.records.commit_packs import PACK_DDL, READ, commits_of, packed
 from rebalance_audit.lake.records.record_columns import ddl
-from rebalance_audit.lake.records.segment_rows import Found, SegmentRows
+from rebalance_audit.lake.records.segment_rows import SegmentRows
 from rebalance_audit.lake.session.pieces import TASKS_PER_CORE, made_of_pieces, parallelism
 from rebalance_audit.lake.sources.commits_first import commits_first
 from rebalance_audit.lake.sources.remote_log import RemoteLog
-from rebalance_audit.scan.available import should_use_compiled_scan
-from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
+from rebalance_audit.segments.available import should_use_compiled_walk
+from rebalance_audit.segments.reader import Found, read_segment
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import Segment, SourceNotReadable, not_readable
 from rebalance_audit.wire.segments.segment_file import split_points
 
@@ -190,33 +191,25 @@ def _offset_before(piece: Slice) -> int:
     """Offset after the last record before a piece, found by reading the file up to there."""
     offset = piece.segment.base_offset
     for found in _read_slice(piece._replace(start_byte=0, end_byte=piece.start_byte), Reading()):
-        if isinstance(found, ColumnChunk) and found.log_offsets:
-            offset = found.log_offsets[-1] + 1
+        if not isinstance(found, BadBytes | TailNote) and len(found.log_offsets):
+            offset = int(found.log_offsets[-1]) + 1
     return offset
 
 
 def _read_slice(piece: Slice, reading: Reading) -> Iterator[Found]:
     segment = piece.segment
     try:
-        yield from _reader(reading)(
+        yield from read_segment(
             segment.path,
             piece.start_byte,
             piece.end_byte,
             end_offset=segment.end_offset,
             without_record_types=reading.without_record_types,
+            compiled=should_use_compiled_walk(reading.core_bytes),
         )
         _require_same_file(piece)
     except OSError as error:
         raise not_readable(segment.path, error) from error
-
-
-def _reader(reading: Reading) -> Callable[..., Iterator[Found]]:
-    if not should_use_compiled_scan("pick", reading.core_bytes):
-        return read_columns
-    from rebalance_audit.scan.column_buffers import ColumnBuffers  # noqa: PLC0415 - see should_use_compiled_scan
-    from rebalance_audit.scan.segment_scan import scan  # noqa: PLC0415
-
-    return partial(scan, ColumnBuffers(reading.without_record_types))
 
 
 def _require_same_file(piece: Slice) -> None:

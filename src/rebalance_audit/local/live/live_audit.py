@@ -6,9 +6,8 @@ now, so that a rebalance is reported before the next record of its group shows t
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from rebalance_audit.audit.commits.collect import set_apart
 from rebalance_audit.audit.holes import Holes
 from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.lag.rebalance_cost import COST_COLUMNS
@@ -34,6 +33,9 @@ from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.bad_bytes import BadBytes
 from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.topic_names import TopicNames
+
+if TYPE_CHECKING:
+    from rebalance_audit.segments.columns import Columns
 
 _OF_EPOCHS: Final = (EPOCHS, CONVERGENCE, REBALANCE_CAUSES)
 _HELD: Final = (*_OF_EPOCHS, REBALANCES, MEMBERS)
@@ -118,9 +120,13 @@ class LiveAudit:
     def take(self, log_partition: int, found: ColumnChunk | BadBytes | Break) -> None:
         """The next piece of a partition."""
         if isinstance(found, ColumnChunk):
+            from rebalance_audit.segments.columns import Columns  # noqa: PLC0415 - imports numpy
+            from rebalance_audit.segments.commits import set_apart  # noqa: PLC0415 - imports numpy
+
+            columns = Columns.of(found)
             if found.log_offsets:
-                self._learn(log_partition, found)
-            apart = set_apart(found)
+                self._learn(log_partition, columns)
+            apart = set_apart(columns)
             self._feed.take(log_partition, apart)
             if self._offsets is not None:
                 self._offsets.take(log_partition, found, apart)
@@ -187,13 +193,13 @@ class LiveAudit:
         end = self._ends.get(log_partition)
         return None if end is None else end.holes
 
-    def _learn(self, log_partition: int, chunk: ColumnChunk) -> None:
-        self.records += len(chunk.log_offsets)
-        end = partition_end(chunk.log_offsets)
+    def _learn(self, log_partition: int, found: "Columns") -> None:
+        self.records += len(found.log_offsets)
+        end = partition_end(found.log_offsets.tolist())
         self._ends[log_partition] = end.after(self._ends.get(log_partition))
-        latest = max(chunk.record_timestamps_ms)
+        latest = int(found.record_timestamps_ms.max())
         self.log_end_ms = latest if self.log_end_ms is None else max(self.log_end_ms, latest)
-        self._learner.learn(chunk)
+        self._learner.learn(found)
         self._names.merge(self._learner.take())
 
     def _emit(self, table: str, row: Row) -> None:

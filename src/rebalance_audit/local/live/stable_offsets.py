@@ -5,9 +5,8 @@ ABORT drops it, a tombstone deletes it, and COMMIT makes it the group's offset u
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from rebalance_audit.audit.commits.collect import CommitsApart
 from rebalance_audit.audit.commits.summary import NO_POSITION, position_in
 from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.wire import key_bytes
@@ -15,6 +14,9 @@ from rebalance_audit.wire.generated.messages import OffsetCommitKey
 from rebalance_audit.wire.records import encode_key
 from rebalance_audit.wire.segments.batches import TransactionMarker, parse_marker
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+
+if TYPE_CHECKING:
+    from rebalance_audit.segments.commits import CommitsApart
 
 
 class _Commit(NamedTuple):
@@ -45,7 +47,7 @@ class StableOffsets:
         self._with_transactions: set[int] = set()
         """Log partitions."""
 
-    def take(self, log_partition: int, chunk: ColumnChunk, apart: CommitsApart) -> None:
+    def take(self, log_partition: int, chunk: ColumnChunk, apart: "CommitsApart") -> None:
         """A piece of the log, and the summaries of its commits."""
         if any(run.producer_id >= 0 for run in chunk.runs):
             self._with_transactions.add(log_partition)

@@ -1,4 +1,4 @@
-"""Numbers, checksums and hashes in bytes, compiled.
+"""Numbers and checksums in bytes, compiled.
 
 The checksum comes from tables and numbers are put together byte by byte, so neither the processor's instructions nor
 its byte order matter; the compiler makes single loads of them where the machine has these.
@@ -126,41 +126,3 @@ def blob(data: Any, at: Any, end: Any) -> Any:
     if begin < 0 or size < -1 or size > end - begin:
         return np.int64(0), np.int64(0), np.int64(-1)
     return size, begin, begin + max(size, 0)
-
-
-@inlined
-def hash_of(data: Any, at: Any, size: Any, secrets: Any) -> Any:
-    """A number of 32 bits for a table of this process; nothing is stored by it.
-
-    Keys come from clients: `secrets`, an odd number of random words of 64 bits that no client knows, decide which
-    keys share a slot. The sum of products with them is strongly universal (Lemire and Kaser, "Strongly universal
-    string hashing is fast", 2014).
-    """
-    low = np.uint64(0xFFFFFFFF)
-    value = secrets[0] + secrets[1] * np.uint64(size)
-    place = 3
-    end = at + size
-    while at + 8 <= end:
-        word = little64(data, at)
-        value += secrets[place] * (word & low) + secrets[place + 1] * (word >> np.uint64(32))
-        at += 8
-        place += 2
-        if place >= len(secrets):
-            value = secrets[0] + secrets[2] * (value >> np.uint64(32))
-            place = 3
-    word, shift = np.uint64(0), np.uint64(0)
-    while at < end:
-        word |= np.uint64(data[np.uint64(at)]) << shift
-        shift += np.uint64(8)
-        at += 1
-    value += secrets[place] * (word & low) + secrets[place + 1] * (word >> np.uint64(32))
-    return np.int64(value >> np.uint64(32))
-
-
-@inlined
-def same_bytes(data: Any, at: Any, others: Any, other: Any, size: Any) -> Any:
-    """Whether so many bytes are the same at two places."""
-    for byte in range(size):  # noqa: SIM110 - the compiler knows no generators in all()
-        if data[np.uint64(at + byte)] != others[np.uint64(other + byte)]:
-            return False
-    return True

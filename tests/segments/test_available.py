@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 ASK = """
-from rebalance_audit.scan.available import should_use_compiled_scan
-print(*(should_use_compiled_scan("pick", size << 20) for size in (1, 20, {large})))
+from rebalance_audit.segments.available import should_use_compiled_walk
+print(*(should_use_compiled_walk(size << 20) for size in (1, 20, {large})))
 """
 
 

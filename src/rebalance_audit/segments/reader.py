@@ -1,4 +1,8 @@
-"""One segment file through the compiled walk, and through the readers of `wire.segments` where the walk stops.
+"""The one reader of records in bulk: a segment file as columns, by the compiled walk or without it.
+
+It stays, of several that there were, because columns serve every use: an audit sums up its commits with a few array
+operations, `decode` prints them, Spark's tasks hand them to Arrow as they are. A walk that sums up or prints by itself
+saves a fraction of a microsecond a record, and needs a twin in plain Python that does the same.
 
 Windows of the file are read, not mapped: a running broker may cut the file short, and a mapped page that is gone ends
 the process. What a compressed batch holds is walked as if it had been written plain.
@@ -6,14 +10,16 @@ the process. What a compressed batch holds is walked as if it had been written p
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeVar
+from typing import Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rebalance_audit.scan import places
+from rebalance_audit.segments import places
+from rebalance_audit.segments.columns import Columns
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.batches import (
     ATTRIBUTES,
@@ -32,49 +38,31 @@ _NO_END: Final = 1 << 62
 _LEFT_BYTES_MIN: Final = 64 << 10
 _LEFT_BYTES_MAX: Final = 16 << 20
 
-Taken = TypeVar("Taken")
-Taken_co = TypeVar("Taken_co", covariant=True)
+Found: TypeAlias = Columns | BadBytes | TailNote
+"""What a reader finds in a segment."""
 
 
-class Walker(Protocol[Taken_co]):
-    """A compiled walk, and the arrays that it fills."""
-
-    def walk(
-        self, data: Any, at: int, end: int, loaded: int, end_offset: int, *, proven: bool = False
-    ) -> tuple[int, int]:
-        """See `kernel.walk`."""
-
-    def draw(self, data: Any) -> None:
-        """Take what was found out of the window before its bytes change."""
-
-    def take(self) -> Taken_co:
-        """All that was found since the last call; then the arrays are empty."""
-
-    @property
-    def is_heavy(self) -> bool:
-        """Whether it is time to take what was found."""
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no batch with records was walked since the last `take`."""
-
-
-def scan(
-    room: Walker[Taken],
+def read_segment(
     path: str | Path,
     start_byte: int = 0,
     end_byte: int | None = None,
     *,
     end_offset: int | None = None,
     without_record_types: frozenset[int] = frozenset(),
-) -> Iterator[Taken | ColumnChunk | BadBytes | TailNote]:
-    """The batches that begin in [start_byte, end_byte), in file order, below `end_offset`.
+    compiled: bool = False,
+) -> Iterator[Found]:
+    """The records of the batches that begin in [start_byte, end_byte), in file order, and damage where it is.
 
-    Start, end and `without_record_types` as for `wire.segments.columns.read_columns`, which gives the same records,
-    damage and counts, and here reads what the walk leaves. Raises OSError that names the file.
+    Arguments as for `wire.segments.columns.read_columns`, whose records these are, in columns. `compiled`: by the
+    compiled walk (`available`), with the same result. Raises OSError that names the file.
     """
-    if not room.is_empty:
-        room.take()  # of a scan that was given up
+    plain = partial(_plain, path, end_offset=end_offset, without_record_types=without_record_types)
+    if not compiled:
+        yield from plain(start_byte, end_byte)
+        return
+    from rebalance_audit.segments.buffers import ColumnBuffers  # noqa: PLC0415 - starts the compiler's runtime
+
+    room = ColumnBuffers(without_record_types)
     with _Window(path) as window:
         end = window.file_bytes if end_byte is None else min(end_byte, window.file_bytes)
         limit = _NO_END if end_offset is None else end_offset
@@ -86,37 +74,48 @@ def scan(
                 window.data, at - window.origin, end - window.origin, window.loaded, limit
             )
             at = window.origin + stopped
-            room.draw(window.data)
             if status == places.COMPRESSED:
-                plain, size_bytes = window.unpacked(at)
-                if plain is None:
+                unpacked, size_bytes = window.unpacked(at)
+                if unpacked is None:
                     status = places.ODD
                 else:
-                    status, _ = room.walk(plain, 0, len(plain), len(plain), limit, proven=True)
-                    room.draw(plain)
+                    loaded = len(unpacked)
+                    status, _ = room.walk(unpacked, 0, loaded, loaded, limit, proven=True)
                     at += size_bytes if status == places.DONE else 0
             if status == places.CUT and at > window.origin:
                 window.load(at)
                 continue
-            if status in {places.DONE, places.FULL}:
-                if status == places.FULL or room.is_heavy:
-                    yield room.take()
+            if status == places.DONE:
                 continue
             if not room.is_empty:
                 yield room.take()
-            # Where nearly every batch is odd, their readers get ever more at once.
+            if status == places.FULL:
+                continue
+            # Where nearly every batch is odd, their reader gets ever more at once.
             left_bytes = 0 if at - begun > left_bytes else max(2 * left_bytes, _LEFT_BYTES_MIN)
             end_of_odd = _stop_after(path, at, end, min(left_bytes, _LEFT_BYTES_MAX))
-            yield from read_columns(
-                path,
-                at,
-                end_of_odd,
-                end_offset=end_offset,
-                without_record_types=without_record_types,
-            )
+            yield from plain(at, end_of_odd)
             at = end_of_odd
         if not room.is_empty:
             yield room.take()
+
+
+def _plain(
+    path: str | Path,
+    start_byte: int,
+    end_byte: int | None,
+    *,
+    end_offset: int | None,
+    without_record_types: frozenset[int],
+) -> Iterator[Found]:
+    for found in read_columns(
+        path,
+        start_byte,
+        end_byte,
+        end_offset=end_offset,
+        without_record_types=without_record_types,
+    ):
+        yield Columns.of(found) if isinstance(found, ColumnChunk) else found
 
 
 def _stop_after(path: str | Path, at: int, end: int, left_bytes: int) -> int:

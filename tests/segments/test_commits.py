@@ -5,8 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from rebalance_audit.audit.commits.collect import set_apart
 from rebalance_audit.audit.commits.summary import CommitSummary, summary_from
+from rebalance_audit.segments.columns import Columns
+from rebalance_audit.segments.commits import set_apart
 from rebalance_audit.wire.records import Record, encode_key
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 from tests.dsl import log
@@ -48,7 +49,7 @@ def told(chunks: Iterable[ColumnChunk]) -> list[object]:
     """The records left, and the joined summaries of the commits between them, in log order."""
     order: list[object] = []
     for each in chunks:
-        apart = set_apart(each)
+        apart = set_apart(Columns.of(each))
         others, passed = apart.chunk, 0
         assert sum(run.record_count for run in others.runs) == len(others.log_offsets)
         for at in range(len(others.log_offsets) + 1):

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from rebalance_audit.scan.numbers import blob, crc32c, i16, i32, i64, inlined, u16, varint
-from rebalance_audit.scan.places import (
+from rebalance_audit.segments.numbers import blob, crc32c, i16, i32, i64, inlined, u16, varint
+from rebalance_audit.segments.places import (
     COMPRESSED,
     CUT,
     HEAD_BITS,

@@ -1,0 +1,124 @@
+"""The arrays that the compiled walk fills."""
+
+from collections.abc import Collection
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rebalance_audit.segments import kernel, places
+from rebalance_audit.segments.columns import Blobs, Columns, Int64s
+from rebalance_audit.wire.segments.batches import (
+    CONTROL,
+    LOG_APPEND_TIME,
+    TRANSACTIONAL,
+    timestamp_type_of,
+)
+from rebalance_audit.wire.segments.columns import Run
+
+ROWS: Final = 1 << 18
+"""Most records, and runs, that are taken at once."""
+_KEY_BYTES: Final = 16 << 20
+_VALUE_BYTES: Final = 32 << 20
+_TYPES: Final = 64
+
+
+class Room(NamedTuple):
+    """What the walk works in: counts, the batch that it is at, and the columns so far. `places` has the numbers."""
+
+    tally: Int64s
+    head: Int64s
+    batch: Int64s
+    offsets: Int64s
+    times: Int64s
+    keys: Blobs
+    values: Blobs
+    runs: Int64s
+
+
+class ColumnBuffers:
+    """Where one walk keeps what it has found, some 60 MB at most."""
+
+    def __init__(self, without_record_types: Collection[int] = ()) -> None:
+        """`without_record_types`: as for `read_segment`. Raises ValueError for numbers that are not in 0 to 63."""
+        if not all(0 <= kind < _TYPES for kind in without_record_types):
+            raise ValueError(f"record types {without_record_types}")
+        self._without = np.uint64(sum(1 << kind for kind in frozenset(without_record_types)))
+        self._begin()
+
+    def _begin(self) -> None:
+        """New arrays: what was taken goes on to use the old ones."""
+        self._room = Room(
+            np.zeros(places.TALLIES, np.int64),
+            np.zeros(places.HEADS, np.int64),
+            np.empty((kernel.BATCH_RECORDS, 6), np.int64),
+            np.empty(ROWS, np.int64),
+            np.empty(ROWS, np.int64),
+            _blobs(_KEY_BYTES),
+            _blobs(_VALUE_BYTES),
+            np.empty((ROWS, 5), np.int64),
+        )
+
+    def walk(
+        self,
+        data: NDArray[np.uint8],
+        at: int,
+        end: int,
+        loaded: int,
+        end_offset: int,
+        *,
+        proven: bool = False,
+    ) -> tuple[int, int]:
+        """See `kernel.walk`."""
+        status, stopped = kernel.walk(
+            data, at, end, loaded, end_offset, proven, self._without, self._room
+        )
+        return int(status), int(stopped)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no batch with records was walked since the last `take`."""
+        return not self._room.tally[places.RECORDS]
+
+    def take(self) -> Columns:
+        """All that was walked since the last call."""
+        tally, _, _, offsets, times, keys, values, runs = self._room
+        _, count, run_count, _, _, excluded, last_ms, last_offset = tally.tolist()
+        self._begin()
+        return Columns(
+            offsets[:count],
+            times[:count],
+            _first(keys, count),
+            _first(values, count),
+            _runs_of(runs[:run_count]),
+            excluded,
+            last_ms if excluded else None,
+            last_offset if excluded else None,
+        )
+
+
+def _blobs(size_bytes: int) -> Blobs:
+    ends = np.empty(ROWS + 1, np.int32)
+    ends[0] = 0
+    return Blobs(ends, np.empty(size_bytes, np.uint8), np.empty(ROWS, np.uint8))
+
+
+def _first(blobs: Blobs, count: int) -> Blobs:
+    ends = blobs.ends[: count + 1]
+    return Blobs(ends, blobs.data[: ends[-1]], blobs.there[:count])
+
+
+def _runs_of(rows: Any) -> list[Run]:
+    """Rows with the columns of `places`."""
+    return [
+        Run(
+            records,
+            leader_epoch,
+            producer_id,
+            producer_epoch,
+            bool(bits & TRANSACTIONAL),
+            bool(bits & CONTROL),
+            timestamp_type_of(2, bits & LOG_APPEND_TIME),
+        )
+        for leader_epoch, producer_id, producer_epoch, bits, records in rows.tolist()
+    ]
