@@ -3,18 +3,17 @@
     python -m tests.endurance.kills [--writer spark ...] [--command increment ...] [--kills 25] [--seed 1]
 
 The first run of a lake, a run over what is new, one with --full, an ingest, and maintenance, each as a process of its
-own that dies with its Java and its Python workers: at some moment after its first commit, or while it starts. Exit code
-4 when a table differs, or where most processes had come to their end before they could be killed.
+own that dies with its Java and its Python workers: after some of its commits, or before the first. The first process of
+each kind comes to its end, and shows how many commits there are, and when. Exit code 4 when a table differs, or where
+most processes had come to their end before they could be killed.
 """
 
 import argparse
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,17 +29,19 @@ from rebalance_audit.lake.runs.maintain import MaintainRequest, maintain
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.storage.lake_options import LakeOptions
+from rebalance_audit.lake.storage.stage import FOLDER
 from rebalance_audit.lake.storage.table_writer import KINDS, WriterKind
 from rebalance_audit.lake.storage.tables import Lake
 from tests.cli.call import PROGRAM
 from tests.spark.lakes import CLUSTER, FINDINGS, TABLES, difference, request_of
-from tests.spark.mixed_log import write_log
+from tests.spark.mixed_log import PARTS, write_log
+from tests.support.processes import below, kill
 from tests.support.spark_sessions import configuration, spark_session
 
 SHARE: Final = 0.6
 """How much of the log a lake has that is to grow."""
-AT_START: Final = 0.1
-"""Share of the processes that are killed before they commit anything."""
+FEW: Final = tuple(part for part in PARTS if part.becomes in {1, 10, 22, 42})
+"""Transactions, a conversion, damage and share groups: with more, each run takes twice as long."""
 POLL_SECONDS: Final = 0.02
 
 
@@ -66,6 +67,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
 class Figures:
     """What became of the processes of one command."""
 
+    random: Random
+    moments: Sequence[float] = ()
+    """Of a process that came to its end: its start, each commit that it made, its end; in seconds since the start."""
     killed: int = 0
     done: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -75,37 +79,37 @@ class Kills:
     """The lakes of one writer, and the log."""
 
     def __init__(self, spark: SparkSession, folder: Path, writer: WriterKind) -> None:
+        folder.mkdir()
         self._spark = spark
         self._folder = folder
         self._writer = writer
-        self._log = write_log(folder / "log")
-        part = write_log(folder / "part log", SHARE)
+        self._log = write_log(folder / "log", parts=FEW)
+        part = write_log(folder / "part log", SHARE, FEW)
         for name, log in (("whole", self._log), ("part", part)):
             run_audit(spark, self._request(folder / name, log))
         growth = f"growth_records = {FINDINGS.growth_records}"
         sections = f'[findings]\n{growth}\n[lake]\nwriter = "{writer}"'
         self._config = configuration(folder, sections)
-        self._seconds: dict[str, float] = {}
 
-    def tried(self, name: str, random: Random) -> tuple[bool, list[str]]:
-        """One process: whether it was killed, and what differs after the quiet command."""
+    def attempt(self, command: Command, figures: Figures) -> str:
+        """One process, and the quiet command: says where it was killed, and what differs."""
         lake = self._folder / "tried"
-        command = COMMANDS[name]
         if command.lake != "none":
             shutil.copytree(self._folder / command.lake, lake)
         try:
-            killed = self._killed(name, command, lake, random)
+            when = self._process(command, lake, figures)
             if command.arguments[0] == "maintain":
                 tables = Lake(self._spark, str(lake))
                 maintain(tables, MaintainRequest(vacuum_hours=0), datetime.now(UTC), lambda _: None)
             run_audit(self._spark, self._request(lake, self._log))
             wrong = [each for each in TABLES if difference(each, lake, self._folder / "whole")]
-            left = [str(each) for each in (lake / "meta" / ".stage").glob("[0-9]*")]
-            return killed, [*wrong, *left]
+            wrong += [str(each) for each in (lake / FOLDER).glob("[0-9]*")]
         finally:
             shutil.rmtree(lake, ignore_errors=True)
+        figures.wrong += wrong
+        return f"{when}: {', '.join(wrong) or 'equal'}"
 
-    def _killed(self, name: str, command: Command, lake: Path, random: Random) -> bool:
+    def _process(self, command: Command, lake: Path, figures: Figures) -> str:
         arguments = [
             *PROGRAM,
             *command.arguments,
@@ -116,27 +120,32 @@ class Kills:
         ]
         if command.arguments[0] != "maintain":
             arguments += ["--source", f"segments:{self._log}", "--cluster", CLUSTER]
-        before = _commits(lake)
-        at_start = random.random() < AT_START
-        share = random.random()
-        process = subprocess.Popen(
-            arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
+        before, moments = _commits(lake), [0.0]
+        planned, draw = figures.moments, figures.random
+        after = draw.randrange(len(planned) - 1) if planned else sys.maxsize
+        pause = draw.random() * (planned[after + 1] - planned[after]) if planned else 0.0
+        start = time.monotonic()
+        output = self._folder / "output"
+        with output.open("w") as written:
+            process = subprocess.Popen(arguments, stdout=written, stderr=written)
         try:
-            began = first = time.monotonic()
             while process.poll() is None:
                 time.sleep(POLL_SECONDS)
-                now = time.monotonic()
-                if first == began and (at_start or _commits(lake) > before):
-                    first = now
-                if first != began and now - first >= share * self._seconds.get(name, 15.0):
-                    return True
-            self._seconds[name] = time.monotonic() - first
-            return False
+                now = time.monotonic() - start
+                moments += [now] * (_commits(lake) - before - len(moments) + 1)
+                if len(moments) > after and now >= moments[after] + pause:
+                    figures.killed += 1
+                    return f"killed {pause:.1f} s after commit {after} of {len(planned) - 2}"
         finally:
             if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+                for each in (process.pid, *below(process.pid)):
+                    kill(each)
+                process.wait()
+        figures.done += 1
+        figures.moments = [*moments, time.monotonic() - start]
+        if process.returncode != DONE:
+            figures.wrong.append(output.read_text()[-1000:])
+        return "done"
 
     def _request(self, lake: Path, log: Path) -> RunRequest:
         options = LakeOptions(writer=self._writer)
@@ -158,26 +167,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(arguments)
     console = Console(width=120, highlight=False, markup=False)
-    figures = [*_all(asked, console)]
-    return CHECK_FAILED if any(each.wrong or each.killed <= each.done for each in figures) else DONE
-
-
-def _all(asked: argparse.Namespace, console: Console) -> Iterator[Figures]:
-    for writer in asked.writer:
-        with TemporaryDirectory() as scratch, spark_session() as spark:
-            lakes = Kills(spark, Path(scratch), writer)
-            for name in asked.command:
-                found, random = Figures(), Random(f"{asked.seed} {writer} {name}")
-                while found.killed < asked.kills and found.done <= asked.kills:
-                    was_killed, wrong = lakes.tried(name, random)
-                    found.killed += was_killed
-                    found.done += not was_killed
-                    found.wrong += wrong
-                console.print(
-                    f"{writer}, {name}: {found.killed} killed, {found.done} ended before that;"
-                    f" wrong: {found.wrong or 'none'}"
-                )
-                yield found
+    figures = {
+        (writer, name): Figures(Random(f"{asked.seed} {writer} {name}"))
+        for writer in asked.writer
+        for name in asked.command
+    }
+    with TemporaryDirectory() as scratch, spark_session() as spark:
+        lakes = {writer: Kills(spark, Path(scratch, writer), writer) for writer in asked.writer}
+        # In turns, so that whoever stops it has as many of each kind.
+        while left := [
+            key for key, each in figures.items() if each.killed < asked.kills >= each.done
+        ]:
+            for writer, name in left:
+                said = lakes[writer].attempt(COMMANDS[name], figures[writer, name])
+                console.print(f"{writer}, {name}, {said}")
+    for (writer, name), each in figures.items():
+        ends = f"{each.killed} killed, {each.done} ended before that"
+        console.print(f"{writer}, {name}: {ends}; wrong: {each.wrong or 'none'}")
+    is_bad = any(each.wrong or each.killed < asked.kills for each in figures.values())
+    return CHECK_FAILED if is_bad else DONE
 
 
 if __name__ == "__main__":
