@@ -49,7 +49,7 @@ class TenantLog:
             "a",
             "c",
             "/h",
-            10_000,
+            of.get("session_timeout_ms", 10_000),
             encode_subscription(Subscription(topics, b"", (), -1, None, 3)),
             encode_assignment(Assignment(shares, b"", 3)),
             None,

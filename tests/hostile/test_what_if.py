@@ -1,15 +1,23 @@
 """Scripts of what-if by an attacker: bounded, and refused with a sentence where a value has another type."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rebalance_audit import limits
+from rebalance_audit.cli.commands.predict import answer_rows
+from rebalance_audit.cli.invocation import Invocation
+from rebalance_audit.cli.script_source import ScriptSource
 from rebalance_audit.errors import BadRequest
+from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.steps import no_progress
 from rebalance_audit.whatif.arrival_rates import arrivals_of
 from rebalance_audit.whatif.refusal import too_large
 from rebalance_audit.whatif.script_file import script_from, script_text
+from tests.hostile.tenant_log import TenantLog
+from tests.support.lake_without_spark import write_lake
 from tests.whatif.test_script_file import WHOLE
 
 TEXT = script_text(WHOLE)
@@ -65,3 +73,25 @@ def test_rates_are_not_as_many_as_a_partitions_number() -> None:
         "last_committed_offset": 9,
     }
     assert arrivals_of([row], 0, 10_000).rates == {}
+
+
+def test_a_group_that_cannot_be_simulated_does_not_end_predict(tmp_path: Path) -> None:
+    """A session of 1 ms is over before any heartbeat; damaged rows are no history."""
+    log = TenantLog()
+    for number in range(1, 9):
+        log.generation("calm", number, [("t", (0, 1))])
+        log.generation("hasty", number, [("t", (0, 1))], session_timeout_ms=1)
+        log.generation("odd", number, [("t", (0, 1))])
+    tables = dict(audit_segments(log.write(tmp_path / "log")).tables)
+    for row in tables["epochs"]:
+        row["epoch"] = None if row["group_id"] == "odd" else row["epoch"]
+    write_lake(tmp_path / "lake", tables, "blue")
+    given = [
+        ScriptSource(None, str(tmp_path / "lake"), None, group, "blue", (), None, None, None)
+        for group in ("hasty", "odd", "calm")
+    ]
+    first = [answer_rows(Invocation(), source, 1, no_progress)[0] for source in given]
+    for row, words in zip(
+        first, ("A heartbeat every 1 ms", "TypeError", "misses the log"), strict=True
+    ):
+        assert words in str(row), row

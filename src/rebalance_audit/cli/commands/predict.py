@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rebalance_audit.cli import options
+from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.script_source import Refused, ScriptSource, script_at
 from rebalance_audit.cli.summaries import HandOut, summarised
+from rebalance_audit.errors import BadRequest, LakeError, require_known
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible
-from rebalance_audit.whatif.answer import Answer, evaluate
+from rebalance_audit.whatif.answer import evaluate
 from rebalance_audit.whatif.answer_rows import answer_table_rows, refused_row
 from rebalance_audit.whatif.variants import variants_of
 
@@ -79,12 +81,17 @@ def predict(
     flags = {"lake.path": lake, "cluster": cluster}
     invocation.config_of_lake(flags, "spark")
     config = invocation.config_of_reader(flags)
+    if group_ids:
+        from rebalance_audit.readers.group import group_ids as known_ids  # noqa: PLC0415 - imports Arrow
+
+        with bad_arguments():
+            require_known(group_ids, known_ids(config.lake.path, config.cluster))
     sources = [
         ScriptSource(None, lake, None, group_id, cluster, (), None, from_ms, to_ms)
         for group_id in group_ids or _worst(config, worst, from_ms, to_ms)
     ]
     with progress() as on_progress:
-        answers = [_answer(invocation, source, seeds, on_progress) for source in sources]
+        answers = [answer_rows(invocation, source, seeds, on_progress) for source in sources]
         rows = [row for answer in answers for row in answer]
         changed = 0
         if rows:
@@ -112,21 +119,35 @@ def _worst(config: "Config", worst: int, from_ms: int | None, to_ms: int | None)
     return [group["group_id"] for group in groups[:worst]]
 
 
-def _answer(
+def answer_rows(
     invocation: Invocation, source: ScriptSource, seeds: int | None, on_progress: "OnProgress"
 ) -> list[dict[str, Any]]:
-    """The rows of one group."""
+    """The rows of one group, or the one that says why it has no answer: others are not to lose theirs.
+
+    Raises what reading raises, with --debug all.
+    """
 
     def of_group(step: str) -> None:
         on_progress(visible(f"{shortened(source.group_id or '')}: {step}"))
 
-    script = script_at(invocation, source)
-    if isinstance(script, Refused):
-        return [refused_row(script.group_id, script.sentence, source.from_ms, source.to_ms)]
-    with collecting_less():
-        changes = variants_of(script)
-        found: Answer = evaluate(script, changes, seeds=seeds, ranked=True, on_progress=of_group)
-    return [*answer_table_rows(found)]
+    try:
+        script = script_at(invocation, source)
+        if isinstance(script, Refused):
+            sentence = script.sentence
+        else:
+            with collecting_less():
+                changes = variants_of(script)
+                answer = evaluate(script, changes, seeds=seeds, ranked=True, on_progress=of_group)
+            return [*answer_table_rows(answer)]
+    except (click.ClickException, LakeError, OSError):
+        raise
+    except BadRequest as error:
+        sentence = str(error)
+    except Exception as error:
+        if invocation.debug:
+            raise
+        sentence = f"Its simulation failed: unexpected {type(error).__name__}: {error}."
+    return [refused_row(source.group_id or "", sentence, source.from_ms, source.to_ms)]
 
 
 def _shape(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -138,4 +159,6 @@ def _lines(found: list[dict[str, Any]], rows: int, changed: int) -> Iterator[str
     for group in found:
         what = group["refused"] or f"{group['best']} loses least"
         yield visible(f"{shortened(group['group_id'])}: {what}")
+    if left_out := sum(group["refused"] is not None for group in found):
+        yield f"{left_out:,} of {words.counted(len(found), 'group')} could not be predicted."
     yield f"{words.counted(rows, 'row')} of gold.what_if, {changed:,} of them changed."
