@@ -35,7 +35,7 @@ from rebalance_audit.audit.departure_rules import DepartureRules
 from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.kafka_options import HIDDEN, shown_value
 from rebalance_audit.resources import read_text
-from rebalance_audit.shown_settings import shown_location, shown_setting
+from rebalance_audit.shown_settings import shown_setting, without_credentials
 from rebalance_audit.time_zones import zone_of
 
 BASE = "conf/base.toml"
@@ -285,8 +285,9 @@ def effective_config(config: Config) -> str:
     for section, key in (
         (values["source"], "spec"),
         (values["lake"], "path"),
+        (values["lake"], "stage_folder"),
     ):
-        section[key] = shown_location(section[key])
+        section[key] = without_credentials(section[key])
     _merge(document, values)
     return tomlkit.dumps(document)
 

@@ -4,13 +4,21 @@ from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from rebalance_audit.shown_settings import without_credentials
 from rebalance_audit.visible import shortened
 
 _GROUPS_NAMED: Final = 10
 _GROUPS_MEANT: Final = 3
 
 
-class LakeError(Exception):
+class _WithoutCredentials(Exception):  # noqa: N818 - what is common to some
+    """Its message may name a location as the user gave it, or cite a storage's own error."""
+
+    def __str__(self) -> str:
+        return without_credentials(super().__str__())
+
+
+class LakeError(_WithoutCredentials):
     """The lake cannot be used."""
 
 
@@ -45,7 +53,7 @@ class SparkEnded(Exception):  # noqa: N818 - as above
     """Spark's Java process or a Python worker ended in the middle of the work, which the program does not foresee."""
 
 
-class NotDelivered(Exception):  # noqa: N818 - as above
+class NotDelivered(_WithoutCredentials):
     """A webhook did not take what it was sent."""
 
 
@@ -57,7 +65,7 @@ class MissingJava(Exception):  # noqa: N818 - as above
     """There is no Java that Spark runs on."""
 
 
-class BadRequest(ValueError):  # noqa: N818 - as above
+class BadRequest(_WithoutCredentials, ValueError):  # noqa: N818 - as above
     """An argument makes no sense: a source, a regular expression, a window, a layer."""
 
 

@@ -25,17 +25,42 @@ HARMLESS: Final = re.compile(
 )
 """Names of settings of Spark whose values are no secrets."""
 
-_PASSWORD: Final = re.compile(r"(://[^/@:\s]*):(?!\d{1,5}/)[^@\s]*@")
-"""A secret key may hold slashes; a port may not be taken for one."""
-_QUERY: Final = re.compile(r"(://[^?#]*)\?.*")
+_WORD: Final = re.compile(r"[^\s'\"`]+")
+_PORT: Final = re.compile(r"\d{1,5}/")
+_PARAMETER: Final = re.compile(
+    r"\b(sig|x-amz-(?:signature|credential|security-token)|(?:account|shared|access)_?(?:access_?)?key|access_token"
+    r"|client_secret|password)=[^&;\s'\"`]+",
+    re.IGNORECASE,
+)
+"""Of a query or a connection string that a storage's own error cites without its URL."""
 
 
 def shown_setting(name: str, value: str) -> str:
     """What people may see of a setting of Spark."""
-    return shown_location(value) if HARMLESS.fullmatch(name) else HIDDEN
+    return without_credentials(value) if HARMLESS.fullmatch(name) else HIDDEN
 
 
-def shown_location(location: str) -> str:
-    """A location without the password and the query that a URL may have."""
-    without_query = _QUERY.sub(rf"\1?{HIDDEN}", location)
-    return _PASSWORD.sub(rf"\1:{HIDDEN}@", without_query)
+def without_credentials(text: str) -> str:
+    """A location, or a sentence with such, without passwords, tokens and queries of URLs.
+
+    Whatever prints, logs or stores a location from outside does it through here.
+    """
+    if "=" not in text and ":/" not in text:
+        return text
+    text = _WORD.sub(lambda found: _without_credentials(found[0]), text)
+    return _PARAMETER.sub(rf"\1={HIDDEN}", text)
+
+
+def _without_credentials(word: str) -> str:
+    scheme, mark, rest = word.partition(":/")  # a path made of a URL has one slash left of two
+    if not mark:
+        return word
+    user, at, host = rest.partition("@")
+    name, colon, password = user.partition(":")
+    if at and "/" not in name.removeprefix("/"):
+        if colon and not _PORT.match(password):  # a secret key may hold slashes
+            rest = f"{name}:{HIDDEN}@{host}"
+        elif not colon and scheme.endswith(("http", "https")):  # elsewhere that is a container
+            rest = f"{'/' * name.startswith('/')}{HIDDEN}@{host}"
+    place, mark, query = rest.partition("?")
+    return f"{scheme}:/{place}{mark}{HIDDEN if query else ''}"

@@ -1,12 +1,17 @@
 """Secrets in a configuration are hidden because they are not known to be harmless, not because of their names."""
 
+import contextlib
+import io
 from pathlib import Path
 
 import pytest
 
+from rebalance_audit.cli.output import echo
 from rebalance_audit.config import ConfigError, effective_config, load_config
+from rebalance_audit.errors import BadRequest, LakeNotReadable, NotDelivered
 from rebalance_audit.kafka_options import HIDDEN
-from rebalance_audit.shown_settings import shown_location, shown_setting
+from rebalance_audit.shown_settings import shown_setting, without_credentials
+from tests.cli.call import call
 
 KEY = "pssst-7f3a"
 
@@ -62,14 +67,64 @@ def test_what_helps_and_harms_nobody_is_shown(name: str, value: str) -> None:
         ("hdfs://host:8020/a@b/lake",) * 2,
         (f"delta:https://host/lake?sig={KEY}&se=1", f"delta:https://host/lake?{HIDDEN}"),
         ("abfss://container@account.dfs.core.windows.net/lake",) * 2,
+        (f"https://{KEY}@host/lake", f"https://{HIDDEN}@host/lake"),
         ("/data/lake?odd=name",) * 2,
     ],
 )
 def test_a_url_is_shown_without_password_and_query(location: str, shown: str) -> None:
     """The rest says which lake it is."""
-    assert shown_location(location) == shown
+    assert without_credentials(location) == shown
     text = effective_config(load_config(flags={"lake.path": location}))
     assert f'path = "{shown}"' in text
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            f"'az://c/lake?sv=1&sig={KEY}' and s3a://u:{KEY}@b/x are gone.",
+            f"'az://c/lake?{HIDDEN}' and s3a://u:{HIDDEN}@b/x are gone.",
+        ),
+        (f"Refused: se=1&sig={KEY}&sp=r", f"Refused: se=1&sig={HIDDEN}&sp=r"),
+        (
+            f"X-Amz-Credential=A/{KEY}; AccountKey={KEY}==;x",
+            f"X-Amz-Credential={HIDDEN}; AccountKey={HIDDEN};x",
+        ),
+        ("How late is kafka:b-1:9092? key=value, a=b@c, http://b:80/x is fine.",) * 2,
+    ],
+)
+def test_a_sentence_is_shown_without_credentials(said: str, shown: str) -> None:
+    """Those of a storage's own error, which a run notes, an agent gets and a person reads."""
+    for error in (BadRequest(said), LakeNotReadable(said), NotDelivered(said)):
+        assert str(error) == shown
+    out = io.StringIO()
+    with contextlib.redirect_stderr(out):
+        echo(said, err=True)
+    assert out.getvalue() == f"{shown}\n"
+
+
+@pytest.mark.parametrize("json", [(), ("--json",)])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("inspect", "--lake"),
+        ("state", "--lake"),
+        ("metrics", "--lake"),
+        ("what-if", "--group", "g", "--lake"),
+        ("predict", "--group", "g", "--lake"),
+        ("inspect",),
+        ("watch",),
+    ],
+    ids=" ".join,
+)
+def test_a_command_does_not_repeat_the_credentials_of_its_location(
+    command: tuple[str, ...], json: tuple[str, ...]
+) -> None:
+    """Nothing is there: the error names the place."""
+    outcome = call(*command, f"odd://user:{KEY}@host/lake?sig={KEY}", "--debug", *json)
+    assert outcome.code != 0
+    assert "host" in outcome.err
+    assert KEY not in outcome.out + outcome.err
 
 
 @pytest.mark.parametrize(

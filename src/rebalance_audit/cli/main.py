@@ -20,6 +20,7 @@ from rebalance_audit.cli.invocation import (
     quiet_option,
 )
 from rebalance_audit.cli.output import echo
+from rebalance_audit.shown_settings import without_credentials
 from rebalance_audit.tables.json_values import JSON_VERSION, json_bytes
 from rebalance_audit.version import __version__
 from rebalance_audit.visible import visible
@@ -199,7 +200,11 @@ def _sentence(error: Exception, code: int) -> str:
 
 def _print_error_object(error: Exception, code: int) -> None:
     """What went wrong, on stdout, for the program that expects an object there."""
-    details = {"kind": type(error).__name__, "exit_code": code, "message": _sentence(error, code)}
+    details = {
+        "kind": type(error).__name__,
+        "exit_code": code,
+        "message": without_credentials(_sentence(error, code)),
+    }
     click.echo(json_bytes({"schema_version": JSON_VERSION, "error": details}))
 
 

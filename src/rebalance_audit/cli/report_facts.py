@@ -21,6 +21,7 @@ from rebalance_audit.readers.report_rows import ReportRows
 from rebalance_audit.readers.tables import open_table, require_cluster
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, bucket_size
 from rebalance_audit.report.summary import bounds_in
+from rebalance_audit.shown_settings import without_credentials
 from rebalance_audit.tables.fleet_names import cluster_and_group, named_in_fleet, with_fleet_names
 from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.window import Window
@@ -102,7 +103,7 @@ def of_lake(lake: str, clusters: Sequence[str], deploys: tuple[Path, ...] = ()) 
     return PageSource(
         lake,
         clusters,
-        f"--lake {shlex.quote(lake)}{named}",
+        f"--lake {shlex.quote(without_credentials(lake))}{named}",
         partial(open_table, lake),
         partial(require_cluster, lake, clusters[0]),
         open_lake(lake, one),
@@ -173,7 +174,7 @@ def report_facts(
         end_ms = min(ends, default=totals["last_ms"] or 0)
         return PageFacts(
             clusters=source.clusters,
-            source=source.name,
+            source=without_credentials(source.name),
             arguments=source.arguments,
             windowed=from_ms is not None or to_ms is not None,
             log_end_ms=log_ended_ms,

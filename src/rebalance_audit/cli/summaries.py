@@ -14,6 +14,7 @@ import orjson
 
 from rebalance_audit.cli.output import echo
 from rebalance_audit.new_file import replacing
+from rebalance_audit.shown_settings import without_credentials
 from rebalance_audit.tables.json_values import JSON_VERSION, json_bytes
 
 HandOut: TypeAlias = Callable[[Mapping[str, Any], str | Callable[[], None]], None]
@@ -56,7 +57,11 @@ def hand_out(
     Writes the summary to `summary_file` first, where one is given.
     The file's folder is created. A reader of the file sees the old content or all of the new. Raises OSError.
     """
-    printed = document(summary)
+    shown = {
+        name: without_credentials(value) if isinstance(value, str) else value
+        for name, value in summary.items()
+    }
+    printed = document(shown)
     if summary_file is not None:
         write_file(printed, summary_file)
     if as_json:

@@ -9,6 +9,7 @@ import orjson
 from rebalance_audit.cli.summaries import write_file
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.local.live.live_audit import GroupUpdate
+from rebalance_audit.shown_settings import without_credentials
 
 FORMAT: Final = 1
 
@@ -22,7 +23,7 @@ class WatchCursor:
         Raises BadRequest for a file of something else or of another source, and OSError.
         """
         self._file = file
-        self._source = source
+        self._source = without_credentials(source)
         self.since_ms = since_ms
         """That of the first start (epoch ms)."""
         self._last: dict[str, list[int]] = {}

@@ -18,6 +18,7 @@ from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets, Partiti
 from rebalance_audit.lake.records.routing import in_groups
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.moments import utc_datetime
+from rebalance_audit.shown_settings import without_credentials
 from rebalance_audit.tables.schemas import TableName
 
 PARTITION: Final = ("topic", "topic_partition")
@@ -54,7 +55,7 @@ def _rows(samples: EndOffsets, source: str, ingested_at: datetime) -> Iterator[d
                 "end_offset": sample.end_offset,
                 "max_timestamp": utc_datetime(latest_ms),
                 "markers": sample.markers,
-                "source": source,
+                "source": without_credentials(source),
                 "ingested_at": ingested_at,
             }
 

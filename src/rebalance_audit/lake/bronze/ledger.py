@@ -20,6 +20,7 @@ from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.storage.table_log import TableMark
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime
+from rebalance_audit.shown_settings import without_credentials
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import FileMark
 
@@ -233,7 +234,7 @@ class Ledger:
             "bronze_commit": self.bronze_commit,
             "kafka_cluster_id": self.cluster_id,
             "topic_id": self.topic_id,
-            "source": source,
+            "source": without_credentials(source),
             "run_id": run_id,
             "updated_at": at,
         }

@@ -20,6 +20,7 @@ from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import Staged
 from rebalance_audit.lake.storage.table_writer import Outrun, TableChange
+from rebalance_audit.shown_settings import without_credentials
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
@@ -88,7 +89,7 @@ class Bronze:
         columns = schema.column_types
         constants = {
             "cluster": F.lit(self.ledger.cluster),
-            "source": F.lit(spec),
+            "source": F.lit(without_credentials(spec)),
             "ingested_at": F.lit(self._ingested_at),
         }
         shaped = rows.withColumns(constants)
@@ -175,7 +176,9 @@ class Bronze:
         if done.differing:
             done.quarantined = self._quarantine(compared.where(F.col("kind") == DIFFERENT), spec)
         if done.late:
-            missing = compared.where(F.col("kind") == MISSING).withColumn("source", F.lit(spec))
+            missing = compared.where(F.col("kind") == MISSING).withColumn(
+                "source", F.lit(without_credentials(spec))
+            )
             done.records = self._write(self._restaged(missing))
         return done
 
@@ -207,7 +210,7 @@ class Bronze:
             "The record at offset %d of partition %d differs between %s and %s.",
             "offset",
             "partition",
-            F.lit(spec),
+            F.lit(without_credentials(spec)),
             "source",
         )
         found = rows.select(
@@ -216,7 +219,7 @@ class Bronze:
             *COMPARED,
             F.lit(DIFFERS).alias("reason"),
             detail.alias("detail"),
-            F.lit(spec).alias("source_file"),
+            F.lit(without_credentials(spec)).alias("source_file"),
             F.lit(None).cast("bigint").alias("before_offset"),
         )
         return self._sink.insert_new(TableName.QUARANTINE, as_quarantine(found)).rows

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime
+from rebalance_audit.shown_settings import without_credentials
 from rebalance_audit.tables.schemas import TableName
 from rebalance_audit.version import __version__
 
@@ -75,7 +76,7 @@ class RunLog:
         try:
             yield
         except Exception as error:
-            sentence = str(error).partition("\n")[0] or type(error).__name__
+            sentence = without_credentials(str(error)).partition("\n")[0] or type(error).__name__
             try:
                 self._update("failed", {"error": sentence})
             except Exception as another:  # noqa: BLE001 - whatever ended the run may prevent this too
@@ -85,6 +86,7 @@ class RunLog:
     def _row(self, outcome: str) -> dict[str, Any]:
         return {
             **asdict(self._entry),
+            "source": without_credentials(self._entry.source),
             "run_number": self.run_number,
             "from_at": utc_datetime(self._entry.from_ms),
             "to_at": utc_datetime(self._entry.to_ms),
