@@ -37,6 +37,7 @@ def member(member_id: str, seen_ms: int) -> Row:
         "member_id": member_id,
         "protocol": "consumer",
         "instance_id": None,
+        "closed_weight": None,
         "session_timeout_ms": None,
         "rebalance_timeout_ms": 300_000,
         "last_seen_at": seen_ms,
@@ -65,7 +66,7 @@ def test_who_is_back_with_its_next_heartbeats_was_removed_alive(
         MemberStint(member("a", 10_000), 0, 10_000, how, {how: 1.0}),
         MemberStint(member("b", 99_000), back_ms),
     ]
-    clues = Clues({}, {}, 45_000, 3_000, 5_000, False, None, {})
+    clues = Clues({}, {}, 45_000, 3_000, 5_000, False, None)
     first, second = story_of(Slot("pod-0", stints), clues).instance.lives
     assert first.ends == {end: 1.0}
     assert second.end is None

@@ -13,12 +13,11 @@ from rebalance_audit.whatif.facts import group_facts
 from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
 from rebalance_audit.whatif.history import logged
 from rebalance_audit.whatif.join_phases import EpochKey, PhaseTimes, join_phases
-from rebalance_audit.whatif.lives import Clues, story_of
+from rebalance_audit.whatif.lives import Clues, story_of, went_on
 from rebalance_audit.whatif.memberships import member_slots
 from rebalance_audit.whatif.protocol_times import times_of
 from rebalance_audit.whatif.script import Event, Habits, Script, Settings
 from rebalance_audit.whatif.spread import Spread, spread_of
-from rebalance_audit.whatif.static_ends import static_ends, went_on
 from rebalance_audit.whatif.variant import CLASSIC, CONSUMER, SERVER_ASSIGNORS
 
 _MESSAGES: Final = 4
@@ -60,7 +59,6 @@ def script_of(
         commit_ms,
         settings.is_static,
         habit.restart_after_close(slots),
-        static_ends(slots, stretches, phases, commit_ms),
         went_on(slots, stretches, commit_ms),
     )
     stories = [story_of(slot, clues) for slot in slots]

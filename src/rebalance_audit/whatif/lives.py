@@ -17,7 +17,10 @@ _STATIC_EXPIRED: Final = RebalanceCause.STATIC_MEMBER_EXPIRED.value
 _REMOVED: Final = RebalanceCause.MEMBER_REMOVED_BY_ADMIN.value
 _LEAST_WEIGHT: Final = 0.1
 """Ends that are less likely are left out."""
-_NO_COMMITS: Ends = {ProcessEnd.CLOSED: 0.8, ProcessEnd.KILLED: 0.2}
+_TOGETHER_MS: Final = 250
+"""Instances that start again on different machines do not do so within this time of each other."""
+_FIRST_LATE: Final = 0.15
+"""Share of the commit interval by which the first commit after an assignment may be late."""
 _CLOSED: Ends = {ProcessEnd.CLOSED: 1.0}
 _SILENT: Ends = {ProcessEnd.KILLED: 0.5, ProcessEnd.FROZEN: 0.5}
 """A member that fell silent and whose client came back after its session had ended, under another member id."""
@@ -37,10 +40,55 @@ class Clues(NamedTuple):
     is_static: bool
     restart_ms: int | None
     """How long restarts after a close took in the log."""
-    static_ends: Mapping[tuple[str, int], Ends]
-    """Member id and begin of a stint -> how a static classic member ended."""
     went_on: frozenset[tuple[str, int]] = frozenset()
     """Those whose process went on under another member id."""
+
+
+def went_on(
+    slots: Sequence[Slot], stretches: Mapping[str, Sequence[Row]], interval_ms: int
+) -> frozenset[tuple[str, int]]:
+    """Member id and begin of each stint whose process went on under another member id.
+
+    When a coordinator was away for longer than their sessions, static members come back at once, all with new ids, and
+    no process was restarted. Their commits went on until then.
+    """
+    replaced = [
+        (stint.to_ms, stint)
+        for slot in slots
+        for stint in slot.stints
+        if stint.how == REPLACED and stint.to_ms is not None
+    ]
+    replaced.sort(key=lambda each: each[0])
+    found: set[tuple[str, int]] = set()
+    begin = 0
+    while begin < len(replaced):
+        end = begin
+        while end < len(replaced) and replaced[end][0] - replaced[begin][0] <= _TOGETHER_MS:
+            end += 1
+        together = [stint for _, stint in replaced[begin:end]]
+        at_ms = replaced[begin][0]
+        running = sum(any(_is_at(stint, at_ms) for stint in slot.stints) for slot in slots)
+        if len(together) > 1 and 2 * len(together) >= running:
+            found.update(
+                (stint.member["member_id"], stint.from_ms)
+                for stint in together
+                if _worked_on(stint, stretches, interval_ms)
+            )
+        begin = end
+    return frozenset(found)
+
+
+def _is_at(stint: MemberStint, at_ms: int) -> bool:
+    return stint.from_ms < at_ms and (stint.to_ms is None or stint.to_ms >= at_ms)
+
+
+def _worked_on(
+    stint: MemberStint, stretches: Mapping[str, Sequence[Row]], interval_ms: int
+) -> bool:
+    """Whether the commits of a member went on until it was replaced, as far as it commits at all."""
+    last_ms = last_commit_of(stint, stretches)
+    assert stint.to_ms is not None
+    return last_ms is None or stint.to_ms - last_ms <= (1 + _FIRST_LATE) * interval_ms
 
 
 class Story(NamedTuple):
@@ -165,18 +213,17 @@ def _slow_since(stint: MemberStint, clues: Clues) -> int:
 def _end(stint: MemberStint, after: MemberStint | None, clues: Clues) -> tuple[Spread, Ends]:
     assert stint.to_ms is not None
     last_ms = last_commit_of(stint, clues.stretches)
-    is_consumer = stint.member["protocol"] == "consumer"
+    closed = stint.member["closed_weight"]
     if stint.how in {REPLACED, _STATIC_EXPIRED}:
-        if is_consumer:
+        if stint.member["protocol"] == "consumer":
             # It announced that it leaves for a while, and the record of that is the last one that has it.
             return exactly(stint.member["last_seen_at"] or stint.to_ms), _CLOSED
         return _static_end(stint, last_ms, clues)
     if _was_removed(stint, after, clues):
         return _closed_at(stint, None, clues), {ProcessEnd.REMOVED: 1.0}
-    key = (stint.member["member_id"], stint.from_ms)
-    ends = clues.static_ends.get(key) or _ends(stint, after, clues)
-    if ends.get(ProcessEnd.CLOSED, 0.0) > 0.5 and key in clues.static_ends and last_ms is not None:
-        return exactly(last_ms), ends
+    ends = _ends(stint, after, clues)
+    if closed is not None and ends.get(ProcessEnd.CLOSED, 0.0) > 0.5 and last_ms is not None:
+        return _after_commit(last_ms, stint, closed, clues), ends
     if ends.get(ProcessEnd.CLOSED, 0.0) > 0.5:
         return _closed_at(stint, last_ms, clues), ends
     session_ms = stint.member["session_timeout_ms"] or clues.session_ms
@@ -201,6 +248,10 @@ def _ends(stint: MemberStint, after: MemberStint | None, clues: Clues) -> Ends:
     closed, silent = closed / total, silent / total
     if silent < _LEAST_WEIGHT:
         return dict(_CLOSED)
+    if stint.member["closed_weight"] is not None:
+        # A static member expires whether its process closed or died.
+        silent *= 1 - stint.member["closed_weight"]
+        closed = 1 - silent
     if closed < _LEAST_WEIGHT:
         closed, silent = 0.0, 1.0
     ends = {end: silent * weight for end, weight in _dead(stint, after, clues).items()}
@@ -243,14 +294,21 @@ def _static_end(stint: MemberStint, last_ms: int | None, clues: Clues) -> tuple[
     # Away for longer it would not have been replaced: its session would have ended.
     session_ms = stint.member["session_timeout_ms"] or clues.session_ms
     earliest_ms = max(stint.from_ms, stint.to_ms - session_ms)
+    closed = stint.member["closed_weight"]
+    closed = 0.5 if closed is None else closed
+    ends = {ProcessEnd.CLOSED: closed, ProcessEnd.KILLED: 1 - closed}
     if last_ms is None:
         likely_ms = max(earliest_ms, stint.to_ms - RESTART_MS.middle)
-        return Spread(earliest_ms, stint.to_ms, likely_ms), dict(_NO_COMMITS)
+        return Spread(earliest_ms, stint.to_ms, likely_ms), ends
     last_ms = max(last_ms, earliest_ms)
-    ends = clues.static_ends[stint.member["member_id"], stint.from_ms]
-    if ends.get(ProcessEnd.CLOSED, 0.0) > 0.5:
-        return exactly(last_ms), ends
-    return Spread(last_ms, min(stint.to_ms, last_ms + clues.commit_interval_ms)), ends
+    return _after_commit(last_ms, stint, closed, clues), ends
+
+
+def _after_commit(last_ms: int, stint: MemberStint, closed: float, clues: Clues) -> Spread:
+    """When a process ended: with its last commit if it closed, else up to an interval later."""
+    assert stint.to_ms is not None
+    until_ms = last_ms + round((1 - closed) * clues.commit_interval_ms)
+    return Spread(last_ms, max(last_ms, min(stint.to_ms, until_ms)))
 
 
 def _order(lives: list[ProcessLife]) -> None:

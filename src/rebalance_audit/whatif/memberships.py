@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Final
 
 from rebalance_audit.audit.rows import Row
@@ -22,10 +21,6 @@ _SILENT: Final = frozenset(
         RebalanceCause.MEMBER_DEPARTED.value,
     }
 )
-_EXPIRED: Final = RebalanceCause.MEMBER_SESSION_EXPIRED.value
-_AT_ONCE_MS: Final = 100
-_COINCIDENCE: Final = 0.05
-"""How likely another session ends within that time of one, next to the interval of heartbeats."""
 _CERTAIN: Final = frozenset({"instance", "client on host"})
 STALE_MAX_MS: Final = 60_000
 """A process that died may stay a member for so long after its successor joined: the longest usual session."""
@@ -177,24 +172,7 @@ def _stints(rows: GroupRows) -> list[MemberStint]:
             else:
                 stint.to_ms = next_ms
             found.append(stint)
-    _weigh_departures_at_once(found)
     return found
-
-
-def _weigh_departures_at_once(stints: Iterable[MemberStint]) -> None:
-    """Members of a consumer group that are gone within the same moment left: sessions end at moments of their own.
-
-    In a classic group one record shows all that are gone, so nothing follows there.
-    """
-    ended = sorted(
-        (stint for stint in stints if stint.weights and stint.member["protocol"] == "consumer"),
-        key=lambda stint: stint.to_ms or 0,
-    )
-    for stint, after in pairwise(ended):
-        if (after.to_ms or 0) - (stint.to_ms or 0) <= _AT_ONCE_MS:
-            for each in (stint, after):
-                if _EXPIRED in each.weights:
-                    each.weights[_EXPIRED] *= _COINCIDENCE
 
 
 def _weights(cause: Row) -> dict[str, float]:

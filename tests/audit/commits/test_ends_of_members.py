@@ -1,5 +1,7 @@
 """How members ended, by what they committed: what commits decide, and what must not mislead."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from rebalance_audit.audit.log_audit import audit_log
@@ -256,3 +258,26 @@ def test_commits_that_the_cleaner_took_are_no_silence(rack: str | None) -> None:
     kept = [CLASSIC, *commits(1, 20_000), gone, *commits(0, 65_000), *commits(3, 65_000)]
     causes = audit_log(with_rack(log(*sorted(kept)), rack))["rebalance_causes"]
     assert [row["cause"] for row in causes if row["member_id"] == "A"][-1] == "member_departed"
+
+
+@pytest.mark.parametrize(
+    ("committed", "least", "most"),
+    [
+        pytest.param([*range(6_000, 32_000, 5_000), 33_000], 0.95, 1.0, id="before its time"),
+        pytest.param(range(6_000, 37_000, 5_000), 0.3, 0.7, id="when the timer was due"),
+        pytest.param([], 0.8, 0.8, id="no commits"),
+    ],
+)
+def test_a_static_member_that_commits_before_its_time_closed(
+    committed: Sequence[int], least: float, most: float
+) -> None:
+    """It leaves neither when it closes nor when it dies; its successor takes over the instance id in both cases."""
+    story = [
+        (1_000, "2 1 range A=0-2 B@i=3-5 session=30000 state_at=1000"),
+        *commits(3, *committed),
+        (40_000, "2 1 range A=0-2 C@i=3-5 session=30000 state_at=1000"),
+    ]
+    got = audit_log(log(*story), AuditOptions(topic_name=TOPIC_NAMES.get))["members"]
+    weights = {row["member_id"]: row["closed_weight"] for row in got}
+    assert least <= weights.pop("B") <= most
+    assert set(weights.values()) == {None}

@@ -9,10 +9,10 @@ from enum import Enum
 from math import exp, log, sqrt
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.departure_timing import Scores, timing
+from rebalance_audit.audit.causes.departure_timing import Scores, on_close_share, timing
 from rebalance_audit.audit.causes.departure_weights import WEIGHTS, DepartureWeights
 from rebalance_audit.audit.causes.timers import can_have_fired
-from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
+from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, CommitHabits, CommitRhythm
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts
 
@@ -118,14 +118,39 @@ def _prior(facts: DepartureFacts, weights: DepartureWeights) -> Scores:
     return Scores(0.0, *map(log, odds))
 
 
+def _is_early(rhythm: CommitRhythm | None, weights: DepartureWeights) -> bool | None:
+    """Whether the last commit of a member that commits on a timer came before its time; None where there is none."""
+    if rhythm is None or rhythm.pause_ms is None or rhythm.commits < SHOWS_RHYTHM:
+        return None
+    before = rhythm.commits - 2
+    mean_ms = ((before + 1) * rhythm.interval_ms - rhythm.pause_ms) / before
+    if rhythm.longest_ms > weights.timed * mean_ms:
+        return None
+    # A timer is as often early as late.
+    return rhythm.pause_ms < min(weights.early * mean_ms, 2 * mean_ms - rhythm.longest_ms)
+
+
+def closed_silently(
+    rhythm: CommitRhythm | None, habits: CommitHabits, weights: DepartureWeights = WEIGHTS
+) -> float:
+    """How likely the process of a static member of a classic group that is gone closed, and did not die.
+
+    It leaves in neither case; a client that commits as it closes does so before its timer is due.
+    """
+    closed, dead = 1.0, weights.silent_dead
+    early = _is_early(rhythm, weights)
+    if early is not None:
+        early_close = on_close_share(habits, weights) * (1 - weights.on_beat)
+        closed *= early_close if early else 1 - early_close
+        dead *= weights.off_beat if early else 1 - weights.off_beat
+    return closed / (closed + dead)
+
+
 def _beat(facts: DepartureFacts, weights: DepartureWeights) -> Scores:
     """A commit before its time is one on closing; one in time, where it commits unchanged positions too, is not."""
-    rhythm = facts.rhythm
-    if rhythm is None or rhythm.pause_ms is None or rhythm.commits <= SHOWS_RHYTHM:
+    early = _is_early(facts.rhythm, weights)
+    if early is None:
         return Scores()
-    if rhythm.longest_ms > weights.timed * rhythm.interval_ms:
-        return Scores()
-    early = rhythm.pause_ms < weights.early * rhythm.interval_ms
     usual = weights.off_beat if early else 1 - weights.off_beat
     closing = 1 - weights.on_beat if early else weights.on_beat
     left = timing(facts, weights, closing / usual).left - timing(facts, weights).left

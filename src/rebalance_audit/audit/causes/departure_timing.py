@@ -13,7 +13,7 @@ from math import exp, log, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.causes.departure_weights import DepartureWeights
-from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, CommitRhythm
+from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, CommitHabits, CommitRhythm
 from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts, Phase
 
 _EARLY_MS: Final = 50
@@ -91,7 +91,7 @@ def _timing(facts: DepartureFacts, weights: DepartureWeights, closing_odds: floa
     return _missed(facts, phase, silent_ms, delays, weights)
 
 
-def _on_close_share(facts: DepartureFacts, weights: DepartureWeights) -> float:
+def on_close_share(facts: DepartureFacts | CommitHabits, weights: DepartureWeights) -> float:
     """Share of leaves right after a commit: a weak prior, and the ends that the group has shown."""
     shown = facts.closed_with_commit + facts.closed_without_commit
     prior = weights.on_close * weights.habit
@@ -151,7 +151,7 @@ def _pause(facts: DepartureFacts, weights: DepartureWeights) -> _Pause:
 
 def _delays(facts: DepartureFacts, weights: DepartureWeights, closing_odds: float) -> _Delays:
     pause = _pause(facts, weights)
-    usually, poll_ms = _on_close_share(facts, weights), facts.poll_ms or 0
+    usually, poll_ms = on_close_share(facts, weights), facts.poll_ms or 0
     late = _polled_late_share(facts, weights)
     since_ms = facts.since_commit_ms
     # A commit before its last generation was none on closing.

@@ -23,6 +23,8 @@ class DepartureWeights(NamedTuple):
     """Odds of a rebalance timeout of a static member."""
     static_removed: float = 0.45
     """Odds of a removal of a static member."""
+    silent_dead: float = 0.25
+    """Set: odds of a death, against a close, of a static member of a classic group: it leaves in neither case."""
     slow_poll_ms: float = 10_000.0
     """Set: rebalance timeout from which on timeouts are rarer, with its square root."""
     assigned_expired: float = 4.0
@@ -67,11 +69,11 @@ class DepartureWeights(NamedTuple):
     """Share of expiries exactly a session after the commit, as no heartbeat followed it."""
     timed: float = 1.25
     """Set: a timer's longest pause is at most so many times the mean one."""
-    early: float = 0.8
-    """Set: a commit is early if the pause before it is shorter than so many mean ones."""
+    early: float = 0.93
+    """Set: a commit is early if the pause before it is shorter than so many mean ones, by more than any was longer."""
     off_beat: float = 0.05
     """Share of a timer's commits that come early for another reason than closing."""
-    on_beat: float = 0.2
+    on_beat: float = 0.1
     """Share of commits on closing that happen to come when the timer was due."""
     heartbeat_lost: float = 0.04
     """Share of expiries of members whose commits got through and whose heartbeats did not."""

@@ -6,6 +6,8 @@ from operator import itemgetter
 
 from rebalance_audit.audit.causes.classic import judge_classic
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
+from rebalance_audit.audit.causes.departure_model import closed_silently
+from rebalance_audit.audit.causes.departure_weights import SURE
 from rebalance_audit.audit.causes.member_metadata import with_protocol
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.same_members import is_cooperative
@@ -341,7 +343,14 @@ class ClassicAudit:
         previous_ids: dict[str, str] = {}
         for member_id in [known for known in life.watches if known not in new.members]:
             leaver = life.watches[member_id]
-            heir = by_instance.get(leaver.stint.identity.instance_id or "")
+            closed_weight, instance_id = None, leaver.stint.identity.instance_id
+            if instance_id is not None:
+                owned, habits = life.ownership.owned_by(member_id), life.commits.habits
+                rhythm = life.commits.rhythm_of(owned, with_round=True)
+                closed_weight = closed_silently(rhythm, habits)
+                if closed_weight >= SURE:
+                    habits.note_leave(with_commit=True)
+            heir = by_instance.get(instance_id or "")
             if heir is not None:
                 leaver.stint.next_member_id = heir
                 previous_ids[heir] = member_id
@@ -357,7 +366,15 @@ class ClassicAudit:
                 verdict = departure_of(verdicts, member_id)
                 verdict = verdict or life.ends.judge_unseen(leaver, position)
                 cause, certainty = verdict.cause, verdict.certainty
-            life.close_member(member_id, position, cause, certainty, last_epoch, waits=waits)
+            life.close_member(
+                member_id,
+                position,
+                cause,
+                certainty,
+                last_epoch,
+                waits=waits,
+                closed_weight=closed_weight,
+            )
         # A generation's record is written again when one static member returns: no sign of life of the others.
         repeats = old is not None and old.generation == new.generation
         for before, member in delta.differing:

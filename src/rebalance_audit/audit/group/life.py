@@ -381,8 +381,12 @@ class Life:
         last_epoch: int | None,
         *,
         waits: bool = False,
+        closed_weight: float | None = None,
     ) -> None:
-        """Stop following a member id that is gone; if it `waits`, its row comes once the next generation is known."""
+        """Stop following a member id that is gone; if it `waits`, its row comes once the next generation is known.
+
+        `closed_weight`: as in gold.members.
+        """
         progress = self.progress.of(member_id)
         watch = self.watches.pop(member_id, None)
         if watch is None:
@@ -394,7 +398,7 @@ class Life:
         stint.left_at_ms = position.record_timestamp_ms
         stint.left_how, stint.left_certainty = cause, certainty
         stint.last_epoch = last_epoch
-        row = stint.row(self.group_id, self.incarnation)
+        row = stint.row(self.group_id, self.incarnation) | {"closed_weight": closed_weight}
         if waits:
             self.away.wait(stint)
         else:

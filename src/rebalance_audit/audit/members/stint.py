@@ -87,6 +87,7 @@ class Stint:
             "left_at": self.left_at_ms,
             "left_how": self.left_how.text if self.left_how else None,
             "left_certainty": self.left_certainty.text if self.left_certainty else None,
+            "closed_weight": None,
             "previous_member_id": self.previous_member_id,
             "next_member_id": self.next_member_id,
             "rebalance_timeout_ms": identity.rebalance_timeout_ms,
