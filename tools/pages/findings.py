@@ -60,8 +60,8 @@ about one client, instance id, topic or deployment count each of them by itself.
 
 How often these findings are right, against scripted simulations: [accuracy.md](accuracy.md).
 
-`hanging_transaction`, `topic_growth` and `sources_differ` are found only in a lake, by ingests and by runs that decode
-offset commits; `inspect` does not have them.
+`hanging_transaction` and `topic_growth` are found by `inspect` and by runs that decode offset commits, `sources_differ`
+by ingests into a lake alone.
 
 Severity: *critical*, records are probably not consumed, or consumed twice; *warning*, it costs time or hides a fault;
 *info*, worth knowing.

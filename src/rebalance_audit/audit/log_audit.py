@@ -94,6 +94,11 @@ class LogAudit:
             for position in audit.committed_positions():
                 yield group_id, position
 
+    def write_offset(self, group_id: str) -> int:
+        """Log offset of the last write of a group; 0 before the first."""
+        audit = self._audits.get(group_id)
+        return 0 if audit is None else audit.write_offset or 0
+
     def forget(self, group_id: str) -> None:
         """The group's records so far turn out not to be in the log."""
         self._audits.pop(group_id, None)

@@ -33,7 +33,7 @@ GOLD_OF_GROUP = (
 GROUP_HOURS = "group_hours"
 """Made of rows of the other tables, see `audit.hours`."""
 PROGRESS = "progress"
-"""Offset commits minute by minute: made where each commit is read, so only in lakes."""
+"""Offset commits minute by minute, see `audit.progress`; an audit without a lake makes it where it is asked for."""
 TOPICS = "topics"
 DEPLOYS = "deploys"
 """Made of rows of the other tables where an audit is given rollouts, see `audit.deploys`."""

@@ -48,6 +48,10 @@ class Narrowed(NamedTuple):
         self.require(tables)
         return b"".join(self.joined([self.lines(tables, cluster)]))
 
+    def names(self, table: str) -> bool:
+        """Whether the table is asked for by its name."""
+        return table in self._names(())
+
     def require(self, present: Collection[str]) -> None:
         """Raises BadRequest for a table that is not present."""
         for name in self._names(present):

@@ -7,7 +7,7 @@ Kept are the state of the groups, the rows of the answer, and a bounded part of 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from rebalance_audit.audit.broker_log.read import files_of
 from rebalance_audit.audit.departure_rules import DepartureRules
@@ -17,7 +17,7 @@ from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.audit.options import AuditOptions, nothing_logged
-from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_GROUP, TOPICS, Row
+from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_GROUP, PROGRESS, TOPICS, Row
 from rebalance_audit.audit.testimony.clocks import Aligned
 from rebalance_audit.errors import BadRequest, require_known, two_histories
 from rebalance_audit.local.audit_rows import AuditRows
@@ -63,16 +63,19 @@ class Audit(GoldRows):
     """Name of the Kafka cluster, as the caller gave it."""
     folder: LogFolder
     """The files that were read."""
+    progress: Sequence[Row] = ()
+    """Rows of gold.progress, made as they are asked for; empty unless the audit was asked for them."""
 
     def table(self, name: str) -> AuditRows:
         """The rows of a gold table by its full name, as `gold.epochs`. Raises BadRequest for other layers.
 
-        `gold.progress` is empty: only runs of a lake look at each commit.
+        `gold.progress` is empty unless the audit was asked for it.
         """
         schema = schema_of(name)
         if schema.layer != "gold":
             raise BadRequest(f"{name} is a table of a lake: the audit of a log does not fill it.")
-        return AuditRows(schema, self.tables.get(schema.name, []), self.cluster)
+        rows = self.progress if schema.name == PROGRESS else self.tables.get(schema.name, [])
+        return AuditRows(schema, rows, self.cluster)
 
     def of_cluster(self, cluster: str | None) -> "Audit":
         """These rows, which are of one cluster; as for a lake. Raises BadRequest for another one."""
@@ -150,6 +153,7 @@ def audit_segments(
     broker_log_time_zone: str = "UTC",
     end_offsets: Iterable[str | Path] = (),
     deploys: Iterable[str | Path] = (),
+    with_progress: bool = False,
     on_progress: OnProgress = no_progress,
 ) -> Audit:
     """Audit a folder of `__consumer_offsets-P` folders, one such folder, one segment file, or an archive of them.
@@ -161,6 +165,7 @@ def audit_segments(
     `end_offsets`: files of samples of end offsets, or folders with copies of topic partitions (docs/lag.md); they bound
     how many records a rebalance delayed.
     `deploys`: files of rollouts (docs/deploys.md); the table `gold.deploys` says which rebalances belong to them.
+    `with_progress`: fill gold.progress too, for which the log is read once more.
     `cluster`: the first column of every table.
     `departure_rules`, `finding_rules`: times of the cluster that the log does not hold, and thresholds of findings; by
     default those of `conf/base.toml`.
@@ -181,11 +186,13 @@ def audit_segments(
         broker_log_time_zone=broker_log_time_zone,
         end_offsets=end_offsets,
         deploys=deploys,
+        with_progress=with_progress,
         on_progress=on_progress,
     )
-    tables = {name: _joined(name, found.parts) for name in found.parts[0]}
+    tables: dict[str, Any] = {name: _joined(name, found.parts) for name in found.parts[0]}
     tables[TOPICS] = found.topics
-    return Audit(tables, found.facts, found.group_ids, cluster, found.folder)
+    progress = tables.pop(PROGRESS, ())
+    return Audit(tables, found.facts, found.group_ids, cluster, found.folder, progress)
 
 
 def audit_in_parts(
@@ -199,6 +206,7 @@ def audit_in_parts(
     broker_log_time_zone: str = "UTC",
     end_offsets: Iterable[str | Path] = (),
     deploys: Iterable[str | Path] = (),
+    with_progress: bool = False,
     on_progress: OnProgress = no_progress,
 ) -> AuditParts[Finished]:
     """As `audit_segments`, but `finish` makes something picklable of the tables, perhaps in several processes.
@@ -227,7 +235,10 @@ def audit_in_parts(
         end_offsets=samples.of if samples else no_end_offsets,
     )
     finish = _with_deploys(finish, rollouts) if rollouts.files else finish
-    shares = replay_shares(look, options, key_bytes.of_groups(groups), finish, on_progress)
+    shares = replay_shares(
+        *(look, options, key_bytes.of_groups(groups), finish, on_progress),
+        with_progress=with_progress,
+    )
     group_ids = frozenset(group_id for share in shares for group_id in share.met)
     split = {group_id: places for share in shares for group_id, places in share.split.items()}
     for group_id in split.keys() & groups:
@@ -272,9 +283,12 @@ def _with_deploys(finish: Finish[Finished], read: DeploysRead) -> Finish[Finishe
     return finish_all
 
 
-def _joined(name: str, parts: Sequence[dict[str, list[Row]]]) -> list[Row]:
+def _joined(name: str, parts: Sequence[dict[str, Any]]) -> Any:
     """The rows of a table, in order of its key."""
-    rows = [row for part in parts for row in part[name]]
+    of_parts = [part[name] for part in parts]
+    if name == PROGRESS:
+        return of_parts[0].joined(of_parts[1:])
+    rows = [row for rows in of_parts for row in rows]
     return rows if len(parts) == 1 or is_by_group(name) else in_key_order(name, rows)
 
 

@@ -1,20 +1,23 @@
 """Gives the audit the records that the workers read, and reports groups with missing records."""
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rebalance_audit.audit.commits.summary import Summaries
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.audit.rows import Emit
+from rebalance_audit.audit.rows import FINDINGS, OWNERSHIP, PROGRESS, Emit
 from rebalance_audit.local.group_ranges import EVERY_GROUP, GroupRange
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.tables.order import in_key_order
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.records import Undecodable, decode_record, group_id_of
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+from rebalance_audit.wire.segments.folder import LogFolder
 
 if TYPE_CHECKING:
+    from rebalance_audit.local.log_commits import LogCommits
     from rebalance_audit.segments.commits import CommitsApart
 
 Place: TypeAlias = tuple[int, int]
@@ -37,6 +40,7 @@ class AuditFeeder:
         `ids`: only these groups. Records that name no group count with the first of them.
         """
         self.audit = LogAudit(options, emit)
+        self._options = options
         self.undecodable: dict[str, tuple[Place, int]] = {}
         """Reason -> the first record of a group that could not be decoded, and how many there were."""
         self.split: defaultdict[str, set[int]] = defaultdict(set)
@@ -66,6 +70,31 @@ class AuditFeeder:
                 self._take_run(log_partition, chunk, run, slice(begin, end))
             for _, group, summaries in found.commits[passed:]:
                 self._take_commits(group, summaries)
+
+    def tables(self, commits: "LogCommits", progress_of: LogFolder | None = None) -> dict[str, Any]:
+        """Table -> rows in order of the key, as `LogAudit.tables`; also what the log's commits say of these groups.
+
+        `progress_of`: the log, if gold.progress is wanted. Raises OSError that names the file.
+        """
+        hours = {group: of for group, of in commits.hours.items() if self._is_mine(group)}
+        tables = self.audit.tables(hours)
+        tables[FINDINGS] += commits.findings(
+            self._options.log_end_ms, self._options.findings, self._is_mine
+        )
+        ordered: dict[str, Any] = {name: in_key_order(name, rows) for name, rows in tables.items()}
+        if progress_of is not None:
+            from rebalance_audit.local.log_progress import progress_of_log  # noqa: PLC0415 - few ask for it
+
+            ordered[PROGRESS] = progress_of_log(
+                *(progress_of, self._is_mine, self._options.end_offsets),
+                *(tables[OWNERSHIP], self.audit.write_offset),
+            )
+        return ordered
+
+    def _is_mine(self, group_id: str) -> bool:
+        group = group_id.encode()
+        is_asked = not self._groups or len(group).to_bytes(2) + group in self._groups
+        return is_asked and self._ids.has(group_id) and group_id not in self.split
 
     def met(self) -> dict[str, Place]:
         """Every group met, and where."""

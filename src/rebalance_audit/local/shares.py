@@ -14,7 +14,6 @@ from rebalance_audit.local.forks import can_fork, forked
 from rebalance_audit.local.group_ranges import EVERY_GROUP, GroupRange, group_ranges
 from rebalance_audit.local.single_pass_log import SinglePassLog
 from rebalance_audit.steps import OnProgress, no_progress
-from rebalance_audit.tables.order import in_key_order
 
 FORK_FROM_RECORDS: Final = 2_000
 """Records of groups: below, copying this process and bringing the answers together takes longer than their replay."""
@@ -46,9 +45,12 @@ def replay_shares(
     groups: tuple[bytes, ...],
     finish: Finish[Finished],
     on_progress: OnProgress = no_progress,
+    *,
+    with_progress: bool = False,
 ) -> list[Share[Finished]]:
     """All groups in ranges of their ids, in order. `groups`: see `AuditFeeder`. Raises OSError that names the file.
 
+    `with_progress`: gold.progress is among the tables; the log is read again for it.
     `on_progress`: one process reports progress; the others are about as far.
     """
     ranges = [EVERY_GROUP]
@@ -61,7 +63,7 @@ def replay_shares(
             if ids == ranges[0]:
                 on_progress(f"auditing partition {log_partition}")
             feed.take(log_partition, piece)
-        tables = {name: in_key_order(name, rows) for name, rows in feed.audit.tables().items()}
+        tables = feed.tables(look.commits, look.folder if with_progress else None)
         audit = feed.audit
         return Share(
             finish(tables),

@@ -23,6 +23,7 @@ from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import LogFolder
 
 if TYPE_CHECKING:
+    from rebalance_audit.segments.account import Account
     from rebalance_audit.segments.commits import CommitsApart
 
 Piece: TypeAlias = "tuple[int, CommitsApart | BadBytes | TailNote]"
@@ -42,6 +43,7 @@ class _Found(NamedTuple):
 
     survey: Survey
     pieces: list[Piece]
+    accounts: "list[Account]"
 
     @property
     def weight_bytes(self) -> int:
@@ -59,16 +61,22 @@ class SinglePassLog:
     """What a log holds. Reads it when it is made; raises OSError that names the file."""
 
     def __init__(self, folder: LogFolder, on_progress: OnProgress = no_progress) -> None:
-        self._folder = folder
+        from rebalance_audit.local.log_commits import LogCommits  # noqa: PLC0415 - imports numpy
+
+        self.folder = folder
         self.names = read_topic_names(folder)
         """Of all topics that any record names."""
         self.total = NOTHING
         """Counts of the whole log."""
+        self.commits = LogCommits()
+        """The account of all offset commits."""
         self._kept: list[list[Piece]] = []
         kept_bytes = 0
         for found in _looks(folder):
             self.names.merge(found.survey.topics)
             self.total = self.total.joined(found.survey)
+            for account in found.accounts:
+                self.commits.add(account)
             on_progress(f"reading the log: {self.total.records:,} records")
             if kept_bytes < KEPT_BYTES_MAX:
                 kept_bytes += found.weight_bytes
@@ -104,7 +112,7 @@ class SinglePassLog:
             yield from self._kept[number]
             self._kept[number] = []  # the audit goes on in the memory that it leaves
         if not self._is_all_kept:
-            for found in islice(_looks(self._folder), kept_pieces, None):
+            for found in islice(_looks(self.folder), kept_pieces, None):
                 yield from found.pieces
 
 
@@ -114,11 +122,18 @@ def _looks(folder: LogFolder) -> Iterator[_Found]:
 
 
 def _look_at(part: Range, read: list[RangeItem]) -> _Found:
-    from rebalance_audit.segments.commits import set_apart  # noqa: PLC0415 - imports numpy
+    from rebalance_audit.segments.account import account_of  # noqa: PLC0415 - imports numpy
+    from rebalance_audit.segments.commits import KeyedCommits, set_apart  # noqa: PLC0415 - imports numpy
 
     log_partition = part.segment.log_partition
-    pieces: list[Piece] = [
-        (log_partition, each if isinstance(each, BadBytes | TailNote) else set_apart(each))
-        for each in read
-    ]
-    return _Found(survey_of(log_partition, read), pieces)
+    pieces: list[Piece] = []
+    accounts = []
+    for each in read:
+        if isinstance(each, BadBytes | TailNote):
+            pieces.append((log_partition, each))
+        else:
+            commits = KeyedCommits.among(each)
+            apart = set_apart(each, commits)
+            pieces.append((log_partition, apart))
+            accounts.append(account_of(log_partition, each, commits, apart.chunk))
+    return _Found(survey_of(log_partition, read), pieces, accounts)

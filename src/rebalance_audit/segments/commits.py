@@ -32,33 +32,51 @@ class CommitsApart(NamedTuple):
     """(index into `chunk`, group id, summaries): the group's commits before that record; in order of the index."""
 
 
-def set_apart(found: Columns) -> CommitsApart:
+class KeyedCommits(NamedTuple):
+    """The offset commits of a stretch that show an active member: they have a time and are no tombstones."""
+
+    rows: Int64s
+    codes: Int64s
+    """Of each the place of its key."""
+    keys: list[bytes]
+    group_of: Int64s
+    """Of each key the place of its group."""
+    groups: list[bytes]
+
+    @classmethod
+    def among(cls, found: Columns) -> "KeyedCommits":
+        """Those of a stretch."""
+        wanted = found.have_commit_keys() & found.have_groups() & ~found.are_control()
+        wanted &= (found.values.there != 0) & (found.record_timestamps_ms >= 0)
+        rows = np.flatnonzero(wanted)
+        of_key: dict[bytes, int] = {}
+        of_group: dict[bytes, int] = {}
+        codes = [of_key.setdefault(key or b"", len(of_key)) for key in found.keys.at(rows)]
+        groups = [of_group.setdefault(group_bytes(key) or b"", len(of_group)) for key in of_key]
+        numbers = (np.array(each, np.int64) for each in (codes, groups))
+        return cls(rows, next(numbers), [*of_key], next(numbers), [*of_group])
+
+
+def set_apart(found: Columns, commits: KeyedCommits | None = None) -> CommitsApart:
     """Split a stretch of the log. Tombstones and commits without a time are left out: they show no active member.
 
-    Control records are left out as well: they are of no group.
+    Control records are left out as well: they are of no group. `commits` are those of the stretch, if they are known.
     """
-    are_records = ~found.are_control()
-    are_commits = are_records & found.have_commit_keys()
-    others = np.flatnonzero(are_records & ~are_commits)
+    others = np.flatnonzero(~found.are_control() & ~found.have_commit_keys())
     left = found.chosen(others)
-    has_time = found.record_timestamps_ms >= 0
-    rows = np.flatnonzero(are_commits & found.have_groups() & found.values.there & has_time)
+    rows, codes, keys, group_of, groups = commits or KeyedCommits.among(found)
     if not len(rows):
         return CommitsApart(left, [])
-    of_key: dict[bytes | None, int] = {}
-    codes = [of_key.setdefault(key, len(of_key)) for key in found.keys.at(rows)]
-    keys, of_group = [*of_key], dict[bytes | None, int]()
-    group_of = np.array([of_group.setdefault(group_bytes(key), len(of_group)) for key in keys])
-    groups = [*of_group]
+    of_group = {group: number for number, group in enumerate(groups)}
     # Where commits of a group end: at its other records, and at the end. All groups in one ascending array.
     count = len(found.log_offsets)
     width = count + 1
-    closing = [(of_group.get(group_bytes(key)), at) for at, key in enumerate(left.keys)]
+    closing = [(of_group.get(group_bytes(key) or b""), at) for at, key in enumerate(left.keys)]
     ends = [number * width + others[at] for number, at in closing if number is not None]
     ends += [number * width + count for number in range(len(groups))]
     all_ends = np.sort(np.array(ends, np.int64))
-    order = np.argsort(np.array(codes), kind="stable")
-    codes_in_order, rows = np.array(codes)[order], rows[order]
+    order = np.argsort(codes, kind="stable")
+    codes_in_order, rows = codes[order], rows[order]
     stretches = np.searchsorted(all_ends, group_of[codes_in_order] * width + rows)
     begins = np.flatnonzero(_begin(codes_in_order) | _begin(stretches))
     run_ends = np.cumsum([run.record_count for run in found.runs])
@@ -78,10 +96,10 @@ def set_apart(found: Columns) -> CommitsApart:
     for at in np.lexsort((rows[begins], before)).tolist():
         stretch = int(before[at]), int(closed_by[at] // width)
         key = keys[codes_in_order[begins[at]]]
-        by_stretch.setdefault(stretch, {})[key or b""] = numbers[at]
+        by_stretch.setdefault(stretch, {})[key] = numbers[at]
     return CommitsApart(
         left,
-        [(at, groups[group] or b"", summaries) for (at, group), summaries in by_stretch.items()],
+        [(at, groups[group], summaries) for (at, group), summaries in by_stretch.items()],
     )
 
 

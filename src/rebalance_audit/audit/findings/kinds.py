@@ -87,7 +87,7 @@ WATCHERS: Sequence[type[Watcher]] = (
 )
 """Kinds found in a group's records."""
 OF_COMMITS: Sequence[type[FindingKind]] = (HangingTransaction, TopicGrowth)
-"""Kinds found in a lake, by the run that decodes offset commits."""
+"""Kinds found by counting all records, and by following transactions."""
 OF_SOURCES: Sequence[type[FindingKind]] = (SourcesDiffer,)
 """Kinds found in a lake, by comparing sources."""
 KINDS: Sequence[type[FindingKind]] = (*WATCHERS, *OF_COMMITS, *OF_SOURCES)

@@ -16,7 +16,7 @@ OFFSET_COMMITS: Final = "offset commits"
 """Their type in a finding of growth; other records have the name of theirs."""
 
 
-class Ends(NamedTuple):
+class EndRecords(NamedTuple):
     """The first and the last of some records: partition of the log, offset and time (epoch ms)."""
 
     first: tuple[int, int, int]
@@ -38,7 +38,7 @@ class HangingTransaction(FindingKind):
     def row(
         cls,
         group_id: str,
-        ends: Ends,
+        ends: EndRecords,
         rules: FindingRules,
         *,
         producer_id: int | None,
@@ -89,7 +89,7 @@ class OpenTransactions:
             for group_id, found in of_group.items():
                 if log_end_ms is not None and found.first[2] <= log_end_ms - rules.hanging_ms:
                     yield HangingTransaction.row(
-                        *(group_id, Ends(found.first, found.last), rules),
+                        *(group_id, EndRecords(found.first, found.last), rules),
                         producer_id=producer_id,
                         commits=found.commits,
                         topics=[*found.topics],
@@ -108,7 +108,14 @@ class TopicGrowth(FindingKind):
 
     @classmethod
     def row(
-        cls, group_id: str, ends: Ends, record_type: str, *, hours: int, records: int, most: int
+        cls,
+        group_id: str,
+        ends: EndRecords,
+        record_type: str,
+        *,
+        hours: int,
+        records: int,
+        most: int,
     ) -> Row:
         """The row of a day; `most`: records of its busiest hour."""
         detail = (
@@ -120,7 +127,12 @@ class TopicGrowth(FindingKind):
 
 
 def _row(
-    kind: type[FindingKind], group_id: str, ends: Ends, fact: str, *subject: str, **columns: Any
+    kind: type[FindingKind],
+    group_id: str,
+    ends: EndRecords,
+    fact: str,
+    *subject: str,
+    **columns: Any,
 ) -> Row:
     """A row without an incarnation: commits do not say to which one of the group they belong."""
     log_partition, log_offset, at_ms = ends.first

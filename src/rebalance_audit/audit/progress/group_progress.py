@@ -105,6 +105,11 @@ class GroupProgress:
             if self.held > HELD:
                 self.reduce()
 
+    @property
+    def is_worth_reducing(self) -> bool:
+        """Whether more commits came since the last `reduce` than it left."""
+        return self.held > int(self._reduced.shape[1])
+
     def reduce(self) -> None:
         """Hold no more commits than rows need."""
         self._reduced = reduced_commits(np.concatenate([self._commits(), self._samples()], axis=1))

@@ -1,8 +1,8 @@
 """Rows of gold.progress as columns: the minutes of all partitions of some groups at once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from rebalance_audit.audit.rows import Row
 if TYPE_CHECKING:
     from rebalance_audit.replay.partitions import TopicPartition
 
+MADE_AT_ONCE: Final = 1 << 12
+"""Rows."""
 BIGINTS: Final = range(-(1 << 63), 1 << 63)
 KEY: Final = ("group_id", "log_partition", "topic", "topic_partition")
 OWNER: Final = ("member_id", "instance_id", "client_id")
@@ -59,20 +61,63 @@ class ProgressChanges(NamedTuple):
     gone: Sequence[tuple[int, Row]]
     """Keys of rows that no longer exist."""
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> "ProgressRows":
         """The columns as rows."""
-        return _rows_of(self.columns, range(len(self.groups)))
+        return ProgressRows([(self.columns, np.arange(len(self.groups)))])
+
+    def in_key_order(self) -> tuple[Mapping[str, Any], Ints]:
+        """The columns, and the places of the rows in order of the table's key; see `ProgressRows`."""
+        if not len(self.groups):
+            return self.columns, self.groups
+        partition = self.columns["topic"].places
+        names = ("group_id", "topic", "topic_partition")
+        keys = [*zip(*(self.columns[name].values for name in names), strict=True)]
+        ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+        rank = np.array([ranks[key] for key in keys])[partition]
+        log_partition = np.array(self.columns["log_partition"].values)[partition]
+        return self.columns, np.lexsort((log_partition, self.columns["minute"], rank))
 
 
-def _rows_of(columns: Mapping[str, Any], places: Sequence[int]) -> list[Row]:
-    """Some rows of columns as `ProgressChanges` has them."""
-    found = {name: _values(column, places) for name, column in columns.items()}
-    return [dict(zip(found, cells, strict=True)) for cells in zip(*found.values(), strict=True)]
+class ProgressRows(Sequence[Row]):
+    """Rows of columns, each made when it is asked for: there may be one for each partition and minute of a log."""
+
+    def __init__(self, parts: Sequence[tuple[Mapping[str, Any], Ints]]) -> None:
+        """`parts`: columns, and the places of the rows in their order."""
+        self.parts = parts
+
+    def joined(self, later: Iterable["ProgressRows"]) -> "ProgressRows":
+        """These rows and later ones."""
+        return ProgressRows([*self.parts, *(part for each in later for part in each.parts)])
+
+    def __len__(self) -> int:
+        return sum(len(places) for _, places in self.parts)
+
+    @overload
+    def __getitem__(self, number: int) -> Row: ...
+    @overload
+    def __getitem__(self, number: slice) -> "ProgressRows": ...
+    def __getitem__(self, number: int | slice) -> "Row | ProgressRows":
+        if isinstance(number, int):
+            return next(iter(self[range(len(self))[number] :]))
+        begin, end, _ = number.indices(len(self))
+        chosen = []
+        for columns, places in self.parts:
+            chosen.append((columns, places[max(begin, 0) : max(end, 0)]))
+            begin, end = begin - len(places), end - len(places)
+        return ProgressRows(chosen)
+
+    def __iter__(self) -> Iterator[Row]:
+        for columns, places in self.parts:
+            for begin in range(0, len(places), MADE_AT_ONCE):
+                few = places[begin : begin + MADE_AT_ONCE]
+                found = {name: _values(column, few) for name, column in columns.items()}
+                for cells in zip(*found.values(), strict=True):
+                    yield dict(zip(found, cells, strict=True))
 
 
-def _values(column: Any, places: Sequence[int]) -> Sequence[Any]:
+def _values(column: Any, places: Ints) -> Sequence[Any]:
     if isinstance(column, list):
-        return [column[place] for place in places]
+        return [column[place] for place in places.tolist()]
     if isinstance(column, Picked):
         picked = column.places[places].tolist()
         return [None if place is None else column.values[place] for place in picked]
@@ -248,7 +293,8 @@ class ProgressMinutes:
                 column[place] = cell
             if each[2] >= self._oldest_ms(number) and samples.next_at(each[2]) is None:
                 unbounded.append((place, number, *each[:2]))
-        rows = _rows_of(columns, [place for place, *_ in unbounded])
+        places = np.array([place for place, *_ in unbounded], np.int64)
+        rows = ProgressRows([(columns, places)])
         for (_, number, committed, made_ms), row in zip(unbounded, rows, strict=True):
             self._unbounded[number].append((row, committed, made_ms))
 

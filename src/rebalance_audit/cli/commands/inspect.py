@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_LOG, TOPICS
+from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_LOG, PROGRESS, TOPICS
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
@@ -69,7 +69,7 @@ Examples:
     "names",
     metavar="TABLE",
     multiple=True,
-    help="With --json: only this table; may be repeated.",
+    help="With --json: only this table; may be repeated. `progress` is printed only if it is named.",
 )
 @options.time_option("--from", "from_ms", text="Only what began at this time or later.")
 @options.time_option("--to", "to_ms", text="Only what began before this time.")
@@ -189,9 +189,13 @@ def _json(
     kept = settings._asdict()
     del kept["cluster"]
     found = audit_in_parts(
-        segments, group_ids, broker_logs, finish=lines, **kept, on_progress=on_progress
+        *(segments, group_ids, broker_logs),
+        finish=lines,
+        **kept,
+        with_progress=narrowed.names(PROGRESS),
+        on_progress=on_progress,
     )
-    narrowed.require((*GOLD_OF_LOG, DEPLOYS) if settings.deploys else GOLD_OF_LOG)
+    narrowed.require((*GOLD_OF_LOG, PROGRESS, *([DEPLOYS] if settings.deploys else [])))
     require_within_log("--from", narrowed.window.from_ms, found.facts.last_ms)
     print_input_notes(found.facts)
     return narrowed.joined([*found.parts, lines({TOPICS: found.topics})], found.facts.broker_logs)

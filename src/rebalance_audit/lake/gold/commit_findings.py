@@ -11,7 +11,7 @@ from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.kinds import OF_COMMITS
 from rebalance_audit.audit.findings.of_commits import (
     OFFSET_COMMITS,
-    Ends,
+    EndRecords,
     HangingTransaction,
     TopicGrowth,
 )
@@ -190,6 +190,6 @@ def _rows(found: DataFrame, row_of: Callable[[Row], Row]) -> DataFrame:
     return found.mapInArrow(made, ddl_of_columns(columns))
 
 
-def _ends_of(given: Row) -> Ends:
+def _ends_of(given: Row) -> EndRecords:
     """Of a row with the structs `first` and `last`, see `_record`."""
-    return Ends(*(tuple(given[end].values()) for end in ("first", "last")))
+    return EndRecords(*(tuple(given[end].values()) for end in ("first", "last")))
