@@ -4,13 +4,17 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rebalance_audit.audit.commits.summary import CommitSummary, summary_from
 from rebalance_audit.segments.columns import Columns
 from rebalance_audit.segments.commits import set_apart
+from rebalance_audit.wire.key_bytes import group_bytes
 from rebalance_audit.wire.records import Record, encode_key
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 from tests.dsl import log
+from tests.support.examples import examples
 
 STORY = list(
     log(
@@ -93,3 +97,61 @@ def test_a_cut_anywhere_changes_nothing(at: int) -> None:
     """Byte ranges, batches and runs cut the log anywhere."""
     cuts = pairwise([0, at, len(STORY)])
     assert told(chunk(*cut) for cut in cuts) == told([chunk(0, len(STORY))])
+
+
+GROUPS = (b"\0\1a", b"\0\1b", b"\0\2\xc3\xbc", b"\0\x20a", b"")
+ROW = st.tuples(
+    st.sampled_from((0, 1, 1, 1, 3)),
+    st.sampled_from(GROUPS),
+    st.sampled_from((b"\0\1t\0\0\0\0", b"\0\1t\0\0\0\1")),
+    st.integers(-2, 9),
+    st.sampled_from((None, b"", bytes(2) + bytes(7) + b"\1", bytes(2) + bytes(7) + b"\2\0")),
+)
+RUNS = st.lists(
+    st.tuples(
+        st.lists(ROW, min_size=1, max_size=6), st.integers(0, 3), st.booleans(), st.booleans()
+    ),
+    max_size=5,
+)
+
+
+def before_records(chunks: Iterable[ColumnChunk]) -> list[object]:
+    """Each record with what its group committed since the one before, and what groups committed after their last."""
+    order: list[object] = []
+    since: dict[bytes, dict[bytes, CommitSummary]] = {}
+    for each in chunks:
+        apart = set_apart(Columns.of(each))
+        waiting = list(apart.commits)
+        for at in range(len(apart.chunk.keys) + 1):
+            while waiting and waiting[0][0] == at:
+                _, group, summaries = waiting.pop(0)
+                known = since.setdefault(group, {})
+                for key, numbers in summaries.items():
+                    assert group_bytes(key) == group
+                    known[key] = known[key].then(numbers) if key in known else summary_from(numbers)
+            if at < len(apart.chunk.keys):
+                group = group_bytes(apart.chunk.keys[at]) or b""
+                committed = list(since.pop(group, {}).items())
+                order.append((apart.chunk.log_offsets[at], committed))
+    return [*order, since]
+
+
+@settings(max_examples=examples(60))
+@given(RUNS)
+def test_of_many_groups_what_is_between_two_records_depends_on_no_cut(
+    made: list[tuple[list[tuple[int, bytes, bytes, int, bytes | None]], int, bool, bool]],
+) -> None:
+    """Keys of no group, clocks that go back, transactions, control records: one by one as all at once."""
+    single, whole, offset = [], ColumnChunk([], [], [], [], [], 0), 100
+    for rows, leader_epoch, is_transactional, is_control in made:
+        run = Run(1, leader_epoch, -1, -1, is_transactional, is_control, "CreateTime")
+        whole.runs.append(run._replace(record_count=len(rows)))
+        for record_type, group, topic, at_ms, value in rows:
+            offset += 1
+            key = record_type.to_bytes(2) + group + topic
+            single.append(ColumnChunk([offset], [at_ms], [key], [value], [run], 0))
+            whole.log_offsets.append(offset)
+            whole.record_timestamps_ms.append(at_ms)
+            whole.keys.append(key)
+            whole.values.append(value)
+    assert before_records([whole]) == before_records(single)
