@@ -51,4 +51,4 @@ class AuditRows(Rows):
     def _arrow(self) -> "pa.Table":
         from rebalance_audit.tables.arrow_types import arrow_table  # noqa: PLC0415 - imports Arrow
 
-        return arrow_table(self.schema, [{**row, "cluster": self._cluster} for row in self._rows])
+        return arrow_table(self.schema, self._rows, self._cluster)

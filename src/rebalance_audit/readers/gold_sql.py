@@ -22,15 +22,16 @@ Relations: TypeAlias = Mapping[str, pa.Table | ds.Dataset]
 """Gold tables by their full names, as Arrow has them."""
 
 
-def gold_sql(rows: GoldRows) -> duckdb.DuckDBPyConnection:
+def gold_sql(rows: GoldRows, of_audit: Collection[str] = GOLD_TABLES) -> duckdb.DuckDBPyConnection:
     """A connection to a database in memory with `gold.epochs` and the others, and `views.groups_now` and the others.
 
+    `of_audit`: the tables that are wanted of an audit, each of which is copied; a lake gives all.
     Tables of a lake are read by the queries, as they were when this was called; those of an audit are in memory.
     Times are shown in UTC. Raises LakeNotReadable.
     """
     if isinstance(rows, LakeReader):
         return sql_over(relations_of_lake(rows.path, rows.cluster))
-    return sql_over({name: rows.table(name).to_arrow() for name in GOLD_TABLES})
+    return sql_over({name: rows.table(name).to_arrow() for name in of_audit})
 
 
 def relations_of_lake(lake: str, cluster: str | None) -> Relations:

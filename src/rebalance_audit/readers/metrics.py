@@ -37,6 +37,16 @@ from rebalance_audit.tables.schemas import TableName
 _LABELS: Final = {"group_id": "group"}
 """Column -> label where they differ."""
 
+_TABLES: Final = (
+    TableName.GROUP_STATES,
+    TableName.EPOCHS,
+    TableName.REBALANCES,
+    TableName.OWNERSHIP,
+    TableName.FINDINGS,
+    TableName.COMMIT_PROGRESS,
+)
+"""All that is asked of an audit: a tenant makes any number of generations, and rows of members and causes for each."""
+
 
 def metrics_text(rows: GoldRows, groups_max: int) -> bytes:
     """The metrics of every cluster in OpenMetrics format, with series of at most `groups_max` groups in each.
@@ -74,7 +84,7 @@ def metrics_shape(rows: GoldRows, groups_max: int) -> list[dict[str, Any]]:
 @contextmanager
 def _answers(rows: GoldRows, groups_max: int) -> Iterator["_Answers"]:
     """Answers to all questions that these rows can be asked; the database is closed afterwards."""
-    with closing(gold_sql(rows)) as sql:
+    with closing(gold_sql(rows, _TABLES)) as sql:
         sql.execute(CHOSEN.format(groups_max=int(groups_max)))
         asked = dict(METRICS)
         if TableName.COMMIT_PROGRESS in names_in(sql):

@@ -57,11 +57,21 @@ def struct_of_columns(columns: Mapping[str, str]) -> str:
     return f"struct<{', '.join(f'{name}: {kind}' for name, kind in columns.items())}>"
 
 
-def arrow_table(schema: TableSchema, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """An Arrow table of plain rows, a missing column as null; moments are epoch milliseconds."""
+def arrow_table(
+    schema: TableSchema, rows: Sequence[Mapping[str, Any]], cluster: str | None = None
+) -> pa.Table:
+    """An Arrow table of plain rows, a missing column as null; moments are epoch milliseconds.
+
+    `cluster`: for rows that do not have it.
+    """
     return pa.table(
         [
-            column_of(column.type, [row.get(column.name) for row in rows])
+            column_of(
+                column.type,
+                [cluster] * len(rows)
+                if cluster is not None and column.name == "cluster"
+                else [row.get(column.name) for row in rows],
+            )
             for column in schema.columns
         ],
         schema=arrow_schema(schema),
