@@ -77,7 +77,7 @@ def is_classic(row: TableRow) -> bool:
 
 
 def is_open_join_phase(rebalance: TableRow) -> bool:
-    """Whether a rebalance goes on of which there is no record yet: a coordinator's log shows its join phase."""
+    """Whether a rebalance goes on that no record shows yet: its join phase is in a coordinator's log."""
     is_open = rebalance["ended_at"] is None and rebalance["first_epoch"] is None
     return is_open and is_classic(rebalance)
 
