@@ -32,6 +32,10 @@ ALLOWED: Final[Mapping[str, str]] = {
     'scripts/pack-environment: --no-emit-package pyspark --no-emit-package py4j -o "$work/requirements.txt"': (
         "Spark brings both packages, so the packed environment leaves them out"
     ),
+    "src/rebalance_audit/lake/storage/data_files.py: NAMES: Final ="
+    ' ("numRecords", "minValues", "maxValues", "nullCount")': (
+        "delta-rs' AddAction takes a file's statistics in the words of Delta's protocol"
+    ),
     **{
         f"conf/spark/log4j2.properties: logger.{logger}.name = org.apache.{name}": LOGGERS
         for logger, name in (

@@ -15,7 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.bronze.ingest import Ingested, ingest
-from rebalance_audit.lake.bronze.ledger import Ledger, digest
+from rebalance_audit.lake.bronze.ledger import Ledger
+from rebalance_audit.lake.bronze.record_files import digest
 from rebalance_audit.lake.bronze.record_table import Bronze
 from rebalance_audit.lake.runs.source_findings import source_findings
 from rebalance_audit.lake.sources.source_spec import parse_source
@@ -285,7 +286,7 @@ def test_two_that_append_at_once(spark: SparkSession, log: Log, tmp_path: Path) 
     tables = Lake(spark, str(lake))
     late = Bronze(Sink(tables, CLUSTER, "late"), stale, "late", datetime.now(UTC))
     with tables.staging("late"):
-        given = late.staged(parse_source(log.spec).records(spark, CLUSTER), log.spec)
+        given = late.take(parse_source(log.spec).records(spark, CLUSTER), log.spec)
         with pytest.raises(LakeNotWritable, match="Another ingest of cluster blue wrote"):
             late.append(given.records, log.spec, {})
     assert bronze(spark, lake) == in_source(spark, log.spec)

@@ -30,9 +30,9 @@ SPLITS = (1, 2_000, 1 << 30)
 
 def read(spark: SparkSession, path: Path, **options: Any) -> DataFrame:
     """All that there is to read, and no lower limit to the size of a piece."""
-    given: dict[str, Any] = {"columns": list(OF_SEGMENTS), "parallelism": 1_000} | options
+    given: dict[str, Any] = {"columns": list(OF_SEGMENTS), "cores": 1_000} | options
     segments = [segment for found in open_log_folder(path).segments.values() for segment in found]
-    return read_segments(spark, segments, **given)
+    return read_segments(spark, segments, **given).frame
 
 
 def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -97,8 +97,8 @@ def test_a_large_file_is_cut_and_small_ones_share_a_task(spark: SparkSession) ->
     size_bytes = open_log_folder(path).size_bytes
     assert len(open_log_folder(path).partitions) == 2
 
-    def tasks(split_target_bytes: int, parallelism: int) -> int:
-        rows = read(spark, path, split_target_bytes=split_target_bytes, parallelism=parallelism)
+    def tasks(split_target_bytes: int, cores: int) -> int:
+        rows = read(spark, path, split_target_bytes=split_target_bytes, cores=cores)
         return rows.rdd.getNumPartitions()
 
     assert tasks(size_bytes, 2) == 1
@@ -159,15 +159,15 @@ def test_chosen_columns_and_files(spark: SparkSession) -> None:
     path = capture("offsets").segments
     segments = open_log_folder(path).segments
     columns = ["value", "partition"]
-    found = read_segments(spark, segments[2], columns=columns)
+    found = read_segments(spark, segments[2], columns=columns).frame
     wanted = [row for row in batch_by_batch(path) if row["partition"] == 2]
     assert rows_of(found) == [{"value": row["value"], "partition": 2} for row in wanted]
     source, known = SegmentsSource(f"segments:{path}", str(path)), {}
     known[1] = [segment.mark for segment in segments[1]]
-    of_source = source.to_store(known).records(spark, "blue").select(*columns)
+    of_source = source.without(known).records(spark, "blue").select(*columns)
     assert_df_equality(of_source, found, ignore_nullable=True, ignore_row_order=True)
     known[2] = [segment.mark for segment in segments[2]]
-    assert rows_of(source.to_store(known).records(spark, "blue")) == []
+    assert rows_of(source.without(known).records(spark, "blue")) == []
 
 
 @pytest.mark.parametrize("groups", [None, "^loader"])

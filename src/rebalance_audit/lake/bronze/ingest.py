@@ -3,14 +3,15 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.bronze.end_offset_sampler import EndOffsetSampler
 from rebalance_audit.lake.bronze.kafka_stream import Duration, KafkaStream
-from rebalance_audit.lake.bronze.ledger import Ledger, PartitionInBronze
+from rebalance_audit.lake.bronze.ledger import Ledger
+from rebalance_audit.lake.bronze.record_files import PartitionInBronze
 from rebalance_audit.lake.bronze.record_table import Appended, Bronze, as_quarantine, offset_of
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.session.small_queries import FEW_BYTES, small_queries
@@ -22,6 +23,9 @@ from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.schemas import TableName
+
+if TYPE_CHECKING:
+    from rebalance_audit.lake.session.pieces import Pieces
 
 INGEST_TABLES: Final = (
     TableName.RECORDS,
@@ -158,7 +162,7 @@ def _ingest_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingeste
     new = (mark for number, marks in files.items() for mark in marks - known.get(number, set()))
     is_small = sum(mark.size_bytes for mark in new) <= FEW_BYTES
     with small_queries(ledger.lake.spark, when=is_small):
-        unread = source.to_store(known)
+        unread = source.without(known)
         ingested = _ingest_rows(unread, bronze, sink, None)
     for number in files.keys() & ledger.partitions.keys():
         ledger.note(number, files=files[number])
@@ -171,22 +175,24 @@ def _ingest_rows(
     sink: Sink,
     from_ms: int | None,
 ) -> Ingested:
-    ledger = bronze.ledger
+    ledger, spark = bronze.ledger, bronze.ledger.lake.spark
     before = dict(ledger.partitions)
-    given = source.records(ledger.lake.spark, ledger.cluster)
-    begins = source.first_offsets()
-    if from_ms is not None:
-        begins = _begins_at(_records(given), from_ms)
-    at = begins if from_ms is not None else None
+    given: DataFrame | Pieces[Any]
+    if from_ms is None:
+        given, begins = source.to_store(spark, ledger.cluster), source.first_offsets()
+    else:
+        records = source.records(spark, ledger.cluster)
+        begins = _begins_at(_records(records), from_ms)
+        given = _from(records, begins)
     with ledger.lake.stage.passing():
-        staged = bronze.staged(_from(given, at), source.spec)
-        done = bronze.append(staged.records, source.spec, begins)
+        taken = bronze.take(given, source.spec)
+        done = bronze.append(taken.records, source.spec, begins)
         if source.shows_markers:
             ledger.note_compacted(before, _shown(ledger, before, begins or {}, done))
-        if staged.damage is None:
+        if not taken.damaged:
             return _ingested(done)
-        added = sink.insert_new(TableName.QUARANTINE, damaged_stretches(staged.damage.frame)).rows
-        return _ingested(done, staged.damage.count(), added)
+        added = sink.insert_new(TableName.QUARANTINE, damaged_stretches(taken.rows)).rows
+        return _ingested(done, taken.damaged, added)
 
 
 def _shown(
@@ -233,10 +239,8 @@ def _records(rows: DataFrame) -> DataFrame:
     return rows.where(" and ".join(f"{name} is null" for name in marks) or "true")
 
 
-def _from(rows: DataFrame, begins: Mapping[int, int] | None) -> DataFrame:
-    """All rows; with `begins` the records from those offsets on, and all damage."""
-    if begins is None:
-        return rows
+def _from(rows: DataFrame, begins: Mapping[int, int]) -> DataFrame:
+    """The records from those offsets on, and all damage."""
     is_later = F.col("partition").isin(list(begins)) & (F.col("offset") >= offset_of(begins))
     if DAMAGE in rows.columns:
         is_later |= F.col(DAMAGE).isNotNull()

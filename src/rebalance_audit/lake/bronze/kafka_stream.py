@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rebalance_audit.errors import BadRequest, LakeError
-from rebalance_audit.lake.bronze.ledger import PartitionInBronze, digest
+from rebalance_audit.lake.bronze.record_files import PartitionInBronze, digest
 from rebalance_audit.lake.bronze.record_table import Appended, Bronze
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
 from rebalance_audit.live_cluster.kafka_cluster import ClusterView
@@ -337,10 +337,10 @@ class _Batch:
         try:
             with lake.stage.passing():
                 rows = self._source.between(lake.spark, self._begins, self._ends)
-                staged = self._bronze.staged(rows, self._source.spec)
+                taken = self._bronze.take(rows, self._source.spec)
                 with self._deciding:
                     self._is_applied = not self._is_given_up
                 if self._is_applied:
-                    self.done = self._bronze.append(staged.records, self._source.spec, self._begins)
+                    self.done = self._bronze.append(taken.records, self._source.spec, self._begins)
         except Exception as error:  # noqa: BLE001 - the ingest raises it
             self.error = error

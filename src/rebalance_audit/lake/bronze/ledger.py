@@ -6,9 +6,8 @@ version of bronze that it describes, and rows of later versions (of a killed ing
 before use.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,6 +16,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.lake.bronze.record_files import PartitionInBronze, digest, parts_in
+from rebalance_audit.lake.storage.data_files import DataFiles
+from rebalance_audit.lake.storage.stage import GivenRows
 from rebalance_audit.lake.storage.table_log import TableMark
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime
@@ -34,47 +36,6 @@ _KEPT: Final = (
     "source",
 )
 """The other columns that are read."""
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionInBronze:
-    """One partition. Offsets are None while bronze has no record of it."""
-
-    first_offset: int | None = None
-    next_offset: int | None = None
-    records: int = 0
-    compacted_offsets: int = 0
-    last_record_at: datetime | None = None
-    last_digest: str | None = None
-    log_start_offset: int | None = None
-    log_end_offset: int | None = None
-    open_transaction_offset: int | None = None
-    read_to_offset: int | None = None
-    """Up to which offset a live log was read, records or not; None while it was never read live."""
-    files: frozenset[FileMark] = frozenset()
-    """Segment files whose records are all in bronze."""
-
-    @property
-    def missing_offsets(self) -> int:
-        """How many offsets between the first and the last record have no record."""
-        if self.first_offset is None or self.next_offset is None:
-            return 0
-        return self.next_offset - self.first_offset - self.records
-
-    def and_also(self, other: "PartitionInBronze") -> "PartitionInBronze":
-        """The partition with the records of another part of it added."""
-        nexts = [each for each in (self.next_offset, other.next_offset) if each is not None]
-        firsts = [each for each in (self.first_offset, other.first_offset) if each is not None]
-        times = [each for each in (self.last_record_at, other.last_record_at) if each is not None]
-        later = other if (other.next_offset or 0) > (self.next_offset or 0) else self
-        return replace(
-            self,
-            first_offset=min(firsts, default=None),
-            next_offset=max(nexts, default=None),
-            records=self.records + other.records,
-            last_record_at=max(times, default=None),
-            last_digest=later.last_digest,
-        )
 
 
 class Ledger:
@@ -190,13 +151,17 @@ class Ledger:
             and there.get(number, 0) < part.records
         }
 
-    def add(self, rows: DataFrame) -> None:
+    def add(self, rows: GivenRows | DataFiles) -> None:
         """Add what this process has just appended in one commit."""
         now = self.lake.mark(TableName.RECORDS)
         if now is None or now.version != self.bronze_version + 1:
             self.catch_up()  # others have written too
             return
-        self._add(self._count(rows).items(), now)
+        if isinstance(rows, DataFiles):
+            for found in rows.summaries():
+                self._add(parts_in(found).items(), now)
+        else:
+            self._add(self._count(rows.frame).items(), now)
 
     def _add(self, parts: Iterable[tuple[int, PartitionInBronze]], now: TableMark) -> None:
         for number, part in parts:
@@ -351,12 +316,3 @@ def partitions_seen(lake: Lake, cluster: str) -> frozenset[int]:
         for row in lake.few_rows(TableName.INGESTED, cluster, columns)
         if row["missing_offsets"] == row["compacted_offsets"]
     )
-
-
-def digest(key: bytes | None, value: bytes | None) -> str:
-    """SHA-256 of a record, as hexadecimal digits; null differs from empty."""
-    found = hashlib.sha256()
-    for part in (key, value):
-        found.update(b"-" if part is None else b"%d:" % len(part))
-        found.update(part or b"")
-    return found.hexdigest()

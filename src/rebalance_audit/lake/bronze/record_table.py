@@ -7,20 +7,26 @@ before it the rows of a source are compared with those of bronze. What bronze ha
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.bronze.ledger import Ledger
-from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
+from rebalance_audit.lake.bronze.record_files import WRITTEN, write_records
+from rebalance_audit.lake.records.record_columns import DAMAGE
+from rebalance_audit.lake.session.pieces import Pieces, through
+from rebalance_audit.lake.sources.commits_first import commits_first
 from rebalance_audit.lake.storage.commit_retry import with_retries
+from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder, described_in
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import Staged
 from rebalance_audit.lake.storage.table_writer import Outrun, TableChange
 from rebalance_audit.shown_settings import without_credentials
+from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
@@ -31,16 +37,18 @@ COMPARED: Final = ("timestamp", "key", "value")
 MISSING: Final = "missing"
 EQUAL: Final = "equal"
 DIFFERENT: Final = "different"
-PASSED_OVER_NONE: Final = f"{PASSED_OVER} is null"
+_SCHEMA: Final = table_schemas()[TableName.RECORDS]
 
 
-class StagedSource(NamedTuple):
+class TakenSource(NamedTuple):
     """What a source gave."""
 
-    records: Staged
+    records: Staged | DataFiles
     """Rows of bronze.records."""
-    damage: Staged | None
-    """Stretches that could not be read; None if there are none."""
+    rows: DataFrame
+    """Rows that have DAMAGE for each stretch that could not be read."""
+    damaged: int
+    """How many stretches that are."""
 
 
 @dataclass(slots=True)
@@ -83,39 +91,49 @@ class Bronze:
         self._ingested_at = ingested_at
         self._commits = 0
 
-    def staged(self, rows: DataFrame, spec: str) -> "StagedSource":
-        """Stage what a source gives, in one reading: rows with the columns of RECORD, and damage, if it has any."""
-        schema = table_schemas()[TableName.RECORDS]
-        columns = schema.column_types
-        constants = {
-            "cluster": F.lit(self.ledger.cluster),
-            "source": F.lit(without_credentials(spec)),
-            "ingested_at": F.lit(self._ingested_at),
-        }
-        shaped = rows.withColumns(constants)
-        stage = self._lake.stage
-        if DAMAGE not in rows.columns:
-            return StagedSource(stage.put(shaped.select(*columns), columns), None)
-        kept = shaped.where(PASSED_OVER_NONE) if PASSED_OVER in rows.columns else shaped
-        every = stage.put(kept.select(*columns, DAMAGE))
-        is_damage = F.col(DAMAGE).isNotNull()
-        if every.frame.where(is_damage).isEmpty():
-            return StagedSource(replace(every, columns=columns), None)
-        damaged = every.frame.where(is_damage).select("partition", "offset", DAMAGE)
-        records = every.frame.where(~is_damage).select(*columns)
-        return StagedSource(stage.put(records, columns), stage.put(damaged))
+    def take(self, rows: DataFrame | Pieces[Any], spec: str) -> TakenSource:
+        """Write what a source gives, in one reading: rows with the columns of RECORD, and perhaps of DAMAGE.
 
-    def append(self, given: Staged, spec: str, begins: Mapping[int, int] | None) -> Appended:
+        Of delta-rs to data files of bronze, which no commit names yet; else to the stage.
+        """
+        constants = {
+            "cluster": self.ledger.cluster,
+            "source": without_credentials(spec),
+            "ingested_at": self._ingested_at,
+        }
+        folder = self._lake.writer.data_folder(_SCHEMA, self._run_id)
+        if folder is not None:
+            files, left = self._to_files(folder, rows, constants)
+            damage = left.frame.where(F.col(DAMAGE).isNotNull())
+            return TakenSource(files, damage, left.count() - len(files.described))
+        given = rows.through(commits_first, rows.made_ddl) if isinstance(rows, Pieces) else rows
+        frame = given.withColumns({name: F.lit(value) for name, value in constants.items()})
+        if DAMAGE not in frame.columns:
+            records = self._written(frame)
+            return TakenSource(records, frame, 0)
+        columns = _SCHEMA.column_types
+        every = self._lake.stage.put(frame.select(*columns, DAMAGE))
+        damage = every.frame.where(F.col(DAMAGE).isNotNull())
+        damaged = damage.count()
+        if not damaged:
+            return TakenSource(replace(every, columns=columns), damage, 0)
+        return TakenSource(
+            self._written(every.frame.where(F.col(DAMAGE).isNull())), damage, damaged
+        )
+
+    def append(
+        self, given: Staged | DataFiles, spec: str, begins: Mapping[int, int] | None
+    ) -> Appended:
         """Add the records that bronze does not have.
 
-        `given` are staged records of a source, no offset twice. `begins` has for each partition an offset before which
+        `given` are the records of a source, no offset twice. `begins` has for each partition an offset before which
         they have no record, None if that is not known. Raises SourceNotReadable for another log, before anything is
-        written, and LakeNotWritable if another process has appended for the same cluster.
+        committed, and LakeNotWritable if another process has appended for the same cluster.
         """
         self.ledger.catch_up()
         ends = self.ledger.next_offsets()
         if not ends:
-            return Appended(self._write(given))
+            return Appended(self._commit(given))
         if begins is None:
             found = given.frame.groupBy("partition").agg(F.min("offset").alias("first")).collect()
             begins = {row["partition"]: row["first"] for row in found}
@@ -123,11 +141,15 @@ class Bronze:
             number: begin for number, begin in begins.items() if begin < ends.get(number, 0)
         }
         if not overlapping:
-            return Appended(self._write(given))
+            return Appended(self._commit(given))
         known = F.col("offset") < offset_of(ends)
-        # Everything is compared before anything is written: another log must leave no trace.
-        done = self._append_between(given.frame.where(known), spec, overlapping, ends)
-        done.records += self._write(self._restaged(given.frame.where(~known)))
+        try:
+            # Everything is compared before anything is committed: another log must leave no trace.
+            done = self._append_between(given.frame.where(known), spec, overlapping, ends)
+            done.records += self._commit(self._written(given.frame.where(~known)))
+        finally:
+            if isinstance(given, DataFiles):
+                given.discard()
         return done
 
     def note_lost(
@@ -179,7 +201,7 @@ class Bronze:
             missing = compared.where(F.col("kind") == MISSING).withColumn(
                 "source", F.lit(without_credentials(spec))
             )
-            done.records = self._write(self._restaged(missing))
+            done.records = self._commit(self._written(missing))
         return done
 
     def _compared(
@@ -224,18 +246,30 @@ class Bronze:
         )
         return self._sink.insert_new(TableName.QUARANTINE, as_quarantine(found)).rows
 
-    def _restaged(self, rows: DataFrame) -> Staged:
-        columns = table_schemas()[TableName.RECORDS].column_types
+    def _written(self, rows: DataFrame) -> Staged | DataFiles:
+        """Rows with bronze's columns, as `append` takes them."""
+        folder = self._lake.writer.data_folder(_SCHEMA, self._run_id)
+        if folder is not None:
+            return self._to_files(folder, rows, {})[0]
+        columns = _SCHEMA.column_types
         return self._lake.stage.put(rows.select(*columns), columns)
 
-    def _write(self, staged: Staged) -> int:
+    def _to_files(
+        self, folder: DataFolder, rows: DataFrame | Pieces[Any], constants: Mapping[str, Any]
+    ) -> tuple[DataFiles, Staged]:
+        """The rows in data files, and what the tasks report, see WRITTEN."""
+        write = partial(write_records, folder=folder, constants=constants)
+        left = self._lake.stage.put(through(rows, write, ddl_of_columns(WRITTEN)), WRITTEN)
+        address = self._lake.table_path(TableName.RECORDS)
+        return DataFiles(self._lake.spark, folder, address, described_in(left)), left
+
+    def _commit(self, rows: Staged | DataFiles) -> int:
         """Append records that bronze does not have; returns how many.
 
         Each append is a transaction of the cluster, numbered by the version of bronze that the ledger knows: if another
         process has appended since, it is refused.
         """
-        schema = table_schemas()[TableName.RECORDS]
-        if not staged.count():
+        if not rows.count():
             return 0
         self._commits += 1
         metadata = f"{self._run_id}/{self._commits}"
@@ -245,15 +279,15 @@ class Bronze:
             commit = TableChange(metadata, self.ledger.cluster, self.ledger.bronze_version)
             if self.ledger.next_offsets() != known:
                 raise LakeNotWritable(_elsewhere(self.ledger.cluster))
-            self._lake.writer.append(schema, staged, commit)
+            self._lake.writer.append(_SCHEMA, rows, commit)
 
         known = self.ledger.next_offsets()
         try:
             with_retries(append)
         except Outrun:
             raise LakeNotWritable(_elsewhere(self.ledger.cluster)) from None
-        self.ledger.add(staged.frame)
-        return staged.count()
+        self.ledger.add(rows)
+        return rows.count()
 
 
 def offset_of(offsets: Mapping[int, int]) -> Column:

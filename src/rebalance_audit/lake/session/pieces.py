@@ -1,7 +1,8 @@
 """Work cut into pieces, one for each task."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +13,7 @@ TASKS_PER_CORE: Final = 4
 SHUFFLE: Final = "spark.sql.shuffle.partitions"
 
 Piece = TypeVar("Piece")
+Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 
 def parallelism(spark: SparkSession) -> int:
@@ -20,19 +22,40 @@ def parallelism(spark: SparkSession) -> int:
     return max(1, tasks // 2)
 
 
-def made_of_pieces(
-    spark: SparkSession,
-    pieces: Sequence[Piece],
-    make: Callable[[Piece], Iterator[pa.RecordBatch]],
-    made_ddl: str,
+@dataclass(frozen=True, slots=True)
+class Pieces(Generic[Piece]):
+    """Rows that workers make, each piece in a task of its own."""
+
+    spark: SparkSession
+    pieces: Sequence[Piece]
+    make: Callable[[Piece], Batches]
+    """Sent to the workers with the pieces."""
+    made_ddl: str
+    """The columns that it makes."""
+
+    @property
+    def frame(self) -> DataFrame:
+        """The rows for Spark."""
+        return self.through(iter, self.made_ddl)
+
+    def through(self, change: Callable[[Batches], Batches], changed_ddl: str) -> DataFrame:
+        """What becomes of the rows of each piece, in the same task: they do not pass through Spark."""
+        pieces, make = self.pieces, self.make
+
+        def read(batches: Iterable[pa.RecordBatch]) -> Batches:
+            numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+            for number in numbers:
+                yield from change(make(pieces[number]))
+
+        # One partition for each piece, with the piece's number.
+        numbers = self.spark.range(0, len(pieces), 1, len(pieces) or 1)
+        return numbers.mapInArrow(read, changed_ddl)
+
+
+def through(
+    rows: "DataFrame | Pieces[Any]", change: Callable[[Batches], Batches], changed_ddl: str
 ) -> DataFrame:
-    """What `make` makes of each piece, in a task of its own; both are sent to the workers."""
-
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from make(pieces[number])
-
-    # One partition for each piece, with the piece's number.
-    numbers = spark.range(0, len(pieces), 1, len(pieces) or 1)
-    return numbers.mapInArrow(read, made_ddl)
+    """What the workers make of rows."""
+    if isinstance(rows, Pieces):
+        return rows.through(change, changed_ddl)
+    return rows.mapInArrow(change, changed_ddl)

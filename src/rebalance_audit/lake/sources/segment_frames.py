@@ -7,20 +7,18 @@ ask for them.
 """
 
 import gc
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import pairwise
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.records.commit_packs import PACK_DDL, READ, commits_of, packed
 from rebalance_audit.lake.records.record_columns import ddl
 from rebalance_audit.lake.records.segment_rows import SegmentRows
-from rebalance_audit.lake.session.pieces import TASKS_PER_CORE, made_of_pieces, parallelism
-from rebalance_audit.lake.sources.commits_first import commits_first
+from rebalance_audit.lake.session.pieces import TASKS_PER_CORE, Pieces, parallelism
 from rebalance_audit.lake.sources.remote_log import RemoteLog
 from rebalance_audit.segments.available import should_use_compiled_walk
 from rebalance_audit.segments.reader import Found, read_segment
@@ -31,9 +29,6 @@ from rebalance_audit.wire.segments.segment_file import split_points
 DEFAULT_SPLIT_BYTES: Final = 32 << 20
 
 
-Batches: TypeAlias = Iterator[pa.RecordBatch]
-
-
 class Reading(NamedTuple):
     """How to read a piece."""
 
@@ -42,14 +37,6 @@ class Reading(NamedTuple):
     """Of all segments, how much one core will read, about: the more, the longer a start may take."""
     remote: RemoteLog | None = None
     """Where the segments are, unless they are mounted."""
-
-
-class _Cut(NamedTuple):
-    """How to cut segments into pieces."""
-
-    target_bytes: int
-    parallelism: int | None
-    """Number of cores to keep busy; None for all."""
 
 
 class Slice(NamedTuple):
@@ -68,58 +55,24 @@ def read_segments(
     *,
     columns: Sequence[str],
     split_target_bytes: int = DEFAULT_SPLIT_BYTES,
-    parallelism: int | None = None,
+    cores: int | None = None,
     without_record_types: Collection[int] = (),
-    to_store: bool = False,
     remote: RemoteLog | None = None,
-) -> DataFrame:
+) -> Pieces[tuple[Slice, ...]]:
     """The rows of segments as they are now; every worker must see them under the same paths, or they are `remote`.
 
     `columns` are names of OF_SEGMENTS: only with `damage` are there rows of damage, and only with `passed_over` rows
-    that count the records of types that are left out. A piece has about `split_target_bytes`; `parallelism` is the
-    number of cores to keep busy, None for all. `to_store`: in the order of `commits_first`. Raises SourceNotReadable;
-    a file that fails later does so when it is read.
+    that count the records of types that are left out. A piece has about `split_target_bytes`; `cores` is the number of
+    them to keep busy, None for all. Raises SourceNotReadable; a file that fails later does so when it is read.
     """
-    plain: Callable[[Batches], Batches] = commits_first if to_store else iter
-    cut = _Cut(split_target_bytes, parallelism)
-    left_out = frozenset(without_record_types)
-    reading = Reading(left_out, remote=remote)
-    return _made_of(spark, segments, cut, columns, reading, plain, ddl(columns))
-
-
-def read_commit_packs(
-    spark: SparkSession,
-    segments: Sequence[Segment],
-    split_target_bytes: int,
-    remote: RemoteLog | None = None,
-) -> DataFrame:
-    """Packs of all offset commits, see `commit_packs`, made where the segments are read: no commit becomes a row."""
-    cut = _Cut(split_target_bytes, None)
-    reading = Reading(remote=remote)
-    return _made_of(
-        spark, segments, cut, READ, reading, lambda rows: packed(commits_of(rows)), PACK_DDL
-    )
-
-
-def _made_of(
-    spark: SparkSession,
-    segments: Sequence[Segment],
-    cut: _Cut,
-    columns: Sequence[str],
-    reading: Reading,
-    make: Callable[[Batches], Batches],
-    made_ddl: str,
-) -> DataFrame:
-    """What `make` makes of the rows of each piece."""
-    cores = cut.parallelism or parallelism(spark)
+    busy = cores or parallelism(spark)
     total = sum(segment.size_bytes for segment in segments)
     # More pieces cost more starts, and cutting reads a file's headers.
-    target_bytes = max(cut.target_bytes, total // (TASKS_PER_CORE * cores))
-    pieces = pack(segments, target_bytes, are_mounted=reading.remote is None)
-
-    reading = reading._replace(core_bytes=total // cores)
-    return made_of_pieces(
-        spark, pieces, lambda piece: make(read_piece(piece, columns, reading)), made_ddl
+    target_bytes = max(split_target_bytes, total // (TASKS_PER_CORE * busy))
+    pieces = pack(segments, target_bytes, are_mounted=remote is None)
+    reading = Reading(frozenset(without_record_types), total // busy, remote)
+    return Pieces(
+        spark, pieces, partial(read_piece, columns=columns, reading=reading), ddl(columns)
     )
 
 

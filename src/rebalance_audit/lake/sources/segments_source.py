@@ -1,20 +1,18 @@
 """A folder of segment files as a source: `segments:DIR`, or `segments:URL` for storage that is not mounted."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.lake.records.commit_packs import PACK_DDL, READ, commits_of, packed
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER, RECORD
 from rebalance_audit.lake.records.routing import in_groups
+from rebalance_audit.lake.session.pieces import Pieces
 from rebalance_audit.lake.sources.remote_log import RemoteLog
-from rebalance_audit.lake.sources.segment_frames import (
-    DEFAULT_SPLIT_BYTES,
-    read_commit_packs,
-    read_segments,
-)
+from rebalance_audit.lake.sources.segment_frames import DEFAULT_SPLIT_BYTES, read_segments
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.location import local_path
 from rebalance_audit.wire.metadata_log import read_topic_names
@@ -54,11 +52,8 @@ class SegmentsSource(Source):
         self._folder: LogFolder | None = None
         """As it was when an ingest began; None for as it is."""
 
-    def to_store(self, known: KnownFiles) -> "SegmentsSource":
-        """The folder as it is now, without the files that are known, in the order in which records are stored.
-
-        Raises SourceNotReadable.
-        """
+    def without(self, known: KnownFiles) -> "SegmentsSource":
+        """The folder as it is now, without the files that are known. Raises SourceNotReadable."""
         other = SegmentsSource(
             self.spec, self.location, self._split_target_bytes, self._storage_options
         )
@@ -83,15 +78,15 @@ class SegmentsSource(Source):
         without_record_types: Collection[int] = (),
     ) -> DataFrame:
         """The records, with the columns DAMAGE and PASSED_OVER as well."""
-        return read_segments(
-            spark,
-            self._unread(),
-            columns=[*RECORD, DAMAGE, PASSED_OVER],
-            split_target_bytes=self._split_target_bytes,
-            without_record_types=without_record_types,
-            to_store=self._folder is not None,
-            remote=self._remote,
-        )
+        return self._rows(spark, [*RECORD, DAMAGE, PASSED_OVER], without_record_types).frame
+
+    def to_store(
+        self,
+        spark: SparkSession,
+        cluster: str,  # noqa: ARG002 - a folder has one cluster's log
+    ) -> Pieces[Any]:
+        """Read and stored by the same tasks."""
+        return self._rows(spark, [*RECORD, DAMAGE])
 
     def offsets(
         self,
@@ -99,13 +94,7 @@ class SegmentsSource(Source):
         cluster: str,  # noqa: ARG002 - a folder has one cluster's log
     ) -> DataFrame:
         """Without the bytes of the records."""
-        return read_segments(
-            spark,
-            self._unread(),
-            columns=["partition", "offset"],
-            split_target_bytes=self._split_target_bytes,
-            remote=self._remote,
-        )
+        return self._rows(spark, ["partition", "offset"]).frame
 
     def commit_packs(
         self,
@@ -113,9 +102,22 @@ class SegmentsSource(Source):
         cluster: str,  # noqa: ARG002 - a folder has one cluster's log
         groups_regex: str | None,
     ) -> DataFrame:
-        """Made where the segments are read."""
-        packs = read_commit_packs(spark, self._unread(), self._split_target_bytes, self._remote)
+        """Made where the segments are read: no commit becomes a row."""
+        rows = self._rows(spark, READ)
+        packs = rows.through(lambda batches: packed(commits_of(batches)), PACK_DDL)
         return packs.where(in_groups(groups_regex, F.col("group_id")))
+
+    def _rows(
+        self, spark: SparkSession, columns: Sequence[str], left_out: Collection[int] = ()
+    ) -> Pieces[Any]:
+        return read_segments(
+            spark,
+            self._unread(),
+            columns=columns,
+            split_target_bytes=self._split_target_bytes,
+            without_record_types=left_out,
+            remote=self._remote,
+        )
 
     def first_offsets(self) -> dict[int, int]:
         """Partition -> lowest offset in the names of files that are not known."""

@@ -7,10 +7,12 @@ Spark is checked before Spark starts.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.records.commit_packs import commit_packs
+from rebalance_audit.lake.session.pieces import Pieces
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from rebalance_audit.wire.topic_names import TopicNames
 
@@ -44,6 +46,10 @@ class Source(ABC):
         `without_record_types` by itself has rows with PASSED_OVER that say how many records these were. Raises
         SourceNotReadable.
         """
+
+    def to_store(self, spark: SparkSession, cluster: str) -> DataFrame | Pieces[Any]:
+        """The records for bronze, with the columns of RECORD and perhaps DAMAGE. Raises SourceNotReadable."""
+        return self.records(spark, cluster)
 
     def offsets(self, spark: SparkSession, cluster: str) -> DataFrame:
         """The columns partition and offset of every record of the cluster. Raises SourceNotReadable."""

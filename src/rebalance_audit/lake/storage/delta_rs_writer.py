@@ -21,10 +21,15 @@ from deltalake.exceptions import CommitFailedError
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from pyspark.sql import SparkSession
 
+from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder
 from rebalance_audit.lake.storage.run_ids import appends_of, run_of
 from rebalance_audit.lake.storage.sql_text import standard_literal
 from rebalance_audit.lake.storage.stage import GONE, GivenRows
-from rebalance_audit.lake.storage.table_definition import arrow_fields, properties
+from rebalance_audit.lake.storage.table_definition import (
+    arrow_fields,
+    plain_fields,
+    properties,
+)
 from rebalance_audit.lake.storage.table_place import Folder
 from rebalance_audit.lake.storage.table_writer import (
     Outrun,
@@ -81,12 +86,28 @@ class DeltaRsWriter:
         ]
         self._table(schema).alter.add_columns(missing, commit_properties=self._made_by())
 
-    def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
-        """From the stage, batch by batch."""
+    def data_folder(self, schema: TableSchema, run_id: str) -> DataFolder:
+        """Below the table's folder."""
+        return DataFolder(schema.full_name, self._folder.native_path(schema), self._options, run_id)
+
+    def append(
+        self, schema: TableSchema, rows: GivenRows | DataFiles, commit: TableChange
+    ) -> Written:
+        """By reference to data files; what is staged is written batch by batch."""
         count = rows.count()
         if not count:
             return Written()
-        self._write(schema, rows, commit, mode="append")
+        if isinstance(rows, DataFiles):
+            table = self._table_at(schema, commit)
+            with outrun_on(CommitFailedError):
+                table.create_write_transaction(
+                    rows.additions(),
+                    "append",
+                    arrow_fields(schema),
+                    commit_properties=_properties(commit),
+                )
+        else:
+            self._write(schema, rows, commit, mode="append")
         return Written(inserted=count)
 
     def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
@@ -262,7 +283,7 @@ def _keys_of(given: pa.Schema, schema: TableSchema) -> pa.Schema:
 def _comparable(schema: TableSchema, rows: pa.Table) -> pa.Table:
     """The columns of the key in a form in which nulls join with nulls."""
     columns: dict[str, Any] = {}
-    for field in _plain_schema(schema):
+    for field in plain_fields(schema):
         if field.name not in schema.key:
             continue
         column = rows[field.name].cast(field.type)
@@ -283,15 +304,9 @@ def _dataset(table: DeltaTable) -> ds.Dataset:
 
 
 def _shaped(schema: TableSchema, rows: GivenRows) -> pa.RecordBatchReader:
-    wanted = _plain_schema(schema)
+    wanted = plain_fields(schema)
     batches = (
         pa.RecordBatch.from_arrays([batch[name] for name in wanted.names], schema=wanted)
         for batch in rows.batches()
     )
     return pa.RecordBatchReader.from_batches(wanted, batches)
-
-
-def _plain_schema(schema: TableSchema) -> pa.Schema:
-    """Without comments: other metadata would make it another schema."""
-    fields: list[Any] = [field.remove_metadata() for field in arrow_fields(schema)]
-    return pa.schema(fields)

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
 from rebalance_audit.lake.storage.commit_retry import outrun_on_conflict
+from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
 from rebalance_audit.lake.storage.optimize import optimize
 from rebalance_audit.lake.storage.row_changes import (
@@ -77,7 +78,12 @@ class SparkWriter:
         )
         self._spark.sql(f"ALTER TABLE {self._place.sql_name(schema)} ADD COLUMNS ({columns})")
 
-    def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
+    def data_folder(self, schema: TableSchema, run_id: str) -> None:
+        """None: Spark alone may reach the table's storage."""
+
+    def append(
+        self, schema: TableSchema, rows: GivenRows | DataFiles, commit: TableChange
+    ) -> Written:
         """As a transaction of the cluster: Delta leaves out, or refuses, a second one with the same number."""
         if not rows.count():
             return Written()
@@ -161,7 +167,7 @@ class SparkWriter:
     def _write(
         self,
         schema: TableSchema,
-        rows: GivenRows,
+        rows: GivenRows | DataFiles,
         commit: TableChange,
         mode: str,
         options: Mapping[str, str],

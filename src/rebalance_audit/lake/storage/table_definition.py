@@ -1,6 +1,6 @@
 """What makes a table, from `schemas/tables`: a statement for Spark, or Arrow's schema for delta-rs."""
 
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -45,14 +45,21 @@ def properties(schema: TableSchema, writer: str) -> dict[str, str]:
         # A dashboard that was refreshed an hour ago asks what has changed since, and so does an increment over bronze;
         # for appends the feed costs nothing, since the rows can be read from the data files.
         found[CHANGE_FEED] = "true"
-    if schema.layer in {"bronze", "silver"}:
-        # Minimum and maximum per file only of the columns that queries filter by: for all columns they would take a
-        # third of the write's time.
-        names = [name for name in FILTERED_BY if name in schema.column_names]
+    if names := columns_with_bounds(schema):
         found["delta.dataSkippingStatsColumns"] = ",".join(names)
     if schema.append_only:
         found[APPEND_ONLY] = "true"
     return found
+
+
+def columns_with_bounds(schema: TableSchema) -> list[str]:
+    """The columns whose least and greatest value Delta's log has for each file; empty for Delta's own choice.
+
+    Of bronze and silver only those that queries filter by: for all columns they would take a third of the write's time.
+    """
+    if schema.layer not in {"bronze", "silver"}:
+        return []
+    return [name for name in FILTERED_BY if name in schema.column_names]
 
 
 def definition(name: str, schema: TableSchema, writer: str) -> str:
@@ -82,3 +89,9 @@ def arrow_fields(schema: TableSchema) -> pa.Schema:
             for column in schema.columns
         ]
     )
+
+
+def plain_fields(schema: TableSchema) -> pa.Schema:
+    """The columns without comments: other metadata would make it another schema."""
+    fields: list[Any] = [field.remove_metadata() for field in arrow_fields(schema)]
+    return pa.schema(fields)

@@ -1,6 +1,7 @@
 """The contract of the writers that change a lake's tables. There are two; a lake keeps the one that it was made with.
 
-A run stages its rows as Parquet (`stage`), then a writer applies them, one commit for each table:
+A run stages its rows as Parquet (`stage`), then a writer applies them, one commit for each table. Of delta-rs, rows
+that are only added to bronze are written once, as data files of the table (`data_files`), and the commit names them.
 
 - `delta_rs_writer`, for tables at paths: the default on a local disk;
 - `spark_writer`, for catalogs, object stores and clusters, and wherever it is chosen.
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
+from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder
 from rebalance_audit.lake.storage.stage import GivenRows
 from rebalance_audit.tables.schemas import TableSchema
 
@@ -71,7 +73,12 @@ class TableWriter(Protocol):
     def add_columns(self, schema: TableSchema, names: Sequence[str]) -> None:
         """Add columns that the table of an earlier release lacks."""
 
-    def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
+    def data_folder(self, schema: TableSchema, run_id: str) -> DataFolder | None:
+        """Where the workers of a run may write data files for `append`; None if rows go through the stage."""
+
+    def append(
+        self, schema: TableSchema, rows: GivenRows | DataFiles, commit: TableChange
+    ) -> Written:
         """Add rows whose keys the table does not have; no commit without rows. Raises Outrun."""
 
     def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
