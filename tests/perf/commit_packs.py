@@ -14,7 +14,14 @@ import pyarrow as pa
 
 from rebalance_audit.lake.gold.reducer import reduced
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
-from rebalance_audit.lake.records.commit_packs import INPUT, READ, commits_of, pack_commits, packed
+from rebalance_audit.lake.records.commit_packs import (
+    GROUP_RECORD,
+    INPUT,
+    READ,
+    commits_of,
+    pack_commits,
+    packed,
+)
 from rebalance_audit.lake.sources.segment_frames import Reading, read_piece
 from rebalance_audit.lake.sources.segment_frames import pack as cut
 from rebalance_audit.tables.arrow_types import arrow_type
@@ -65,10 +72,11 @@ def reducing(groups: pa.Table, packs: Sequence[pa.RecordBatch]) -> float:
 
 def group_records(folder: Path) -> pa.Table:
     """All but the commits, with the columns INPUT."""
-    names = [name for name in INPUT if name != "group_id"]
+    names = [name for name in GROUP_RECORD if name != "group_id"]
     table = pa.Table.from_batches(read(folder, names, OFFSET_COMMIT_TYPES))
     ids = [(group_bytes(key) or b"").decode() for key in table["key"].to_pylist()]
-    return table.append_column("group_id", pa.array(ids)).select(INPUT).cast(SCHEMA)
+    table = table.append_column("group_id", pa.array(ids))
+    return table.append_column("kind", pa.nulls(len(ids), pa.string())).select(INPUT).cast(SCHEMA)
 
 
 def read(

@@ -32,7 +32,7 @@ SHAPES: Final = (
     (1, 3_000, 3),
 )
 """About as many records in each: what differs is how many groups have them, and of how many members they tell."""
-Row = tuple[int, str, int, int, int, None, None, bytes, bytes | None]
+Row = tuple[int, str, int, int, int, None, None, bytes, bytes | None, None]
 """The columns INPUT."""
 BATCH_BYTES: Final = 64 << 20
 """The most that Spark puts into one batch, see lake.session."""
@@ -80,7 +80,7 @@ def batches_of(protocol: str, groups: int, members: int, rounds: int) -> Iterato
     size = 0
     for row in rows_of(protocol, groups, members, rounds):
         rows.append(row)
-        size += len(row[-1] or b"")
+        size += len(row[-2] or b"")
         if len(rows) == ARROW_ROWS or size > BATCH_BYTES:
             yield _batch(rows)
             rows, size = [], 0
@@ -97,7 +97,7 @@ def rows_of(protocol: str, groups: int, members: int, rounds: int) -> Iterator[R
         for at_ms, entries in writes:
             for kind, tail, value in entries:
                 key = KEY_HEAD.pack(kind, len(head)) + head + tail
-                yield 0, name, log_offset, at_ms, 0, None, None, key, value
+                yield 0, name, log_offset, at_ms, 0, None, None, key, value, None
                 log_offset += 1
             log_offset += 3
 

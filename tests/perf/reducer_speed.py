@@ -46,6 +46,7 @@ INPUT_KINDS = [
     "boolean",
     "binary",
     "binary",
+    "string",
 ]
 """Types of the reducer's INPUT."""
 
@@ -101,6 +102,7 @@ def measure_reducer(records: list[Entry]) -> tuple[float, int]:
                 None,
                 key,
                 value,
+                None,
             )
             for key, value, position in records
         ),

@@ -20,7 +20,10 @@ from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.support.stream_rows import unpacked_stream
 from tests.wire.golden import capture
 
-KINDS = ("int", "string", "bigint", "timestamp", "int", "bigint", "boolean", "binary", "binary")
+KINDS = (
+    *("int", "string", "bigint", "timestamp", "int", "bigint", "boolean", "binary", "binary"),
+    "string",
+)
 """Types of INPUT."""
 Given = tuple[Any, ...]
 """A row with the columns INPUT."""
@@ -53,7 +56,7 @@ def log_of(name: str) -> tuple[list[Given], list[Given]]:
                     group = group_bytes(key)
                     if group is not None:
                         where = (part.segment.log_partition, group.decode(), offset, at_ms)
-                        rows.append((*where, epoch, None, flag, key, value))
+                        rows.append((*where, epoch, None, flag, key, value, None))
     commits = [row for row in rows if row[7].startswith(OFFSET_COMMIT_PREFIXES)]
     return [row for row in rows if row not in commits], commits
 
@@ -153,7 +156,7 @@ def test_a_run_in_two_parts_keeps_the_state_of_one_over_both(name: str, after: s
             each[:3] == (log_partition, group, RESUMES) for each in resumed
         ):
             state = known["state"].encode()
-            resumed.append((log_partition, group, RESUMES, 0, None, None, None, None, state))
+            resumed.append((log_partition, group, RESUMES, 0, None, None, None, None, state, None))
     known_to = {group: max(kept["next_offset"], kept[after] or 0) for group, kept in first.items()}
     again = [row for row in commits if row[2] >= known_to.get(row[1], 0)]
     second = states(resumed + packs_of(again, 11))

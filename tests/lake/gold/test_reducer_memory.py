@@ -19,7 +19,10 @@ from rebalance_audit.wire.generated.messages import (
 from rebalance_audit.wire.records import encode_key, encode_value
 from tests.support.stream_rows import unpacked_stream
 
-KINDS = ("int", "string", "bigint", "timestamp", "int", "bigint", "boolean", "binary", "binary")
+KINDS = (
+    *("int", "string", "bigint", "timestamp", "int", "bigint", "boolean", "binary", "binary"),
+    "string",
+)
 """Types of INPUT."""
 RECORDS = 80
 RECORD_BYTES = 1 << 18
@@ -36,7 +39,7 @@ def batches(groups: int, size: int) -> Iterator[pa.RecordBatch]:
         value = GroupMetadataValue("consumer", generation, "range", "m", (member,), 1_000)
         group_id = f"g-{(generation - 1) * groups // RECORDS}"
         key = encode_key(GroupMetadataKey(group_id))
-        given = (generation, 1_000 * generation, 0, None, None, key, encode_value(value, 3))
+        given = (generation, 1_000 * generation, 0, None, None, key, encode_value(value, 3), None)
         rows.append((0, group_id, *given))
     for first in range(0, RECORDS, size):
         columns = zip(*rows[first : first + size], strict=True)

@@ -105,5 +105,5 @@ def test_packs_of_decided_commits_come_last_and_have_the_markers() -> None:
         "marker_offset": pa.array([9, 7, 7], pa.int64()),
     }
     (row,) = pack_commits([pa.RecordBatch.from_pydict(columns)]).to_pylist()
-    assert (row["key"], row["producer_id"], row["offset"]) == (A, DECIDED, (1 << 63) - 1)
+    assert (row["key"], row["kind"], row["offset"]) == (A, DECIDED, (1 << 63) - 1)
     assert pack_columns(row["value"], 4).tolist() == [[3, 5], [50, 60], [40, 40], [7, 9]]

@@ -38,6 +38,7 @@ from rebalance_audit.lake.gold.record_rows import quarantine_row, record_row
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import (
     DECIDED,
+    GROUP_RECORD,
     INPUT,
     TOMBSTONES,
     UNDECODABLE,
@@ -46,7 +47,6 @@ from rebalance_audit.lake.records.commit_packs import (
 )
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.positions import position_of
-from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 
 RESUMES: Final = -1
@@ -63,7 +63,7 @@ def with_commits(
     records: DataFrame, packs: DataFrame, samples: DataFrame | None = None
 ) -> DataFrame:
     """What the reducer gets: group records, packs of offset commits, see `commit_packs`, and samples of end offsets."""
-    given = records.select(*INPUT).unionByName(packs)
+    given = records.select(*GROUP_RECORD).unionByName(packs, allowMissingColumns=True)
     return given if samples is None else given.unionByName(samples, allowMissingColumns=True)
 
 
@@ -103,6 +103,8 @@ class _Given(NamedTuple):
     """None if the source hides it, like the producer id."""
     key: bytes | None
     value: bytes | None
+    kind: str | None
+    """Of a pack of commits."""
 
 
 class _Group:
@@ -215,10 +217,10 @@ class _Group:
             return ()
         records = []
         for given in run:
-            if given.key is not None and given.key.startswith(OFFSET_COMMIT_PREFIXES):
-                self._hold(given)
-            else:
+            if given.kind is None:
                 records.append(given)
+            else:
+                self._hold(given)
         if records and self._only_commits:
             # The audit needs all of its commits.
             self.is_lost = True
@@ -230,16 +232,16 @@ class _Group:
         """Hold offset commits until the record that follows them, and count them by hour."""
         assert pack.key is not None
         assert pack.value is not None
-        if pack.producer_id == DECIDED:
+        if pack.kind == DECIDED:
             self._progress.decided(pack.key, pack_columns(pack.value, 4))
             return
         _, _, _, leader_epoch, _, flag = pack.position
         offsets, times, _ = columns = pack_columns(pack.value)
-        if pack.producer_id == TOMBSTONES:
+        if pack.kind == TOMBSTONES:
             self._progress.deleted(pack.key, columns[:, offsets >= self._first_new])
             return
         self._commits.hold(pack.key, pack.value, leader_epoch, is_transactional=flag)
-        if self._options.with_silver and pack.producer_id != UNDECODABLE:
+        if self._options.with_silver and pack.kind != UNDECODABLE:
             is_new = offsets >= self._first_new
             self._commit_hours.add(single_commits(times[is_new]))
             if not flag:  # see DECIDED
@@ -434,8 +436,8 @@ def _given(batch: pa.RecordBatch) -> Iterator[_Given]:
     """The rows of a batch with the columns INPUT."""
     columns = [batch.column(name) for name in INPUT]
     columns[INPUT.index("timestamp")] = columns[INPUT.index("timestamp")].cast(pa.int64())
-    for partition, group_id, offset, micros, epoch, producer_id, transactional, key, value in zip(
+    for partition, group_id, offset, micros, epoch, producer_id, transactional, *rest in zip(
         *(column.to_pylist() for column in columns), strict=True
     ):
         position = position_of(partition, offset, micros, epoch, producer_id, transactional)
-        yield _Given(group_id, position, producer_id, transactional, key, value)
+        yield _Given(group_id, position, producer_id, transactional, *rest)

@@ -24,7 +24,7 @@ from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES, g
 if TYPE_CHECKING:
     from rebalance_audit.audit.commits.summary import Numbers
 
-INPUT: Final = (
+GROUP_RECORD: Final = (
     "partition",
     "group_id",
     "offset",
@@ -35,7 +35,10 @@ INPUT: Final = (
     "key",
     "value",
 )
-"""The reducer's input. Of a pack, `offset` and `timestamp` are the first commit's, and `value` has those of all."""
+"""The columns of a group record in the reducer's input."""
+INPUT: Final = (*GROUP_RECORD, "kind")
+"""The reducer's input. `kind` is that of a pack, else null. Of a pack, `offset` and `timestamp` are the first commit's,
+and `value` has those of all."""
 PACK_DDL: Final = ", ".join(f"{name} {RECORD.get(name, 'string')}" for name in INPUT)
 
 PACKED_AT_ONCE: Final = 1 << 19
@@ -49,16 +52,17 @@ READ: Final = (*_GIVEN, "is_control")
 """What `commits_of` looks at."""
 _NUMBERS: Final = np.dtype("<i8")
 _UNKNOWN_EPOCH: Final = -1
-UNDECODABLE: Final = 0
-"""`producer_id` of packs of commits that cannot be decoded: the audit sees them, silver does not have them."""
-TOMBSTONES: Final = 1
-"""`producer_id` of packs of tombstones, which delete committed offsets: they show no active member."""
-DECIDED: Final = 2
-"""`producer_id` of packs of `routing.decided_commits`: times are those of markers, whose offsets make a fourth column.
+COMMITS: Final = "commits"
+UNDECODABLE: Final = "undecodable"
+"""Of commits that cannot be decoded: the audit sees them, silver does not have them."""
+TOMBSTONES: Final = "tombstones"
+"""They delete committed offsets, and show no active member."""
+DECIDED: Final = "decided"
+"""Of `routing.decided_commits`: times are those of markers, whose offsets make a fourth column.
 
 They come after the group's other packs, which have the same commits at the time when they were written.
 """
-_DECODABLE: Final = -1
+_KINDS: Final = (COMMITS, UNDECODABLE, TOMBSTONES, DECIDED)
 _MICROS: Final = 1000
 _POSITION: Final = slice(2, 10)
 """Where the bytes of a value have the offset that it commits, see `summary.position_in`."""
@@ -123,8 +127,9 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     flags = pc.fill_null(table["is_transactional"], False).to_numpy()
     values = table["value"].combine_chunks()
     decodable = are_decodable(table["key"].combine_chunks(), values)
-    kinds = np.where(decodable, DECIDED if is_decided else _DECODABLE, UNDECODABLE)
-    kinds[values.is_null().to_numpy(zero_copy_only=False)] = TOMBSTONES
+    of_decodable = _KINDS.index(DECIDED if is_decided else COMMITS)
+    kinds = np.where(decodable, of_decodable, _KINDS.index(UNDECODABLE))
+    kinds[values.is_null().to_numpy(zero_copy_only=False)] = _KINDS.index(TOMBSTONES)
     columns = [keys.indices.to_numpy(), table["partition"].to_numpy(), epochs, flags, kinds]
     order = np.lexsort((offsets, *reversed(columns)))
     numbers = [offsets, times, _positions(values)]
@@ -144,16 +149,17 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
             pa.array(first_offsets, pa.int64()),
             pa.array(numbers[1][begins] * _MICROS, pa.timestamp("us", "UTC")),
             pa.array(epochs[begins], pa.int32(), mask=epochs[begins] == _UNKNOWN_EPOCH),
-            pa.array(kinds[begins], pa.int64(), mask=kinds[begins] == _DECODABLE),
+            pa.nulls(len(begins), pa.int64()),
             pa.array(flags[begins]),
             keys.dictionary.take(first),
             _values(begins, *numbers),
+            pa.array(_KINDS).take(pa.array(kinds[begins])),
         ],
         names=INPUT,
     )
     wanted = packs["group_id"].is_valid()
     if is_decided:
-        wanted = pc.and_(wanted, pc.equal(packs["producer_id"], DECIDED))
+        wanted = pc.and_(wanted, pc.equal(packs["kind"], DECIDED))
     return packs.filter(wanted)
 
 

@@ -18,7 +18,7 @@ from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
 from rebalance_audit.lake.bronze.record_table import of_partition
 from rebalance_audit.lake.gold.output_rows import REBUILT
 from rebalance_audit.lake.gold.reducer import RESUMES
-from rebalance_audit.lake.records.commit_packs import INPUT
+from rebalance_audit.lake.records.commit_packs import GROUP_RECORD
 from rebalance_audit.lake.records.routing import (
     MARKER_OFFSET,
     decided_commits,
@@ -45,7 +45,7 @@ class NewRecords:
     """What has become known since the snapshots were written."""
 
     records: DataFrame
-    """New group records with the columns INPUT, including those whose key names no group."""
+    """New group records with the columns GROUP_RECORD, including those whose key names no group."""
     gaps: Mapping[int, int]
     """Log partition -> lowest offset before which a loss was found that was not known."""
     topics: Collection[str]
@@ -152,7 +152,7 @@ class AffectedGroups:
 
     def input(self, history: DataFrame) -> DataFrame:
         """What the reducer gets; `history` are all group records of bronze, read only if a group is rebuilt."""
-        new = self._new.records.select(*INPUT)
+        new = self._new.records.select(*GROUP_RECORD)
         unknown = new.where("group_id is null")
         resumed = self._of_mode(RESUMED)
         snapshots = self._snapshots
@@ -170,11 +170,11 @@ class AffectedGroups:
             .unionByName(unknown)
         )
         if self.rebuilt:
-            old = history.select(*INPUT).join(
+            old = history.select(*GROUP_RECORD).join(
                 F.broadcast(self.rebuilt_groups()), [*GROUP], "left_semi"
             )
             given = given.unionByName(old)
-        return given.select(*INPUT)
+        return given.select(*GROUP_RECORD)
 
     def _of_mode(self, mode: str) -> DataFrame:
         return self.groups.where(F.col("mode") == mode).select(*GROUP)
