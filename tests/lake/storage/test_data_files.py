@@ -59,7 +59,7 @@ def folder(tmp_path: Path) -> DataFolder:
     DeltaTable.create(
         str(path), arrow_fields(SCHEMA), configuration=settings, raise_if_key_not_exists=False
     )
-    return DataFolder(COMMITS, str(path), {}, "run")
+    return DataFolder(COMMITS, str(path), str(path), {}, "run")
 
 
 def written(folder: DataFolder, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ def written(folder: DataFolder, *batches: pa.RecordBatch) -> list[dict[str, Any]
 
 def committed(folder: DataFolder, *files: dict[str, Any], spark: Any = None) -> DeltaTable:
     """The table after a commit that names the files."""
-    data = DataFiles(spark, folder, folder.uri, files)
+    data = DataFiles(spark, folder, files)
     DeltaTable(folder.uri).create_write_transaction(
         data.additions(), "append", arrow_fields(SCHEMA)
     )

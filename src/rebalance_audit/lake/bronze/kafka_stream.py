@@ -14,6 +14,7 @@ from typing import Final
 from rebalance_audit.errors import BadRequest, LakeError
 from rebalance_audit.lake.bronze.record_files import PartitionInBronze, digest
 from rebalance_audit.lake.bronze.record_table import Appended, Bronze
+from rebalance_audit.lake.session.small_queries import FEW_RECORDS
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
 from rebalance_audit.live_cluster.kafka_cluster import ClusterView
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, SourceNotReadable
@@ -337,6 +338,9 @@ class _Batch:
         try:
             with lake.stage.passing():
                 rows = self._source.between(lake.spark, self._begins, self._ends)
+                offsets = sum(end - self._begins[number] for number, end in self._ends.items())
+                # A task for each partition would make as many files at every poll.
+                rows = rows.coalesce(min(len(self._ends), offsets // FEW_RECORDS + 1))
                 taken = self._bronze.take(rows, self._source.spec)
                 with self._deciding:
                     self._is_applied = not self._is_given_up

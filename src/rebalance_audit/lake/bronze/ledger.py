@@ -151,7 +151,7 @@ class Ledger:
             and there.get(number, 0) < part.records
         }
 
-    def add(self, rows: GivenRows | DataFiles) -> None:
+    def add(self, rows: GivenRows) -> None:
         """Add what this process has just appended in one commit."""
         now = self.lake.mark(TableName.RECORDS)
         if now is None or now.version != self.bronze_version + 1:

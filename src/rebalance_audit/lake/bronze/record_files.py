@@ -27,21 +27,19 @@ WRITTEN: Final[Mapping[str, str]] = {
 
 
 def write_records(
-    batches: Iterable[pa.RecordBatch], folder: DataFolder, constants: Mapping[str, pa.Scalar]
+    batches: Iterable[pa.RecordBatch], folder: DataFolder, constants: Mapping[str, object]
 ) -> Iterator[pa.RecordBatch]:
     """Write records with the columns of RECORD, and perhaps rows of DAMAGE; yields rows of WRITTEN.
 
     `constants` are the values of the table's other columns.
     """
-    file = DataFile(folder, PartitionEnds())
+    file = DataFile(folder, constants, PartitionEnds())
     for batch in commits_first(batches):
         records = batch
         if DAMAGE in batch.schema.names and batch[DAMAGE].null_count < batch.num_rows:
             is_damage = batch[DAMAGE].is_valid()
             yield _as_written(batch.filter(is_damage))
             records = batch.filter(pc.invert(is_damage))
-        for name, value in constants.items():
-            records = records.append_column(name, pa.repeat(value, records.num_rows))
         file.write(records)
     for row in file.described():
         yield _as_written(row)

@@ -23,7 +23,7 @@ from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder, described_in
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
-from rebalance_audit.lake.storage.stage import Staged
+from rebalance_audit.lake.storage.stage import GivenRows, Staged
 from rebalance_audit.lake.storage.table_writer import Outrun, TableChange
 from rebalance_audit.shown_settings import without_credentials
 from rebalance_audit.tables.arrow_types import ddl_of_columns
@@ -43,7 +43,7 @@ _SCHEMA: Final = table_schemas()[TableName.RECORDS]
 class TakenSource(NamedTuple):
     """What a source gave."""
 
-    records: Staged | DataFiles
+    records: GivenRows
     """Rows of bronze.records."""
     rows: DataFrame
     """Rows that have DAMAGE for each stretch that could not be read."""
@@ -121,9 +121,7 @@ class Bronze:
             self._written(every.frame.where(F.col(DAMAGE).isNull())), damage, damaged
         )
 
-    def append(
-        self, given: Staged | DataFiles, spec: str, begins: Mapping[int, int] | None
-    ) -> Appended:
+    def append(self, given: GivenRows, spec: str, begins: Mapping[int, int] | None) -> Appended:
         """Add the records that bronze does not have.
 
         `given` are the records of a source, no offset twice. `begins` has for each partition an offset before which
@@ -246,7 +244,7 @@ class Bronze:
         )
         return self._sink.insert_new(TableName.QUARANTINE, as_quarantine(found)).rows
 
-    def _written(self, rows: DataFrame) -> Staged | DataFiles:
+    def _written(self, rows: DataFrame) -> GivenRows:
         """Rows with bronze's columns, as `append` takes them."""
         folder = self._lake.writer.data_folder(_SCHEMA, self._run_id)
         if folder is not None:
@@ -260,10 +258,9 @@ class Bronze:
         """The rows in data files, and what the tasks report, see WRITTEN."""
         write = partial(write_records, folder=folder, constants=constants)
         left = self._lake.stage.put(through(rows, write, ddl_of_columns(WRITTEN)), WRITTEN)
-        address = self._lake.table_path(TableName.RECORDS)
-        return DataFiles(self._lake.spark, folder, address, described_in(left)), left
+        return DataFiles(self._lake.spark, folder, described_in(left)), left
 
-    def _commit(self, rows: Staged | DataFiles) -> int:
+    def _commit(self, rows: GivenRows) -> int:
         """Append records that bronze does not have; returns how many.
 
         Each append is a transaction of the cluster, numbered by the version of bronze that the ledger knows: if another

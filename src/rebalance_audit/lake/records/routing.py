@@ -127,8 +127,12 @@ def commits(records: DataFrame, groups_regex: str | None) -> DataFrame:
 
 def decoded_commits(records: DataFrame, groups_regex: str | None) -> DataFrame:
     """The offset commits of some groups, as DECODED."""
-    given = commits(records, groups_regex).select(*_OF_RECORD, "key", "value")
-    return given.mapInArrow(_decoded, ddl_of_columns(DECODED))
+    return read_commits(records, groups_regex).mapInArrow(_decoded, ddl_of_columns(DECODED))
+
+
+def read_commits(records: DataFrame, groups_regex: str | None) -> DataFrame:
+    """The same, not decoded, with what `decode_commits` and the rows take of them."""
+    return commits(records, groups_regex).select(*_OF_RECORD, "key", "value")
 
 
 def _decoded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -148,7 +152,20 @@ def offset_commits(decoded: DataFrame, markers: DataFrame | None) -> DataFrame:
 
     `markers` are the control records, needed where any commit is transactional.
     """
-    columns: list[str | Column] = [
+    rows = _rows(decoded)
+    plain_state = F.when(F.col("is_transactional").isNull(), "unknown").otherwise("none")
+    plain = rows.where(~_is_transactional()).withColumn("transaction_state", plain_state)
+    return plain if markers is None else plain.unionByName(ended_commits(decoded, markers))
+
+
+def ended_commits(decoded: DataFrame, markers: DataFrame) -> DataFrame:
+    """The rows of commits in transactions alone."""
+    return ended(_rows(decoded).where(_is_transactional()), markers).drop(MARKER)
+
+
+def _rows(decoded: DataFrame) -> DataFrame:
+    """All but the state of the transaction."""
+    return decoded.where("commit.reason is null").select(
         "partition",
         "offset",
         "timestamp",
@@ -157,14 +174,11 @@ def offset_commits(decoded: DataFrame, markers: DataFrame | None) -> DataFrame:
         "producer_id",
         "is_transactional",
         "commit.value_version",
-    ]
-    rows = decoded.where("commit.reason is null").select(*columns)
-    transactional = F.coalesce(F.col("is_transactional"), F.lit(False))
-    plain_state = F.when(F.col("is_transactional").isNull(), "unknown").otherwise("none")
-    plain = rows.where(~transactional).withColumn("transaction_state", plain_state)
-    if markers is None:
-        return plain
-    return plain.unionByName(ended(rows.where(transactional), markers).drop(MARKER))
+    )
+
+
+def _is_transactional() -> Column:
+    return F.coalesce(F.col("is_transactional"), F.lit(False))
 
 
 def ended(commits: DataFrame, markers: DataFrame) -> DataFrame:

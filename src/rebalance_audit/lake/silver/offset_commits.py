@@ -5,15 +5,22 @@ decide commits that were left open; and if records come late, between known ones
 are decided again.
 """
 
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records import routing
+from rebalance_audit.lake.records.commit_columns import COMMIT, decode_commits
 from rebalance_audit.lake.records.record_counts import RecordCounts
+from rebalance_audit.lake.storage.data_files import FILE, DataFiles, write_rows
 from rebalance_audit.lake.storage.sinks import Sink
-from rebalance_audit.lake.storage.stage import Staged
+from rebalance_audit.lake.storage.stage import GivenRows
+from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
 OPEN: Final = "open"
@@ -27,7 +34,7 @@ class WrittenCommits(NamedTuple):
     decoded: int
     """Those of them that could be."""
     rows: DataFrame
-    """Their rows of the table, from the stage."""
+    """Their rows of the table."""
     undecodable: DataFrame | None
     """Rows of silver.quarantine for the others; None if there are none."""
     decided: DataFrame | None = None
@@ -45,17 +52,16 @@ def replace_commits(
 
     `records` are all records of the cluster in bronze, `counts` theirs, `markers` the control records among them.
     """
-    decoded = routing.decoded_commits(records, regex)
     scope = routing.in_groups(regex, F.col("group_id"))
     given = counts.commits if regex is None else routing.commits(records, regex).count()
-    rows = routing.offset_commits(decoded, markers if counts.has_transactions else None)
-    staged = _staged(sink, rows)
-    name = TableName.OFFSET_COMMITS
-    if sink.is_empty(name):
-        sink.append(name, staged)
+    name, is_first = TableName.OFFSET_COMMITS, sink.is_empty(TableName.OFFSET_COMMITS)
+    ends = markers if counts.has_transactions else None
+    rows = _rows(sink, records, regex, ends, are_new=is_first)
+    if is_first:
+        sink.append(name, rows)
     else:
-        sink.merge(name, staged.frame, sink.keys_within(name, scope))
-    return _written(staged, given, decoded)
+        sink.merge(name, rows.frame, sink.keys_within(name, scope))
+    return _written(rows, given, records, regex)
 
 
 def add_commits(
@@ -72,16 +78,15 @@ def add_commits(
     `history` are all records of the cluster in bronze, read only if `is_late`, that is if a new record comes before
     known ones. If the last run was cut short (not `is_clean`), the table may have some of the rows already.
     """
-    decoded = routing.decoded_commits(records, None)
     markers = records.where(routing.is_control()) if counts.has_transactions else None
-    staged = _staged(sink, routing.offset_commits(decoded, markers))
-    name = TableName.OFFSET_COMMITS
     # The table has a row of a record that is new in bronze only if a run was cut short after this very commit.
+    rows = _rows(sink, records, None, markers, are_new=is_clean)
+    name = TableName.OFFSET_COMMITS
     if is_clean:
-        sink.append(name, staged)
+        sink.append(name, rows)
     else:
-        sink.merge(name, staged.frame)
-    written = _written(staged, counts.commits, decoded)
+        sink.merge(name, rows.frame)
+    written = _written(rows, counts.commits, records, None)
     if markers is None or sink.is_empty(name):
         return written
     is_again = is_late or not is_clean
@@ -94,16 +99,46 @@ def add_commits(
     return written._replace(decided=places)
 
 
-def _staged(sink: Sink, rows: DataFrame) -> Staged:
+def _rows(
+    sink: Sink, records: DataFrame, regex: str | None, markers: DataFrame | None, *, are_new: bool
+) -> GivenRows:
+    """The decoded commits, for `Sink.append` if they `are_new`; else for a merge."""
     schema = table_schemas()[TableName.OFFSET_COMMITS]
-    rows = rows.withColumn("cluster", F.lit(sink.cluster)).select(*schema.column_names)
-    return sink.lake.stage.put(rows, schema.column_types)
+    folder = sink.data_folder(schema) if are_new else None
+    decoded = routing.decoded_commits(records, regex)
+    if folder is None:
+        rows = routing.offset_commits(decoded, markers).withColumn("cluster", F.lit(sink.cluster))
+        return sink.lake.stage.put(rows.select(*schema.column_names), schema.column_types)
+    write = partial(write_rows, folder=folder, constants={"cluster": sink.cluster})
+    found = [(routing.read_commits(records, regex), partial(write, change=plain_commits))]
+    if markers is not None:
+        found.append((routing.ended_commits(decoded, markers), write))
+    written = (rows.mapInArrow(make, ddl_of_columns(FILE)).collect() for rows, make in found)
+    described = [row.asDict() for rows in written for row in rows]
+    return DataFiles(sink.lake.spark, folder, described)
 
 
-def _written(staged: Staged, given: int, decoded: DataFrame) -> WrittenCommits:
-    found = staged.count()
-    undecodable = routing.undecodable_commits(decoded) if found < given else None
-    return WrittenCommits(given, found, staged.frame, undecodable)
+def plain_commits(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of the table, without the cluster, for commits outside of transactions, see `routing.read_commits`."""
+    for batch in batches:
+        decoded = decode_commits(batch["key"], batch["value"])
+        columns = {
+            **{name: batch[name] for name in ("partition", "offset", "timestamp", "producer_id")},
+            **{name: decoded.field(name) for name in COMMIT},
+            "tombstone": batch["value"].is_null(),
+            "transaction_state": pc.if_else(batch["is_transactional"].is_null(), "unknown", "none"),
+        }
+        is_plain = pc.and_not(
+            decoded.field("reason").is_null(), pc.fill_null(batch["is_transactional"], False)
+        )
+        yield pa.RecordBatch.from_arrays([*columns.values()], [*columns]).filter(is_plain)
+
+
+def _written(rows: GivenRows, given: int, records: DataFrame, regex: str | None) -> WrittenCommits:
+    found, undecodable = rows.count(), None
+    if found < given:
+        undecodable = routing.undecodable_commits(routing.decoded_commits(records, regex))
+    return WrittenCommits(given, found, rows.frame, undecodable)
 
 
 def _closed(sink: Sink, markers: DataFrame) -> DataFrame:

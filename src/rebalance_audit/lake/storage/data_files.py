@@ -7,15 +7,17 @@ sees the file until a commit names it; what a killed run leaves is removed by VA
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from deltalake.fs import DeltaStorageHandler
@@ -64,6 +66,8 @@ class DataFolder(NamedTuple):
     """Its full name."""
     uri: str
     """Of the table's folder, as delta-rs takes it."""
+    address: str
+    """The same as Spark takes it."""
     options: Mapping[str, str]
     """Of delta-rs for the folder's storage."""
     run_id: str
@@ -77,11 +81,17 @@ class DataFolder(NamedTuple):
 class DataFile:
     """The file of one task, which is made with its first row."""
 
-    def __init__(self, folder: DataFolder, summary: Summary | None = None) -> None:
-        """`summary` gets all rows."""
+    def __init__(
+        self,
+        folder: DataFolder,
+        constants: Mapping[str, object] = MappingProxyType({}),
+        summary: Summary | None = None,
+    ) -> None:
+        """`constants` are the values of columns that the given rows lack; `summary` gets all rows."""
         schema = table_schemas()[folder.table]
         self._schema = plain_fields(schema)
         self._folder = folder
+        self._constants = constants
         self._path = f"{folder.run_id}/part-{uuid.uuid4().hex}.parquet"
         self._bounds = _Bounds(columns_with_bounds(schema))
         self._summary = summary
@@ -90,9 +100,11 @@ class DataFile:
         self._waiting_bytes = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write rows with the table's columns, in any order. Raises ValueError for a null where none may be."""
+        """Write rows with the table's other columns, in any order. Raises ValueError for a null where none may be."""
         if not batch.num_rows:
             return
+        for name, value in self._constants.items():
+            batch = batch.append_column(name, pa.repeat(value, batch.num_rows))
         shaped = batch.select(self._schema.names).cast(self._schema)
         self._bounds.add(shaped)
         if self._summary is not None:
@@ -102,7 +114,7 @@ class DataFile:
         if self._waiting_bytes >= ROW_GROUP_BYTES:
             self._flush()
 
-    def described(self) -> Iterable[pa.RecordBatch]:
+    def described(self) -> Iterator[pa.RecordBatch]:
         """Close the file; one row with the columns FILE, none for a file without rows."""
         self._flush()
         if self._writer is None:
@@ -132,6 +144,19 @@ class DataFile:
             )
         self._writer.write_table(pa.Table.from_batches(self._waiting))
         self._waiting, self._waiting_bytes = [], 0
+
+
+def write_rows(
+    batches: Iterable[pa.RecordBatch],
+    folder: DataFolder,
+    constants: Mapping[str, object],
+    change: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]] = iter,
+) -> Iterator[pa.RecordBatch]:
+    """Write what becomes of the rows of a task; yields what describes the file."""
+    file = DataFile(folder, constants)
+    for batch in change(batches):
+        file.write(batch)
+    yield from file.described()
 
 
 class _Bounds:
@@ -195,12 +220,10 @@ def _millisecond(moment: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DataFiles:
-    """Rows of a table in files that its folder has and no commit names yet."""
+    """Rows of a table in files that its folder has and no commit names yet; see `stage.GivenRows`."""
 
     spark: SparkSession
     folder: DataFolder
-    address: str
-    """The table's folder as Spark takes it."""
     described: Sequence[Mapping[str, Any]]
     """The files, with the fields of FILE."""
 
@@ -211,7 +234,14 @@ class DataFiles:
         if not self.described:
             return frame_of(self.spark, columns, schema_of_columns(columns).empty_table())
         reader = self.spark.read.schema(ddl_of_columns(columns)).options(**READING)
-        return reader.parquet(*(f"{self.address}/{file['path']}" for file in self.described))
+        return reader.parquet(*(f"{self.folder.address}/{file['path']}" for file in self.described))
+
+    def batches(self) -> pa.RecordBatchReader:
+        """The rows without Spark, a batch at a time."""
+        schema = plain_fields(table_schemas()[self.folder.table])
+        paths = [file["path"] for file in self.described]
+        found = ds.dataset(paths, schema, "parquet", filesystem=self.folder.files)
+        return pa.RecordBatchReader.from_batches(schema, found.to_batches())
 
     def count(self) -> int:
         """As the tasks have counted."""

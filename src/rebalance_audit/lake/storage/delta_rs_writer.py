@@ -88,11 +88,10 @@ class DeltaRsWriter:
 
     def data_folder(self, schema: TableSchema, run_id: str) -> DataFolder:
         """Below the table's folder."""
-        return DataFolder(schema.full_name, self._folder.native_path(schema), self._options, run_id)
+        address, uri = self._folder.address(schema), self._folder.native_path(schema)
+        return DataFolder(schema.full_name, uri, address, self._options, run_id)
 
-    def append(
-        self, schema: TableSchema, rows: GivenRows | DataFiles, commit: TableChange
-    ) -> Written:
+    def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
         """By reference to data files; what is staged is written batch by batch."""
         count = rows.count()
         if not count:

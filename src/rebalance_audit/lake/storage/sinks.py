@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import superseded
 from rebalance_audit.lake.storage.commit_retry import with_retries
+from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.lake.storage.row_changes import gone_keys, same_key
 from rebalance_audit.lake.storage.stage import GONE, GivenRows, RowsHere
 from rebalance_audit.lake.storage.table_writer import TableChange, Written
@@ -35,6 +36,10 @@ class Sink:
     def begin(self, names: Iterable[str]) -> None:
         """Rows are appended to these tables as they are now: see `append`."""
         self._based_on = {name: self._version(name) for name in names}
+
+    def data_folder(self, schema: TableSchema) -> DataFolder | None:
+        """Where workers write rows for `append`; None if these are staged."""
+        return self.lake.writer.data_folder(schema, self._run_id)
 
     def append(self, name: str, rows: DataFrame | GivenRows) -> Written:
         """Add rows whose keys the table does not have.

@@ -11,7 +11,6 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.lake.session.temporary_settings import temporary_settings
 from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
 from rebalance_audit.lake.storage.commit_retry import outrun_on_conflict
-from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
 from rebalance_audit.lake.storage.optimize import optimize
 from rebalance_audit.lake.storage.row_changes import (
@@ -81,9 +80,7 @@ class SparkWriter:
     def data_folder(self, schema: TableSchema, run_id: str) -> None:
         """None: Spark alone may reach the table's storage."""
 
-    def append(
-        self, schema: TableSchema, rows: GivenRows | DataFiles, commit: TableChange
-    ) -> Written:
+    def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
         """As a transaction of the cluster: Delta leaves out, or refuses, a second one with the same number."""
         if not rows.count():
             return Written()
@@ -167,7 +164,7 @@ class SparkWriter:
     def _write(
         self,
         schema: TableSchema,
-        rows: GivenRows | DataFiles,
+        rows: GivenRows,
         commit: TableChange,
         mode: str,
         options: Mapping[str, str],

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
-from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder
+from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.lake.storage.stage import GivenRows
 from rebalance_audit.tables.schemas import TableSchema
 
@@ -76,9 +76,7 @@ class TableWriter(Protocol):
     def data_folder(self, schema: TableSchema, run_id: str) -> DataFolder | None:
         """Where the workers of a run may write data files for `append`; None if rows go through the stage."""
 
-    def append(
-        self, schema: TableSchema, rows: GivenRows | DataFiles, commit: TableChange
-    ) -> Written:
+    def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
         """Add rows whose keys the table does not have; no commit without rows. Raises Outrun."""
 
     def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
