@@ -24,8 +24,9 @@ from deltalake.fs import DeltaStorageHandler
 from deltalake.transaction import AddAction, RemoveAction
 from pyspark.sql import DataFrame, SparkSession
 
+from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.storage.local_rows import frame_of
-from rebalance_audit.lake.storage.stage import READING, Staged, rows_gone
+from rebalance_audit.lake.storage.stage import READING, Staged
 from rebalance_audit.lake.storage.table_definition import columns_with_bounds, plain_fields
 from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
 from rebalance_audit.tables.schemas import table_schemas
@@ -256,7 +257,10 @@ class DataFiles:
         wanted = {file["path"]: file["size_bytes"] for file in self.described}
         there = self.folder.files.get_file_info([*wanted])
         if [info.size for info in there] != [*wanted.values()]:
-            raise rows_gone(f"{self.folder.uri}/{self.folder.run_id}")
+            raise LakeNotWritable(
+                f"Files that the run had written to {self.folder.uri}/{self.folder.run_id} are gone: another"
+                " program must have removed them, as a VACUUM does that keeps none. Run again: no commit names them."
+            )
         now_ms = round(time.time() * 1000)
         return [
             AddAction(file["path"], file["size_bytes"], {}, now_ms, True, file["statistics"])

@@ -1,7 +1,8 @@
 """The contract of the writers that change a lake's tables. There are two; a lake keeps the one that it was made with.
 
 A run stages its rows as Parquet (`stage`), then a writer applies them, one commit for each table. Of delta-rs, rows
-that are only added to bronze are written once, as data files of the table (`data_files`), and the commit names them.
+that are only added to bronze.records or silver.offset_commits are written once, as data files of the table
+(`data_files`), and the commit names them.
 
 - `delta_rs_writer`, for tables at paths: the default on a local disk;
 - `spark_writer`, for catalogs, object stores and clusters, and wherever it is chosen.
