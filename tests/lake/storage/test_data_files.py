@@ -1,7 +1,7 @@
 """Data files that workers write: what Delta's log says of them, and whether every reader finds their rows."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,70 +13,16 @@ import pytest
 from deltalake import DeltaTable
 
 from rebalance_audit.errors import LakeNotWritable
-from rebalance_audit.lake.storage.data_files import (
-    DataFile,
-    DataFiles,
-    DataFolder,
-    lower_bound,
-    upper_bound,
-)
-from rebalance_audit.lake.storage.table_definition import arrow_fields, properties
+from rebalance_audit.lake.storage.data_files import DataFolder, lower_bound, upper_bound
 from rebalance_audit.readers.tables import open_table
-from rebalance_audit.tables.arrow_types import arrow_schema
-from rebalance_audit.tables.schemas import table_schemas
+from tests.support.data_files import AT, COMMITS, committed, empty_table, rows_of, written
 from tests.support.long_ids import CLUSTER, ENDLESS, IDS, LAST
-
-COMMITS = "silver.offset_commits"
-SCHEMA = table_schemas()[COMMITS]
-AT = datetime(2026, 11, 28, 12, 0, 0, 1_999, UTC)
-
-
-def rows_of(*groups: str, **columns: Any) -> pa.RecordBatch:
-    """Commits of groups, a topic of the same name each."""
-    rows = [
-        {
-            "cluster": CLUSTER,
-            "partition": 0,
-            "offset": offset,
-            "timestamp": AT,
-            "group_id": group,
-            "topic": group,
-            "topic_partition": 0,
-            "tombstone": False,
-            "transaction_state": "none",
-            **columns,
-        }
-        for offset, group in enumerate(groups)
-    ]
-    return pa.RecordBatch.from_pylist(rows, arrow_schema(SCHEMA))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> DataFolder:
     """An empty table."""
-    path = tmp_path / "silver" / "offset_commits"
-    settings: Mapping[str, str | None] = properties(SCHEMA, "delta-rs")
-    DeltaTable.create(
-        str(path), arrow_fields(SCHEMA), configuration=settings, raise_if_key_not_exists=False
-    )
-    return DataFolder(COMMITS, str(path), str(path), {}, "run")
-
-
-def written(folder: DataFolder, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
-    """What describes the file of a task."""
-    file = DataFile(folder)
-    for batch in batches:
-        file.write(batch)
-    return [row for rows in file.described() for row in rows.to_pylist()]
-
-
-def committed(folder: DataFolder, *files: dict[str, Any], spark: Any = None) -> DeltaTable:
-    """The table after a commit that names the files."""
-    data = DataFiles(spark, folder, files)
-    DeltaTable(folder.uri).create_write_transaction(
-        data.additions(), "append", arrow_fields(SCHEMA)
-    )
-    return DeltaTable(folder.uri)
+    return empty_table(tmp_path)
 
 
 def statistics(description: Mapping[str, Any]) -> dict[str, Any]:
