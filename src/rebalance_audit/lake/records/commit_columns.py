@@ -61,10 +61,10 @@ def decode_commits(keys: pa.Array, values: pa.Array) -> pa.Array:
 
     Every key must begin with one of OFFSET_COMMIT_TYPES.
     """
-    key = _Keys(ByteColumn(keys))
+    key = _Keys(keys)
     value = _Values(ByteColumn(values), key.record_type)
     fits = key.fits & value.fits
-    columns = key.columns(fits) | value.columns(fits)
+    columns = key.columns() | value.columns(fits)
     nothing = {name: pa.nulls(len(keys), arrow_type(kind)) for name, kind in UNDECODABLE.items()}
     decoded = _struct(columns | nothing)
     odd = np.flatnonzero(~fits)
@@ -92,7 +92,7 @@ def decode_commits(keys: pa.Array, values: pa.Array) -> pa.Array:
 
 def are_decodable(keys: pa.Array, values: pa.Array) -> Bools:
     """Which of these commits `decode_commits` can decode."""
-    key = _Keys(ByteColumn(keys))
+    key = _Keys(keys)
     fits = key.fits & _Values(ByteColumn(values), key.record_type).fits
     for place in np.flatnonzero(~fits).tolist():
         found = decode_record(keys[place].as_py(), values[place].as_py())
@@ -101,12 +101,14 @@ def are_decodable(keys: pa.Array, values: pa.Array) -> Bools:
 
 
 class _Keys:
-    """`int16 type, string group, string topic, int32 partition`, to the byte."""
+    """`int16 type, string group, string topic, int32 partition`, to the byte; each of the few keys is read once."""
 
-    def __init__(self, keys: ByteColumn) -> None:
-        self._keys = keys
+    def __init__(self, given: pa.Array) -> None:
+        encoded = given.dictionary_encode()
+        self._codes = encoded.indices
+        self._keys = keys = ByteColumn(encoded.dictionary)
         start, length = keys.starts, keys.lengths
-        self.record_type: Ints = keys.field(start, ">i2")
+        record_type = keys.field(start, ">i2")
         group_length = keys.field(start + 2, ">i2")
         fits = (length >= KEY_BYTES_MIN) & (group_length >= 0)
         fits &= KEY_BYTES_MIN + group_length <= length
@@ -115,14 +117,20 @@ class _Keys:
         fits &= keys.field(start + 4 + group_length, ">i2") == topic_length
         self._group = keys.slices(start + 4, np.where(fits, group_length, 0))
         self._topic = keys.slices(start + 6 + group_length, np.where(fits, topic_length, 0))
-        self.fits: Bools = fits & is_utf8(self._group) & is_utf8(self._topic)
+        self._fit: Bools = fits & is_utf8(self._group) & is_utf8(self._topic)
+        codes = self._codes.to_numpy()
+        self.fits: Bools = self._fit[codes]
+        self.record_type: Ints = record_type[codes]
 
-    def columns(self, fits: Bools) -> dict[str, pa.Array]:
-        return {
-            "group_id": _texts(self._group, fits),
-            "topic": _texts(self._topic, fits),
-            "topic_partition": _ints(self._keys.field(self._keys.ends - 4, ">i4"), "int", fits),
+    def columns(self) -> dict[str, pa.Array]:
+        found = {
+            "group_id": _texts(self._group, self._fit),
+            "topic": _texts(self._topic, self._fit),
+            "topic_partition": _ints(
+                self._keys.field(self._keys.ends - 4, ">i4"), "int", self._fit
+            ),
         }
+        return {name: column.take(self._codes) for name, column in found.items()}
 
 
 class _Values:

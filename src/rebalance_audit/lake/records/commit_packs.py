@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.commits.summary import NO_POSITION, Summaries
 from rebalance_audit.lake.records import routing
+from rebalance_audit.lake.records.byte_columns import ByteColumn
 from rebalance_audit.lake.records.commit_columns import are_decodable
 from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.segments.commits import summed_up
@@ -126,12 +127,13 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     epochs = pc.fill_null(table["leader_epoch"], _UNKNOWN_EPOCH).to_numpy()
     flags = pc.fill_null(table["is_transactional"], False).to_numpy()
     values = table["value"].combine_chunks()
-    decodable = are_decodable(table["key"].combine_chunks(), values)
+    decodable = are_decodable(keys, values)
     of_decodable = _KINDS.index(DECIDED if is_decided else COMMITS)
     kinds = np.where(decodable, of_decodable, _KINDS.index(UNDECODABLE))
     kinds[values.is_null().to_numpy(zero_copy_only=False)] = _KINDS.index(TOMBSTONES)
     columns = [keys.indices.to_numpy(), table["partition"].to_numpy(), epochs, flags, kinds]
-    order = np.lexsort((offsets, *reversed(columns)))
+    varying = [column for column in columns if (column != column[0]).any()]
+    order = np.lexsort((offsets, *reversed(varying)))
     numbers = [offsets, times, _positions(values)]
     if is_decided:
         numbers.append(table[routing.MARKER_OFFSET].to_numpy())
@@ -170,10 +172,9 @@ def pack_columns(value: bytes, count: int = 3) -> npt.NDArray[np.int64]:
 
 def _positions(values: pa.BinaryArray) -> npt.NDArray[np.int64]:
     """The offset that each value commits, as `position_in` has it."""
-    found = pc.binary_slice(values, _POSITION.start, _POSITION.stop)
-    is_there = pc.fill_null(pc.equal(pc.binary_length(found), _NUMBERS.itemsize), False)
-    whole = pc.if_else(is_there, found, pa.scalar(NO_POSITION.to_bytes(8, signed=True)))
-    return np.frombuffer(b"".join(whole.to_pylist()), ">i8").astype(_NUMBERS)
+    column = ByteColumn(values)
+    found = column.field(column.starts + _POSITION.start, ">i8")
+    return np.where(column.lengths >= _POSITION.stop, found, NO_POSITION)
 
 
 def _values(begins: npt.NDArray[np.int64], *columns: npt.NDArray[np.int64]) -> pa.Array:

@@ -87,6 +87,10 @@ class MaintainRequest:
     dry_run: bool = False
     """Only report what would be done."""
 
+    def hours_of(self, table: str) -> int:
+        """Hours after which unused files of a table are removed."""
+        return self.vacuum_hours_of.get(table, self.vacuum_hours)
+
 
 @dataclass(slots=True)
 class TableCare:
@@ -205,9 +209,7 @@ class _Table:
             else:
                 self._on_progress(f"{self._name}: rewriting files")
                 done.files_added, done.files_removed = writer.compact(self._schema)
-        done.vacuum_hours = self._request.vacuum_hours_of.get(
-            self._name, self._request.vacuum_hours
-        )
+        done.vacuum_hours = self._request.hours_of(self._name)
         self._on_progress(f"{self._name}: {'counting' if dry_run else 'removing'} unused files")
         done.files_vacuumed = writer.vacuum(self._schema, done.vacuum_hours, dry_run=dry_run)
         if dry_run and not done.vacuum_hours:
@@ -289,11 +291,15 @@ def target_file_count(size_bytes: int) -> int:
 @contextmanager
 def _alone(lake: Lake, request: MaintainRequest, run_id: str) -> Iterator[None]:
     """Keep runs out: one of the two would fail."""
+    # Files that an ingest has written and not committed yet are unused, too.
+    removes_records = TableName.RECORDS in (request.tables or [TableName.RECORDS]) and (
+        TableName.RECORDS in request.keep_days or not request.hours_of(TableName.RECORDS)
+    )
     with ExitStack() as held:
         if not request.dry_run:
             for cluster in clusters_of(lake):
                 held.enter_context(sole_run(lake.path, cluster, run_id))
-                if TableName.RECORDS in request.keep_days:
+                if removes_records:
                     held.enter_context(sole_ingest(lake.path, cluster, run_id))
         yield
 

@@ -9,10 +9,10 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 import orjson
 import pyarrow as pa
@@ -60,7 +60,8 @@ class Summary(Protocol):
         """What they amount to, for JSON."""
 
 
-class DataFolder(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class DataFolder:
     """Where the workers of a run write data files of a table."""
 
     table: str
@@ -69,8 +70,8 @@ class DataFolder(NamedTuple):
     """Of the table's folder, as delta-rs takes it."""
     address: str
     """The same as Spark takes it."""
-    options: Mapping[str, str]
-    """Of delta-rs for the folder's storage."""
+    options: Mapping[str, str] = field(repr=False)
+    """Of delta-rs for the folder's storage, secrets among them."""
     run_id: str
 
     @property
