@@ -58,9 +58,12 @@ class Commit(NamedTuple):
 
 
 def stage_removed(commit: Commit) -> Written | None:
-    """All that was staged is gone."""
+    """All that was staged is gone, and what tasks have written into the table."""
     for staged in (commit.lake / FOLDER).glob("[0-9]*/[0-9]*"):
         shutil.rmtree(staged)
+    committed = {Path(uri) for uri in DeltaTable(commit.table).file_uris()}
+    for file in {*commit.table.glob("[0-9]*/*.parquet")} - committed:
+        file.unlink()
     return commit.make()
 
 

@@ -191,7 +191,7 @@ def _ingest_rows(
             ledger.note_compacted(before, _shown(ledger, before, begins or {}, done))
         if not taken.damaged:
             return _ingested(done)
-        added = sink.insert_new(TableName.QUARANTINE, damaged_stretches(taken.rows)).rows
+        added = sink.insert_new(TableName.QUARANTINE, damaged_stretches(taken.staged.frame)).rows
         return _ingested(done, taken.damaged, added)
 
 

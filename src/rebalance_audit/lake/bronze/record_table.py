@@ -45,10 +45,10 @@ class TakenSource(NamedTuple):
 
     records: GivenRows
     """Rows of bronze.records."""
-    rows: DataFrame
+    staged: GivenRows
     """Rows that have DAMAGE for each stretch that could not be read."""
     damaged: int
-    """How many stretches that are."""
+    """How many stretches that are; 0 if the rows need not have the column."""
 
 
 @dataclass(slots=True)
@@ -104,22 +104,19 @@ class Bronze:
         folder = self._lake.writer.data_folder(_SCHEMA, self._run_id)
         if folder is not None:
             files, left = self._to_files(folder, rows, constants)
-            damage = left.frame.where(F.col(DAMAGE).isNotNull())
-            return TakenSource(files, damage, left.count() - len(files.described))
+            return TakenSource(files, left, left.count() - len(files.described))
         given = rows.through(commits_first, rows.made_ddl) if isinstance(rows, Pieces) else rows
         frame = given.withColumns({name: F.lit(value) for name, value in constants.items()})
         if DAMAGE not in frame.columns:
             records = self._written(frame)
-            return TakenSource(records, frame, 0)
+            return TakenSource(records, records, 0)
         columns = _SCHEMA.column_types
         every = self._lake.stage.put(frame.select(*columns, DAMAGE))
-        damage = every.frame.where(F.col(DAMAGE).isNotNull())
-        damaged = damage.count()
+        damaged = every.frame.where(F.col(DAMAGE).isNotNull()).count()
         if not damaged:
-            return TakenSource(replace(every, columns=columns), damage, 0)
-        return TakenSource(
-            self._written(every.frame.where(F.col(DAMAGE).isNull())), damage, damaged
-        )
+            return TakenSource(replace(every, columns=columns), every, 0)
+        records = self._written(every.frame.where(F.col(DAMAGE).isNull()))
+        return TakenSource(records, every, damaged)
 
     def append(self, given: GivenRows, spec: str, begins: Mapping[int, int] | None) -> Appended:
         """Add the records that bronze does not have.
