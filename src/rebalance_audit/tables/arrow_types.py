@@ -78,6 +78,16 @@ def arrow_table(
     )
 
 
+def padded(rows: pa.RecordBatch, columns: Mapping[str, str]) -> pa.RecordBatch:
+    """The rows with these columns, name -> type as DDL; those that they lack are null."""
+    schema, there = schema_of_columns(columns), rows.schema.names
+    arrays = [
+        rows[field.name] if field.name in there else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
 def to_pandas(table: pa.Table) -> "pd.DataFrame":
     """A data frame whose integers and booleans stay what they are where some are null."""
     import pandas as pd  # noqa: PLC0415 - Arrow is used without pandas, too

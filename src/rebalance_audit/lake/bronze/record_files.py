@@ -14,7 +14,7 @@ from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS
 from rebalance_audit.lake.sources.commits_first import commits_first
 from rebalance_audit.lake.storage.data_files import FILE, DataFile, DataFolder
 from rebalance_audit.moments import utc_datetime
-from rebalance_audit.tables.arrow_types import schema_of_columns
+from rebalance_audit.tables.arrow_types import padded
 from rebalance_audit.wire.segments.folder import FileMark
 
 WRITTEN: Final[Mapping[str, str]] = {
@@ -38,20 +38,11 @@ def write_records(
         records = batch
         if DAMAGE in batch.schema.names and batch[DAMAGE].null_count < batch.num_rows:
             is_damage = batch[DAMAGE].is_valid()
-            yield _as_written(batch.filter(is_damage))
+            yield padded(batch.filter(is_damage), WRITTEN)
             records = batch.filter(pc.invert(is_damage))
         file.write(records)
     for row in file.described():
-        yield _as_written(row)
-
-
-def _as_written(rows: pa.RecordBatch) -> pa.RecordBatch:
-    schema, there = schema_of_columns(WRITTEN), rows.schema.names
-    columns = [
-        rows[field.name] if field.name in there else pa.nulls(rows.num_rows, field.type)
-        for field in schema
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+        yield padded(row, WRITTEN)
 
 
 @dataclass(frozen=True, slots=True)

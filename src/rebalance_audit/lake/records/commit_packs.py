@@ -20,6 +20,7 @@ from rebalance_audit.lake.records.byte_columns import ByteColumn
 from rebalance_audit.lake.records.commit_columns import are_decodable
 from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.segments.commits import summed_up
+from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES, group_bytes
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ GROUP_RECORD: Final = (
 INPUT: Final = (*GROUP_RECORD, "kind")
 """The reducer's input. `kind` is that of a pack, else null. Of a pack, `offset` and `timestamp` are the first commit's,
 and `value` has those of all."""
-PACK_DDL: Final = ", ".join(f"{name} {RECORD.get(name, 'string')}" for name in INPUT)
+PACK: Final = {name: RECORD.get(name, "string") for name in INPUT}
+"""Name -> type as DDL."""
+PACK_DDL: Final = ddl_of_columns(PACK)
 
 PACKED_AT_ONCE: Final = 1 << 19
 """Commits, about: each takes some 200 bytes meanwhile, and the reducer is faster with few large packs."""

@@ -127,12 +127,8 @@ def commits(records: DataFrame, groups_regex: str | None) -> DataFrame:
 
 def decoded_commits(records: DataFrame, groups_regex: str | None) -> DataFrame:
     """The offset commits of some groups, as DECODED."""
-    return read_commits(records, groups_regex).mapInArrow(_decoded, ddl_of_columns(DECODED))
-
-
-def read_commits(records: DataFrame, groups_regex: str | None) -> DataFrame:
-    """The same, not decoded, with what `decode_commits` and the rows take of them."""
-    return commits(records, groups_regex).select(*_OF_RECORD, "key", "value")
+    given = commits(records, groups_regex).select(*_OF_RECORD, "key", "value")
+    return given.mapInArrow(_decoded, ddl_of_columns(DECODED))
 
 
 def _decoded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

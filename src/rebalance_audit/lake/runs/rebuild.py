@@ -131,7 +131,7 @@ class _Rebuild:
             counts=counts,
             group_records=counted.records,
             groups=ReplayedGroups(
-                with_commits(records, self._commit_packs(counts), self._samples()),
+                with_commits(records, self._commit_packs(counts, commits), self._samples()),
                 resumed=0,
                 rebuilt=counted.groups,
                 replaced=self._groups(given),
@@ -188,16 +188,18 @@ class _Rebuild:
         assert request.source is not None  # checked with the request
         return request.source.records(context.spark, request.cluster, OFFSET_COMMIT_TYPES)
 
-    def _commit_packs(self, counts: RecordCounts) -> DataFrame:
-        """Of the records once more, with what the source left out for the small side."""
+    def _commit_packs(self, counts: RecordCounts, commits: WrittenCommits | None) -> DataFrame:
+        """Those that were made with the rows of silver, or of the records once more."""
         request = self._request
         if self._bronze_version is not None:
-            packs = commit_packs(self._records, request.groups_regex)
+            packs = None if commits is None else commits.packs
+            if packs is None:
+                packs = commit_packs(self._records, request.groups_regex)
             if not counts.has_transactions:
                 return packs
-            commits = routing.commits(self._records, request.groups_regex)
+            every = routing.commits(self._records, request.groups_regex)
             markers = self.small.where(routing.is_control())
-            return packs.unionByName(decided_packs(routing.decided_commits(commits, markers)))
+            return packs.unionByName(decided_packs(routing.decided_commits(every, markers)))
         assert request.source is not None  # checked with the request
         return request.source.commit_packs(
             self._context.spark, request.cluster, request.groups_regex

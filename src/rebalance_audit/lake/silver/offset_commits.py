@@ -5,7 +5,7 @@ decide commits that were left open; and if records come late, between known ones
 are decided again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -16,14 +16,24 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_columns import COMMIT, decode_commits
+from rebalance_audit.lake.records.commit_packs import PACK, READ, commits_of, packed
 from rebalance_audit.lake.records.record_counts import RecordCounts
-from rebalance_audit.lake.storage.data_files import FILE, DataFiles, write_rows
+from rebalance_audit.lake.storage.data_files import (
+    FILE,
+    DataFile,
+    DataFiles,
+    DataFolder,
+    described_in,
+    write_rows,
+)
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import GivenRows
-from rebalance_audit.tables.arrow_types import ddl_of_columns
+from rebalance_audit.tables.arrow_types import ddl_of_columns, padded
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
 OPEN: Final = "open"
+LEFT: Final[Mapping[str, str]] = {**FILE, **PACK}
+"""What leaves the tasks that write commits."""
 
 
 class WrittenCommits(NamedTuple):
@@ -39,6 +49,8 @@ class WrittenCommits(NamedTuple):
     """Rows of silver.quarantine for the others; None if there are none."""
     decided: DataFrame | None = None
     """Earlier commits whose transaction the new markers end, see `NewRecords.decided`; None without markers."""
+    packs: DataFrame | None = None
+    """Packs of all commits given, see `commit_packs`, where the tasks that wrote the rows made them."""
 
 
 def replace_commits(
@@ -56,12 +68,12 @@ def replace_commits(
     given = counts.commits if regex is None else routing.commits(records, regex).count()
     name, is_first = TableName.OFFSET_COMMITS, sink.is_empty(TableName.OFFSET_COMMITS)
     ends = markers if counts.has_transactions else None
-    rows = _rows(sink, records, regex, ends, are_new=is_first)
+    rows, packs = _rows(sink, records, regex, ends, are_new=is_first, with_packs=True)
     if is_first:
         sink.append(name, rows)
     else:
         sink.merge(name, rows.frame, sink.keys_within(name, scope))
-    return _written(rows, given, records, regex)
+    return _written(rows, given, records, regex, packs)
 
 
 def add_commits(
@@ -80,7 +92,7 @@ def add_commits(
     """
     markers = records.where(routing.is_control()) if counts.has_transactions else None
     # The table has a row of a record that is new in bronze only if a run was cut short after this very commit.
-    rows = _rows(sink, records, None, markers, are_new=is_clean)
+    rows, _ = _rows(sink, records, None, markers, are_new=is_clean)
     name = TableName.OFFSET_COMMITS
     if is_clean:
         sink.append(name, rows)
@@ -100,45 +112,81 @@ def add_commits(
 
 
 def _rows(
-    sink: Sink, records: DataFrame, regex: str | None, markers: DataFrame | None, *, are_new: bool
-) -> GivenRows:
-    """The decoded commits, for `Sink.append` if they `are_new`; else for a merge."""
-    schema = table_schemas()[TableName.OFFSET_COMMITS]
+    sink: Sink,
+    records: DataFrame,
+    regex: str | None,
+    markers: DataFrame | None,
+    *,
+    are_new: bool,
+    with_packs: bool = False,
+) -> tuple[GivenRows, DataFrame | None]:
+    """The decoded commits, for `Sink.append` if they `are_new`, else for a merge; and packs, see WrittenCommits."""
+    schema, stage = table_schemas()[TableName.OFFSET_COMMITS], sink.lake.stage
     folder = sink.data_folder(schema) if are_new else None
     decoded = routing.decoded_commits(records, regex)
     if folder is None:
         rows = routing.offset_commits(decoded, markers).withColumn("cluster", F.lit(sink.cluster))
-        return sink.lake.stage.put(rows.select(*schema.column_names), schema.column_types)
-    write = partial(write_rows, folder=folder, constants={"cluster": sink.cluster})
-    found = [(routing.read_commits(records, regex), partial(write, change=plain_commits))]
+        return stage.put(rows.select(*schema.column_names), schema.column_types), None
+    constants = {"cluster": sink.cluster}
+    given = routing.commits(records, regex).select(*READ, "producer_id")
+    write = partial(write_commits, folder=folder, constants=constants, with_packs=with_packs)
+    left = stage.put(given.mapInArrow(write, ddl_of_columns(LEFT)), LEFT)
+    described = described_in(left)
     if markers is not None:
-        found.append((routing.ended_commits(decoded, markers), write))
-    written = (rows.mapInArrow(make, ddl_of_columns(FILE)).collect() for rows, make in found)
-    described = [row.asDict() for rows in written for row in rows]
-    return DataFiles(sink.lake.spark, folder, described)
+        write = partial(write_rows, folder=folder, constants=constants)
+        ended = routing.ended_commits(decoded, markers).mapInArrow(write, ddl_of_columns(FILE))
+        described += [row.asDict() for row in ended.collect()]
+    packs = left.frame.where("kind is not null").select(*PACK) if with_packs else None
+    return DataFiles(sink.lake.spark, folder, described), packs
 
 
-def plain_commits(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of the table, without the cluster, for commits outside of transactions, see `routing.read_commits`."""
-    for batch in batches:
-        decoded = decode_commits(batch["key"], batch["value"])
-        columns = {
-            **{name: batch[name] for name in ("partition", "offset", "timestamp", "producer_id")},
-            **{name: decoded.field(name) for name in COMMIT},
-            "tombstone": batch["value"].is_null(),
-            "transaction_state": pc.if_else(batch["is_transactional"].is_null(), "unknown", "none"),
-        }
-        is_plain = pc.and_not(
-            decoded.field("reason").is_null(), pc.fill_null(batch["is_transactional"], False)
-        )
-        yield pa.RecordBatch.from_arrays([*columns.values()], [*columns]).filter(is_plain)
+def write_commits(
+    batches: Iterable[pa.RecordBatch],
+    folder: DataFolder,
+    constants: Mapping[str, object],
+    *,
+    with_packs: bool,
+) -> Iterator[pa.RecordBatch]:
+    """Write commits outside of transactions to a data file; yields what describes it, and perhaps packs of all."""
+    file = DataFile(folder, constants)
+
+    def written() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            file.write(plain_commits(batch))
+            yield batch
+
+    commits = written()
+    packs = packed(commits_of(commits)) if with_packs else ()
+    yield from (padded(pack, LEFT) for pack in packs)
+    for _ in commits:
+        pass  # without packs nothing else has read them
+    yield from (padded(row, LEFT) for row in file.described())
 
 
-def _written(rows: GivenRows, given: int, records: DataFrame, regex: str | None) -> WrittenCommits:
+def plain_commits(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows of the table, without the cluster, for those commits that can be decoded and are in no transaction."""
+    decoded, flag = decode_commits(batch["key"], batch["value"]), batch["is_transactional"]
+    columns = {
+        **{name: batch[name] for name in ("partition", "offset", "timestamp", "producer_id")},
+        **{name: decoded.field(name) for name in COMMIT},
+        "tombstone": batch["value"].is_null(),
+        "transaction_state": pc.if_else(flag.is_null(), "unknown", "none"),
+    }
+    is_plain = pc.and_not(decoded.field("reason").is_null(), pc.fill_null(flag, False))
+    return pa.RecordBatch.from_arrays([*columns.values()], [*columns]).filter(is_plain)
+
+
+def _written(
+    rows: GivenRows,
+    given: int,
+    records: DataFrame,
+    regex: str | None,
+    packs: DataFrame | None = None,
+) -> WrittenCommits:
     found, undecodable = rows.count(), None
     if found < given:
         undecodable = routing.undecodable_commits(routing.decoded_commits(records, regex))
-    return WrittenCommits(given, found, rows.frame, undecodable)
+    return WrittenCommits(given, found, rows.frame, undecodable, packs=packs)
 
 
 def _closed(sink: Sink, markers: DataFrame) -> DataFrame:

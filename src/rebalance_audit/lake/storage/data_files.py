@@ -7,7 +7,7 @@ sees the file until a commit names it; what a killed run leaves is removed by VA
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -152,11 +152,10 @@ def write_rows(
     batches: Iterable[pa.RecordBatch],
     folder: DataFolder,
     constants: Mapping[str, object],
-    change: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]] = iter,
 ) -> Iterator[pa.RecordBatch]:
-    """Write what becomes of the rows of a task; yields what describes the file."""
+    """Write the rows of a task; yields what describes the file."""
     file = DataFile(folder, constants)
-    for batch in change(batches):
+    for batch in batches:
         file.write(batch)
     yield from file.described()
 
