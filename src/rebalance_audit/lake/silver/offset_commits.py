@@ -152,7 +152,7 @@ def write_commits(
 
     def written() -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            file.write(plain_commits(batch))
+            file.write(rows_outside_transactions(batch))
             yield batch
 
     commits = written()
@@ -163,7 +163,7 @@ def write_commits(
     yield from (padded(row, LEFT) for row in file.described())
 
 
-def plain_commits(batch: pa.RecordBatch) -> pa.RecordBatch:
+def rows_outside_transactions(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Rows of the table, without the cluster, for those commits that can be decoded and are in no transaction."""
     decoded, flag = decode_commits(batch["key"], batch["value"]), batch["is_transactional"]
     columns = {
