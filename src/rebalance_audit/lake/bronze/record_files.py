@@ -33,7 +33,7 @@ def write_records(
 
     `constants` are the values of the table's other columns.
     """
-    file = DataFile(folder, constants, PartitionEnds())
+    file = DataFile(folder, constants, PartitionSpans())
     for batch in commits_first(batches):
         records = batch
         if DAMAGE in batch.schema.names and batch[DAMAGE].null_count < batch.num_rows:
@@ -86,7 +86,7 @@ class PartitionInBronze:
         )
 
 
-class PartitionEnds:
+class PartitionSpans:
     """What a file has of each log partition; `data_files.Summary`."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ _COUNTED: Final = ("first_offset", "next_offset", "records", "last_record_at", "
 
 
 def parts_in(report: Iterable[Sequence[Any]]) -> dict[int, PartitionInBronze]:
-    """The parts that PartitionEnds reports, by their partitions."""
+    """The parts that PartitionSpans reports, by their partitions."""
     parts = {}
     for number, *values in report:
         found = dict(zip(_COUNTED, values, strict=True))
