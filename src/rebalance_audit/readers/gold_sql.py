@@ -25,7 +25,7 @@ Relations: TypeAlias = Mapping[str, pa.Table | ds.Dataset]
 def gold_sql(rows: GoldRows, of_audit: Collection[str] = GOLD_TABLES) -> duckdb.DuckDBPyConnection:
     """A connection to a database in memory with `gold.epochs` and the others, and `views.groups_now` and the others.
 
-    `of_audit`: the tables that are wanted of an audit, each of which is copied; a lake gives all.
+    `of_audit`: the tables of an audit that are wanted and are copied; a lake gives all.
     Tables of a lake are read by the queries, as they were when this was called; those of an audit are in memory.
     Times are shown in UTC. Raises LakeNotReadable.
     """
