@@ -21,7 +21,7 @@ HELD_GROUP_BYTES: Final = HELD * np.dtype(np.int64).itemsize * 7
 
 
 class _Finished(NamedTuple):
-    """A group whose rows of gold.progress are to be made."""
+    """A group whose rows of gold.progress are not made yet."""
 
     progress: GroupProgress
     mark: str
