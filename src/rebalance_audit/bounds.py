@@ -87,7 +87,7 @@ class Bounds(NamedTuple):
 
 NOTHING = Bounds(0, 0, 0)
 UNBOUNDED = Bounds(0, None, 0)
-UNKNOWN_COLUMNS = ("min", "max", "estimate")
+BOUND_NAMES = ("min", "max", "estimate")
 
 
 def total_of(parts: Iterable[Bounds]) -> Bounds:
@@ -98,5 +98,5 @@ def total_of(parts: Iterable[Bounds]) -> Bounds:
 def bounds_columns(bounds: Bounds | None, stem: str) -> dict[str, Any]:
     """The columns of `Bounds.columns`; all are null if there is no such duration."""
     if bounds is None:
-        return {f"{stem}_{name}_ms": None for name in UNKNOWN_COLUMNS}
+        return {f"{stem}_{name}_ms": None for name in BOUND_NAMES}
     return bounds.columns(stem)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import rebalance_audit as ra
-from rebalance_audit.report.present import group_text
-from rebalance_audit.report.summary import summaries
+from rebalance_audit.figures.groups import summaries
+from rebalance_audit.figures.present import group_text
 
 REPORTED = Path(__file__).parents[1] / "golden" / "reported"
 

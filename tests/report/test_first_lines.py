@@ -11,12 +11,12 @@ from typing import Any, Final
 import pytest
 
 from rebalance_audit.demo_log import extract_to
+from rebalance_audit.figures.longest import longest_of
+from rebalance_audit.figures.rows import duration_of, is_classic, rank_of
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.explanation import explain_epoch
 from rebalance_audit.report.held_up import held_up_of
-from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import duration_of, is_classic, rank_of
 from tests.accuracy.captured import NO_LINE, SAME_THING
 from tests.cli.audited import audited_once
 from tests.cli.call import CAPTURES, call

@@ -15,6 +15,18 @@ from mcp.types import TextContent
 from rebalance_audit.agents.server import server_over
 from rebalance_audit.bounds import Bounds
 from rebalance_audit.cli.report_facts import of_audit, report_facts
+from rebalance_audit.figures.groups import summaries
+from rebalance_audit.figures.longest import longest_of
+from rebalance_audit.figures.rows import (
+    TableRow,
+    bounds_in,
+    duration_of,
+    is_classic,
+    is_share,
+    rebalance_key,
+    unowned_of,
+)
+from rebalance_audit.figures.severity_order import most_severe_first
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.gold_sql import gold_sql
 from rebalance_audit.readers.metric_queries import PREFIX
@@ -33,19 +45,7 @@ from rebalance_audit.report.html.facts import PageFacts
 from rebalance_audit.report.html.groups import group_sections
 from rebalance_audit.report.html.page import banner_of
 from rebalance_audit.report.html.rebalances import rebalance_anchor, rebalance_bar, shown
-from rebalance_audit.report.longest import longest_of
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.severity_order import most_severe_first
-from rebalance_audit.report.summary import (
-    TableRow,
-    bounds_in,
-    duration_of,
-    is_classic,
-    is_share,
-    rebalance_key,
-    summaries,
-    unowned_of,
-)
 from rebalance_audit.report.timeline import doubts, gaps, states
 from rebalance_audit.report.worst import worst_of
 from tests.cli.audited import audited_once
@@ -139,19 +139,23 @@ def test_a_group_has_one_value_for_each_figure(capture: Path) -> None:
         assert row["epochs"] == group.epochs
         assert bounds_in(row, "unsettled") == group.not_stable
         assert bounds_in(row, "unowned_partition") == group.unowned
-        assert (row["culprit"] or {}).get("member_id") == group.culprit_id
-        assert (row["culprit"] or {}).get("times", 0) == group.culprit_times
+        assert bounds_in(row, "longest") == group.longest
+        assert row["commonest_cause"] == group.commonest_cause
+        culprit = row["culprit"] and (row["culprit"]["member_id"], row["culprit"]["times"])
+        assert culprit == (group.culprit and group.culprit[:2])
         assert row["open_since_ms"] == group.open_since_ms
         short = in_brief[group.group_id]
         assert short["rebalances"] == group.rebalances
         assert bounds_in(short, "not_stable") == group.not_stable
         assert bounds_in(short, "unowned_partition") == group.unowned
-        if group.culprit_id is not None:
-            assert short["held_up_by"] == names.whole(group.group_id, group.culprit_id)
+        assert short["commonest_cause"] == group.commonest_cause
+        if group.culprit is not None:
+            assert short["held_up_by"] == names.whole(group.group_id, group.culprit.member_id)
         if group.group_id not in in_view:
             continue
         view = in_view[group.group_id]
         assert view["rebalances"] == group.rebalances
+        assert view["commonest_cause"] == group.commonest_cause
         assert view["not_stable_estimate_ms"] == group.not_stable.estimate
         assert measured["group_rebalances"].get((group.group_id, None), 0) == group.rebalances
         if group.rebalances:

@@ -18,6 +18,9 @@ from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.live_source import live_source
 from rebalance_audit.cli.report_facts import of_audit, report_facts
 from rebalance_audit.cli.watched_groups import WatchedGroup, WatchedGroups
+from rebalance_audit.figures.groups import summaries
+from rebalance_audit.figures.present import Present, waits
+from rebalance_audit.figures.rows import bounds_in, lasted
 from rebalance_audit.local.audit import Audit, audit_segments
 from rebalance_audit.local.live.live_audit import LiveAudit
 from rebalance_audit.readers.gold_sql import gold_sql
@@ -27,8 +30,6 @@ from rebalance_audit.report.html.groups import group_sections
 from rebalance_audit.report.html.page import banner_of
 from rebalance_audit.report.html.rebalances import shown
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.present import Present, waits
-from rebalance_audit.report.summary import bounds_in, lasted, summaries
 from rebalance_audit.report.worst import worst_of
 from rebalance_audit.sentences import words
 from rebalance_audit.tables.gold_rows import schema_of
@@ -118,7 +119,9 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Everything:
             groups = watched(Path(audit.facts.source))
             for group_id, group in groups.items():
                 own = summaries(rows_of(audit, group_id))
-                assert group.lost_by(end_ms).estimate == own[0].not_stable.estimate, prefix
+                assert group.totals(end_ms).not_stable.estimate == own[0].not_stable.estimate, (
+                    prefix
+                )
                 live[prefix + group_id] = group
             stuck = [group.is_stuck for group in groups.values()]
             assert stuck == sorted(stuck, reverse=True), prefix

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from rebalance_audit.audit.group.held_up import NAMED_FROM_PERCENT
 from rebalance_audit.demo_log import extract_to
+from rebalance_audit.figures.rows import rank_of
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.report.held_up import held_up_of
-from rebalance_audit.report.summary import rank_of
 from tests.cli.call import call
 
 GROUP = "group-3-consumer"

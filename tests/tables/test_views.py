@@ -11,10 +11,10 @@ import duckdb
 import pytest
 
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.figures.rows import waited_ms
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.gold_sql import gold_sql, sql_over
 from rebalance_audit.readers.lake_reader import open_lake
-from rebalance_audit.report.summary import waited_ms
 from rebalance_audit.resources import checkout_root
 from rebalance_audit.tables.schemas import GOLD_TABLES
 from rebalance_audit.tables.views import views

@@ -53,8 +53,8 @@ select cluster, group_id,
     count(*) filter (where side = 'second') as rebalances_second,
     coalesce(sum(lasted_ms) filter (where side = 'first'), 0)::bigint as not_stable_estimate_ms_first,
     coalesce(sum(lasted_ms) filter (where side = 'second'), 0)::bigint as not_stable_estimate_ms_second,
-    mode(primary_cause) filter (where side = 'first') as commonest_cause_first,
-    mode(primary_cause) filter (where side = 'second') as commonest_cause_second
+    mode(primary_cause order by primary_cause) filter (where side = 'first') as commonest_cause_first,
+    mode(primary_cause order by primary_cause) filter (where side = 'second') as commonest_cause_second
 from windowed group by cluster, group_id
 order by abs(not_stable_estimate_ms_second - not_stable_estimate_ms_first) desc,
     abs(rebalances_second - rebalances_first) desc, cluster, group_id

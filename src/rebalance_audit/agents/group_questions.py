@@ -9,28 +9,26 @@ from rebalance_audit.agents.rebalance_facts import (
     Facts,
     broker_lines,
     cause_facts,
-    counted_causes,
-    culprits,
+    culprit_facts,
     finding_facts,
     line_facts,
     rebalance_facts,
 )
 from rebalance_audit.agents.small_answer import ITEMS_MAX, small_answer
-from rebalance_audit.bounds import total_of
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.readers.finding_costs import LAST_MS
-from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.row_sentences import advice_of
-from rebalance_audit.report.severity_order import most_severe_first
-from rebalance_audit.report.summary import (
+from rebalance_audit.figures.groups import Totals, culprits
+from rebalance_audit.figures.rows import (
     RowKey,
     TableRow,
     Tables,
     began_ms,
     epoch_key,
-    lasted,
     longest_first,
 )
+from rebalance_audit.figures.severity_order import most_severe_first
+from rebalance_audit.readers.finding_costs import LAST_MS
+from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.row_sentences import advice_of
 from rebalance_audit.report.unknowns import ADVICE, log_would_settle, unknowns_of_epoch
 from rebalance_audit.report.verdict import Verdicts
 from rebalance_audit.sentences import words
@@ -84,17 +82,18 @@ def incident(own: Tables, start_ms: int, end_ms: int, log_end_ms: int | None) ->
     )
     window, verdicts = _Window(own, by_cost, start_ms, end_ms), Verdicts(own, log_end_ms)
     names = window.names
-    lost = total_of(took for row in rebalances if (took := lasted(row)) is not None)
-    blamed = culprits(rebalances, names)
+    totals, blamed = Totals.of(rebalances), culprits(rebalances, own["members"])
     answer = {
         **cluster_of(own),
         "group": marked_name(window.group_id),
         "from": words.iso(start_ms),
         "to": words.iso(end_ms),
         "rebalances_in_all": len(rebalances),
-        "not_stable_ms": lost._asdict(),
-        "causes": counted_causes(rebalances),
-        "culprits": blamed[:CULPRITS_SHOWN],
+        "not_stable_ms": totals.not_stable._asdict(),
+        "causes": dict(totals.ranked_causes),
+        "culprits": [
+            culprit_facts(window.group_id, each, names) for each in blamed[:CULPRITS_SHOWN]
+        ],
         "rebalances": [rebalance_facts(row, verdicts, names) for row in by_cost[:ITEMS_MAX]],
         "causes_of_worst": [
             cause_facts(row, names)

@@ -1,21 +1,21 @@
 """One rebalance, its causes and its findings as an agent reads them: codes, numbers, and marked sentences."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 from rebalance_audit.agents.marked_names import marked_name, marked_sentence
-from rebalance_audit.report.evidence import ShownEvidence, evidence_of
-from rebalance_audit.report.held_up import held_up_of
-from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.row_sentences import advice_of, detail_of
-from rebalance_audit.report.summary import (
+from rebalance_audit.figures.groups import Culprit
+from rebalance_audit.figures.rows import (
     TableRow,
     began_ms,
     duration_of,
     lasted,
     unowned_of,
-    waited_ms,
 )
+from rebalance_audit.report.evidence import ShownEvidence, evidence_of
+from rebalance_audit.report.held_up import held_up_of
+from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.verdict import Verdicts, time_sentence
 from rebalance_audit.sentences import words
 
@@ -117,27 +117,12 @@ def line_facts(group_id: str, line: ShownEvidence, names: MemberNames) -> Facts:
     return {"at": words.iso(line.at), "record": line.record, "fact": fact}
 
 
-def culprits(rebalances: Sequence[TableRow], names: MemberNames) -> list[Facts]:
-    """For whom the group waited longest over these rebalances; the coordinator is no member."""
-    waited: dict[str, Facts] = {}
-    for row in rebalances:
-        how_long = dict(waited_ms(row))
-        for holder in held_up_of(row):
-            if holder.member_id is None:
-                continue
-            name = marked_name(names.whole(row["group_id"], holder.member_id))
-            found = waited.setdefault(name, {"member": name, "rebalances": 0, "ms": 0, "why": []})
-            found["rebalances"] += 1
-            found["ms"] += how_long.get(holder.member_id, 0)
-            if holder.why not in found["why"]:
-                found["why"].append(holder.why)
-    return sorted(waited.values(), key=lambda each: (-each["ms"], -each["rebalances"]))
-
-
-def counted_causes(rebalances: Iterable[TableRow]) -> Mapping[str, int]:
-    """Primary cause -> rebalances, the most frequent first."""
-    counts: dict[str, int] = {}
-    for row in rebalances:
-        cause = row["primary_cause"] or "unknown"
-        counts[cause] = counts.get(cause, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+def culprit_facts(group_id: str, culprit: Culprit, names: MemberNames) -> Facts:
+    """For whom the group waited, in how many rebalances, and why; the coordinator is no member."""
+    member = marked_name(names.whole(group_id, culprit.member_id))
+    return {
+        "member": member,
+        "rebalances": culprit.rebalances,
+        "ms": culprit.ms,
+        "why": list(culprit.why),
+    }

@@ -23,12 +23,12 @@ from rebalance_audit.agents.marked_names import marked_name, without_marks
 from rebalance_audit.agents.read_only_sql import SECONDS, BoundedSql, QueryResult
 from rebalance_audit.agents.small_answer import small_answer
 from rebalance_audit.errors import BadRequest, LakeError, UnknownGroup
+from rebalance_audit.figures.rows import Tables
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.moment_text import moment_ms
 from rebalance_audit.readers.finding_costs import BEGAN_MS, COSTS, LAST_MS, MOST_SEVERE_FIRST, RANK
 from rebalance_audit.readers.gold_sql import views_over
 from rebalance_audit.readers.lake_reader import LakeReader
-from rebalance_audit.report.summary import Tables
 from rebalance_audit.sentences.words import iso
 from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas

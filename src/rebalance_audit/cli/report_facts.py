@@ -14,13 +14,13 @@ from rebalance_audit.audit.rows import DEPLOYS, Row
 from rebalance_audit.bounds import NOTHING
 from rebalance_audit.cli.deploy_files import deploys_of_lake
 from rebalance_audit.errors import require_known
+from rebalance_audit.figures.rows import bounds_in
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.lake_reader import open_lake
 from rebalance_audit.readers.log_end import log_end_ms
 from rebalance_audit.readers.report_rows import ReportRows
 from rebalance_audit.readers.tables import open_table, require_cluster
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, bucket_size
-from rebalance_audit.report.summary import bounds_in
 from rebalance_audit.shown_settings import without_credentials
 from rebalance_audit.tables.fleet_names import cluster_and_group, named_in_fleet, with_fleet_names
 from rebalance_audit.tables.gold_rows import GoldRows

@@ -13,10 +13,10 @@ from rich.text import Text
 from rebalance_audit.audit.rows import MEMBERS
 from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.cli.watched_groups import WatchedGroup, WatchedGroups
+from rebalance_audit.figures.present import waits
 from rebalance_audit.report import causes
 from rebalance_audit.report.lag_text import GroupLag
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.present import waits
 from rebalance_audit.report.terminal.console import Visible
 from rebalance_audit.report.terminal.layout import cell
 from rebalance_audit.report.verdict import Verdicts
@@ -131,15 +131,15 @@ def _table(
         justify = "right" if right else "left"
         table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis")  # type: ignore[arg-type]
     for group in groups[:room]:
-        present, by_cause = group.present, group.causes
-        mostly = min(by_cause.items(), key=lambda each: (-each[1], each[0]), default=None)
+        present, totals = group.present, group.totals(now_ms)
+        cause, times = totals.commonest_cause
         table.add_row(
             cell(shortened(group.group_id), "bold"),
             cell("" if present is None else present.cell(), "yellow" if group.is_stuck else ""),
-            f"{by_cause.total():,}",
-            words.duration(group.lost_by(now_ms).estimate),
+            f"{totals.causes.total():,}",
+            words.duration(totals.not_stable.likely),
             *(_lag_cells(lags.get(group.group_id)) if lags else []),
-            "" if mostly is None else f"{causes.label(mostly[0])} {mostly[1]:,}×",
+            "" if cause is None else f"{causes.label(cause)} {times:,}×",
         )
     if len(groups) > room:
         table.caption = f"and {words.counted(len(groups) - room, 'more group')}"

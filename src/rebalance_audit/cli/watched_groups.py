@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from rebalance_audit.audit.rows import (
     EPOCHS,
@@ -15,16 +15,14 @@ from rebalance_audit.audit.rows import (
     REBALANCES,
     Row,
 )
+from rebalance_audit.bounds import BOUND_NAMES
 from rebalance_audit.cli.times import clock_ms
+from rebalance_audit.figures.duration_counts import NO_DURATIONS, DurationCounts
+from rebalance_audit.figures.groups import Totals
+from rebalance_audit.figures.present import Present, present_of
 from rebalance_audit.local.live.live_audit import GroupUpdate
-from rebalance_audit.readers.duration_counts import DurationCounts
 from rebalance_audit.report.lag_text import GroupLag, LagSum
-from rebalance_audit.report.present import Present, present_of
-from rebalance_audit.report.summary import bounds_in
 
-_PARTS = ("min", "max", "estimate")
-
-NO_DURATIONS = DurationCounts()
 _VERDICT_TABLES = (EPOCHS, FINDINGS, GROUP_STATES, MEMBERS, REBALANCE_CAUSES, REBALANCES)
 
 CALM = 2
@@ -32,48 +30,6 @@ CALM = 2
 
 Sample: TypeAlias = tuple[str, Mapping[str, str], float | DurationCounts]
 """Name of a metric, labels, value."""
-
-
-class Lost(NamedTuple):
-    """Milliseconds not stable; `most` is None where a part has no upper bound."""
-
-    least: int = 0
-    most: int | None = 0
-    estimate: int = 0
-
-    def plus(self, rebalance: Row) -> "Lost":
-        """With one more rebalance; one that goes on counts as far as `lost_by` says."""
-        took = bounds_in(rebalance, "duration")
-        if took is None:
-            return self
-        return Lost(
-            self.least + took.least,
-            None if self.most is None or took.most is None else self.most + took.most,
-            self.estimate + took.likely,
-        )
-
-
-class Delayed(NamedTuple):
-    """Records that rebalances delayed: fields as in `_PARTS`, None where unknown."""
-
-    least: int | None = None
-    most: int | None = None
-    estimate: int | None = None
-    rebalances: int = 0
-    """Those that made a partition stop."""
-
-    def plus(self, rebalance: Row) -> "Delayed":
-        """With one more rebalance."""
-        if not rebalance["partitions_stopped"]:
-            return self
-        least, most, estimate = (rebalance[f"records_delayed_{part}"] for part in _PARTS)
-        is_bounded = most is not None and (self.most is not None or not self.rebalances)
-        return Delayed(
-            self.least if least is None else (self.least or 0) + least,
-            (self.most or 0) + most if is_bounded else None,
-            (self.estimate or 0) + estimate,
-            self.rebalances + 1,
-        )
 
 
 @dataclass(slots=True)
@@ -86,32 +42,19 @@ class WatchedGroup:
     open: Row | None = None
     updates: GroupUpdate | None = None
     """The last update: rows of the rebalance in progress."""
-    settled_causes: Counter[str] = field(default_factory=Counter)
-    settled_lost: Lost = field(default_factory=Lost)
-    settled_delayed: Delayed = field(default_factory=Delayed)
-    settled_durations: DurationCounts = field(default_factory=DurationCounts)
+    settled: Totals = field(default_factory=Totals)
     unsettled: list[Row] = field(default_factory=list)
     last: Row | None = None
     """The rebalance that ended last."""
     findings: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(kind, severity) -> findings that go on."""
 
-    @property
-    def causes(self) -> Counter[str]:
-        """Rebalances by primary cause, with the one that goes on."""
-        return self.settled_causes + Counter(map(_cause, self.unsettled))
-
-    def lost_by(self, now_ms: int | None) -> Lost:
-        """Time not stable so far; what goes on counts up to `now_ms` (epoch ms), without it to the end of the log."""
-        lost = self.settled_lost
-        for row in self.unsettled:
-            lost = lost.plus(row)
-        if self.open is None or self.open["started_at"] is None:
-            return lost
-        until_ms = self.open["open_until"] if now_ms is None else now_ms
-        ms = max(0, until_ms - self.open["started_at"])
-        most = None if lost.most is None else lost.most + ms
-        return Lost(lost.least + ms, most, lost.estimate + ms)
+    def totals(self, now_ms: int | None = None) -> Totals:
+        """Over its rebalances; one that goes on counts up to `now_ms` (epoch ms), without it to the end of the log."""
+        rows = self.unsettled
+        if now_ms is not None:
+            rows = [{**row, "open_until": row["open_until"] and now_ms} for row in rows]
+        return self.settled.plus(Totals.of(rows))
 
     @property
     def is_stuck(self) -> bool:
@@ -119,20 +62,10 @@ class WatchedGroup:
         return self.open is not None or (self.present is not None and self.present.is_stuck)
 
     @property
-    def delayed(self) -> Delayed:
-        """Records that its rebalances delayed so far."""
-        return reduce(Delayed.plus, self.unsettled, self.settled_delayed)
-
-    @property
-    def durations(self) -> DurationCounts:
-        """How long its rebalances took."""
-        return self.settled_durations.plus(_durations(self.unsettled))
-
-    @property
     def trouble(self) -> tuple[bool, int, int, str]:
         """Sort key: groups in need of attention first."""
         critical = sum(count for (_, how), count in self.findings.items() if how == "critical")
-        return not self.is_stuck, -critical, -self.lost_by(None).estimate, self.group_id
+        return not self.is_stuck, -critical, -self.totals().not_stable.likely, self.group_id
 
     @property
     def place(self) -> int:
@@ -159,11 +92,7 @@ class WatchedGroups:
             tables = each.tables
             group.present = present_of(tables[GROUP_STATES], tables[MEMBERS])
             group.open, group.updates = each.open, each
-            for row in each.settled:
-                group.settled_causes[_cause(row)] += 1
-                group.settled_lost = group.settled_lost.plus(row)
-                group.settled_delayed = group.settled_delayed.plus(row)
-            group.settled_durations = group.settled_durations.plus(_durations(each.settled))
+            group.settled = group.settled.plus(Totals.of(each.settled))
             group.unsettled = [row for row in tables[REBALANCES] if row not in each.settled]
             over = [row for row in tables[REBALANCES] if row["outcome"] != "open"]
             group.last = max(over, key=lambda row: row["ended_at"] or 0, default=group.last)
@@ -217,14 +146,11 @@ class WatchedGroups:
         )
         for (kind, severity), count in findings.items():
             yield "cluster_open_findings", {**cluster, "kind": kind, "severity": severity}, count
-        causes = sum((group.causes for group in self._groups.values()), Counter[str]())
-        for cause, count in causes.items():
+        totals = reduce(Totals.plus, (group.totals() for group in self._groups.values()), Totals())
+        for cause, count in totals.causes.items():
             yield "cluster_rebalances", {**cluster, "cause": cause}, count
-        durations = reduce(
-            DurationCounts.plus, (group.durations for group in self._groups.values()), NO_DURATIONS
-        )
-        if durations != NO_DURATIONS:
-            yield "cluster_rebalance_duration_seconds", cluster, durations
+        if totals.durations != NO_DURATIONS:
+            yield "cluster_rebalance_duration_seconds", cluster, totals.durations
         for group in there[:groups_max]:
             labels = {**cluster, "group": group.group_id}
             yield from _samples_of(group, labels)
@@ -245,16 +171,19 @@ def _samples_of(group: WatchedGroup, labels: Mapping[str, str]) -> Iterator[Samp
     if group.open is not None and group.open["started_at"] is not None:
         since_s = group.open["started_at"] / 1000
         yield "group_rebalancing_since_timestamp_seconds", labels, since_s
-    for cause, count in group.causes.items():
+    totals = group.totals(clock_ms())
+    for cause, count in totals.causes.items():
         yield "group_rebalances", {**labels, "cause": cause}, count
-    for bound, lost_ms in zip(_PARTS, group.lost_by(clock_ms()), strict=True):
-        if lost_ms is not None:
-            yield "group_not_stable_seconds", {**labels, "bound": bound}, lost_ms / 1000
-    if (durations := group.durations) != NO_DURATIONS:
-        yield "group_rebalance_duration_seconds", labels, durations
-    for bound, delayed in zip(_PARTS, group.delayed, strict=False):
-        if delayed is not None:
-            yield "group_records_delayed", {**labels, "bound": bound}, delayed
+    bounded = {
+        "group_not_stable_seconds": [None if ms is None else ms / 1000 for ms in totals.not_stable],
+        "group_records_delayed": totals.delayed or (),
+    }
+    for name, values in bounded.items():
+        for bound, value in zip(BOUND_NAMES, values, strict=False):
+            if value is not None:
+                yield name, {**labels, "bound": bound}, value
+    if totals.durations != NO_DURATIONS:
+        yield "group_rebalance_duration_seconds", labels, totals.durations
     for (kind, severity), count in group.findings.items():
         yield "group_open_findings", {**labels, "kind": kind, "severity": severity}, count
 
@@ -268,16 +197,7 @@ def _lag_samples(lag: LagSum, labels: Mapping[str, str], now_ms: int) -> Iterato
         return
     records, seconds = (lag.records.least, lag.records.most), (lag.least_ms, lag.most_ms)
     for name, bounds, unit in (("records", records, 1), ("seconds", seconds, 1000)):
-        for bound, value in zip(_PARTS, bounds, strict=False):
+        for bound, value in zip(BOUND_NAMES, bounds, strict=False):
             if value is not None:
                 for metric in (f"group_lag_{name}", f"group_owned_lag_{name}"):  # all have owners
                     yield metric, {**labels, "bound": bound}, value / unit
-
-
-def _durations(rows: Iterable[Row]) -> DurationCounts:
-    durations = (bounds_in(row, "duration") for row in rows)
-    return DurationCounts.of(took.likely for took in durations if took is not None)
-
-
-def _cause(row: Mapping[str, Any]) -> str:
-    return row["primary_cause"] or "unknown"

@@ -1,4 +1,4 @@
-"""The order of findings in SQL, for DuckDB: as `report.severity_order` orders rows."""
+"""The order of findings in SQL, for DuckDB: as `figures.severity_order` orders rows."""
 
 from typing import Final
 
@@ -40,10 +40,10 @@ from findings left join rebalances on rebalances.cluster = findings.cluster and 
     and rebalances.began_ms <= coalesce(epoch_ms(findings.to_at), {LAST_MS})
 group by findings.cluster, findings.finding_id, findings.kind
 """  # noqa: S608 - our own names
-"""What each finding cost, as `report.severity_order` has it; `findings` and `rebalances` are rows of gold, the
+"""What each finding cost, as `figures.severity_order` has it; `findings` and `rebalances` are rows of gold, the
 latter with `began_ms`."""
 
 MOST_SEVERE_FIRST: Final = """rank, coalesce(lost_ms, 0) desc, findings.to_at is not null,
     epoch_ms(findings.from_at) - coalesce(epoch_ms(findings.to_at), 0),
     coalesce(findings.to_at, findings.from_at) desc, coalesce(group_id, ''), kind, finding_id"""
-"""Order of `findings` with their costs and `rank`, as `report.severity_order` has it."""
+"""Order of `findings` with their costs and `rank`, as `figures.severity_order` has it."""

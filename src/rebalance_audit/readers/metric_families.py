@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from prometheus_client.core import HistogramMetricFamily
 from prometheus_client.utils import floatToGoString
 
-from rebalance_audit.readers.duration_counts import BOUNDS_S, DurationCounts
+from rebalance_audit.figures.duration_counts import BOUNDS_S, DurationCounts
 from rebalance_audit.readers.metric_queries import HISTOGRAMS, PREFIX
 
 

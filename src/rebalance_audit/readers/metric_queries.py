@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from rebalance_audit.readers.duration_counts import BOUNDS_S
+from rebalance_audit.figures.duration_counts import BOUNDS_S
 from rebalance_audit.readers.finding_costs import SO_FAR_MS
 
 PREFIX: Final = "rebalance_audit_"

@@ -17,7 +17,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.registry import Collector
 
-from rebalance_audit.readers.duration_counts import DurationCounts
+from rebalance_audit.figures.duration_counts import DurationCounts
 from rebalance_audit.readers.gold_sql import gold_sql, names_in
 from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.readers.metric_families import duration_histogram

@@ -104,7 +104,7 @@ from held left join named using (group_id, member_id)
 """
 """Who held rebalances up, of one that goes on until the end of the log; a static member is one `who`.
 
-As `report.summary.waited_ms`, time before a rebalance does not count.
+As `figures.rows.waits_of`, time before a rebalance does not count.
 """
 
 _KEPT_UNUSED: Final = """
@@ -114,7 +114,7 @@ where protocol <> 'classic' and (next_member_id is not null
 """
 """Groups of the consumer protocol in which members may have kept partitions while they were dead or away.
 
-Their time without owner has no upper bound: as `report.summary.kept_unused`.
+Their time without owner has no upper bound: as `figures.rows.kept_unused`.
 """
 
 _UNOWNED: Final = f"""
@@ -146,11 +146,11 @@ with settled as (
 ), without_owner as (
     select group_id, max(case when unowned is null then protocol_type end) as kind, {_UNOWNED} group by group_id
 ), caused as (
-    select group_id, count(*) as epochs, primary_cause from epochs group by group_id, primary_cause
+    select group_id, primary_cause as commonest_cause from rebalances
+    where primary_cause is not null group by group_id, primary_cause
+    qualify row_number() over (partition by group_id order by count(*) desc, primary_cause) = 1
 ), numbered as (
-    select group_id, sum(epochs)::bigint as epochs,
-        arg_max(primary_cause, (epochs, primary_cause)) filter (where primary_cause is not null) as top_cause
-    from caused group by group_id
+    select group_id, count(*) as epochs from epochs group by group_id
 ), found as (
     select group_id, count(*) filter (where severity = 'critical') as critical,
         count(*) filter (where severity = 'warning') as warning,
@@ -161,8 +161,8 @@ with settled as (
         sum(coalesce(held_up_ms, 0))::bigint as held_up_ms
     from hold_ups where member_id is not null group by group_id, who
 ), culprits as (
-    select group_id, arg_max(struct_pack(member_id, name, times, ms := held_up_ms), (held_up_ms, who)) as culprit
-    from blamed group by group_id
+    select group_id, struct_pack(member_id, name, times, ms := held_up_ms) as culprit from blamed
+    qualify row_number() over (partition by group_id order by held_up_ms desc, times desc, who) = 1
 ), stood as (
     select group_id, arg_max(protocol, (incarnation, from_offset)) as protocol from group_states group by group_id
 ), staying as (
@@ -184,11 +184,12 @@ select group_id, coalesce(rebalances, 0) as rebalances, coalesce(epochs, 0) as e
     {_of_group("unsettled")}, {_of_group("unowned_partition", "coalesce(owns_partitions, true)")},
     coalesce(still_open, 0) as still_open, open_since_ms, still_open > 0 or coalesce(waits, false) as is_stuck,
     longest.least as longest_min_ms, longest.most as longest_max_ms, longest.estimate as longest_estimate_ms,
-    culprit, top_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
+    culprit, commonest_cause, coalesce(critical, 0) as critical, coalesce(warning, 0) as warning,
     coalesce(info, 0) as info, concat(stood.protocol, ' (' || without_owner.kind || ')') as protocol,
     case when lived.group_id is not null then coalesce(present.states, []) end as states
 from stood full join settled using (group_id) full join numbered using (group_id) full join found using (group_id)
     left join without_owner using (group_id) left join culprits using (group_id)
+    left join caused using (group_id)
     left join present using (group_id) left join lived using (group_id)
 order by is_stuck desc, critical desc, unsettled_estimate_ms desc, warning desc, epochs desc, group_id
 """  # noqa: S608 - our own expressions
@@ -295,7 +296,7 @@ create view longest as with counted_rows as (
 select *, row_number() over (partition by group_id order by by_rank) as place
 from counted_rows where (epochs > 0 or ended_at is null) and (by_rank <= 3 or by_most <= 4)
 """  # noqa: S608 - our own expressions
-"""What `report.longest` needs of each group: those that may be the longest rebalance, and one that goes on."""
+"""What `figures.longest` needs of each group: those that may be the longest rebalance, and one that goes on."""
 
 
 def _opened(open_gold: Callable[[str], pa.Table | ds.Dataset], name: str) -> pa.Table | ds.Dataset:

@@ -1,8 +1,8 @@
 """Which epoch of a group a question is about."""
 
 from rebalance_audit.errors import BadRequest
+from rebalance_audit.figures.rows import TableRow, Tables
 from rebalance_audit.report.explanation import epoch_at
-from rebalance_audit.report.summary import TableRow, Tables
 from rebalance_audit.sentences import words
 
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rebalance_audit.bounds import bounds_columns
+from rebalance_audit.figures.groups import GroupSummary, summaries
+from rebalance_audit.figures.rows import Tables
+from rebalance_audit.figures.severity_order import most_severe_first
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.severity_order import most_severe_first
-from rebalance_audit.report.summary import GroupSummary, Tables, summaries
 from rebalance_audit.sentences.words import iso
 from rebalance_audit.tables.json_values import JSON_VERSION
 
@@ -31,7 +32,7 @@ def brief(tables: Tables, cluster: str) -> dict[str, Any]:
 
 
 def _group(group: GroupSummary, names: MemberNames) -> dict[str, Any]:
-    culprit = group.culprit_id
+    culprit = group.culprit
     return {
         "group_id": group.group_id,
         "protocols": list(group.protocols),
@@ -47,8 +48,8 @@ def _group(group: GroupSummary, names: MemberNames) -> dict[str, Any]:
         ],
         **bounds_columns(group.not_stable, "not_stable"),
         **bounds_columns(group.unowned, "unowned_partition"),
-        "commonest_cause": group.top_cause,
-        "held_up_by": None if culprit is None else names.whole(group.group_id, culprit),
+        "commonest_cause": group.commonest_cause,
+        "held_up_by": None if culprit is None else names.whole(group.group_id, culprit.member_id),
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rebalance_audit.bounds import Bounds
-from rebalance_audit.report.summary import TableRow
+from rebalance_audit.figures.rows import TableRow
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import Sentence
 

@@ -5,7 +5,7 @@ from functools import reduce
 from typing import Final, NamedTuple
 
 from rebalance_audit.bounds import NOTHING, Bounds
-from rebalance_audit.report.summary import TableRow, Tables, bounds_in
+from rebalance_audit.figures.rows import TableRow, Tables, bounds_in
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import EvidenceSentence, MemberId, MomentUtc, Name, Sentence
 

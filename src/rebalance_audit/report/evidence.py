@@ -3,8 +3,8 @@
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
+from rebalance_audit.figures.rows import TableRow
 from rebalance_audit.report.row_sentences import facts_of, sentence_from
-from rebalance_audit.report.summary import TableRow
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.of_evidence import LOGGED
 from rebalance_audit.sentences.sentence import Sentence

@@ -5,10 +5,10 @@ from html import escape
 from typing import NamedTuple
 
 from rebalance_audit.errors import BadRequest
+from rebalance_audit.figures.rows import Tables
 from rebalance_audit.report.asked_epoch import epoch_of_moment, epoch_of_number
 from rebalance_audit.report.explanation import Explanation, explain_epoch, explain_group
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import Tables
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import visible
 

@@ -9,27 +9,28 @@ from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.verdicts.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.bounds import Bounds
-from rebalance_audit.report import causes, deploys, present
-from rebalance_audit.report.answer import answer
-from rebalance_audit.report.at_moment import sentences_at
-from rebalance_audit.report.causes import label
-from rebalance_audit.report.cost import cost_in_total, cost_of
-from rebalance_audit.report.evidence import evidence_of, rests_on_log
-from rebalance_audit.report.held_up import HeldUp, held_up_of
-from rebalance_audit.report.longest import longest_of
-from rebalance_audit.report.outcomes import outcome
-from rebalance_audit.report.partition_sentences import partition_sentences, without_owner
-from rebalance_audit.report.row_sentences import advice_of, detail_of
-from rebalance_audit.report.severity_order import most_severe_first
-from rebalance_audit.report.summary import (
+from rebalance_audit.figures import present
+from rebalance_audit.figures.groups import summaries
+from rebalance_audit.figures.longest import longest_of
+from rebalance_audit.figures.rows import (
     TableRow,
     Tables,
     bounds_in,
     duration_of,
     epoch_noun,
     is_classic,
-    summaries,
 )
+from rebalance_audit.figures.severity_order import most_severe_first
+from rebalance_audit.report import causes, deploys
+from rebalance_audit.report.answer import answer
+from rebalance_audit.report.at_moment import sentences_at
+from rebalance_audit.report.causes import label
+from rebalance_audit.report.cost import cost_in_total, cost_of
+from rebalance_audit.report.evidence import evidence_of, rests_on_log
+from rebalance_audit.report.held_up import HeldUp, held_up_of
+from rebalance_audit.report.outcomes import outcome
+from rebalance_audit.report.partition_sentences import partition_sentences, without_owner
+from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.unknowns import (
     ADVICE,
     advice_for_group,

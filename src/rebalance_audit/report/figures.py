@@ -1,11 +1,11 @@
 """Figures for notebooks, tickets and slides, drawn by matplotlib from the gold tables."""
 
 from collections import defaultdict
-from collections.abc import Mapping
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
+from rebalance_audit.bounds import UNBOUNDED, Bounds, total_of
 from rebalance_audit.extras import require_extra
+from rebalance_audit.figures.rows import is_share, lasted
 from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.report.colours import COSTS
 from rebalance_audit.report.group_picture import (
@@ -15,14 +15,12 @@ from rebalance_audit.report.group_picture import (
     STATE,
     group_picture,
 )
-from rebalance_audit.report.summary import is_share
 from rebalance_audit.sentences import words
 from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.tables.plain_values import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Row = Mapping[str, Any]
 
 
 def plot_group(
@@ -90,42 +88,22 @@ def plot_lost_time(gold: GoldRows) -> "Figure":
     require_extra("notebook")
     from rebalance_audit.report import drawing  # noqa: PLC0415 - imports matplotlib
 
-    lost: dict[str, _Lost] = defaultdict(lambda: _Lost(timedelta(), timedelta(), timedelta()))
-    for row in gold.rebalances:
-        lost[row["group_id"]] = lost[row["group_id"]].with_rebalance(row)
-    ranked = sorted(lost, key=lambda group_id: lost[group_id].estimate, reverse=True)[:LANES_MAX]
+    parts: dict[str, list[Bounds]] = defaultdict(list)
+    for row in map(plain, gold.rebalances):
+        parts[row["group_id"]].append(lasted(row) or UNBOUNDED)
+    lost = {group_id: total_of(each) for group_id, each in parts.items()}
+    ranked = sorted(lost, key=lambda group_id: lost[group_id].likely, reverse=True)[:LANES_MAX]
     figure, (axes,) = drawing.picture([len(ranked)])
     for lane, group_id in enumerate(ranked):
         times = lost[group_id]
-        estimate_s = times.estimate.total_seconds()
+        estimate_s = times.likely / 1000
         axes.barh(lane, estimate_s, color=COSTS[None].shades.light, height=0.7)
         if times.most is None:
             axes.plot(estimate_s, lane, marker=">", color="#222222")
         elif times.most > times.least:
-            bounds = (times.least.total_seconds(), times.most.total_seconds())
+            bounds = (times.least / 1000, times.most / 1000)
             axes.plot(bounds, (lane, lane), color="#222222", linewidth=1.2, marker="|")
     drawing.name_lanes(axes, ranked)
     axes.set_xlabel("seconds; a line is what the records bound, an arrow has no upper bound")
     axes.set_title("How long groups were not stable", loc="left")
     return figure
-
-
-class _Lost(NamedTuple):
-    """Time of a group's rebalances; `most` is None where one of them has no upper bound."""
-
-    least: timedelta
-    estimate: timedelta
-    most: timedelta | None
-
-    def with_rebalance(self, row: Row) -> "_Lost":
-        """One more row of gold.rebalances."""
-        least, estimate, most = (
-            None if row[name] is None else timedelta(milliseconds=row[name])
-            for name in ("duration_min_ms", "duration_estimate_ms", "duration_max_ms")
-        )
-        least = least or timedelta()
-        return _Lost(
-            self.least + least,
-            self.estimate + (least if estimate is None else estimate),
-            None if most is None or self.most is None else self.most + most,
-        )

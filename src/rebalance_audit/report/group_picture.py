@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import Final, NamedTuple
 
+from rebalance_audit.figures.rows import TableRow, Tables, began_ms
 from rebalance_audit.moments import micros_of
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.bars import Bar, Mark, Meaning
@@ -19,7 +20,6 @@ from rebalance_audit.report.colours import (
 )
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import TableRow, Tables, began_ms
 from rebalance_audit.report.timeline import (
     UncertainStretch,
     doubts,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from rebalance_audit.report.summary import TableRow
+from rebalance_audit.figures.rows import TableRow
 from rebalance_audit.sentences import words
 
 PREDICATES: Final[Mapping[str, str]] = {

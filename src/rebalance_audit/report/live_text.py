@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rebalance_audit.figures.rows import Tables
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 from rebalance_audit.report.worst import worst_of
 from rebalance_audit.sentences import words

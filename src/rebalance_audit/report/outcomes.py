@@ -1,6 +1,6 @@
 """How an epoch ended, in a few words."""
 
-from rebalance_audit.report.summary import TableRow, is_classic
+from rebalance_audit.figures.rows import TableRow, is_classic
 from rebalance_audit.sentences import words
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from rebalance_audit.bounds import Bounds
-from rebalance_audit.report.summary import TableRow, unowned_of
+from rebalance_audit.figures.rows import TableRow, unowned_of
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Sentence

@@ -3,7 +3,7 @@
 import json
 from functools import lru_cache
 
-from rebalance_audit.report.summary import TableRow
+from rebalance_audit.figures.rows import TableRow
 from rebalance_audit.sentences.reason import CodedReason
 from rebalance_audit.sentences.render import facts_in, sentence_of
 from rebalance_audit.sentences.sentence import Sentence, Stored

@@ -8,14 +8,14 @@ epoch milliseconds.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from rebalance_audit.report.colours import REBALANCING
-from rebalance_audit.report.summary import (
+from rebalance_audit.figures.rows import (
     TableRow,
     duration_of,
     is_classic,
     is_share,
     unowned_of,
 )
+from rebalance_audit.report.colours import REBALANCING
 
 Partition: TypeAlias = tuple[str, int]
 """Topic, else its id, and number."""

@@ -6,11 +6,7 @@ The stretches are those of `report.timeline`, which the page draws as well. Time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from rebalance_audit.report.causes import label
-from rebalance_audit.report.held_up import held_up_of
-from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.row_sentences import detail_of
-from rebalance_audit.report.summary import (
+from rebalance_audit.figures.rows import (
     RowKey,
     TableRow,
     Tables,
@@ -20,6 +16,10 @@ from rebalance_audit.report.summary import (
     epoch_noun,
     is_classic,
 )
+from rebalance_audit.report.causes import label
+from rebalance_audit.report.held_up import held_up_of
+from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.row_sentences import detail_of
 from rebalance_audit.report.timeline import (
     Partition,
     UncertainStretch,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rebalance_audit.report.summary import TableRow, Tables, epoch_noun, is_classic, kept_unused
+from rebalance_audit.figures.rows import TableRow, Tables, epoch_noun, is_classic, kept_unused
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import Sentence
 

@@ -6,17 +6,8 @@ from typing import Final
 
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.bounds import Bounds
-from rebalance_audit.report import causes
-from rebalance_audit.report.held_up import (
-    PARTS,
-    PREDICATES,
-    HeldUp,
-    TimePart,
-    held_up_of,
-    time_parts_of,
-)
-from rebalance_audit.report.present import lasting, present_of, waits
-from rebalance_audit.report.summary import (
+from rebalance_audit.figures.present import lasting, present_of, waits
+from rebalance_audit.figures.rows import (
     RowKey,
     TableRow,
     Tables,
@@ -26,6 +17,15 @@ from rebalance_audit.report.summary import (
     is_classic,
     is_open_join_phase,
     rebalance_key,
+)
+from rebalance_audit.report import causes
+from rebalance_audit.report.held_up import (
+    PARTS,
+    PREDICATES,
+    HeldUp,
+    TimePart,
+    held_up_of,
+    time_parts_of,
 )
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Name, Sentence

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.figures.present import present_of
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.report.present import present_of
 from rebalance_audit.tables.row_shapes import shaper
 from rebalance_audit.tables.schemas import table_schemas
 

@@ -14,7 +14,7 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import GROUP_STATES, REBALANCES, Row
 from rebalance_audit.audit.snapshots.snapshot import twin_of
 from rebalance_audit.audit.writes import adjoins
-from rebalance_audit.report.present import present_of, waits
+from rebalance_audit.figures.present import present_of, waits
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import simulate
 from rebalance_audit.wire.generated.messages import RecordType

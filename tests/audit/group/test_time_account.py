@@ -4,8 +4,8 @@ import pytest
 
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.figures.rows import bounds_in
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.report.summary import bounds_in
 from tests.audit.broker_log.stories import Line, audit, prepared, stabilized
 from tests.audit.logs import CAPTURES
 from tests.dsl import log

@@ -15,8 +15,9 @@ from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.requirements import require_java
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.demo_log import extract_to
+from rebalance_audit.figures.groups import summaries
+from rebalance_audit.figures.rows import Tables
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.report.summary import Tables, summaries
 from rebalance_audit.report.terminal.console import file_console, stdout_console
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport

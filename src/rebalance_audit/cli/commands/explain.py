@@ -24,6 +24,7 @@ from rebalance_audit.cli.summaries import document
 from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.cli.times import now_for_people
 from rebalance_audit.errors import BadRequest, require_known
+from rebalance_audit.figures.rows import Tables
 from rebalance_audit.report.asked_epoch import epoch_of_moment, epoch_of_number
 from rebalance_audit.report.explanation import (
     Explanation,
@@ -32,7 +33,6 @@ from rebalance_audit.report.explanation import (
 )
 from rebalance_audit.report.markdown import markdown_of
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 from rebalance_audit.sentences.sentence import EvidenceSentence, MomentUtc, Sentence
 

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
+from rebalance_audit.figures.rows import TableRow
 from rebalance_audit.report.deploys import KINDS, TOOLS, deploy_costs, deploy_name, during_note
 from rebalance_audit.report.html.rebalances import link, shown
-from rebalance_audit.report.summary import TableRow
 from rebalance_audit.sentences import words
 
 LISTED_MAX: Final = 100

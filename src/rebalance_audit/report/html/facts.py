@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.report.summary import TableRow, Tables
+from rebalance_audit.figures.rows import TableRow, Tables
 
 MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from rebalance_audit.bounds import NOTHING, Bounds
+from rebalance_audit.figures.rows import TableRow, bounds_in
 from rebalance_audit.report import causes
 from rebalance_audit.report.held_up import culprit_text
 from rebalance_audit.report.html.groups import state_text
 from rebalance_audit.report.html.rebalances import figure, member_name, shown
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import TableRow, bounds_in
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.sentences import words
 
@@ -32,7 +32,7 @@ NOUNS: Final = {"critical": "critical finding", "warning": "warning", "info": "n
 
 def sort_keys(group: TableRow, cells: Sequence[Any]) -> list[Any]:
     """What the table of groups is sorted by, for each of GROUP_COLUMNS. `cells`: the group's row."""
-    name, protocol, state, _, _, _, _, top_cause, held_up, _ = cells
+    name, protocol, state, _, _, _, _, commonest_cause, held_up, _ = cells
     found = [group[severity] for severity in findings.STYLES]
     return [
         name,
@@ -42,7 +42,7 @@ def sort_keys(group: TableRow, cells: Sequence[Any]) -> list[Any]:
         group["unsettled_estimate_ms"],
         (bounds_in(group, "longest") or NOTHING).rank[1],
         group["unowned_partition_estimate_ms"] or 0,
-        top_cause,
+        commonest_cause,
         held_up,
         sum(count * 1000**rank for rank, count in enumerate(reversed(found))),
     ]
@@ -63,7 +63,7 @@ def cells_of(group: TableRow, names: MemberNames) -> list[Any]:
         estimate_cell(bounds_in(group, "unsettled")),
         estimate_cell(bounds_in(group, "longest")),
         estimate_cell(bounds_in(group, "unowned_partition")),
-        causes.label(group["top_cause"]) if group["top_cause"] else words.NOTHING,
+        causes.label(group["commonest_cause"]) if group["commonest_cause"] else words.NOTHING,
         _culprit(group, names),
         ", ".join(found) or words.NOTHING,
     ]

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
+from rebalance_audit.figures.rows import TableRow, duration_of, is_classic, unowned_of
 from rebalance_audit.report import causes
 from rebalance_audit.report.colours import COST_NUMBERS
 from rebalance_audit.report.held_up import PREDICATES, HeldUp, held_up_of
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import TableRow, duration_of, is_classic, unowned_of
 from rebalance_audit.report.verdict import rebalance_name, time_sentence
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible

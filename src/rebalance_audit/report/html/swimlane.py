@@ -6,10 +6,10 @@ Times are milliseconds after the picture's origin.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rebalance_audit.figures.rows import TableRow
 from rebalance_audit.report.html.facts import rows_by_group
 from rebalance_audit.report.html.rebalances import rebalance_bar
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import TableRow
 
 
 def swimlane(

@@ -2,13 +2,13 @@
 
 from typing import Final
 
+from rebalance_audit.figures.rows import Tables
 from rebalance_audit.report.deploys import (
     cost_sentence,
     deploy_costs,
     during_note,
     sentences_of_group,
 )
-from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport, title_of
 from rebalance_audit.sentences.sentence import EvidenceSentence

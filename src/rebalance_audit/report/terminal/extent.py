@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from rebalance_audit.report.summary import TableRow, Tables, epoch_key, rebalance_key
+from rebalance_audit.figures.rows import TableRow, Tables, epoch_key, rebalance_key
 from rebalance_audit.sentences import words
 from rebalance_audit.tables.window import Window
 from rebalance_audit.visible import shortened

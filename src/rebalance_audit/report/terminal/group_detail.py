@@ -6,11 +6,13 @@ from typing import Final
 
 from rich.text import Text
 
-from rebalance_audit.report import causes, evidence, present
+from rebalance_audit.figures import present
+from rebalance_audit.figures.groups import GroupSummary, summaries
+from rebalance_audit.figures.rows import TableRow, Tables, unowned_of
+from rebalance_audit.report import causes, evidence
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.outcomes import outcome
 from rebalance_audit.report.row_sentences import detail_of
-from rebalance_audit.report.summary import GroupSummary, TableRow, Tables, summaries, unowned_of
 from rebalance_audit.report.terminal.deploys import print_deploys_of_group
 from rebalance_audit.report.terminal.extent import Extent, has_events
 from rebalance_audit.report.terminal.findings import print_findings_in_detail

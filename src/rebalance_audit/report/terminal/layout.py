@@ -14,8 +14,8 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
+from rebalance_audit.figures.rows import Tables
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.summary import Tables
 from rebalance_audit.report.terminal.console import UNBOUNDED, Visible
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import visible

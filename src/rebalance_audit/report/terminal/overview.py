@@ -9,10 +9,9 @@ from rich.text import Text
 
 from rebalance_audit.audit.verdicts.cause import Certainty
 from rebalance_audit.bounds import total_of
-from rebalance_audit.report import causes, present
-from rebalance_audit.report.held_up import culprit_text, held_up_of
-from rebalance_audit.report.summary import (
-    GroupSummary,
+from rebalance_audit.figures import present
+from rebalance_audit.figures.groups import GroupSummary, summaries
+from rebalance_audit.figures.rows import (
     RowKey,
     TableRow,
     Tables,
@@ -22,9 +21,10 @@ from rebalance_audit.report.summary import (
     lasted,
     longest_first,
     rank_of,
-    summaries,
     unowned_of,
 )
+from rebalance_audit.report import causes
+from rebalance_audit.report.held_up import culprit_text, held_up_of
 from rebalance_audit.report.terminal.deploys import print_deploys
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.findings import print_findings
@@ -154,7 +154,7 @@ def _narrow_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Tab
                 words.bounds(group.not_stable),
                 f"longest {words.bounds(group.longest)}" if group.longest else "",
             ),
-            two_lines(_mostly(group), f"held up by {culprit}" if group.culprit_id else ""),
+            two_lines(_mostly(group), f"held up by {culprit}" if group.culprit else ""),
         )
     return table
 
@@ -265,15 +265,16 @@ def epochs_of(rebalance: TableRow) -> str:
 
 
 def _mostly(group: GroupSummary) -> str:
-    if group.top_cause is None:
+    if group.commonest_cause is None:
         return words.NOTHING
-    return f"{causes.label(group.top_cause)} {group.top_cause_times:,}×"
+    return f"{causes.label(group.commonest_cause)} {group.commonest_cause_times:,}×"
 
 
 def _culprit(layout: ConsoleReport, group: GroupSummary) -> str:
-    if group.culprit_id is None:
+    if group.culprit is None:
         return words.NOTHING
-    return culprit_text(layout.names.of(group.group_id, group.culprit_id), group.culprit_ms)
+    name = layout.names.of(group.group_id, group.culprit.member_id)
+    return culprit_text(name, group.culprit.ms)
 
 
 def _cause(

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from rebalance_audit.report.summary import TableRow
+from rebalance_audit.figures.rows import TableRow
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of
 from rebalance_audit.report.timeline import by_story, gaps

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from rebalance_audit.audit.group.unread import SENTENCES
 from rebalance_audit.audit.log_facts import LogFacts
-from rebalance_audit.report.summary import Tables
+from rebalance_audit.figures.rows import Tables
 from rebalance_audit.report.terminal.extent import Extent, has_events
 from rebalance_audit.report.terminal.group_detail import print_group
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell

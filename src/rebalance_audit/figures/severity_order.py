@@ -7,7 +7,7 @@ from typing import Final
 
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.lost_time import STANDSTILLS
-from rebalance_audit.report.summary import TableRow, Tables, began_ms, duration_of
+from rebalance_audit.figures.rows import TableRow, Tables, began_ms, duration_of
 
 RANKS: Final[Mapping[str, int]] = {Severity.CRITICAL: 0, Severity.WARNING: 1, Severity.INFO: 2}
 

@@ -34,3 +34,6 @@ class DurationCounts(NamedTuple):
         """Both together."""
         counts = zip(self.cumulative, other.cumulative, strict=True)
         return DurationCounts(tuple(map(sum, counts)), self.sum_ms + other.sum_ms)
+
+
+NO_DURATIONS: Final = DurationCounts()

@@ -1,7 +1,7 @@
 from typing import Any
 
 from rebalance_audit.bounds import Bounds
-from rebalance_audit.report.summary import summaries
+from rebalance_audit.figures.groups import Culprit, Totals, culprits, summaries
 
 
 def epoch(group_id: str, number: int, **more: Any) -> dict[str, Any]:
@@ -15,7 +15,9 @@ def epoch(group_id: str, number: int, **more: Any) -> dict[str, Any]:
         "log_partition": 3,
         "members": 2,
         "primary_cause": "member_joined",
-        "unowned_partition_ms": 7,
+        "unowned_partition_min_ms": 7,
+        "unowned_partition_max_ms": 7,
+        "unowned_partition_estimate_ms": 7,
     }
     return {**row, **more}
 
@@ -27,12 +29,17 @@ def rebalance(group_id: str, duration_ms: int | None, **more: Any) -> dict[str, 
         "protocol": "consumer",
         "started_at": 1000,
         "ended_at": None if duration_ms is None else 1000 + duration_ms,
-        "duration_ms": duration_ms,
         "held_up_member_ids": ["m-1"],
         "held_up_from": [1000],
         "held_up_ms": [200],
+        "held_up_why": ["late"],
+        "primary_cause": "member_joined",
+        "incarnation": 0,
+        "rebalance_seq": 1,
+        "completeness": "complete",
     }
-    return {**row, **more}
+    exact = {} if duration_ms is None else bounds(duration_ms, duration_ms, duration_ms)
+    return {**row, **exact, **more}
 
 
 def bounds(least: int, most: int | None, estimate: int) -> dict[str, int | None]:
@@ -86,8 +93,8 @@ def test_a_group_adds_up_its_rebalances() -> None:
     assert (group.not_stable, group.longest) == (Bounds.exactly(1700), Bounds.exactly(900))
     assert group.open_since_ms == 1000
     assert group.unowned == Bounds.exactly(21)
-    assert (group.top_cause, group.top_cause_times) == ("member_joined", 2)
-    assert (group.culprit_id, group.culprit_times) == ("m-1", 3)
+    assert (group.commonest_cause, group.commonest_cause_times) == ("member_joined", 3)
+    assert group.culprit == Culprit("m-1", 3, 1300, ("late",))
     assert group.present is not None
     assert (group.present.group_state, group.present.members, group.last_epoch) == ("Stable", 2, 3)
 
@@ -142,7 +149,7 @@ def test_bounds_of_classic_rebalances_add_up() -> None:
         tables(
             [epoch("g", 1, protocol="classic"), epoch("g", 2)],
             [
-                rebalance("g", 30, protocol="classic", started_at_earliest=100),
+                rebalance("g", 30, protocol="classic", **bounds(30, 930, 30)),
                 rebalance("g", 40, protocol="classic", **bounds(40, 3000, 900)),
             ],
             [state("g", None)],
@@ -151,3 +158,41 @@ def test_bounds_of_classic_rebalances_add_up() -> None:
     assert group.not_stable == Bounds(70, 3930, 930)
     assert group.longest == Bounds(40, 3000, 900)
     assert group.protocols == ("classic", "consumer")
+
+
+def test_the_commonest_cause_is_that_of_most_rebalances() -> None:
+    """Of several the first by name, whatever the order of the rows; one that is not known is none."""
+    causes = [
+        "subscription_changed",
+        "member_left",
+        None,
+        None,
+        "member_left",
+        "subscription_changed",
+    ]
+    rows = [rebalance("g", 10, primary_cause=cause) for cause in causes]
+    assert Totals.of(rows).commonest_cause == ("member_left", 2)
+    assert Totals.of(rows[:1]).plus(Totals.of(rows[1:])) == Totals.of(rows)
+    assert Totals.of(rows[2:4]).commonest_cause == (None, 0)
+
+
+def test_the_creation_is_the_longest_only_without_another() -> None:
+    """It waits for `group.initial.rebalance.delay.ms` and takes nothing from anybody."""
+    creation = rebalance("g", 3000, rebalance_seq=0, first_epoch=1, last_epoch=1, members_left=0)
+    for rows, expected in (([creation], 3000), ([creation, rebalance("g", 40)], 40)):
+        (group,) = summaries(tables([epoch("g", 1)], rows, []))
+        assert group.longest == Bounds.exactly(expected)
+
+
+def test_a_static_member_is_one_culprit_over_its_ids() -> None:
+    """By its latest id; of two for whom the group waited as long, who held up more rebalances comes first."""
+    members = [{"member_id": each, "instance_id": "pod-0"} for each in ("a-1", "a-2")]
+    waits = [("a-1", 100), ("z", 300), ("a-2", 200), ("b", 300)]
+    rows = [
+        rebalance("g", ms, held_up_member_ids=[member_id], held_up_ms=[ms])
+        for member_id, ms in waits
+    ]
+    found = [
+        each[:3] for each in culprits(rows, [*members, {"member_id": "z", "instance_id": None}])
+    ]
+    assert found == [("a-2", 2, 300), ("b", 1, 300), ("z", 1, 300)]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from rebalance_audit.bounds import UNBOUNDED, Bounds
-from rebalance_audit.report.summary import TableRow, duration_of, longest_first
+from rebalance_audit.figures.rows import TableRow, duration_of, longest_first
 
 ALIKE: Final = 1.25
 """If the larger estimate is at most this many times the other, either may be the longer one."""
@@ -43,10 +43,10 @@ def longest_of(
     """
     of = len(rebalances) if of is None else of
     ended = [row for row in rebalances if row["ended_at"] is not None]
-    compared = [row for row in ended if not _is_creation(row)] or ended
+    compared = [row for row in ended if not is_creation(row)] or ended
     if not compared:
         return None
-    leaves_creation_aside = not _is_creation(compared[0]) and (
+    leaves_creation_aside = not is_creation(compared[0]) and (
         has_creation or len(compared) < len(ended)
     )
     longest, *others = sorted(compared, key=lambda row: (longest_first(row), row["rebalance_seq"]))
@@ -87,6 +87,7 @@ def _most(row: TableRow) -> float:
     return _UNBOUNDED_MS if most is None else most
 
 
-def _is_creation(row: TableRow) -> bool:
+def is_creation(row: TableRow) -> bool:
+    """Whether a rebalance is that of the first members of a group."""
     is_first = row["rebalance_seq"] == 0 and row["completeness"] == "complete"
     return bool(is_first and row["first_epoch"] == row["last_epoch"] and not row["members_left"])
