@@ -7,19 +7,8 @@ select
     coalesce(primary_cause, 'unknown') as cause,
     count(*) as rebalances,
     cast(sum(case when primary_certainty = 'proven' then 1 else 0 end) as bigint) as proven,
-    cast(
-        coalesce(
-            sum(
-                coalesce(
-                    duration_estimate_ms,
-                    duration_min_ms,
-                    greatest(0, unix_millis(open_until) - unix_millis(started_at))
-                )
-            ),
-            0
-        ) as bigint
-    ) as not_stable_estimate_ms
-from gold.rebalances
+    cast(coalesce(sum(likely_ms), 0) as bigint) as not_stable_estimate_ms
+from figures.rebalances as rebalance
 where coalesce(started_at, ended_at) is not null
 group by
     cluster,

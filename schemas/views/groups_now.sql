@@ -1,38 +1,6 @@
 -- What is the state of each group now?
 -- One row is one group that exists at the end of the log, with those for whom it waits, its rebalances and findings so far.
-with settled as (
-    select
-        cluster,
-        group_id,
-        count(*) as rebalances,
-        max(coalesce(started_at, ended_at)) as last_rebalance_at,
-        min(case when outcome = 'open' then started_at end) as rebalancing_since,
-        cast(
-            coalesce(
-                sum(
-                    coalesce(
-                        duration_estimate_ms,
-                        duration_min_ms,
-                        greatest(0, unix_millis(open_until) - unix_millis(started_at))
-                    )
-                ),
-                0
-            ) as bigint
-        ) as not_stable_estimate_ms
-    from gold.rebalances
-    group by cluster, group_id
-),
-caused as (
-    select
-        cluster,
-        group_id,
-        primary_cause,
-        row_number() over (partition by cluster, group_id order by count(*) desc, primary_cause) as place
-    from gold.rebalances
-    where primary_cause is not null
-    group by cluster, group_id, primary_cause
-),
-found as (
+with found as (
     select
         cluster,
         group_id,
@@ -60,10 +28,9 @@ select
     coalesce(found.warning_findings, 0) as warning_findings,
     coalesce(settled.rebalances, 0) as rebalances,
     settled.last_rebalance_at,
-    caused.primary_cause as commonest_cause,
+    settled.commonest_cause,
     coalesce(settled.not_stable_estimate_ms, 0) as not_stable_estimate_ms
 from gold.group_states as state
-left join settled on settled.cluster = state.cluster and settled.group_id = state.group_id
-left join caused on caused.cluster = state.cluster and caused.group_id = state.group_id and caused.place = 1
+left join figures.groups as settled on settled.cluster = state.cluster and settled.group_id = state.group_id
 left join found on found.cluster = state.cluster and found.group_id = state.group_id
 where coalesce(state.is_current, state.to_offset is null)

@@ -19,44 +19,14 @@ select
 from gold.members as member
 left join (
     select
-        owner.cluster,
-        owner.group_id,
-        owner.incarnation,
-        owner.member_id,
+        cluster,
+        group_id,
+        incarnation,
+        member_id,
         count(*) as rebalances,
-        sum(
-            greatest(
-                0,
-                case
-                    when owner.open_until is not null then unix_millis(owner.open_until) - unix_millis(owner.since)
-                    else owner.ms - greatest(0, owner.began_ms - unix_millis(owner.since))
-                end
-            )
-        ) as held_up_ms
-    from (
-        select
-            member.cluster,
-            member.group_id,
-            member.incarnation,
-            member.member_id,
-            rebalance.open_until,
-            element_at(
-                rebalance.held_up_from, cast(array_position(rebalance.held_up_member_ids, member.member_id) as int)
-            ) as since,
-            element_at(
-                rebalance.held_up_ms, cast(array_position(rebalance.held_up_member_ids, member.member_id) as int)
-            ) as ms,
-            coalesce(
-                unix_millis(rebalance.ended_at) - rebalance.duration_estimate_ms, unix_millis(rebalance.started_at)
-            ) as began_ms
-        from gold.members as member
-        join gold.rebalances as rebalance
-            on rebalance.cluster = member.cluster
-            and rebalance.group_id = member.group_id
-            and rebalance.incarnation = member.incarnation
-            and array_contains(rebalance.held_up_member_ids, member.member_id)
-    ) as owner
-    group by owner.cluster, owner.group_id, owner.incarnation, owner.member_id
+        sum(held_up_ms) as held_up_ms
+    from figures.hold_ups
+    group by cluster, group_id, incarnation, member_id
 ) as held
     on held.cluster = member.cluster
     and held.group_id = member.group_id

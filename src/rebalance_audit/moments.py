@@ -8,6 +8,9 @@ NO_TIMESTAMP_MS: Final = -1
 MILLIS_MIN: Final = -62_135_596_800_000
 MILLIS_MAX: Final = 253_402_300_799_999
 """Years 1 to 9999: what Spark, Python and SQL clients can all hold. A damaged record may say anything."""
+LAST_MS: Final = 1 << 62
+"""After any moment that a table or a query holds; `-LAST_MS` is before any."""
+FIRST_MS: Final = -LAST_MS
 MICROS_PER_MILLI: Final = 1000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

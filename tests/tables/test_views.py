@@ -10,14 +10,16 @@ from typing import Any
 import duckdb
 import pytest
 
+from rebalance_audit.audit.findings.lost_time import STANDSTILLS
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.figures.rows import waited_ms
+from rebalance_audit.bounds import WORTH_NAMING_MS
+from rebalance_audit.figures.rows import DEAD_OR_AWAY, waits_of
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.gold_sql import gold_sql, sql_over
 from rebalance_audit.readers.lake_reader import open_lake
 from rebalance_audit.resources import checkout_root
 from rebalance_audit.tables.schemas import GOLD_TABLES
-from rebalance_audit.tables.views import views
+from rebalance_audit.tables.views import figures, views
 from tests.cli.audited import audited_once
 from tests.cli.call import segments
 from tests.support.lake_without_spark import arrow_table, empty_gold, write_lake
@@ -176,7 +178,7 @@ def test_the_list_and_the_worst_members_name_whom_the_verdict_names(
         key = (row["group_id"], row["incarnation"], row["rebalance_seq"])
         assert first[key] == (held_up[0] if held_up else None)
     for row in audit.tables["rebalances"]:
-        for member_id, ms in waited_ms(row):
+        for member_id, _, ms in waits_of(row):
             waited[row["group_id"], member_id] += ms
     found = rows_of(sql, "from views.worst_members where rebalances_held_up > 0")
     assert sum(row["rebalances_held_up"] for row in found) == times.total() > 0
@@ -256,3 +258,20 @@ def test_the_page_lists_every_view_with_its_question() -> None:
     page = (checkout_root() / "docs" / "bi.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `views\.(\w+)` \| (.+) \|$", page, re.MULTILINE)
     assert sorted(listed) == [(view.name, view.question) for view in views()]
+
+
+def test_a_view_has_the_queries_of_its_figures_in_place_of_their_names() -> None:
+    """Catalogs know only gold; so a view of a catalog reads nothing else."""
+    (view,) = (each for each in views() if each.name == "groups_now")
+    assert "figures." not in view.sql
+    assert "gold.rebalances" in view.tables
+
+
+def test_figures_in_sql_have_the_constants_of_python() -> None:
+    """What is worth naming, which kinds are standstills, which members may have been away: one list each."""
+    text = {figure.name: figure.sql for figure in figures()}
+    assert f"lasted_min_ms >= {WORTH_NAMING_MS} " in text["rebalances"]
+    assert set(re.findall(r"'(\w+)'", text["unowned"])) - {"classic", "consumer"} == DEAD_OR_AWAY
+    kinds = re.search(r"kind in \((.*?)\)", text["findings"], re.DOTALL)
+    assert kinds is not None
+    assert set(re.findall(r"'(\w+)'", kinds[1])) == STANDSTILLS

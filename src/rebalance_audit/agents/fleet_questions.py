@@ -4,17 +4,13 @@ from typing import Final
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.moment_text import moment_ms
-from rebalance_audit.readers.finding_costs import BEGAN_MS, FIRST_MS, LAST_MS, SO_FAR_MS, rank_sql
+from rebalance_audit.moments import FIRST_MS, LAST_MS
 
-_BEGAN: Final = f"""
+_BEGAN: Final = """
 with timed as (
-    select *, {BEGAN_MS} as began_ms,
-        case when open_until is not null then {SO_FAR_MS} end as so_far_ms,
-        coalesce(duration_min_ms, so_far_ms) as least_ms,
-        coalesce(duration_estimate_ms, least_ms) as lasted_ms
-    from gold.rebalances
+    select *, likely_ms as lasted_ms from figures.rebalances
     where ($group is null or group_id = $group) and ($cluster is null or cluster = $cluster)
-)"""  # noqa: S608 - our own names
+)"""
 
 WORST_REBALANCES: Final = f"""{_BEGAN}
 select cluster, group_id, protocol, first_epoch, last_epoch,
@@ -31,7 +27,7 @@ select cluster, group_id, protocol, first_epoch, last_epoch,
     held_up_why[1] as held_up_why, held_up_certainty, completeness
 from timed
 where began_ms < $to_ms and coalesce(epoch_ms(ended_at), {LAST_MS}) >= $from_ms
-order by ended_at is not null, {rank_sql("least_ms", "lasted_ms")} desc, began_ms, cluster,
+order by ended_at is not null, certain_ms desc, lasted_ms desc, began_ms, cluster,
     group_id, incarnation
 limit $most
 """  # noqa: S608 - our own names

@@ -26,7 +26,7 @@ from rebalance_audit.figures.rows import (
     longest_first,
 )
 from rebalance_audit.figures.severity_order import most_severe_first
-from rebalance_audit.readers.finding_costs import LAST_MS
+from rebalance_audit.moments import LAST_MS
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import advice_of
 from rebalance_audit.report.unknowns import ADVICE, log_would_settle, unknowns_of_epoch

@@ -24,9 +24,10 @@ from rebalance_audit.agents.read_only_sql import SECONDS, BoundedSql, QueryResul
 from rebalance_audit.agents.small_answer import small_answer
 from rebalance_audit.errors import BadRequest, LakeError, UnknownGroup
 from rebalance_audit.figures.rows import Tables
+from rebalance_audit.figures.severity_order import MOST_SEVERE_FIRST_SQL
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.moment_text import moment_ms
-from rebalance_audit.readers.finding_costs import BEGAN_MS, COSTS, LAST_MS, MOST_SEVERE_FIRST, RANK
+from rebalance_audit.moments import LAST_MS
 from rebalance_audit.readers.gold_sql import views_over
 from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.sentences.words import iso
@@ -62,17 +63,12 @@ order by rebalancing_since is not null or is_stuck desc,
     critical_findings desc, warning_findings desc, not_stable_estimate_ms desc, cluster, group_id
 """
 _FINDINGS: Final = f"""
-with findings as (
-    select *, {RANK} as rank from gold.findings
-    where ($group is null or group_id = $group) and ($cluster is null or cluster = $cluster)
-        and ($kind is null or kind = $kind)
-        and ($severity is null or severity = $severity) and (not $open_only or to_at is null)
-), rebalances as (
-    select cluster, group_id, ended_at, {BEGAN_MS} as began_ms from gold.rebalances
-), costs as ({COSTS})
 select cluster, group_id, kind, severity, from_at, to_at, detail, advice, member_ids, topics, finding_id
-from findings left join costs using (cluster, finding_id)
-order by {MOST_SEVERE_FIRST}
+from figures.findings
+where ($group is null or group_id = $group) and ($cluster is null or cluster = $cluster)
+    and ($kind is null or kind = $kind)
+    and ($severity is null or severity = $severity) and (not $open_only or to_at is null)
+order by {MOST_SEVERE_FIRST_SQL}
 """  # noqa: S608 - our own expressions
 
 Params = ParamSpec("Params")

@@ -90,7 +90,7 @@ class WatchedGroups:
         for each in updates:
             group = self._groups.setdefault(each.group_id, WatchedGroup(each.group_id))
             tables = each.tables
-            group.present = present_of(tables[GROUP_STATES], tables[MEMBERS])
+            group.present = present_of(tables[GROUP_STATES])
             group.open, group.updates = each.open, each
             group.settled = group.settled.plus(Totals.of(each.settled))
             group.unsettled = [row for row in tables[REBALANCES] if row not in each.settled]

@@ -111,7 +111,7 @@ def culprits(rebalances: Iterable[TableRow], members: Iterable[TableRow]) -> lis
     """For whom a group waited, longest first; a static member is one over all its ids."""
     instances = {row["member_id"]: row["instance_id"] for row in members if row["instance_id"]}
     found: dict[str, Culprit] = {}
-    for row in rebalances:
+    for row in sorted(rebalances, key=lambda row: (row["incarnation"], row["rebalance_seq"])):
         for member_id, why, ms in waits_of(row):
             who = instances.get(member_id, member_id)
             _, times, lasted_ms, whys = found.get(who, (member_id, 0, 0, ()))
@@ -203,7 +203,7 @@ def _summary(group_id: str, rows: Mapping[str, list[TableRow]]) -> GroupSummary:
     if unowned is not None and any(map(kept_unused, rows["members"])):
         unowned = unowned._replace(most=None)
     protocol_types = [row.get("protocol_type") for row in epochs if not owns_partitions(row)]
-    present = present_of(states, rows["members"])
+    present = present_of(states)
     protocols = [row["protocol"] for row in epochs or states]
     if present is not None:
         protocols.append(present.protocol)

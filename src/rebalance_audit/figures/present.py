@@ -74,28 +74,16 @@ class Present(NamedTuple):
         return f"{self.group_state} ({self.members:,})" if self.members else self.group_state
 
 
-def present_of(
-    states: Iterable[Mapping[str, Any]], members: Iterable[Mapping[str, Any]]
-) -> Present | None:
-    """The present of one group from its rows of gold.group_states and gold.members; None where its record was removed.
-
-    The tables of earlier releases show neither which state is the current one nor how many members there are now: the
-    current state is the one that no record ended, the members are those that no record shows leaving.
-    """
+def present_of(states: Iterable[Mapping[str, Any]]) -> Present | None:
+    """The present of one group from its rows of gold.group_states; None where its record was removed."""
     current = [row for row in states if row.get("to_offset") is None and row["to_at"] is None]
     if not current:
         return None
     row = max(current, key=lambda row: (row["incarnation"], row["from_at"] or 0))
-    count = row.get("members_at_end")
-    if count is None and row["group_state"] != UNKNOWN:
-        count = sum(
-            member["left_at"] is None and member["incarnation"] == row["incarnation"]
-            for member in members
-        )
     return Present(
         row["protocol"],
         row["group_state"],
-        count,
+        row.get("members_at_end"),
         row["incarnation"],
         row["from_at"],
         row.get("epoch_at_end"),

@@ -12,7 +12,7 @@ from rebalance_audit.readers.tables import is_there, open_table
 from rebalance_audit.tables.arrow_types import arrow_schema
 from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName, table_schemas
-from rebalance_audit.tables.views import VIEWS_SCHEMA, View, views
+from rebalance_audit.tables.views import FIGURES_SCHEMA, VIEWS_SCHEMA, View, figures, views
 
 CAME_LATER: Final = (TableName.COMMIT_PROGRESS,)
 """Tables that a lake may lack until its next run; the views over them are then left out as well."""
@@ -49,7 +49,8 @@ def sql_over(relations: Relations) -> duckdb.DuckDBPyConnection:
     sql = duckdb.connect(":memory:", config=dict(OFFLINE))
     sql.execute("set timezone = 'UTC'; create schema gold")
     for name, relation in relations.items():
-        _make_table(sql, name, relation)
+        make_table(sql, name, relation)
+    make_figures(sql)
     make_views(sql, relations)
     return sql
 
@@ -67,6 +68,13 @@ def names_in(sql: duckdb.DuckDBPyConnection) -> list[str]:
     return [name for name in names if name in found]
 
 
+def make_figures(sql: duckdb.DuckDBPyConnection) -> None:
+    """The figures, in a database that has the gold tables."""
+    sql.execute(f"create schema {FIGURES_SCHEMA}")
+    for figure in figures():
+        sql.execute(f"create view {FIGURES_SCHEMA}.{figure.name} as {figure.duckdb_sql}")
+
+
 def make_views(sql: duckdb.DuckDBPyConnection, tables: Collection[str]) -> None:
     """The views over these tables, in a database that has them."""
     sql.execute(f"create schema {VIEWS_SCHEMA}")
@@ -80,14 +88,26 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _make_table(sql: duckdb.DuckDBPyConnection, name: str, relation: pa.Table | ds.Dataset) -> None:
-    """A table as a view with the columns of the contract, those that an earlier release did not know as nulls."""
-    contract, found = (f"_{name.replace('.', '_')}_{what}" for what in ("contract", "rows"))
+def make_table(
+    sql: duckdb.DuckDBPyConnection,
+    name: str,
+    relation: pa.Table | ds.Dataset,
+    view: str = "",
+    columns: str = "*",
+    where: str = "true",
+) -> None:
+    """A table as a view with the columns of the contract, those that an earlier release did not know as nulls.
+
+    `view`: its name if it is another; `columns`, `where`: what is selected, as SQL.
+    """
+    contract, found = (
+        f"_{(view or name).replace('.', '_')}_{what}" for what in ("contract", "rows")
+    )
     schema = table_schemas()[name]
     sql.register(contract, arrow_schema(schema).empty_table())
     sql.register(found, relation)
-    columns = ", ".join(f'"{column}"' for column in schema.column_names)
+    of_contract = ", ".join(f'"{column}"' for column in schema.column_names)
     sql.execute(
-        f"create view {name} as select {columns}"  # noqa: S608 - our own names
-        f" from (from {contract} union all by name from {found})"
+        f"create view {view or name} as select {columns} from (select {of_contract}"  # noqa: S608 - our own names
+        f" from (from {contract} union all by name from {found})) where {where}"
     )

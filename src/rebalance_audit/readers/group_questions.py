@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from rebalance_audit.readers.finding_costs import rank_sql
-
-LONGEST_RANK: Final = rank_sql("took.least", "took.estimate")
+LONGEST_RANK: Final = "(certain_ms, coalesce(likely_ms, 0))"
+"""As `Bounds.rank`."""
+CULPRIT_ORDER: Final = "lasted_ms desc, rebalances desc, who"
+"""Of rows of `figures.culprits`, as `figures.groups.culprits` has them."""
 LONGEST_MAX: Final = 10
 """Rebalances of a group that are shown because they took longest, whenever they were."""
 
@@ -62,15 +63,12 @@ group by group_id, primary_cause, primary_certainty
 qualify row_number() over (partition by group_id order by count(*) desc, cause, certainty) <= $limit
 order by group_id, epochs desc, cause, certainty
 """,
-    "held_up": """
-select group_id, who, arg_max(member_id, at_ms) as member_id, any_value(name) as name, count(*) as rebalances,
-    sum(held_up_ms)::bigint as lasted_ms, max(held_up_ms) as longest_ms,
-    string_agg(distinct why, ' ' order by why) as why
-from hold_ups where group_id in (select unnest($group_ids))
-group by group_id, who
-qualify row_number() over (partition by group_id order by lasted_ms desc nulls last, rebalances desc, who) <= $limit
-order by group_id, lasted_ms desc nulls last, rebalances desc, who
-""",
+    "held_up": f"""
+select group_id, who, member_id, name, rebalances, lasted_ms, longest_ms, why
+from culprits where group_id in (select unnest($group_ids))
+qualify row_number() over (partition by group_id order by {CULPRIT_ORDER}) <= $limit
+order by group_id, {CULPRIT_ORDER}
+""",  # noqa: S608 - our own columns
     # What lanes of members and partitions are made of: the latest stretches, and members' ways to epochs.
     "owned": """
 select group_id, incarnation, member_id, instance_id, topic, topic_id, topic_partition, at_ms as from_at,
@@ -112,10 +110,8 @@ from minutes join spans using (group_id) group by group_id, size, at_ms // size
 order by group_id, from_ms
 """,
     "bars": """
-select group_id, incarnation, rebalance_seq, began_ms, protocol, epoch_ms(ended_at) as ended_at, duration_ms,
-    case when ended_at is not null then took.least end as duration_min_ms,
-    case when ended_at is not null then took.most end as duration_max_ms,
-    case when ended_at is not null then took.estimate end as duration_estimate_ms,
+select group_id, incarnation, rebalance_seq, began_ms, protocol, epoch_ms(ended_at) as ended_at,
+    duration_min_ms, duration_max_ms, duration_estimate_ms,
     primary_cause, primary_certainty, first_epoch, last_epoch, outcome, held_up_by[1:1] as held_up_by,
     held_up_member_ids[1:1] as held_up_member_ids, held_up_ms[1:1] as held_up_ms, held_up_why[1:1] as held_up_why,
     list_transform(held_up_to[1:1], lambda moment: epoch_ms(moment)) as held_up_to, held_up_certainty,

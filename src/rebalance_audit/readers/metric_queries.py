@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from rebalance_audit.bounds import BOUND_NAMES
 from rebalance_audit.figures.duration_counts import BOUNDS_S
-from rebalance_audit.readers.finding_costs import SO_FAR_MS
 
 PREFIX: Final = "rebalance_audit_"
 CHOSEN: Final = """
@@ -41,29 +41,13 @@ Whoever may create groups can make any number of noisy ones. They are younger th
 """
 
 
-_SO_FAR: Final = f"case when open_until is not null then {SO_FAR_MS} end"
-_UP_TO_NOW: Final = f"""(
-    select cluster, group_id, coalesce(duration_min_ms, {_SO_FAR}) as duration_min_ms,
-        coalesce(duration_max_ms, {_SO_FAR}) as duration_max_ms,
-        coalesce(duration_estimate_ms, {_SO_FAR}) as duration_estimate_ms
-    from gold.rebalances
-)"""  # noqa: S608 - our own names
-"""Durations of rebalances, of those that go on up to the end of the log."""
-
-
 def _seconds_of(table: str, stem: str) -> str:
-    """Rows of (cluster, group, bound, seconds); no upper bound where one of its parts has none."""
-    sums = {
-        "min": f"sum({stem}_min_ms)",
-        "max": f"case when count({stem}_min_ms) = count({stem}_max_ms) then sum({stem}_max_ms) end",
-        "estimate": f"sum(coalesce({stem}_estimate_ms, {stem}_min_ms))",
-    }
-    parts = (
-        f"select cluster, group_id, '{bound}' as bound, {total} / 1000.0 as value"  # noqa: S608 - our own names
-        f" from {table} join chosen using (cluster, group_id) group by all"
-        for bound, total in sums.items()
+    """Rows of (cluster, group, bound, seconds), as `table`, a figure of each group, has them in milliseconds."""
+    return " union all ".join(
+        f"select cluster, group_id, '{bound}' as bound, {stem}_{bound}_ms / 1000.0 as value"  # noqa: S608 - our own names
+        f" from {table} join chosen using (cluster, group_id)"
+        for bound in BOUND_NAMES
     )
-    return " union all ".join(parts)
 
 
 _LAG_RECORDS: Final = {
@@ -154,11 +138,11 @@ METRICS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "group_not_stable_seconds": (
         "Time in which the group was rebalancing: bounds and the best estimate.",
-        _seconds_of(_UP_TO_NOW, "duration"),
+        _seconds_of("figures.groups", "not_stable"),
     ),
     "group_unowned_partition_seconds": (
         "Sum over partitions of the time without owner: bounds and the best estimate.",
-        _seconds_of("gold.epochs", "unowned_partition"),
+        _seconds_of("figures.unowned", "unowned_partition"),
     ),
     "group_last_commit_age_seconds": (
         "Time from the last offset commit of an owner of the group to the newest moment in the tables.",
@@ -217,16 +201,13 @@ METRICS_OF_PROGRESS: Final[Mapping[str, tuple[str, str]]] = {
 """The same of a lake with gold.progress. An audit of segments has no rows there."""
 
 
-_TOOK_MS: Final = "coalesce(duration_estimate_ms, duration_min_ms)"
-
-
 def _durations(labels: str, chosen: str = "") -> str:
     """Rows of labels, the sum of milliseconds, the count up to each bound, and the count of all."""
     counts = ", ".join(
-        f"count(*) filter (where {_TOOK_MS} <= {bound * 1000:.0f})" for bound in BOUNDS_S
+        f"count(*) filter (where likely_ms <= {bound * 1000:.0f})" for bound in BOUNDS_S
     )
-    return f"""select {labels}, sum({_TOOK_MS})::bigint as sum_ms, {counts}, count(*)
-    from gold.rebalances {chosen} where {_TOOK_MS} is not null group by {labels}"""  # noqa: S608 - our own names
+    return f"""select {labels}, sum(likely_ms)::bigint as sum_ms, {counts}, count(*)
+    from figures.rebalances {chosen} where likely_ms is not null and so_far_ms is null group by {labels}"""  # noqa: S608 - our own names
 
 
 HISTOGRAMS: Final[Mapping[str, tuple[str, str]]] = {

@@ -1,6 +1,5 @@
 """Tables of a lake without Spark: delta-rs finds the files, Arrow reads them. Times come as epoch milliseconds."""
 
-import re
 from collections.abc import Collection
 from datetime import datetime
 from typing import Any, Final
@@ -111,26 +110,6 @@ def is_there(lake: str, name: str) -> bool:
     return DeltaTable.is_deltatable(str(local_path(path) or path))
 
 
-def lacking_columns(name: str, table: ds.Dataset | pa.Table) -> dict[str, str]:
-    """Columns of the schema, with their types as in SQL, that the table of an earlier release does not have."""
-    there = set(table.schema.names)
-    return {
-        column.name: _sql_type(column.type)
-        for column in table_schemas()[name].columns
-        if column.name not in there
-    }
-
-
-def _sql_type(ddl: str) -> str:
-    """`struct("at" timestamp)[]` for `array<struct<at:timestamp>>`; `at` is a word of SQL."""
-    while inner := re.search(r"(\w+)<([^<>]*)>", ddl):
-        name, content = inner.groups()
-        fields = re.sub(r"(\w+):", r'"\1" ', content)
-        shown = f"{content}[]" if name == "array" else f"{name}({fields})"
-        ddl = ddl[: inner.start()] + shown + ddl[inner.end() :]
-    return ddl
-
-
 def read_rows(
     lake: str, name: str, *, cluster: str | None = None, group_ids: Collection[str] = ()
 ) -> list[dict[str, Any]]:
@@ -145,7 +124,7 @@ def read_rows(
     if group_ids:
         wanted &= ds.field("group_id").isin(list(group_ids))
     table = open_table(lake, name)
-    lacking = dict.fromkeys(lacking_columns(name, table))
+    lacking = dict.fromkeys(set(table_schemas()[name].column_names) - set(table.schema.names))
     rows = table.to_table(filter=wanted).to_pylist()
     return [{**plain(row), **lacking} for row in rows]
 

@@ -52,7 +52,7 @@ def worst_rebalances(
     still_open = [row for row in own["rebalances"] if row["ended_at"] is None]
     for row in still_open:
         yield from filter(None, [*verdicts.now(row), verdicts.set_off(row)])
-    present = present_of(own["group_states"], own["members"])
+    present = present_of(own["group_states"])
     if present is not None and not still_open:
         yield from waits(present, "It", None, end_ms)
     if longest is not None:

@@ -73,7 +73,7 @@ class Verdicts:
 
     def now(self, rebalance: TableRow, who: str = "It") -> list[Sentence]:
         """For whom the group, which begins the sentence as `who`, waits in a rebalance that goes on."""
-        present = present_of(self._states[rebalance["group_id"]], ())
+        present = present_of(self._states[rebalance["group_id"]])
         if present is None:
             lasts = lasting(rebalance["started_at"], self._end_ms)
             return [Sentence((who, " has been rebalancing ", lasts, "."))]

@@ -85,7 +85,7 @@ def _waiting(tables: Tables, end_ms: int | None) -> Worst | None:
             of_group.setdefault(row["group_id"], []).append(row)
     found = []
     for group_id, rows in of_group.items():
-        present = present_of(rows, ())
+        present = present_of(rows)
         if present is not None:
             since_ms = min(each["since"] for each in present.awaited)
             found.append((since_ms, group_id, present))

@@ -63,7 +63,7 @@ def _protocol(
     group_id: str, tables: Mapping[str, Sequence[Mapping[str, Any]]], epochs: Sequence[Row]
 ) -> str:
     states = [row for row in tables["group_states"] if row["group_id"] == group_id]
-    present = present_of(states, ())
+    present = present_of(states)
     if present is not None:
         return present.protocol
     return epochs[-1]["protocol"] if epochs else str(GroupType.CLASSIC)

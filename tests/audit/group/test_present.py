@@ -116,7 +116,7 @@ def test_members_without_any_partition_are_said_and_come_first(
     state, goes_on = now(*writes)
     assert goes_on is None
     assert (state["is_stuck"], state["unconsumed"]) == (said is not None, 0)
-    present = present_of([state], ())
+    present = present_of([state])
     assert present is not None
     sentences = list(waits(present, "It", None, writes[-1][0]))
     assert sentences == ([] if said is None else [f"It {said}"])

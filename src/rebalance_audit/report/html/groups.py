@@ -229,7 +229,7 @@ def state_text(group: TableRow) -> str:
     """`Stable (3)`: the state at the end of the log, with its number of members."""
     if group["states"] is None:
         return words.NOTHING
-    return cell_of(present_of(group["states"], ()))
+    return cell_of(present_of(group["states"]))
 
 
 def _timeline_note(group: TableRow, epochs: Sequence[TableRow]) -> str:
