@@ -50,7 +50,7 @@ def sql_over(relations: Relations) -> duckdb.DuckDBPyConnection:
     sql.execute("set timezone = 'UTC'; create schema gold")
     for name, relation in relations.items():
         make_table(sql, name, relation)
-    make_figures(sql)
+    make_figures(sql, relations)
     make_views(sql, relations)
     return sql
 
@@ -68,11 +68,12 @@ def names_in(sql: duckdb.DuckDBPyConnection) -> list[str]:
     return [name for name in names if name in found]
 
 
-def make_figures(sql: duckdb.DuckDBPyConnection) -> None:
-    """The figures, in a database that has the gold tables."""
+def make_figures(sql: duckdb.DuckDBPyConnection, tables: Collection[str]) -> None:
+    """The figures of these tables, in a database that has them."""
     sql.execute(f"create schema {FIGURES_SCHEMA}")
     for figure in figures():
-        sql.execute(f"create view {FIGURES_SCHEMA}.{figure.name} as {figure.duckdb_sql}")
+        if figure.tables.issubset(tables):
+            sql.execute(f"create view {FIGURES_SCHEMA}.{figure.name} as {figure.duckdb_sql}")
 
 
 def make_views(sql: duckdb.DuckDBPyConnection, tables: Collection[str]) -> None:

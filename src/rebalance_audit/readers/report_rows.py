@@ -25,7 +25,7 @@ from rebalance_audit.readers.group_questions import (
 )
 from rebalance_audit.tables.arrow_types import arrow_schema
 from rebalance_audit.tables.fleet_names import FLEET_NAME_SQL
-from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
@@ -266,7 +266,7 @@ class ReportRows:
                 # How a group stands now is the same whatever window is asked for.
                 at_all = _narrowed(name, cluster, FIRST_MS, LAST_MS)
                 make_table(self._sql, f"gold.{name}", table, "gold.all_states", **at_all)
-        make_figures(self._sql)
+        make_figures(self._sql, GOLD_TABLES)
         self._sql.execute("set search_path = 'figures,gold,main'")
         self._sql.execute(_LONGEST)
 
