@@ -51,7 +51,9 @@ class Totals:
     """Sums over rebalances. Those of two sets of rebalances add up."""
 
     causes: Counter[str] = field(default_factory=Counter)
-    """Primary cause, or `unknown` -> rebalances."""
+    """Primary cause, `unknown` also where there is none yet -> rebalances."""
+    without_cause: int = 0
+    """Rebalances that have no primary cause yet."""
     not_stable: Bounds = NOTHING
     """Milliseconds from leaving stable to stable again, or to the end of the log."""
     durations: DurationCounts = NO_DURATIONS
@@ -63,6 +65,7 @@ class Totals:
         """Over rows of gold.rebalances."""
         return Totals(
             Counter(row["primary_cause"] or UNKNOWN_CAUSE for row in rebalances),
+            sum(row["primary_cause"] is None for row in rebalances),
             total_of(took for row in rebalances if (took := lasted(row)) is not None),
             DurationCounts.of(
                 took.likely for row in rebalances if (took := duration_of(row)) is not None
@@ -78,6 +81,7 @@ class Totals:
         """Over both sets."""
         return Totals(
             self.causes + other.causes,
+            self.without_cause + other.without_cause,
             self.not_stable.plus(other.not_stable),
             self.durations.plus(other.durations),
             Delayed.total(each for each in (self.delayed, other.delayed) if each is not None),
@@ -86,13 +90,17 @@ class Totals:
     @property
     def ranked_causes(self) -> list[tuple[str, int]]:
         """Causes with their rebalances, the most frequent first, then by name."""
-        return sorted(self.causes.items(), key=lambda each: (-each[1], each[0]))
+        return _ranked(self.causes)
 
     @property
     def commonest_cause(self) -> tuple[str | None, int]:
-        """The first of them that is known, and its rebalances."""
-        known = (each for each in self.ranked_causes if each[0] != UNKNOWN_CAUSE)
-        return next(known, (None, 0))
+        """The first of them, of the rebalances that have a cause, and how many have it."""
+        known = self.causes - Counter({UNKNOWN_CAUSE: self.without_cause})
+        return next(iter(_ranked(known)), (None, 0))
+
+
+def _ranked(causes: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(causes.items(), key=lambda each: (-each[1], each[0]))
 
 
 class Culprit(NamedTuple):
