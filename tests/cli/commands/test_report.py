@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from deltalake import write_deltalake
 
+from rebalance_audit.bounds import Bounds
 from rebalance_audit.cli import exit_codes
 from rebalance_audit.figures.rows import is_classic
 from rebalance_audit.local.audit import audit_segments
@@ -56,7 +57,7 @@ def rows_of(group_id: str, minute: int = 0, **columns: Any) -> dict[str, list[di
     why = {"primary_cause": "member_joined", "primary_certainty": "proven"}
     member = columns.get("member_id", "m-1")
     epoch = own | why | {"epoch": 1, "protocol": "consumer", "outcome": "converged"}
-    epoch["unowned_partition_ms"] = 1000
+    epoch |= Bounds.exactly(1000).columns("unowned_partition")
     return {
         "epochs": [epoch | {"started_at": began, "converged_at": began + 2000, "members": 1}],
         "rebalance_causes": [
@@ -73,7 +74,9 @@ def rows_of(group_id: str, minute: int = 0, **columns: Any) -> dict[str, list[di
             own
             | why
             | {"rebalance_seq": 0, "protocol": "consumer", "started_at": began, "outcome": "stable"}
-            | {"ended_at": began + 2000, "duration_ms": 2000, "unowned_partition_ms": 1000}
+            | {"ended_at": began + 2000}
+            | Bounds.exactly(1000).columns("unowned_partition")
+            | Bounds.exactly(2000).columns("duration")
         ],
         "members": [
             own | {"member_id": member, "client_id": columns.get("client_id", "app")},
