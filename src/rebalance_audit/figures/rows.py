@@ -97,8 +97,9 @@ def waits_of(rebalance: TableRow) -> Iterator[tuple[str, str, int]]:
     Not before it: the end of a member that was silent until then began it.
     """
     until_ms, started_ms = rebalance.get("open_until"), began_ms(rebalance)
-    columns = (rebalance[f"held_up_{name}"] for name in ("member_ids", "why", "ms", "from"))
-    for member_id, why, ms, from_ms in zip(*columns, strict=True):
+    names = ("member_ids", "why", "ms", "from")
+    columns = (rebalance.get(f"held_up_{name}") or () for name in names)
+    for member_id, why, ms, from_ms in zip(*columns, strict=False):
         if member_id is None:
             continue
         if from_ms is None or until_ms is not None:
