@@ -41,6 +41,7 @@ _TABLES: Final = (
     TableName.GROUP_STATES,
     TableName.EPOCHS,
     TableName.REBALANCES,
+    TableName.MEMBERS,
     TableName.OWNERSHIP,
     TableName.FINDINGS,
     TableName.COMMIT_PROGRESS,
