@@ -355,15 +355,8 @@ class Life:
         gap: bool,
     ) -> MemberWatch:
         """Start to follow a member id."""
-        stint = Stint(
-            member_id,
-            identity,
-            str(self.protocol),
-            epoch,
-            position,
-            position.record_timestamp_ms,
-            gap,
-        )
+        began_at_ms = position.record_timestamp_ms
+        stint = Stint(member_id, identity, str(self.protocol), epoch, position, began_at_ms, gap)
         watch = MemberWatch(stint, position)
         self.watches[member_id] = watch
         self.progress.arrived(member_id)
