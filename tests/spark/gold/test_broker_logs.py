@@ -2,6 +2,7 @@
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.log_audit import LogAudit
@@ -26,7 +27,8 @@ NAME = "consumer-static"
 def records(spark: SparkSession) -> DataFrame:
     """The group records of a capture."""
     source = parse_source(f"segments:{capture(NAME).segments}")
-    return routing.group_records(routing.small_side(source.records(spark, "c")), None)
+    groups = routing.group_records(routing.small_side(source.records(spark, "c")), None)
+    return groups.withColumn("kind", F.lit(None).cast("string"))
 
 
 def test_the_log_reaches_every_group(records: DataFrame, stage: Stage) -> None:

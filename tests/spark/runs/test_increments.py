@@ -172,7 +172,7 @@ def test_other_thresholds_and_another_cluster(
     expected = audit_segments(whole.log, departure_rules=rules).tables
     for name in OF_THE_AUDIT:
         rows = in_order(name, expected[name.partition(".")[2]])
-        assert without_commits(table(lake, name)) == rows, name
+        assert without_commits(table(lake, name)) == without_commits(rows), name
     assert difference("gold.rebalance_causes", lake, whole.lake)
     for name in (*SILVER_TABLES, "bronze.records"):
         assert not difference(name, lake, whole.lake), name

@@ -54,7 +54,7 @@ def assert_equals_the_audit(lake: Path, log: Path) -> None:
     expected = audit_segments(log).tables
     for name in OF_THE_AUDIT:
         rows = in_order(name, expected[name.partition(".")[2]])
-        assert without_commits(table(lake, name)) == rows, name
+        assert without_commits(table(lake, name)) == without_commits(rows), name
 
 
 def holes_of_lake(lake: Path) -> list[tuple[int, int]]:

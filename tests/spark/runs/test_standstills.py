@@ -37,4 +37,4 @@ def test_runs_over_new_commits_alone_find_what_one_run_finds(
         assert [row["kind"] for row in expected["findings"]] == kinds
         for name in OF_THE_AUDIT:
             rows = in_order(name, expected[name.partition(".")[2]])
-            assert without_commits(table(lake, name)) == rows, (minute, name)
+            assert without_commits(table(lake, name)) == without_commits(rows), (minute, name)
