@@ -8,7 +8,7 @@ import pytest
 import rebalance_audit as ra
 from tests.cli.call import segments
 
-HEAVY = ("pyspark", "delta", "deltalake", "pandas", "pyarrow", "numpy", "pydantic", "click", "rich")
+HEAVY = ("pyspark", "delta", "deltalake", "pandas", "pyarrow", "pydantic", "click", "rich")
 
 
 def loaded_after(code: str) -> str:

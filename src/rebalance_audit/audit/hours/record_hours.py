@@ -38,7 +38,7 @@ def by_hour(numbers: Ints, times: Ints, log_offsets: Ints) -> HourCounts:
     hours = times // HOUR_MS
     differs = (numbers[1:] != numbers[:-1]) | (hours[1:] != hours[:-1])
     begins = np.flatnonzero(np.append(True, differs)[: len(numbers)])
-    lasts = np.append(begins[1:], len(numbers)) - 1
+    lasts = np.append(begins[1:], len(numbers))[: len(begins)] - 1
     ends = (times[begins], log_offsets[begins], times[lasts], log_offsets[lasts])
     return HourCounts(numbers[begins], hours[begins], lasts - begins + 1, *ends)
 

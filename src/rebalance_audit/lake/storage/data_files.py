@@ -257,8 +257,9 @@ class DataFiles:
         wanted = {file["path"]: file["size_bytes"] for file in self.described}
         there = self.folder.files.get_file_info([*wanted])
         if [info.size for info in there] != [*wanted.values()]:
+            folder = f"{self.folder.uri}/{self.folder.run_id}"
             raise LakeNotWritable(
-                f"Files that the run had written to {self.folder.uri}/{self.folder.run_id} are gone: another"
+                f"Files that the run had written to {folder} are gone: another"
                 " program must have removed them, as a VACUUM does that keeps none. Run again: no commit names them."
             )
         now_ms = round(time.time() * 1000)
