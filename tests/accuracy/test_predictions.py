@@ -33,7 +33,7 @@ def tally() -> Tally:
     [
         (CONTROL, "rebalances", 0.10),
         (CONTROL, "time without owner", 0.20),
-        (SIMULATED, "rebalances", 0.10),
+        (SIMULATED, "rebalances", 0.11),
         (PREDICTED, "rebalances", 0.25),
         (PREDICTED, "time without owner", 0.35),
     ],
