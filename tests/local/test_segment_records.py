@@ -52,7 +52,7 @@ def test_up_to_a_moment(
 
 
 def test_the_last_commit_counts_also_after_a_transaction(tmp_path: Path) -> None:
-    """Of commits outside of transactions, whatever stands between them."""
+    """The last commit outside of transactions is found although a transaction lies between two of them."""
     key = commit_key("a")
     parts = [
         batch([(0, 10, key, b"\0\3")]),

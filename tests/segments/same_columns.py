@@ -16,7 +16,7 @@ def assert_same(path: Path, end_offset: int | None = None) -> int:
     """Both ways give the same rows, with commits and without; returns how many rows there are."""
     for without in (COMMITS, NONE):
         walked, plain = (
-            told(
+            listed(
                 read_segment(
                     path,
                     end_offset=end_offset,
@@ -32,7 +32,7 @@ def assert_same(path: Path, end_offset: int | None = None) -> int:
     )
 
 
-def told(found: Iterable[Found]) -> list[Any]:
+def listed(found: Iterable[Found]) -> list[Any]:
     """Rows and damage in order, and what was left out in all."""
     order: list[Any] = []
     excluded, last_ms, last_offset = 0, -1, -1

@@ -49,7 +49,7 @@ def chunk(begin: int, end: int, leader_epoch: int = 4) -> ColumnChunk:
     )
 
 
-def told(chunks: Iterable[ColumnChunk]) -> list[object]:
+def in_log_order(chunks: Iterable[ColumnChunk]) -> list[object]:
     """The records left, and the joined summaries of the commits between them, in log order."""
     order: list[object] = []
     for each in chunks:
@@ -76,7 +76,7 @@ def test_commits_between_two_records_of_the_group_become_a_few_numbers() -> None
     """First, last, how many, the longest pause and what they commit; tombstones are no commits."""
     keys = [encode_key(STORY[at][0].key) for at in (5, 6)]
     offsets = [position.log_offset for _, position in STORY]
-    order = told([chunk(0, len(STORY))])
+    order = in_log_order([chunk(0, len(STORY))])
     assert order[:5] == offsets[:5]
     assert order[5] == {
         keys[0]: CommitSummary(
@@ -96,7 +96,7 @@ def test_commits_between_two_records_of_the_group_become_a_few_numbers() -> None
 def test_a_cut_anywhere_changes_nothing(at: int) -> None:
     """Byte ranges, batches and runs cut the log anywhere."""
     cuts = pairwise([0, at, len(STORY)])
-    assert told(chunk(*cut) for cut in cuts) == told([chunk(0, len(STORY))])
+    assert in_log_order(chunk(*cut) for cut in cuts) == in_log_order([chunk(0, len(STORY))])
 
 
 GROUPS = (b"\0\1a", b"\0\1b", b"\0\2\xc3\xbc", b"\0\x20a", b"")

@@ -65,7 +65,7 @@ def test_every_codec_is_walked(tmp_path: Path, codec: str, monkeypatch: pytest.M
 
 
 def test_transactions_are_walked(tmp_path: Path) -> None:
-    """Commits of a transaction are told as such; markers are counted and are no records of a group."""
+    """Commits of a transaction are marked as such; markers are counted and are no records of a group."""
     records = mixed(60)
     parts = [
         batch(records[:20], producer=(7, 1), transactional=True),

@@ -16,10 +16,10 @@ from rebalance_audit.audit.progress.group_progress import HELD, GroupProgress
 from rebalance_audit.audit.progress.minutes import ProgressMinutes, ProgressRows
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.local.byte_ranges import ranges_of
-from rebalance_audit.segments.account import id_of_group, transactional_of
+from rebalance_audit.segments.account import transactional_of
 from rebalance_audit.segments.columns import Columns, Int64s
 from rebalance_audit.segments.commits import KeyedCommits, committed_positions
-from rebalance_audit.wire.key_bytes import group_bytes
+from rebalance_audit.wire.key_bytes import group_bytes, group_id_text
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import LogFolder
 
@@ -133,7 +133,7 @@ class _LogProgress:
 
     def _group_of(self, log_partition: int, key: bytes) -> GroupProgress | None:
         """None for a group that is not wanted, or that its key does not name."""
-        group_id = id_of_group(group_bytes(key))
+        group_id = group_id_text(group_bytes(key))
         if group_id is None or not self._is_wanted(group_id):
             return None
         place = group_id, log_partition

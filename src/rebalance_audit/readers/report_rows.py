@@ -263,7 +263,7 @@ class ReportRows:
             table = _opened(open_gold, f"gold.{name}")
             make_table(self._sql, f"gold.{name}", table, **_narrowed(name, cluster, *window))
             if name == GROUP_STATES:
-                # How a group stands now is the same whatever window is asked for.
+                # The present state of a group does not depend on the window.
                 at_all = _narrowed(name, cluster, FIRST_MS, LAST_MS)
                 make_table(self._sql, f"gold.{name}", table, "gold.all_states", **at_all)
         make_figures(self._sql, GOLD_TABLES)

@@ -11,7 +11,7 @@ from rebalance_audit.audit.hours.record_hours import GroupAndType, HourCounts, b
 from rebalance_audit.segments.columns import Columns
 from rebalance_audit.segments.commits import KeyedCommits, committed_positions
 from rebalance_audit.wire.generated.messages import RecordType
-from rebalance_audit.wire.key_bytes import TYPE_BYTES, group_bytes
+from rebalance_audit.wire.key_bytes import TYPE_BYTES, group_bytes, group_id_text
 from rebalance_audit.wire.segments.columns import ColumnChunk
 
 _ENDS: Final = {b"\0\0": 0, b"\0\1": 1}
@@ -51,7 +51,7 @@ def account_of(
 ) -> Account:
     """The account of a stretch. `others`: its records that are no commits."""
     rows, numbers, groups = commits.rows, commits.group_of[commits.codes], commits.groups
-    ids = [id_of_group(group) for group in groups]
+    ids = [group_id_text(group) for group in groups]
     of: dict[GroupAndType, int] = {(group, OFFSET_COMMITS): at for at, group in enumerate(ids)}
     more = [
         (of.setdefault(subject, len(of)), at_ms, log_offset)
@@ -68,20 +68,12 @@ def account_of(
     return Account(log_partition, ids, seconds, [*of], hours, [*transactional_of(found)])
 
 
-def id_of_group(group: bytes | None) -> str | None:
-    """The group's id; bytes that are not UTF-8 name no group."""
-    try:
-        return None if group is None else group.decode()
-    except UnicodeDecodeError:
-        return None
-
-
 def _subjects(others: ColumnChunk) -> Iterator[tuple[GroupAndType, int, int]]:
     """Group and type, time and offset of the records that have all of them."""
     for key, at_ms, log_offset in zip(
         others.keys, others.record_timestamps_ms, others.log_offsets, strict=True
     ):
-        group = id_of_group(group_bytes(key))
+        group = group_id_text(group_bytes(key))
         number = int.from_bytes((key or b"")[:TYPE_BYTES])
         if group is not None and at_ms >= 0 and number in _NAMES:
             yield (group, _NAMES[number]), at_ms, log_offset

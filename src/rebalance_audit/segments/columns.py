@@ -19,6 +19,17 @@ _FEW: Final = 1 << 10
 """Strings whose bytes are taken one by one; for more, all bytes are copied first."""
 
 
+def numbers_at(data: NDArray[np.uint8], at: Int64s, big_endian: str) -> Int64s:
+    """Whole numbers (`>i2`, `>u2`, `>i4`, `>i8`, `u1`) at positions in bytes; beyond their end it is any number."""
+    kind = np.dtype(big_endian)
+    last = len(data) - kind.itemsize
+    if last < 0:
+        return np.zeros(len(at), np.int64)
+    # One number for each position, overlapping: so unaligned ones are taken without a loop.
+    items = np.ndarray((last + 1,), kind, data.data, 0, (1,))
+    return items[np.clip(at, 0, last)].astype(np.int64)
+
+
 class Blobs(NamedTuple):
     """Byte strings, as Arrow has them."""
 
@@ -59,17 +70,8 @@ class Blobs(NamedTuple):
         return [bytes(data[begin:end]) if there else None for begin, end, there in bounds]
 
     def numbers(self, at: Int64s, big_endian: str) -> Int64s:
-        """Whole numbers (`>i2`, `>u2`, `>i4`, `>i8`, `u1`) at positions in `data`.
-
-        Beyond the end of `data`, and where a string is too short, it is any number: check the sizes.
-        """
-        kind = np.dtype(big_endian)
-        last = len(self.data) - kind.itemsize
-        if last < 0:
-            return np.zeros(len(at), np.int64)
-        # One number for each position, overlapping: so unaligned ones are taken without a loop.
-        items = np.ndarray((last + 1,), kind, self.data.data, 0, (1,))
-        return items[np.clip(at, 0, last)].astype(np.int64)
+        """See `numbers_at`. Where a string is too short it is any number: check the sizes."""
+        return numbers_at(self.data, at, big_endian)
 
 
 class Columns(NamedTuple):

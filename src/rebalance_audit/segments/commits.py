@@ -15,7 +15,8 @@ from rebalance_audit.audit.commits.summary import (
     POSITION_END,
     Summaries,
 )
-from rebalance_audit.segments.columns import Columns, Flags, Int64s
+from rebalance_audit.audit.hours.commit_hours import run_begins
+from rebalance_audit.segments.columns import Columns, Int64s
 from rebalance_audit.wire.key_bytes import group_bytes
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def set_apart(found: Columns, commits: KeyedCommits | None = None) -> CommitsApa
     order = np.argsort(codes, kind="stable")
     codes_in_order, rows = codes[order], rows[order]
     stretches = np.searchsorted(all_ends, group_of[codes_in_order] * width + rows)
-    begins = np.flatnonzero(_begin(codes_in_order) | _begin(stretches))
+    begins = run_begins(codes_in_order, stretches)
     run_ends = np.cumsum([run.record_count for run in found.runs])
     lasts = np.append(begins[1:], len(rows)) - 1
     runs = np.searchsorted(run_ends, rows[lasts], side="right").tolist()
@@ -144,9 +145,3 @@ def summed_up(
         (*numbers[:4], count, longest_ms, None if count == 1 else pause_ms, *last, *numbers[4:])
         for count, longest_ms, pause_ms, last, *numbers in zip(*columns, strict=True)
     ]
-
-
-def _begin(column: Int64s) -> Flags:
-    """Where a value differs from the one before."""
-    differs: Flags = np.diff(column, prepend=column[:1] - 1) != 0
-    return differs

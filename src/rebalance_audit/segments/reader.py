@@ -12,8 +12,7 @@ import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,7 @@ from rebalance_audit.wire.segments.batches import (
 )
 from rebalance_audit.wire.segments.codecs import CompressionError, decompress
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
-from rebalance_audit.wire.segments.regular_file import open_regular
+from rebalance_audit.wire.segments.regular_file import OpenSegment
 from rebalance_audit.wire.segments.walk import SegmentWalk
 
 WINDOW_BYTES: Final = 8 << 20
@@ -64,7 +63,7 @@ def read_segment(
 
     room = ColumnBuffers(without_record_types)
     with _Window(path) as window:
-        end = window.file_bytes if end_byte is None else min(end_byte, window.file_bytes)
+        end = window.size_bytes if end_byte is None else min(end_byte, window.size_bytes)
         limit = _NO_END if end_offset is None else end_offset
         at, left_bytes = start_byte, 0
         while at < end:
@@ -127,29 +126,13 @@ def _stop_after(path: str | Path, at: int, end: int, left_bytes: int) -> int:
     return end
 
 
-class _Window:
-    """A stretch of the file in memory. A context manager; raises OSError that names the file."""
-
-    file_bytes: int
-    """Size of the file when it was opened."""
+class _Window(OpenSegment):
+    """A stretch of the file in memory."""
 
     def __init__(self, path: str | Path) -> None:
-        self._path = str(path)
+        super().__init__(path)
         self.data = np.empty(WINDOW_BYTES, np.uint8)
         self.origin = self.loaded = 0
-
-    def __enter__(self) -> Self:
-        self._file = open_regular(self._path)
-        self.file_bytes = os.fstat(self._file).st_size
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        os.close(self._file)
 
     def hold(self, position: int) -> None:
         """Load what begins at a position, unless it is there."""
@@ -167,7 +150,7 @@ class _Window:
                     return
                 self.loaded += read
         except OSError as error:
-            raise OSError(error.errno, error.strerror, self._path) from error
+            raise OSError(error.errno, error.strerror, self.path) from error
 
     def unpacked(self, position: int) -> tuple[NDArray[np.uint8] | None, int]:
         """The compressed batch at a position as a plain one, or None; and its size in the file."""

@@ -33,3 +33,11 @@ def group_bytes(key: bytes | None) -> bytes | None:
     begin = TYPE_BYTES + 2
     end = begin + int.from_bytes(key[TYPE_BYTES:begin])
     return key[begin:end] if end <= len(key) else None
+
+
+def group_id_text(group: bytes | None) -> str | None:
+    """A group's id as text; None where there is none, and for bytes that are not UTF-8, which name no group."""
+    try:
+        return None if group is None else group.decode()
+    except UnicodeDecodeError:
+        return None

@@ -56,7 +56,7 @@ def by_second(parts: Sequence[Seconds]) -> Seconds:
     )
     order = np.lexsort((firsts, groups))
     groups, firsts, lasts, counts = groups[order], firsts[order], lasts[order], counts[order]
-    begins = _begins(groups, firsts // SECOND_MS)
+    begins = run_begins(groups, firsts // SECOND_MS)
     return Seconds(
         groups[begins],
         firsts[begins],
@@ -131,7 +131,7 @@ class CommitHours:
         before = np.append(self._before(int(seconds.firsts[0])), seconds.lasts[:-1])
         stretches = seconds.firsts - before
         hours = seconds.firsts // HOUR_MS
-        begins = _begins(hours)
+        begins = run_begins(hours)
         for begin, end in zip(begins, np.append(begins[1:], len(hours)), strict=True):
             found = stretches[begin:end]
             # The group's first commit ends no stretch.
@@ -226,7 +226,7 @@ def _median_ms(hour: _Hour) -> float:
     )
 
 
-def _begins(*columns: Times) -> npt.NDArray[np.int64]:
+def run_begins(*columns: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Places of the rows that differ from the one before, and of the first."""
     differs = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     return np.flatnonzero(np.append(True, differs)[: len(columns[0])])

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.of_commits import EndRecords, TopicGrowth
+from rebalance_audit.audit.hours.commit_hours import run_begins
 from rebalance_audit.audit.hours.hour_sums import HOUR_MS
 from rebalance_audit.audit.rows import Row
 
@@ -19,9 +20,10 @@ GroupAndType = tuple[str | None, str]
 
 
 class HourCounts(NamedTuple):
-    """A row for each hour of each group and type, which a number stands for."""
+    """Counts of records: one row for each group, record type and hour."""
 
     numbers: Ints
+    """Places in a list of groups and types."""
     hours: Ints
     """Since 1970."""
     counts: Ints
@@ -36,8 +38,7 @@ def by_hour(numbers: Ints, times: Ints, log_offsets: Ints) -> HourCounts:
     order = np.lexsort((log_offsets, times, numbers))
     numbers, times, log_offsets = numbers[order], times[order], log_offsets[order]
     hours = times // HOUR_MS
-    differs = (numbers[1:] != numbers[:-1]) | (hours[1:] != hours[:-1])
-    begins = np.flatnonzero(np.append(True, differs)[: len(numbers)])
+    begins = run_begins(numbers, hours)
     lasts = np.append(begins[1:], len(numbers))[: len(begins)] - 1
     ends = (times[begins], log_offsets[begins], times[lasts], log_offsets[lasts])
     return HourCounts(numbers[begins], hours[begins], lasts - begins + 1, *ends)

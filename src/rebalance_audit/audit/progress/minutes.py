@@ -189,7 +189,7 @@ class ProgressMinutes:
         return ProgressChanges(columns, self._group_of[minutes.partition], bounded, gone)
 
     def _ended(self, owner: Ints, event: Ints) -> Bools:
-        """Whether ownerships ended by an event; -1 stands for none."""
+        """Whether each ownership had ended when its event came; -1: there is none."""
         end_ms, end_offset = self._ends[:, owner]
         at_ms, log_offset = self._line.events[AT_MS, event], self._line.events[LOG_OFFSET, event]
         found: Bools = (end_ms < at_ms) | ((end_ms == at_ms) & (end_offset <= log_offset))

@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from rebalance_audit.segments.columns import numbers_at
+
 Ints: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -35,11 +37,7 @@ class ByteColumn:
 
         A position after its row's end reads zeros or another row's bytes: check the lengths before or afterwards.
         """
-        kind = np.dtype(big_endian)
-        last = len(self._bytes) - kind.itemsize
-        # One item per byte position, overlapping: indexing it gathers unaligned integers without a loop.
-        items = np.ndarray((last + 1,), kind, self._bytes.data, 0, (1,))
-        return items[np.clip(at, 0, last)].astype(np.int64)
+        return numbers_at(self._bytes, at, big_endian)
 
     def slices(self, at: Ints, lengths: Ints) -> pa.Array:
         """A binary column of slices, by position and length per row; rows whose length is 0 are empty."""

@@ -15,13 +15,19 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.commits.summary import NO_POSITION, Summaries
+from rebalance_audit.audit.hours.commit_hours import run_begins
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.byte_columns import ByteColumn
 from rebalance_audit.lake.records.commit_columns import are_decodable
 from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.segments.commits import summed_up
 from rebalance_audit.tables.arrow_types import ddl_of_columns
-from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_PREFIXES, TYPE_BYTES, group_bytes
+from rebalance_audit.wire.key_bytes import (
+    OFFSET_COMMIT_PREFIXES,
+    TYPE_BYTES,
+    group_bytes,
+    group_id_text,
+)
 
 if TYPE_CHECKING:
     from rebalance_audit.audit.commits.summary import Numbers
@@ -123,7 +129,9 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """The commits of batches, which have at least one row, as packs with the columns of PACK_DDL."""
     table = pa.Table.from_batches(batches).combine_chunks()
     keys = table["key"].combine_chunks().dictionary_encode()
-    groups = pa.array([_group_of(key) for key in keys.dictionary.to_pylist()], pa.string())
+    # As `routing.group_id` names the group of the other records.
+    ids = [group_id_text(group_bytes(key)) for key in keys.dictionary.to_pylist()]
+    groups = pa.array(ids, pa.string())
     offsets = table["offset"].to_numpy()
     times = table["timestamp"].cast(pa.int64()).to_numpy() // _MICROS
     is_decided = routing.MARKER_OFFSET in table.column_names
@@ -143,8 +151,7 @@ def pack_commits(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     numbers = [column[order] for column in numbers]
     columns = [column[order] for column in columns]
     codes, partitions, epochs, flags, kinds = columns
-    differs = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    begins = np.concatenate(([0], np.flatnonzero(differs) + 1))
+    begins = run_begins(*columns)
     first = pa.array(codes[begins])
     first_offsets = np.full(len(begins), _END) if is_decided else numbers[0][begins]
     packs = pa.RecordBatch.from_arrays(
@@ -193,15 +200,6 @@ def _values(begins: npt.NDArray[np.int64], *columns: npt.NDArray[np.int64]) -> p
     return pa.Array.from_buffers(
         pa.binary(), len(begins), [None, pa.py_buffer(bounds), pa.py_buffer(numbers)]
     )
-
-
-def _group_of(key: bytes) -> str | None:
-    """As `routing.group_id` names the group of the other records."""
-    group = group_bytes(key)
-    try:
-        return None if group is None else group.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 class _Part(NamedTuple):
@@ -287,9 +285,7 @@ class HeldCommits:
             return {}
         of_part, keys, stretches = of_part[order], keys[order], stretches[order]
         offsets, times, committed = offsets[order], times[order], committed[order]
-        begins = np.flatnonzero(
-            np.r_[True, (keys[1:] != keys[:-1]) | (stretches[1:] != stretches[:-1])]
-        )
+        begins = run_begins(keys, stretches)
         lasts = np.append(begins[1:], len(order)) - 1
         of_last = [parts[number] for number in of_part[lasts].tolist()]
         numbers = summed_up(

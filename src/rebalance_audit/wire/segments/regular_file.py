@@ -4,7 +4,8 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _KINDS: Final = (
@@ -29,6 +30,29 @@ def open_regular(path: str | Path) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+class OpenSegment:
+    """A segment file that is open to be read. A context manager; raises OSError that names the file."""
+
+    size_bytes: int
+    """Size of the file when it was opened, less what a running broker was seen to have truncated since."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+
+    def __enter__(self) -> Self:
+        self._file = open_regular(self.path)
+        self.size_bytes = os.fstat(self._file).st_size
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._file)
 
 
 def require_regular(path: str | Path, mode: int) -> None:

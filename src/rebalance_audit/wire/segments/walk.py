@@ -8,8 +8,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self, TypeAlias
+from typing import Final, TypeAlias
 
 from rebalance_audit import limits
 from rebalance_audit.wire.segments.bad_bytes import (
@@ -31,7 +30,7 @@ from rebalance_audit.wire.segments.batches import (
     header_is_plausible,
     is_plausible_v2,
 )
-from rebalance_audit.wire.segments.regular_file import open_regular
+from rebalance_audit.wire.segments.regular_file import OpenSegment
 
 WalkStop: TypeAlias = tuple[int, int, RawHeader | BadBytes | TailNote]
 """Byte position, the next one, and the header of the batch between them, or what is there instead."""
@@ -46,37 +45,21 @@ SEARCH_CRC_BYTES_MAX: Final = limits.SEARCH_BYTES.most
 """Most bytes checksummed in one search for the next batch: false headers must not make it quadratic."""
 
 
-class SegmentWalk:
+class SegmentWalk(OpenSegment):
     """The batches of one file between two byte positions, each a stop of the walk or the file's end.
 
-    A context manager. Raises OSError that names the file. The walk checks no checksum unless it needs to: a reader of
-    records has to call `batches.crc_holds` or the compiled reader's own check.
+    The walk checks no checksum unless it needs to: a reader of records has to call `batches.crc_holds` or the compiled
+    reader's own check.
     """
 
-    size_bytes: int
-    """Size of the file when it was opened, less what a running broker has truncated since."""
-
     def __init__(self, path: str | Path, start_byte: int = 0, end_byte: int | None = None) -> None:
-        self.path = str(path)
+        super().__init__(path)
         self._start = start_byte
         self._end = end_byte
         self._origin = 0
         self._data = PADDING
         self._view = memoryview(self._data)
         self._loaded_to = 0
-
-    def __enter__(self) -> Self:
-        self._file = open_regular(self.path)
-        self.size_bytes = os.fstat(self._file).st_size
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        os.close(self._file)
 
     def steps(self) -> Iterator[WalkStop]:
         """Every batch header and every damaged stretch in file order. `view` gives the batch until the next step."""
