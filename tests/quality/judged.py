@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
 
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.quality.check import CheckReport
 from rebalance_audit.tables.schemas import TableSchema, table_schemas
 from tests.quality.planted import Row, violations
 from tests.quality.wrongs import WRONGS, cluster_of
-from tests.support.lake_without_spark import arrow_table
+from tests.support.lake_without_spark import arrow_table, write_as_made
 from tests.wire.golden import CAPTURE_NAMES, capture
 
 SOUND = "sound"
@@ -46,7 +46,7 @@ def write_rows(lake: Path, made: Path) -> None:
             left = DeltaTable(str(made / folder)).to_pyarrow_table()
             copies = [copy.cast(table.schema) for copy in _copies(schema, left)]
             table = pa.concat_tables([table, *copies])
-        write_deltalake(str(lake / folder), table)
+        write_as_made(str(lake / folder), table)
 
 
 def _healthy_rows() -> dict[str, list[Row]]:

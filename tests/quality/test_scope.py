@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable
@@ -16,7 +15,7 @@ from rebalance_audit.lake.checks.table_frames import TableFrames
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
 from tests.quality.planted import Row
-from tests.support.lake_without_spark import arrow_table
+from tests.support.lake_without_spark import arrow_table, write_as_made
 
 NOON_MS = 1_795_262_400_000
 DAY_MS = 86_400_000
@@ -35,7 +34,7 @@ def write(lake: Path, name: str, rows: list[Row], drop: str | None = None) -> No
     """A table, without one of its columns if that is wanted."""
     table = arrow_table(name, rows, None)
     table = table if drop is None else table.drop_columns([drop])
-    write_deltalake(str(lake / name.replace(".", "/")), table)
+    write_as_made(str(lake / name.replace(".", "/")), table)
 
 
 @pytest.fixture(scope="module")

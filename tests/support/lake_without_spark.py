@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 
+from rebalance_audit.lake.storage.table_definition import LAYOUT, LAYOUT_NUMBER, WRITER
 from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.tables.schemas import table_schemas
 
@@ -24,6 +25,16 @@ def arrow_table(name: str, rows: Sequence[Mapping[str, Any]], cluster: str | Non
             for column in columns
         }
     )
+
+
+def write_as_made(folder: str, table: pa.Table) -> None:
+    """A table with the properties without which its lake is one of an earlier release, and is not written.
+
+    It has no constraints, and the columns that it is given.
+    """
+    write_deltalake(folder, table)
+    made = {WRITER: "delta-rs", LAYOUT: str(LAYOUT_NUMBER)}
+    DeltaTable(folder).alter.set_table_properties(made, raise_if_not_exists=False)
 
 
 def empty_gold() -> dict[str, list[dict[str, Any]]]:
