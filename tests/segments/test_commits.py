@@ -30,9 +30,9 @@ STORY = list(
 
 
 def value_of(record: Record) -> bytes:
-    """A value as far as its offset."""
+    """A value of version 0, without metadata, of the first moment of 1970."""
     offset = getattr(record.value, "offset", None)
-    return b"value" if offset is None else bytes(2) + offset.to_bytes(8)
+    return b"value" if offset is None else bytes(2) + offset.to_bytes(8) + bytes(10)
 
 
 def chunk(begin: int, end: int, leader_epoch: int = 4) -> ColumnChunk:
@@ -155,3 +155,25 @@ def test_of_many_groups_what_is_between_two_records_depends_on_no_cut(
             whole.keys.append(key)
             whole.values.append(value)
     assert before_records([whole]) == before_records(single)
+
+
+WHOLE = value_of(STORY[5][0])
+
+
+@pytest.mark.parametrize(
+    ("value", "commits"),
+    [
+        (WHOLE, 1),
+        (WHOLE[:-1], 0),
+        (WHOLE[:10], 0),
+        (b"", 0),
+        (b"\0\4" + WHOLE[2:], 1),
+        (b"\0\5" + WHOLE[2:], 0),
+        (b"\xff\xff" + WHOLE[2:], 0),
+    ],
+    ids=["whole", "cut by a byte", "offset alone", "empty", "newest", "unknown", "negative"],
+)
+def test_a_value_that_cannot_be_decoded_is_no_commit(value: bytes, commits: int) -> None:
+    """As in a lake, where it is in silver.quarantine."""
+    one = chunk(5, 6)._replace(values=[value])
+    assert len(set_apart(Columns.of(one)).commits) == commits

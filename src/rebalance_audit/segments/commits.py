@@ -13,10 +13,12 @@ from rebalance_audit.audit.commits.summary import (
     NO_POSITION,
     POSITION_AT,
     POSITION_END,
+    VALUE_BYTES_MIN,
+    VALUE_VERSION_MAX,
     Summaries,
 )
 from rebalance_audit.audit.hours.commit_hours import run_begins
-from rebalance_audit.segments.columns import Columns, Int64s
+from rebalance_audit.segments.columns import Blobs, Columns, Flags, Int64s
 from rebalance_audit.wire.key_bytes import group_bytes
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ class CommitsApart(NamedTuple):
 
 
 class KeyedCommits(NamedTuple):
-    """The offset commits of a stretch that show an active member: they have a time and are no tombstones."""
+    """The offset commits of a stretch that show an active member: they have a time and a whole value."""
 
     rows: Int64s
     codes: Int64s
@@ -49,6 +51,7 @@ class KeyedCommits(NamedTuple):
         """Those of a stretch."""
         wanted = found.have_commit_keys() & found.have_groups() & ~found.are_control()
         wanted &= (found.values.there != 0) & (found.record_timestamps_ms >= 0)
+        wanted &= _may_be_decoded(found.values)
         rows = np.flatnonzero(wanted)
         of_key: dict[bytes, int] = {}
         of_group: dict[bytes, int] = {}
@@ -102,6 +105,12 @@ def set_apart(found: Columns, commits: KeyedCommits | None = None) -> CommitsApa
         left,
         [(at, groups[group], summaries) for (at, group), summaries in by_stretch.items()],
     )
+
+
+def _may_be_decoded(values: Blobs) -> Flags:
+    """All values but those too short for an offset commit of any version, or of a version that Kafka does not have."""
+    versions = values.numbers(values.begins, ">i2")
+    return (values.sizes >= VALUE_BYTES_MIN) & (versions >= 0) & (versions <= VALUE_VERSION_MAX)
 
 
 def committed_positions(found: Columns) -> Int64s:

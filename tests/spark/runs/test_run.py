@@ -25,6 +25,7 @@ from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.cli.call import segments
 from tests.spark.in_process import Rows, in_order
 from tests.spark.lakes import (
+    FINDINGS,
     OF_COMMITS,
     OF_THE_AUDIT,
     SILVER_TABLES,
@@ -39,16 +40,11 @@ from tests.spark.mixed_log import BAD_RECORDS, DAMAGED_PARTITION
 
 @pytest.mark.each_writer
 def test_gold_equals_the_audit_in_one_process(whole: Whole) -> None:
-    """Every gold table has the rows of `inspect`, to the last column: all protocols, gaps from damage included.
-
-    But for findings that offset commits show: tests/local holds those of `inspect`, which counts with its own rules.
-    """
-    expected = audit_segments(whole.log).tables
+    """Every gold table has the rows of `inspect`, to the last column: all protocols, gaps from damage included."""
+    expected = audit_segments(whole.log, finding_rules=FINDINGS).tables
     for name in OF_THE_AUDIT:
         rows = expected[name.partition(".")[2]]
-        assert without_commits(table(whole.lake, name)) == without_commits(in_order(name, rows)), (
-            name
-        )
+        assert table(whole.lake, name) == in_order(name, rows), name
     assert OF_COMMITS & {row["kind"] for row in table(whole.lake, "gold.findings")}
     assert len(expected["epochs"]) > 90
     assert {row["protocol"] for row in expected["epochs"]} == {

@@ -21,6 +21,9 @@ _ON_TIME: Final = 1.03
 POSITION_AT: Final = 2
 """Where a commit's value has its offset, a big-endian int64 after the version, in every version of the value."""
 POSITION_END: Final = 10
+VALUE_BYTES_MIN: Final = 20
+"""Of version 0 or 2 without metadata: version, offset, length of the metadata, time."""
+VALUE_VERSION_MAX: Final = 4
 NO_POSITION: Final = -1
 """Stands for the offset of a value that is too short to have one."""
 

@@ -125,7 +125,9 @@ def _growth(
     others = read(TableName.GROUP_RECORDS).select(
         "group_id", hour, F.col("record_name").alias("type"), "partition", "offset", "timestamp"
     )
-    commits = read(TableName.OFFSET_COMMITS).select(
+    # As the hours count them: a tombstone shows no member that commits.
+    committed = read(TableName.OFFSET_COMMITS).where(~F.col("tombstone"))
+    commits = committed.select(
         "group_id", hour, F.lit(OFFSET_COMMITS).alias("type"), "partition", "offset", "timestamp"
     )
     counted = (

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from rebalance_audit.audit.commits.summary import VALUE_VERSION_MAX
 from rebalance_audit.lake.records.byte_columns import Bools, ByteColumn, Ints, is_utf8
 from rebalance_audit.lake.records.segment_rows import timestamps
 from rebalance_audit.tables.arrow_types import arrow_type, column_of, struct_of_columns
@@ -49,7 +50,6 @@ COMMIT_DDL: Final = struct_of_columns(ALL_FIELDS)
 
 KEY_BYTES_MIN: Final = 10
 """Type, two empty strings with their lengths, partition."""
-NEWEST_VERSION: Final = 4
 NO_TAGS: Final = b"\0"
 TOPIC_ID_TAG: Final = b"\1\0\x10"
 """One tag, number 0, 16 bytes: the topic id follows, and nothing else."""
@@ -141,9 +141,9 @@ class _Values:
         start, end = values.starts, values.ends
         self.is_tombstone: Bools = values.is_null
         self._version = version = values.field(start, ">i2")
-        newest = np.where(record_type == RecordType.LEGACY_OFFSET_COMMIT, 0, NEWEST_VERSION)
+        newest = np.where(record_type == RecordType.LEGACY_OFFSET_COMMIT, 0, VALUE_VERSION_MAX)
         fits = (values.lengths >= 2) & (version >= 0) & (version <= newest)
-        flexible = version == NEWEST_VERSION
+        flexible = version == VALUE_VERSION_MAX
         self._has_epoch: Bools = version >= 3
         head = start + np.where(self._has_epoch, 14, 10)
         # The compact length of a text, one more than it has, takes a second byte from 128 on.
