@@ -78,7 +78,7 @@ def test_meta_checks_says_which_rows_broke_what(
         assert row["cluster"] == "*"
         assert row["success"] == (result.outcome == "held")
         assert tuple(row["sample_keys"]) == result.sample_keys
-        assert row["table_version"] == 0
+        assert row["table_version"] == 1
     version = table.version("meta.checks")
     assert version is not None
     (newest,) = table.log("meta.checks").commits(version, version)
@@ -91,7 +91,7 @@ def test_people_are_told_what_broke_and_where_to_look(report: CheckReport) -> No
     lines = text.splitlines()
     assert lines[0] == f"Check {report.check_id} of lake"
     at = lines.index("FAIL gold.ownership no_overlap(from_offset, to_offset)")
-    assert "in gold.ownership, version 0; the first: an earlier stretch" in lines[at + 1]
+    assert "in gold.ownership, version 1; the first: an earlier stretch" in lines[at + 1]
     assert lines[at + 2].startswith('  look at {"cluster":"planted-')
     assert lines.index("WARN gold.epochs not_null(primary_cause)") > at
     assert f"check_id = '{report.check_id}'" in lines[-1]
