@@ -1,7 +1,7 @@
 """Facts of a group that decide whether a change of protocol, assignor or membership pays."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
@@ -69,27 +69,6 @@ def group_facts(rows: GroupRows, slots: Sequence[Slot], from_ms: int, to_ms: int
         sum(len(each) - 1 for each in stints),
         tuple(kind for kind in DECISIVE_FINDINGS if kind in named),
     )
-
-
-def facts_from(found: Mapping[str, Any]) -> GroupFacts:
-    """The facts in an object of a script's file. Raises KeyError, TypeError and ValueError."""
-    return GroupFacts(
-        _texts(found["protocols"]),
-        _texts(found["assignors"]),
-        int(found["instances"]),
-        int(found["static_instances"]),
-        tuple(map(int, found["session_timeouts_ms"])),
-        tuple(map(int, found["rebalance_timeouts_ms"])),
-        _texts(found["server_assignors"]),
-        _texts(found["regexes"]),
-        int(found["subscriptions"]),
-        int(found["restarts"]),
-        _texts(found["findings"]),
-    )
-
-
-def _texts(found: Iterable[object]) -> tuple[str, ...]:
-    return tuple(map(str, found))
 
 
 def _overlaps(begun_ms: int, ended_ms: int | None, from_ms: int, to_ms: int) -> bool:

@@ -2,11 +2,19 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.whatif.arrival_rates import ArrivalRates
 from rebalance_audit.whatif.facts import GroupFacts
 from rebalance_audit.whatif.spread import Spread
+
+Moment: TypeAlias = Annotated[Spread, "moment"]
+"""Epoch milliseconds."""
+Length: TypeAlias = Annotated[Spread, "length"]
+"""Milliseconds."""
+EpochMs: TypeAlias = Annotated[int, "epoch milliseconds"]
+Count: TypeAlias = Annotated[int, "count"]
+"""What a field of Kafka's protocol can hold: not negative, of 31 bits."""
 
 
 class ProcessEnd(StrEnum):
@@ -30,8 +38,8 @@ Ends: TypeAlias = dict[ProcessEnd, float]
 class ProcessLife:
     """One process: from its start to its end. Moments are epoch milliseconds."""
 
-    start: Spread
-    end: Spread | None = None
+    start: Moment
+    end: Moment | None = None
     """None: it outlives the script."""
     ends: Ends = field(default_factory=lambda: {ProcessEnd.CLOSED: 1.0})
 
@@ -51,16 +59,16 @@ class AppInstance:
 class TopicExpansion:
     """A topic got more partitions, or was created."""
 
-    at: Spread
+    at: Moment
     topic: str
-    partitions: int
+    partitions: Count
 
 
 @dataclass(slots=True)
 class TopicDeletion:
     """A topic was deleted."""
 
-    at: Spread
+    at: Moment
     topic: str
 
 
@@ -68,8 +76,8 @@ class TopicDeletion:
 class CoordinatorMove:
     """Another broker took over the group."""
 
-    at: Spread
-    pause_ms: Spread
+    at: Moment
+    pause_ms: Length
     """How long no coordinator answered."""
 
 
@@ -77,18 +85,18 @@ class CoordinatorMove:
 class SlowRevocation:
     """For a while an instance took long to give up partitions."""
 
-    start: Spread
-    end: Spread
+    start: Moment
+    end: Moment
     instance: str | None
     """None: the log does not say which one; each seed draws one."""
-    revoke_ms: Spread
+    revoke_ms: Length
 
 
 @dataclass(slots=True)
 class SubscriptionChange:
     """A running process subscribed to other topics."""
 
-    at: Spread
+    at: Moment
     instance: str
     topics: tuple[str, ...]
 
@@ -107,27 +115,27 @@ class Settings:
     assignors: tuple[str, ...]
     """Classic: supported assignors, the preferred one first. Consumer: the server-side assignor."""
     is_static: bool
-    session_timeout_ms: int
-    rebalance_timeout_ms: int
-    heartbeat_interval_ms: int
+    session_timeout_ms: Count
+    rebalance_timeout_ms: Count
+    heartbeat_interval_ms: Count
 
 
 @dataclass(slots=True)
 class Habits:
     """How long what clients do takes, as measured; durations in milliseconds."""
 
-    latency_ms: int
+    latency_ms: Count
     """Of one message between client and broker."""
-    revoke_ms: Spread
+    revoke_ms: Length
     """From the order to give up partitions until they are given up."""
-    assign_ms: Spread
+    assign_ms: Length
     """From an assignment until its partitions are read."""
-    restart_ms: Spread | None
+    restart_ms: Length | None
     """From the end of a process to the next start of its instance; None: no instance came back."""
-    commit_interval_ms: int
-    leader_ms: int = 0
+    commit_interval_ms: Count
+    leader_ms: Count = 0
     """How long the leader of a classic group takes to assign."""
-    initial_delay_ms: int = 3_000
+    initial_delay_ms: Count = 3_000
     """`group.initial.rebalance.delay.ms` of the broker."""
 
 
@@ -158,12 +166,12 @@ class Script:
     """All of it."""
 
     group_id: str
-    from_ms: int
+    from_ms: EpochMs
     """What happens earlier only prepares the group."""
-    to_ms: int
+    to_ms: EpochMs
     settings: Settings
     habits: Habits
-    topics: dict[str, int]
+    topics: dict[str, Count]
     """Name -> partitions at the begin."""
     instances: list[AppInstance]
     events: list[Event]

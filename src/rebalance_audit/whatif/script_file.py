@@ -1,24 +1,35 @@
 """A script as a file that people read and edit: JSON, its moments in ISO 8601, a line for each process and event."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import eq
 from typing import Any, Final
 
 import orjson
+from cattrs import BaseValidationError, Converter, transform_error
+from cattrs.cols import (
+    is_namedtuple,
+    namedtuple_dict_structure_factory,
+    namedtuple_dict_unstructure_factory,
+)
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.limits import SCRIPT_BYTES
 from rebalance_audit.moment_text import parse_moment
 from rebalance_audit.sentences.words import iso
 from rebalance_audit.whatif.arrival_rates import ArrivalRates
-from rebalance_audit.whatif.facts import facts_from
 from rebalance_audit.whatif.script import (
     SCRIPT_FORMAT,
     AppInstance,
     CoordinatorMove,
+    Count,
+    EpochMs,
     Event,
-    Habits,
+    Length,
     Logged,
-    LoggedDelay,
+    Moment,
     ProcessEnd,
     ProcessLife,
     Script,
@@ -32,58 +43,48 @@ from rebalance_audit.whatif.spread import Spread
 
 _RATE_MAX: Final = 1_000_000_000
 _NUMBER_MAX: Final = (1 << 31) - 1
-_GROWTH: Final = "topic_growth"
-_DELETION: Final = "topic_deletion"
-_MOVE: Final = "coordinator_move"
-_SLOW: Final = "slow_revocation"
-_SUBSCRIPTION: Final = "subscription_change"
+_PROTOCOLS: Final = ("classic", "consumer")
+_EVENTS: Final[Mapping[str, type]] = {
+    "topic_growth": TopicExpansion,
+    "topic_deletion": TopicDeletion,
+    "coordinator_move": CoordinatorMove,
+    "slow_revocation": SlowRevocation,
+    "subscription_change": SubscriptionChange,
+}
+_EVENT_NAMES: Final = {kind: name for name, kind in _EVENTS.items()}
+_NAMES: Final[Mapping[type, Mapping[str, str]]] = {
+    Settings: {"is_static": "static"},
+    Logged: {"delayed": "records_delayed"},
+    SlowRevocation: {"start": "from", "end": "to"},
+    ProcessLife: {"ends": "ended"},
+    AppInstance: {"lives": "processes"},
+    Script: {
+        "from_ms": "from",
+        "to_ms": "to",
+        "logged": "as_logged",
+        "rates": "records_per_second",
+        "rates_unknown": "records_per_second_unknown",
+    },
+}
+"""Names of fields in the file where they differ; what a class holds comes before it."""
 
-
-# --- writing ---------------------------------------------------------------------------------------
+_IN_FILE: Final = {
+    field: name
+    for of, names in _NAMES.items()
+    if of is not SlowRevocation  # a process has `start` and `end` in the file, too
+    for field, name in names.items()
+}
+_FIELD: Final = re.compile(r"\w+")
 
 
 def script_text(script: Script) -> str:
     """The file's text."""
-    settings, habits, logged = script.settings, script.habits, script.logged
-    head: dict[str, Any] = {
-        "format": SCRIPT_FORMAT,
-        "group_id": script.group_id,
-        "from": iso(script.from_ms),
-        "to": iso(script.to_ms),
-        "settings": {
-            "protocol": settings.protocol,
-            "assignors": list(settings.assignors),
-            "static": settings.is_static,
-            "session_timeout_ms": settings.session_timeout_ms,
-            "rebalance_timeout_ms": settings.rebalance_timeout_ms,
-            "heartbeat_interval_ms": settings.heartbeat_interval_ms,
-        },
-        "habits": {
-            "latency_ms": habits.latency_ms,
-            "revoke_ms": _length(habits.revoke_ms),
-            "assign_ms": _length(habits.assign_ms),
-            "restart_ms": None if habits.restart_ms is None else _length(habits.restart_ms),
-            "commit_interval_ms": habits.commit_interval_ms,
-            "leader_ms": habits.leader_ms,
-            "initial_delay_ms": habits.initial_delay_ms,
-        },
-        "as_logged": {
-            "rebalances": logged.rebalances,
-            "partitions_moved": logged.partitions_moved,
-            "unowned_low_ms": logged.unowned_low_ms,
-            "unowned_high_ms": logged.unowned_high_ms,
-            "longest_stop_ms": logged.longest_stop_ms,
-            "records_delayed": None if logged.delayed is None else logged.delayed._asdict(),
-        },
-        "assumptions": script.assumptions,
-        "topics": script.topics,
-        "records_per_second": script.rates or None,
-        "records_per_second_unknown": script.rates_unknown,
-        "facts": None if script.facts is None else script.facts._asdict(),
-    }
-    lines = [f"  {_json(name)}: {_json(value)}" for name, value in head.items()]
-    lines.append(f'  "instances": {_listed([_instance(each) for each in script.instances])}')
-    lines.append(f'  "events": {_listed([_json(_event(each)) for each in script.events])}')
+    plain = _FILE.unstructure(script)
+    instances, events = plain.pop("instances"), plain.pop("events")
+    lines = [f'  "format": {_json(SCRIPT_FORMAT)}']
+    lines += [f"  {_json(name)}: {_json(value)}" for name, value in plain.items()]
+    lines.append(f'  "instances": {_listed([_instance_text(each) for each in instances])}')
+    lines.append(f'  "events": {_listed(list(map(_json, events)))}')
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -95,266 +96,194 @@ def _listed(items: list[str]) -> str:
     return "[\n    " + ",\n    ".join(items) + "\n  ]" if items else "[]"
 
 
-def _instance(instance: AppInstance) -> str:
-    head = {"name": instance.name, "topics": list(instance.topics), "regex": instance.regex}
-    lives = ",\n      ".join(_json(_life(life)) for life in instance.lives)
-    return f'{_json(head)[:-1]},"processes":[\n      {lives}\n    ]}}'
-
-
-def _life(life: ProcessLife) -> dict[str, Any]:
-    found: dict[str, Any] = {"start": _moment(life.start)}
-    if life.end is not None:
-        found["end"] = _moment(life.end)
-        found["ended"] = {end.value: round(weight, 3) for end, weight in life.ends.items()}
-    return found
-
-
-def _event(event: Event) -> dict[str, Any]:
-    match event:
-        case TopicExpansion():
-            return {
-                "event": _GROWTH,
-                "at": _moment(event.at),
-                "topic": event.topic,
-                "partitions": event.partitions,
-            }
-        case TopicDeletion():
-            return {"event": _DELETION, "at": _moment(event.at), "topic": event.topic}
-        case CoordinatorMove():
-            return {
-                "event": _MOVE,
-                "at": _moment(event.at),
-                "pause_ms": _length(event.pause_ms),
-            }
-        case SlowRevocation():
-            return {
-                "event": _SLOW,
-                "from": _moment(event.start),
-                "to": _moment(event.end),
-                "instance": event.instance,
-                "revoke_ms": _length(event.revoke_ms),
-            }
-        case SubscriptionChange():
-            return {
-                "event": _SUBSCRIPTION,
-                "at": _moment(event.at),
-                "instance": event.instance,
-                "topics": list(event.topics),
-            }
-
-
-def _moment(spread: Spread) -> Any:
-    if spread.low == spread.high:
-        return iso(spread.low)
-    bounds = {"earliest": iso(spread.low), "latest": iso(spread.high)}
-    return bounds if spread.likely is None else {**bounds, "likely": iso(spread.likely)}
-
-
-def _length(spread: Spread) -> Any:
-    if spread.low == spread.high:
-        return spread.low
-    bounds = {"low": spread.low, "high": spread.high}
-    return bounds if spread.likely is None else {**bounds, "likely": spread.likely}
-
-
-# --- reading ---------------------------------------------------------------------------------------
+def _instance_text(plain: dict[str, Any]) -> str:
+    processes = ",\n      ".join(map(_json, plain.pop("processes")))
+    return f'{_json(plain)[:-1]},"processes":[\n      {processes}\n    ]}}'
 
 
 def script_from(text: bytes, file: str) -> Script:
     """The script in a file's text. Raises BadRequest that names the file and the field."""
+    if len(text) > SCRIPT_BYTES.most:
+        raise BadRequest(
+            f"{file} has more than {SCRIPT_BYTES.most >> 20} MiB: no script is as large."
+        )
     try:
-        if len(text) > SCRIPT_BYTES.most:
-            raise BadRequest(
-                f"{file} has more than {SCRIPT_BYTES.most >> 20} MiB: no script is as large."
-            )
         found = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise BadRequest(f"{file} is not JSON: {error}.") from None
+    if not isinstance(found, Mapping) or found.get("format") != SCRIPT_FORMAT:
+        raise BadRequest(f"{file}: its format is not {SCRIPT_FORMAT!r}.")
     try:
-        return _script(found)
-    except KeyError as error:
-        raise BadRequest(f"{file}: a field {error} is missing.") from None
-    except (TypeError, ValueError, AttributeError) as error:
+        script = _FILE.structure(found, Script)
+        _check(script)
+    except BadRequest as error:
         raise BadRequest(f"{file}: {error}") from None
+    except BaseValidationError as error:
+        what, _, path = transform_error(error, format_exception=_what)[0].rpartition(" @ $")
+        where = _FIELD.sub(lambda each: _IN_FILE.get(each[0], each[0]), path.lstrip("."))
+        raise BadRequest(": ".join(filter(None, (file, where, what)))) from None
+    return script
 
 
-def _script(found: Mapping[str, Any]) -> Script:
-    if found["format"] != SCRIPT_FORMAT:
-        raise BadRequest(f"its format is {found['format']!r}, not {SCRIPT_FORMAT!r}.")
-    settings, habits, logged = found["settings"], found["habits"], found["as_logged"]
-    if not settings["assignors"]:
+def _what(error: BaseException, _: object) -> str:
+    return f"{error} is missing." if isinstance(error, KeyError) else str(error)
+
+
+def _check(script: Script) -> None:
+    """What the types do not say. Raises BadRequest."""
+    settings = script.settings
+    if settings.protocol not in _PROTOCOLS:
+        raise BadRequest(f"protocol is {settings.protocol!r}, not one of {', '.join(_PROTOCOLS)}.")
+    if not settings.assignors:
         raise BadRequest("assignors is empty.")
-    instances = [_read_instance(each) for each in found["instances"]]
-    names = [each.name for each in instances]
-    if len(set(names)) < len(names):
+    for name in ("session_timeout_ms", "rebalance_timeout_ms", "heartbeat_interval_ms"):
+        if getattr(settings, name) < 1:
+            raise BadRequest(f"{name} must be at least 1.")
+    names = {each.name for each in script.instances}
+    if len(names) < len(script.instances):
         raise BadRequest("two instances have the same name.")
-    events = [_read_event(each) for each in found["events"]]
-    for event in events:
+    for event in script.events:
         if isinstance(event, SlowRevocation | SubscriptionChange) and event.instance not in {
             *names,
             None,
         }:
             raise BadRequest(f"an event names the instance {event.instance!r}, which is not there.")
-    return Script(
-        str(found["group_id"]),
-        _read_ms(found["from"]),
-        _read_ms(found["to"]),
-        Settings(
-            _one_of(settings["protocol"], ("classic", "consumer"), "protocol"),
-            _names(settings["assignors"], "assignors"),
-            bool(settings["static"]),
-            *(
-                _number(settings[name], name, 1)
-                for name in ("session_timeout_ms", "rebalance_timeout_ms", "heartbeat_interval_ms")
-            ),
-        ),
-        Habits(
-            _number(habits["latency_ms"], "latency_ms"),
-            _read_length(habits["revoke_ms"]),
-            _read_length(habits["assign_ms"]),
-            None if habits["restart_ms"] is None else _read_length(habits["restart_ms"]),
-            *(
-                _number(habits[name], name)
-                for name in ("commit_interval_ms", "leader_ms", "initial_delay_ms")
-            ),
-        ),
-        {str(name): _number(count, "topics") for name, count in found["topics"].items()},
-        instances,
-        events,
-        Logged(
-            int(logged["rebalances"]),
-            int(logged["partitions_moved"]),
-            logged["unowned_low_ms"],
-            logged["unowned_high_ms"],
-            logged["longest_stop_ms"],
-            _read_delay(logged.get("records_delayed")),
-        ),
-        [str(each) for each in found["assumptions"]],
-        _read_rates(found.get("records_per_second")),
-        found.get("records_per_second_unknown"),
-        None if found.get("facts") is None else facts_from(found["facts"]),
-    )
+    for ends in (life.ends for each in script.instances for life in each.lives):
+        if not ends or min(ends.values()) < 0 or not sum(ends.values()):
+            raise BadRequest("the probabilities of how a process ended must be positive.")
 
 
-def _number(value: Any, field: str, least: int = 0) -> int:
-    """A whole number that a field of Kafka's protocol can hold."""
+# --- values ----------------------------------------------------------------------------------------
+
+
+def _whole(value: Any, _: object = int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadRequest(f"{field} is {value!r}, not a number.")
-    if not least <= value <= _NUMBER_MAX:
-        raise BadRequest(f"{field} must lie between {least} and {_NUMBER_MAX:,}.")
+        raise BadRequest(f"{value!r} is not a number.")
     return int(value)
 
 
-def _names(value: Any, field: str) -> tuple[str, ...]:
+def _count(value: Any, _: object = Count) -> int:
+    found = _whole(value)
+    if not 0 <= found <= _NUMBER_MAX:
+        raise BadRequest(f"it must lie between 0 and {_NUMBER_MAX:,}.")
+    return found
+
+
+def _text(value: Any, _: object) -> str:
+    if not isinstance(value, str):
+        raise BadRequest(f"{value!r} is not a text.")
+    return value
+
+
+def _names(value: Any, _: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise BadRequest(f"{field} is not a list of names.")
+        raise BadRequest("it is not a list of names.")
     return tuple(value)
 
 
-def _read_rates(found: Mapping[str, Sequence[float | None]] | None) -> ArrivalRates:
+def _ms(value: Any, _: object = EpochMs) -> int:
+    # Relative times would make the script depend on the day; from 1970 on they are out of bounds.
+    return parse_moment(value, 0) if isinstance(value, str) else _whole(value)
+
+
+def _rates(
+    found: Mapping[str, Sequence[float | None]] | None, _: object = ArrivalRates
+) -> ArrivalRates:
     rates = {
         str(topic): [None if each is None else float(each) for each in of_topic]
         for topic, of_topic in (found or {}).items()
     }
     known = [each for of_topic in rates.values() for each in of_topic if each is not None]
     if not all(0 <= each <= _RATE_MAX for each in known):
-        raise BadRequest(f"records_per_second must lie between 0 and {_RATE_MAX:,}.")
+        raise BadRequest(f"it must lie between 0 and {_RATE_MAX:,}.")
     return rates if known else {}
 
 
-def _read_delay(found: Mapping[str, int | None] | None) -> LoggedDelay | None:
-    if found is None:
-        return None
-    return LoggedDelay(int(found["estimate"] or 0), found["low"], found["high"])
+def _event(value: Any, _: object) -> Any:
+    kind = _EVENTS.get(str(value["event"]))
+    if kind is None:
+        raise BadRequest(f"there is no event {value['event']!r}.")
+    return _FILE.structure(value, kind)
 
 
-def _one_of(value: object, known: tuple[str, ...], field: str) -> str:
-    if value not in known:
-        raise BadRequest(f"{field} is {value!r}, not one of {', '.join(known)}.")
-    return str(value)
+def _life(life: ProcessLife) -> dict[str, Any]:
+    found: dict[str, Any] = {"start": _FILE.unstructure(life.start, Moment)}
+    if life.end is not None:
+        found["end"] = _FILE.unstructure(life.end, Moment)
+        found["ended"] = {end.value: round(weight, 3) for end, weight in life.ends.items()}
+    return found
 
 
-def _read_instance(found: Mapping[str, Any]) -> AppInstance:
-    lives = [_read_life(each) for each in found["processes"]]
-    topics, regex = tuple(found["topics"]), found.get("regex")
-    if not all(isinstance(each, str) for each in topics) or not isinstance(regex, str | None):
-        raise BadRequest("topics and regex of an instance are texts.")
-    return AppInstance(str(found["name"]), topics, lives, regex)
+class _Bounds:
+    """A spread as one value, or as an object with these names."""
+
+    def __init__(
+        self, low: str, high: str, read: Callable[[Any], int], write: Callable[[int], Any]
+    ) -> None:
+        self._names = (low, high, "likely")
+        self._read, self._write = read, write
+
+    def plain(self, spread: Spread) -> Any:
+        if spread.low == spread.high:
+            return self._write(spread.low)
+        bounds = zip(self._names, spread, strict=True)
+        return {name: self._write(value) for name, value in bounds if value is not None}
+
+    def spread(self, value: Any, _: object) -> Spread:
+        if isinstance(value, Mapping):
+            low, high = (self._read(value[name]) for name in self._names[:2])
+            likely = value.get("likely")
+            found = Spread(low, high, None if likely is None else self._read(likely))
+        else:
+            found = Spread(self._read(value), self._read(value))
+        likely = found.low if found.likely is None else found.likely
+        if not 0 <= found.low <= likely <= found.high:
+            raise BadRequest(f"bounds must be in order: {found.low}, {likely}, {found.high}.")
+        return found
 
 
-def _read_life(found: Mapping[str, Any]) -> ProcessLife:
-    start = _read_moment(found["start"])
-    if "end" not in found:
-        return ProcessLife(start)
-    ends = {ProcessEnd(name): float(weight) for name, weight in found["ended"].items()}
-    if not ends or min(ends.values()) < 0 or not sum(ends.values()):
-        raise BadRequest("the probabilities of how a process ended must be positive.")
-    return ProcessLife(start, _read_moment(found["end"]), ends)
+def _converter() -> Converter:
+    """Of scripts to JSON values and back."""
+    made = Converter()
+    made.register_structure_hook_factory(is_namedtuple, namedtuple_dict_structure_factory)
+    made.register_unstructure_hook_factory(is_namedtuple, namedtuple_dict_unstructure_factory)
+    # By class: without those of bool and ProcessEnd, their base classes' would be taken.
+    scalars: dict[type, Callable[[Any, Any], Any]] = {
+        int: _whole,
+        str: _text,
+        bool: lambda value, _: bool(value),
+        ProcessEnd: lambda value, _: ProcessEnd(value),
+    }
+    for scalar, read in scalars.items():
+        made.register_structure_hook(scalar, read)
+    reads: dict[Any, Callable[[Any, Any], Any]] = {
+        Count: _count,
+        EpochMs: _ms,
+        ArrivalRates: _rates,
+        Event: _event,
+        tuple[str, ...]: _names,
+    }
+    writes: dict[Any, Callable[[Any], Any]] = {
+        EpochMs: iso,
+        ArrivalRates: lambda rates: rates or None,
+        Event: lambda event: {"event": _EVENT_NAMES[type(event)], **made.unstructure(event)},
+    }
+    for kind, bounds in (
+        (Moment, _Bounds("earliest", "latest", _ms, iso)),
+        (Length, _Bounds("low", "high", _count, int)),
+    ):
+        reads[kind], writes[kind] = bounds.spread, bounds.plain
+    for kind, read in reads.items():
+        made.register_structure_hook_func(partial(eq, kind), read)
+    for kind, write in writes.items():
+        made.register_unstructure_hook_func(partial(eq, kind), write)
+    for of, names in _NAMES.items():
+        renamed: dict[str, Any] = {field: override(rename=name) for field, name in names.items()}
+        made.register_structure_hook(of, make_dict_structure_fn(of, made, **renamed))
+        made.register_unstructure_hook(of, make_dict_unstructure_fn(of, made, **renamed))
+        if of is ProcessLife:
+            made.register_unstructure_hook(of, _life)
+    return made
 
 
-def _read_event(found: Mapping[str, Any]) -> Event:
-    match found["event"]:
-        case "topic_growth":
-            at = _read_moment(found["at"])
-            return TopicExpansion(
-                at, str(found["topic"]), _number(found["partitions"], "partitions")
-            )
-        case "topic_deletion":
-            return TopicDeletion(_read_moment(found["at"]), str(found["topic"]))
-        case "coordinator_move":
-            return CoordinatorMove(_read_moment(found["at"]), _read_length(found["pause_ms"]))
-        case "slow_revocation":
-            return SlowRevocation(
-                _read_moment(found["from"]),
-                _read_moment(found["to"]),
-                found["instance"],
-                _read_length(found["revoke_ms"]),
-            )
-        case "subscription_change":
-            at = _read_moment(found["at"])
-            return SubscriptionChange(at, str(found["instance"]), _names(found["topics"], "topics"))
-    raise BadRequest(f"there is no event {found['event']!r}.")
-
-
-def _read_ms(value: object) -> int:
-    if isinstance(value, str):
-        # Relative times would make the script depend on the day; from 1970 on they are out of bounds.
-        return parse_moment(value, 0)
-    if not isinstance(value, int):
-        raise BadRequest(f"{value!r} is not a time.")
-    return value
-
-
-def _read_moment(value: Any) -> Spread:
-    if isinstance(value, Mapping):
-        likely = value.get("likely")
-        return _checked(
-            Spread(
-                _read_ms(value["earliest"]),
-                _read_ms(value["latest"]),
-                None if likely is None else _read_ms(likely),
-            )
-        )
-    moment = _read_ms(value)
-    return _checked(Spread(moment, moment))
-
-
-def _read_length(value: Any) -> Spread:
-    if isinstance(value, Mapping):
-        likely = value.get("likely")
-        return _checked(
-            Spread(
-                _number(value["low"], "low"),
-                _number(value["high"], "high"),
-                None if likely is None else _number(likely, "likely"),
-            )
-        )
-    length = _number(value, "a length")
-    return _checked(Spread(length, length))
-
-
-def _checked(spread: Spread) -> Spread:
-    likely = spread.low if spread.likely is None else spread.likely
-    if not 0 <= spread.low <= likely <= spread.high:
-        raise BadRequest(f"bounds must be in order: {spread.low}, {likely}, {spread.high}.")
-    return spread
+_FILE: Final = _converter()

@@ -148,4 +148,6 @@ def test_options_of_a_log_do_not_go_with_a_script(log: Path, tmp_path: Path) -> 
     file.write_text("{}")
     outcome = call("what-if", "--script", file)
     assert outcome.code == 2
-    assert "script.json: a field 'format' is missing" in " ".join(outcome.err.split())
+    assert "script.json: its format is not 'rebalance-audit what-if script 1'." in " ".join(
+        outcome.err.split()
+    )
