@@ -24,7 +24,8 @@ def at(minutes: float) -> datetime:
 
 def commits(group_id: str, first_offset: int, *minutes: float, **more: Any) -> list[dict[str, Any]]:
     """Commits at these moments, at offsets that follow each other."""
-    given = {"group_id": group_id, "partition": 3, "topic": "t", "transaction_state": "none"} | more
+    given = {"group_id": group_id, "partition": 3, "topic": "t", "tombstone": False}
+    given |= {"transaction_state": "none", **more}
     return [
         given | {"offset": first_offset + number, "timestamp": at(minute)}
         for number, minute in enumerate(minutes)
