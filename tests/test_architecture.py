@@ -22,10 +22,7 @@ from tests.support.modules import (
 )
 
 CORE = ("wire", "replay", "coordinator", "audit", "sim")
-GENERATED = {
-    PACKAGE / "wire" / "generated" / name
-    for name in ("messages.py", "compiled.py", "json_fields.py")
-}
+GENERATED = {PACKAGE / "wire" / "generated" / "messages.py"}
 LINES_MAX = 450
 
 ENGINE = {"pyspark", "delta"}

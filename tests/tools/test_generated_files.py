@@ -1,7 +1,5 @@
 """Generated files are as their sources make them, and the command line says which are not."""
 
-import ast
-from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -23,7 +21,7 @@ ROOT = checkout_root()
 @pytest.mark.parametrize(
     ("due", "names"),
     [
-        (codegen.due, ["messages.py", "compiled.py", "json_fields.py"]),
+        (codegen.due, ["messages.py"]),
         (tables_page.due, ["tables.md", "README.md"]),
         (findings_page.due, ["findings.md"]),
         (causes_page.due, ["causes.md"]),
@@ -38,16 +36,6 @@ def test_what_is_checked_in_is_fresh(
     """Code and pages say what schemas and tables say; `make codegen` writes them."""
     assert [path.name for path in due()] == names
     assert generated_files.main(due, ["--check"]) == 0, capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", ["compiled.py", "json_fields.py"])
-def test_generated_functions_are_shared_and_not_repeated(name: str) -> None:
-    """Versions and layouts that differ in nothing that a function reads have one function."""
-    module = ast.parse((ROOT / codegen.FOLDER / name).read_bytes())
-    functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
-    bodies = Counter(ast.dump(ast.Module(function.body, [])) for function in functions)
-    assert len(functions) > 40
-    assert [body for body, times in bodies.items() if times > 1] == []
 
 
 def test_a_stale_file_is_told_and_written(

@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from rebalance_audit.wire.decoder_source import Unit, units_of
 from rebalance_audit.wire.schema import Field, Struct, record_schemas
-from tools.codegen.body import Unit, units_of
 
 UNITS = tuple(unit for message in record_schemas().messages() for unit in units_of(message))
 """Every message in every version and layout."""

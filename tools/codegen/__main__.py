@@ -1,38 +1,27 @@
-"""Writes the generated modules of `wire` from `schemas/records`.
+"""Writes the classes of records from `schemas/records`.
 
     python -m tools.codegen --write    write the files
     python -m tools.codegen --check    exit with 1 if one of them is stale
 
-The files are checked in: the type checker, the editor and a reader see plain code, and nothing is
-generated at run time.
+The file is checked in: the type checker, the editor and a reader see plain classes. What decodes and shows them is made
+at run time (`wire.decoders`, `wire.json_fields`).
 """
 
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from rebalance_audit.resources import checkout_root
-from rebalance_audit.wire.schema import Catalogue, record_schemas
+from rebalance_audit.wire.schema import record_schemas
 from tools import generated_files
-from tools.codegen import compiled as codegen_compiled
-from tools.codegen import json_fields as codegen_json
-from tools.codegen import messages as codegen_messages
+from tools.codegen.messages import source
 
-FOLDER: Final = "src/rebalance_audit/wire/generated"
-
-GENERATORS: Final[Mapping[str, Callable[[Catalogue], str]]] = {
-    "messages.py": codegen_messages.source,
-    "compiled.py": codegen_compiled.source,
-    "json_fields.py": codegen_json.source,
-}
+FILE: Final = "src/rebalance_audit/wire/generated/messages.py"
 
 
 def due() -> dict[Path, str]:
-    """The modules in their places."""
-    schemas = record_schemas()
-    folder = checkout_root() / FOLDER
-    return {folder / name: generate(schemas) for name, generate in GENERATORS.items()}
+    """The module in its place."""
+    return {checkout_root() / FILE: source(record_schemas())}
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from rebalance_audit.whatif.arrival_rates import ArrivalRates
 from rebalance_audit.whatif.facts import GroupFacts
 from rebalance_audit.whatif.spread import Spread
 
-Moment: TypeAlias = Annotated[Spread, "moment"]
+MomentSpread: TypeAlias = Annotated[Spread, "moment"]
 """Epoch milliseconds."""
-Length: TypeAlias = Annotated[Spread, "length"]
+LengthSpread: TypeAlias = Annotated[Spread, "length"]
 """Milliseconds."""
 EpochMs: TypeAlias = Annotated[int, "epoch milliseconds"]
 Count: TypeAlias = Annotated[int, "count"]
@@ -38,8 +38,8 @@ Ends: TypeAlias = dict[ProcessEnd, float]
 class ProcessLife:
     """One process: from its start to its end. Moments are epoch milliseconds."""
 
-    start: Moment
-    end: Moment | None = None
+    start: MomentSpread
+    end: MomentSpread | None = None
     """None: it outlives the script."""
     ends: Ends = field(default_factory=lambda: {ProcessEnd.CLOSED: 1.0})
 
@@ -59,7 +59,7 @@ class AppInstance:
 class TopicExpansion:
     """A topic got more partitions, or was created."""
 
-    at: Moment
+    at: MomentSpread
     topic: str
     partitions: Count
 
@@ -68,7 +68,7 @@ class TopicExpansion:
 class TopicDeletion:
     """A topic was deleted."""
 
-    at: Moment
+    at: MomentSpread
     topic: str
 
 
@@ -76,8 +76,8 @@ class TopicDeletion:
 class CoordinatorMove:
     """Another broker took over the group."""
 
-    at: Moment
-    pause_ms: Length
+    at: MomentSpread
+    pause_ms: LengthSpread
     """How long no coordinator answered."""
 
 
@@ -85,18 +85,18 @@ class CoordinatorMove:
 class SlowRevocation:
     """For a while an instance took long to give up partitions."""
 
-    start: Moment
-    end: Moment
+    start: MomentSpread
+    end: MomentSpread
     instance: str | None
     """None: the log does not say which one; each seed draws one."""
-    revoke_ms: Length
+    revoke_ms: LengthSpread
 
 
 @dataclass(slots=True)
 class SubscriptionChange:
     """A running process subscribed to other topics."""
 
-    at: Moment
+    at: MomentSpread
     instance: str
     topics: tuple[str, ...]
 
@@ -126,11 +126,11 @@ class Habits:
 
     latency_ms: Count
     """Of one message between client and broker."""
-    revoke_ms: Length
+    revoke_ms: LengthSpread
     """From the order to give up partitions until they are given up."""
-    assign_ms: Length
+    assign_ms: LengthSpread
     """From an assignment until its partitions are read."""
-    restart_ms: Length | None
+    restart_ms: LengthSpread | None
     """From the end of a process to the next start of its instance; None: no instance came back."""
     commit_interval_ms: Count
     leader_ms: Count = 0

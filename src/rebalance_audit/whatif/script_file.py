@@ -27,9 +27,9 @@ from rebalance_audit.whatif.script import (
     Count,
     EpochMs,
     Event,
-    Length,
+    LengthSpread,
     Logged,
-    Moment,
+    MomentSpread,
     ProcessEnd,
     ProcessLife,
     Script,
@@ -207,9 +207,9 @@ def _event(value: Any, _: object) -> Any:
 
 
 def _life(life: ProcessLife) -> dict[str, Any]:
-    found: dict[str, Any] = {"start": _FILE.unstructure(life.start, Moment)}
+    found: dict[str, Any] = {"start": _FILE.unstructure(life.start, MomentSpread)}
     if life.end is not None:
-        found["end"] = _FILE.unstructure(life.end, Moment)
+        found["end"] = _FILE.unstructure(life.end, MomentSpread)
         found["ended"] = {end.value: round(weight, 3) for end, weight in life.ends.items()}
     return found
 
@@ -269,8 +269,8 @@ def _converter() -> Converter:
         Event: lambda event: {"event": _EVENT_NAMES[type(event)], **made.unstructure(event)},
     }
     for kind, bounds in (
-        (Moment, _Bounds("earliest", "latest", _ms, iso)),
-        (Length, _Bounds("low", "high", _count, int)),
+        (MomentSpread, _Bounds("earliest", "latest", _ms, iso)),
+        (LengthSpread, _Bounds("low", "high", _count, int)),
     ):
         reads[kind], writes[kind] = bounds.spread, bounds.plain
     for kind, read in reads.items():

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from rebalance_audit.wire import generic, instances
 from rebalance_audit.wire.decoder_runtime import FAILURES
-from rebalance_audit.wire.generated.compiled import EMBEDDED_DECODERS
+from rebalance_audit.wire.decoders import embedded_decoder
 from rebalance_audit.wire.primitives import SCALARS
 
 _INT16: Final = SCALARS["int16"]
@@ -44,7 +44,7 @@ def read(data: bytes, cls: type) -> Embedded | Malformed:
         return Malformed(f"version {version}")
     known_version = min(version, newest)
     try:
-        return Embedded(version, EMBEDDED_DECODERS[message.name][known_version](data), ())
+        return Embedded(version, embedded_decoder(message.name, known_version)(data), ())
     except FAILURES:
         (layout,) = message.layouts_of(known_version)
     found = generic.decode_leading(message, known_version, layout, data, _INT16.size)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rebalance_audit.wire.generated import messages
-from rebalance_audit.wire.schema import Layout, Message, Struct, record_schemas
+from rebalance_audit.wire.schema import Field, Layout, Message, Struct, message_named
 
 
 def to_instance(message: Message, layout: Layout, value: Mapping[str, Any]) -> Any:
@@ -25,16 +25,25 @@ def _instance(message: Message, layout: Layout, shape: Struct, value: Mapping[st
     fields: dict[str, Any] = {}
     for field in shape.fields:
         held = value.get(field.attribute, field.if_lacking)
-        if field.is_struct and held is not None:
-            inner = layout.structs[field.type_name]
-            if field.is_array:
-                held = tuple(_instance(message, layout, inner, element) for element in held)
-            else:
-                held = _instance(message, layout, inner, held)
-        elif field.is_array and held is not None:
-            held = tuple(held)
-        fields[field.attribute] = held
-    return getattr(messages, message.class_name(shape.name))(**fields)
+        fields[field.attribute] = held_by(message, layout, field, held)
+    return class_of(message, shape)(**fields)
+
+
+def held_by(message: Message, layout: Layout, field: Field, plain: Any) -> Any:
+    """What an instance holds for a plain value of a field."""
+    if plain is None or not (field.is_struct or field.is_array):
+        return plain
+    if not field.is_struct:
+        return tuple(plain)
+    inner = layout.structs[field.type_name]
+    if field.is_array:
+        return tuple(_instance(message, layout, inner, element) for element in plain)
+    return _instance(message, layout, inner, plain)
+
+
+def class_of(message: Message, shape: Struct) -> Any:
+    """The generated class of a message, or of one of its structs."""
+    return getattr(messages, message.class_name(shape.name))
 
 
 def _dict(layout: Layout, shape: Struct, instance: Any) -> dict[str, Any]:
@@ -57,7 +66,7 @@ def _dict(layout: Layout, shape: Struct, instance: Any) -> dict[str, Any]:
 @functools.cache
 def message_of(class_name: str) -> Message:
     """Schema of a generated key, value or embedded class. Raises ValueError for another class."""
-    for message in record_schemas().messages():
-        if message.name == class_name:
-            return message
-    raise ValueError(f"{class_name} is neither a key nor a value of a record")
+    try:
+        return message_named(class_name)
+    except KeyError:
+        raise ValueError(f"{class_name} is neither a key nor a value of a record") from None

@@ -8,13 +8,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from rebalance_audit.wire import consumer_protocol
-from rebalance_audit.wire.generated import json_fields
+from rebalance_audit.wire import consumer_protocol, json_fields
 from rebalance_audit.wire.generated.messages import GroupMetadataValue
 from rebalance_audit.wire.records import Record
 
-_SUBSCRIPTION_FIELDS: Final = json_fields.EMBEDDED_FIELDS["ConsumerProtocolSubscription"]
-_ASSIGNMENT_FIELDS: Final = json_fields.EMBEDDED_FIELDS["ConsumerProtocolAssignment"]
 _KNOWN: Final = 1024
 """How many subscriptions, and assignments, are cached: most members of a generation repeat theirs."""
 _KNOWN_BYTES: Final = 1024
@@ -24,7 +21,7 @@ _Shape: TypeAlias = Callable[[bytes], dict[str, Any] | None]
 
 def key_data(record: Record) -> dict[str, Any]:
     """Fields of the record's key."""
-    return json_fields.KEY_FIELDS[record.record_type](record.key)
+    return json_fields.key_fields(record.record_type)(record.key)
 
 
 def value_data(record: Record) -> dict[str, Any]:
@@ -35,8 +32,8 @@ def value_data(record: Record) -> dict[str, Any]:
     value = record.value
     assert value is not None
     assert record.value_version is not None
-    shape = (record.record_type, record.value_version, record.layout)
-    fields = json_fields.VALUE_FIELDS[shape](value)
+    shown = json_fields.value_fields(record.record_type, record.value_version, record.layout)
+    fields = shown(value)
     if (
         isinstance(value, GroupMetadataValue)
         and value.protocol_type == consumer_protocol.PROTOCOL_TYPE
@@ -67,14 +64,16 @@ def _subscription(payload: bytes) -> dict[str, Any] | None:
     read = consumer_protocol.decode_subscription(payload)
     if read is None or read.protocol_version > consumer_protocol.NEWEST_VERSION:
         return None
-    return _SUBSCRIPTION_FIELDS[read.protocol_version](read)
+    fields = json_fields.embedded_fields("ConsumerProtocolSubscription", read.protocol_version)
+    return fields(read)
 
 
 def _assignment(payload: bytes) -> dict[str, Any] | None:
     read = consumer_protocol.decode_assignment(payload)
     if read is None or read.protocol_version > consumer_protocol.NEWEST_VERSION:
         return None
-    return _ASSIGNMENT_FIELDS[read.protocol_version](read)
+    fields = json_fields.embedded_fields("ConsumerProtocolAssignment", read.protocol_version)
+    return fields(read)
 
 
 _known_subscription: Final[_Shape] = lru_cache(_KNOWN)(_subscription)

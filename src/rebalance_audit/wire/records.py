@@ -1,7 +1,7 @@
 """Coordinator records: a key and a value in bytes, and what they say.
 
 Decoding never raises, whatever the bytes: a record that cannot be read is an `Undecodable` with its
-reason. The compiled decoders try first; whatever they refuse is judged by the generic codec.
+reason. The compiled decoders (`decoders`) try first; whatever they refuse is judged by the generic codec.
 """
 
 import functools
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, cast
 from rebalance_audit import limits
 from rebalance_audit.wire import generic, instances
 from rebalance_audit.wire.decoder_runtime import FAILURES
-from rebalance_audit.wire.generated.compiled import KEY_DECODERS, VALUE_DECODERS
+from rebalance_audit.wire.decoders import key_decoder, value_decoders
 from rebalance_audit.wire.generated.messages import Key, RecordType, Value
 from rebalance_audit.wire.generic import UnknownTags
 from rebalance_audit.wire.primitives import SCALARS, DecodeError, TruncatedError
@@ -87,7 +87,7 @@ def decode_record(key: bytes | None, value: bytes | None) -> Record | Undecodabl
         return decode_record_by_schema(key, value)
     if value is None:
         return Record(record_type, decoded_key, None, None)
-    for value_version, layout, decode in VALUE_DECODERS[record_type].get(value[:2], ()):
+    for value_version, layout, decode in value_decoders(record_type, value[:2]):
         try:
             decoded = decode(value)
         except FAILURES:
@@ -99,7 +99,7 @@ def decode_record(key: bytes | None, value: bytes | None) -> Record | Undecodabl
 
 
 def _decode_clean_key(key: bytes) -> tuple[RecordType, Key]:
-    record_type, decode = KEY_DECODERS[key[:2]]
+    record_type, decode = key_decoder(key[:2])
     return record_type, decode(key)
 
 

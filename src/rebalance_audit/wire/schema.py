@@ -227,9 +227,24 @@ class Catalogue(NamedTuple):
 
 
 @functools.cache
+def message_named(name: str) -> Message:
+    """The schema of one key, value or embedded message, from its file alone. Raises KeyError for another name."""
+    words = re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
+    return _message(json.loads(resources.read_text(_schema_files()[words])))
+
+
+@functools.cache
+def _schema_files() -> Mapping[str, str]:
+    """Name in words -> path; a file's name begins with a number or a word for the kind."""
+    paths = resources.list_files("schemas/records", ".json")
+    stems = (path.rpartition("/")[2].removesuffix(".json") for path in paths)
+    return dict(zip((stem.partition("-")[2] for stem in stems), paths, strict=True))
+
+
+@functools.cache
 def record_schemas() -> Catalogue:
     """Load the schemas that come with the package. Raises SchemaError if one is broken."""
-    paths = resources.list_files("schemas/records", ".json")
+    paths = _schema_files().values()
     return load_catalogue({path: resources.read_text(path) for path in paths})
 
 

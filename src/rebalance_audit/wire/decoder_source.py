@@ -1,36 +1,32 @@
-"""Writes the body of one generated decoder, field by field.
+"""Writes the text of the decoder of one message, version and layout, field by field; `decoders` compiles it.
 
 Three things make the decoders fast. Adjacent fixed-width fields, together with the length that
 follows them, are read by one unpack. The position is a variable plus a distance known at generation
 time. And nothing is checked twice: `wire.decoder_runtime` says what a decoder leaves to the generic codec.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import struct
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
-from rebalance_audit.wire.primitives import SCALARS
-from rebalance_audit.wire.schema import CURRENT_LAYOUT, Field, Layout, Message, Struct
-from tools.codegen.functions import Functions, Purpose
-from tools.codegen.messages import annotation, class_table, literal
+from rebalance_audit.wire import decoder_runtime, instances
+from rebalance_audit.wire.primitives import SCALARS, read_uvarint
+from rebalance_audit.wire.schema import Field, Layout, Message, Struct
 
 _CODES: Final = {
-    "int8": ("b", "i1"),
-    "int16": ("h", "i2"),
-    "int32": ("i", "i4"),
-    "int64": ("q", "i8"),
-    "uint16": ("H", "u2"),
-    "uint8": ("B", "u1"),
-    "uuid": ("16s", "id"),
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "uint16": "H",
+    "uint8": "B",
+    "uuid": "16s",
 }
-"""Struct code, and its word in the name of an unpack function."""
+"""Of `struct`."""
 
 _WIDTHS: Final = {"uint8": 1} | {name: scalar.size for name, scalar in SCALARS.items()}
 _VECTORS: Final = {"int16": "int16s", "int32": "int32s", "uuid": "uuids"}
-
-
-UnitKey: TypeAlias = tuple[int, str]
-"""(version, name of the layout)"""
 
 
 class Unit(NamedTuple):
@@ -39,26 +35,6 @@ class Unit(NamedTuple):
     message: Message
     version: int
     layout: Layout
-
-    @property
-    def key(self) -> UnitKey:
-        """What distinguishes it from the message's other units."""
-        return self.version, self.layout.name
-
-    def purpose(self, struct_name: str, part: str = "") -> Purpose:
-        """What a function is for that reads or shows this unit, or one of its structs."""
-        return Purpose(
-            snake_case(self.message.name),
-            self.version,
-            "" if self.layout.name == CURRENT_LAYOUT else self.layout.name.replace(".", "_"),
-            self.message.class_name(struct_name),
-            part,
-        )
-
-
-def snake_case(name: str) -> str:
-    """Snake case of a class name."""
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
 
 def units_of(message: Message) -> list[Unit]:
@@ -70,30 +46,62 @@ def units_of(message: Message) -> list[Unit]:
     ]
 
 
-class Surroundings:
-    """What the functions of the module need around them."""
+class DecoderSource(NamedTuple):
+    """The text of a decoder, and what it calls and makes."""
 
-    def __init__(self) -> None:
-        self.classes: set[str] = set()
-        self.names: set[str] = set()
-        self.unpacks: dict[str, str] = {}
-        self.constants: dict[str, str] = {}
-        self.functions = Functions()
+    text: str
+    """Of a module with the function `decode`: bytes that begin with the record type or the version -> instance."""
+    names: dict[str, Any]
 
-    def unpack(self, type_names: Iterable[str]) -> str:
-        """Name of the function that reads these types at once."""
-        pairs = [_CODES[name] for name in type_names]
-        name = "unpack_" + "_".join(word for _, word in pairs)
-        self.unpacks[name] = "".join(code for code, _ in pairs)
-        return name
 
-    def default(self, text: str) -> str:
-        """Expression of a default; instances are made once."""
-        if text == "ZERO_UUID":
-            self.names.add(text)
-        if not text.endswith(")") or text == "()":
-            return text
-        return self.constants.setdefault(text, f"DEFAULT_{len(self.constants)}")
+def decoder_text(unit: Unit) -> DecoderSource:
+    """The decoder of a unit.
+
+    It reads the clean form of its message, to the last byte, and raises `decoder_runtime.FAILURES` at anything else;
+    only an embedded message may be followed by more bytes.
+    """
+    message, layout = unit.message, unit.layout
+    names = {"read_uvarint": read_uvarint, "new": tuple.__new__, **vars(decoder_runtime)}
+    structs = (*layout.structs.values(), layout.body)
+    in_arrays = {
+        field.type_name
+        for each in structs
+        for field in each.fields
+        if field.is_struct and field.is_array and field.versions.holds(unit.version)
+    }
+    texts: list[str] = []
+    for name, shape in layout.structs.items():
+        if name in in_arrays:
+            texts.append(_array_reader(unit, shape, names))
+    body = _Body(unit, names, distance=2)  # after the record type, or the value version
+    body.line("def decode(data):")
+    with body.indented():
+        body.line("p = 0")
+        made = body.struct(layout.body)
+        body.flush()
+        relation = ">" if message.kind == "embedded" else "!="
+        body.refuse_if(f"{body.position()} {relation} len(data)")
+        body.line(f"return {made}")
+    return DecoderSource("\n".join([*texts, body.text()]), names)
+
+
+def _array_reader(unit: Unit, shape: Struct, names: dict[str, Any]) -> str:
+    body = _Body(unit, names, distance=0)
+    body.line(f"def {_reader_of(shape.name)}(data, p, count):")
+    with body.indented():
+        body.line("items = []")
+        body.line("add = items.append")
+        body.line("for _ in range(count):")
+        with body.indented():
+            made = body.struct(shape)
+            body.settle()
+            body.line(f"add({made})")
+        body.line("return tuple(items), p")
+    return body.text()
+
+
+def _reader_of(struct_name: str) -> str:
+    return f"read_array_of_{struct_name}"
 
 
 class _Pending(NamedTuple):
@@ -103,27 +111,17 @@ class _Pending(NamedTuple):
     """Condition under which the value is refused."""
 
 
-class Body:
+class _Body:
     """Source of one function under construction, and how far it has read.
 
     The next byte is at `p + distance`, after the pending fixed-width fields.
     """
 
-    def __init__(
-        self,
-        unit: Unit,
-        shared: Surroundings,
-        array_readers: Mapping[str, str],
-        *,
-        distance: int,
-    ) -> None:
-        """`array_readers`: struct -> the function that reads an array of it."""
+    def __init__(self, unit: Unit, names: dict[str, Any], *, distance: int) -> None:
         self.unit = unit
-        self.shared = shared
-        self.array_readers = array_readers
+        self.names = names
         self.distance = distance
         self.flexible = unit.message.is_flexible(unit.version)
-        self.classes = class_table(unit.message)
         self.pending: list[_Pending] = []
         self.lines: list[str] = []
         self.level = 0
@@ -173,11 +171,23 @@ class Body:
         else:
             names = ", ".join(field.variable for field in pending)
             comma = "," if len(pending) == 1 else ""
-            self.line(f"{names}{comma} = {self.shared.unpack(types)}(data, {self.position()})")
+            self.line(f"{names}{comma} = {self._unpack(types)}(data, {self.position()})")
         self.distance += width
         for field in pending:
             if field.check:
                 self.refuse_if(field.check)
+
+    def _unpack(self, type_names: Iterable[str]) -> str:
+        """Name of the function that reads these types at once."""
+        codes = "".join(_CODES[name] for name in type_names)
+        self.names[f"unpack_{codes}"] = struct.Struct(f">{codes}").unpack_from
+        return f"unpack_{codes}"
+
+    def _value(self, value: Any) -> str:
+        """Name of a value that is known already."""
+        name = f"value_{len(self.names)}"
+        self.names[name] = value
+        return name
 
     def refuse_if(self, condition: str) -> None:
         """Leave the bytes to the generic codec under a condition."""
@@ -210,13 +220,13 @@ class Body:
                 values[field.attribute] = self.fresh(field.attribute)
             self.tag_section(tagged, values)
         self.flush()
-        generated = self.classes[shape.name]
-        self.shared.classes.add(generated.name)
+        made = instances.class_of(self.unit.message, shape)
+        self.names[made.__name__] = made
         arguments = [
-            values.get(a.name) or self.shared.default(a.if_lacking) for a in generated.attributes
+            values.get(name) or self._value(made._field_defaults[name]) for name in made._fields
         ]
         comma = "," if len(arguments) == 1 else ""
-        return f"new({generated.name}, ({', '.join(arguments)}{comma}))"
+        return f"new({made.__name__}, ({', '.join(arguments)}{comma}))"
 
     def field(self, field: Field, variable: str) -> None:
         """Read one field into a variable, or leave it pending."""
@@ -249,7 +259,7 @@ class Body:
         count, most = ("n - 1", 65) if self.flexible else ("n", 64)
         with self._counted("int32", "long_length", variable, nullable=nullable):
             if field.is_struct:
-                reader = self.array_readers[field.type_name]
+                reader = _reader_of(field.type_name)
                 some = "n > 1" if self.flexible else "n"
                 self.line(
                     f"{variable}, p = {reader}(data, {self.position()}, {count})"
@@ -297,7 +307,7 @@ class Body:
     def _text_array(self, variable: str, count: str) -> None:
         self.settle()
         items = self.fresh("texts")
-        self.line(f"{items}: list[str] = []")
+        self.line(f"{items} = []")
         self.line(f"for _ in range({count}):")
         with self.indented():
             self.blob("int16", "long_string", ".decode()", "text", nullable=False)
@@ -331,9 +341,8 @@ class Body:
         self.pending.append(_Pending("uint8", "n", None))
         self.settle()
         for field in tagged:
-            default = self.shared.default(literal(self.unit.message, field, field.default))
-            kind = annotation(self.unit.message, field)
-            self.line(f"{values[field.attribute]}: {kind} = {default}")
+            default = instances.held_by(self.unit.message, self.unit.layout, field, field.default)
+            self.line(f"{values[field.attribute]} = {self._value(default)}")
         if len(tagged) == 1:
             self.line("if n:")
             with self.indented():

@@ -1,0 +1,108 @@
+"""Fields of keys and values as Kafka's own JSON converters name them, by functions made from `schemas/records`.
+
+Names are lowerCamelCase in schema order. A field that the version lacks is absent, and so is a tagged one that has its
+default. A function is compiled when a record first needs it, as `decoders` are.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, TypeAlias
+
+from rebalance_audit.wire import instances
+from rebalance_audit.wire.decoder_source import Unit
+from rebalance_audit.wire.generated.messages import KEY_CLASSES, VALUE_CLASSES, RecordType
+from rebalance_audit.wire.schema import Field, Struct, message_named
+from rebalance_audit.wire.text_forms import base64_text, uuid_text
+
+FieldsOf: TypeAlias = Callable[[Any], dict[str, Any]]
+
+
+@cache
+def key_fields(record_type: RecordType) -> FieldsOf:
+    """Of the keys of a record type."""
+    message = message_named(KEY_CLASSES[record_type].__name__)
+    return _compiled(Unit(message, 0, *message.layouts))
+
+
+@cache
+def value_fields(record_type: RecordType, version: int, layout: str) -> FieldsOf:
+    """Of the values of a record type in a version and layout."""
+    message = message_named(VALUE_CLASSES[record_type].__name__)
+    return _compiled(Unit(message, version, message.layout_named(version, layout)))
+
+
+@cache
+def embedded_fields(name: str, version: int) -> FieldsOf:
+    """Of an embedded message in a version."""
+    message = message_named(name)
+    return _compiled(Unit(message, version, *message.layouts_of(version)))
+
+
+def _compiled(unit: Unit) -> FieldsOf:
+    source = _Source(unit)
+    where = f"<fields of {unit.message.name}, version {unit.version} {unit.layout.name}>"
+    exec(compile(source.text(), where, "exec"), source.names)  # noqa: S102 - as in `decoders`
+    found: FieldsOf = source.names["fields_of"]
+    return found
+
+
+class _Source:
+    """The text of a unit's function, after those of its structs with tags, and what it calls."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+        self.names: dict[str, Any] = {"base64_text": base64_text, "uuid_text": uuid_text}
+
+    def text(self) -> str:
+        structs = self._unit.layout.structs.items()
+        parts = [
+            self._function(_of_struct(name), shape)
+            for name, shape in structs
+            if shape.tagged(self._unit.version)
+        ]
+        return "\n".join([*parts, self._function("fields_of", self._unit.layout.body)])
+
+    def _function(self, name: str, shape: Struct) -> str:
+        version = self._unit.version
+        lines = [f"def {name}(v):", f"    fields = {self._dict(shape.untagged(version), 'v', 0)}"]
+        for field in shape.tagged(version):
+            default = f"default_{len(self.names)}"
+            self.names[default] = instances.held_by(
+                self._unit.message, self._unit.layout, field, field.default
+            )
+            value = self._expression(field, f"v.{field.attribute}", 0)
+            lines.append(f"    if v.{field.attribute} != {default}:")
+            lines.append(f'        fields["{field.json_name}"] = {value}')
+        return "\n".join([*lines, "    return fields"])
+
+    def _dict(self, fields: Sequence[Field], variable: str, depth: int) -> str:
+        entries = (
+            f'"{f.json_name}": {self._expression(f, f"{variable}.{f.attribute}", depth)}'
+            for f in fields
+        )
+        return "{" + ", ".join(entries) + "}"
+
+    def _expression(self, field: Field, value: str, depth: int) -> str:
+        version = self._unit.version
+        element = f"x{depth}" if field.is_array else value
+        if field.is_struct:
+            shape = self._unit.layout.structs[field.type_name]
+            if shape.tagged(version):
+                text = f"{_of_struct(shape.name)}({element})"
+            else:
+                text = self._dict(shape.untagged(version), element, depth + 1)
+        elif field.type_name == "bytes":
+            text = f"base64_text({element})"
+        elif field.type_name == "uuid":
+            text = f"uuid_text({element})"
+        else:
+            text = element
+        if field.is_array:
+            text = f"list({value})" if text == element else f"[{text} for {element} in {value}]"
+        if text != value and field.is_nullable(version):
+            text = f"None if {value} is None else {text}"
+        return text
+
+
+def _of_struct(name: str) -> str:
+    return f"fields_of_{name}"
