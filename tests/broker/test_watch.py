@@ -7,6 +7,7 @@ import signal
 import subprocess
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -14,14 +15,16 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 import pytest
+from confluent_kafka import Consumer
 
 from rebalance_audit.audit.lag.rebalance_cost import COST_COLUMNS
+from rebalance_audit.live_cluster.kafka_cluster import KafkaCluster, KafkaSettings
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.tables.schemas import table_schemas
 from tests.cli.call import PROGRAM
 from tests.support.broker import Broker, running_broker
 from tests.support.broker_cluster import leaders_of, running_cluster
-from tests.support.live_groups import HASTE, make_topic, work
+from tests.support.live_groups import HASTE, TOPIC, TOPIC_PARTITIONS, make_topic, work
 from tests.support.secured_broker import OF_THE_LOG, USER, made_certificate, secured_broker
 
 pytestmark = pytest.mark.broker
@@ -171,6 +174,49 @@ def test_watch_with_certificates_and_a_password(tmp_path: Path) -> None:
             config = configured(tmp_path / "own.toml", wrong, {})
             with watching(f"127.0.0.1:{port}", "--config", config) as watched:
                 assert watched.process.wait(PATIENCE_S) == 3
+
+
+def test_a_classic_join_phase_shows_while_it_lasts(tmp_path: Path) -> None:
+    """Its coordinator says so to those who may describe the group; the log holds nothing of it until it ends."""
+    with secured_broker(tmp_path / "broker", PASSWORD, OF_THE_LOG) as (broker, port):
+        make_topic(broker)
+        first, second = (
+            Consumer({**broker.client_settings, "group.id": "halted", "group.protocol": "classic"})
+            for _ in range(2)
+        )
+        errors = tmp_path / "notes"
+        with (
+            errors.open("w") as err,
+            watching(broker.bootstrap_servers, "--metrics-port", "0", quiet=False, stderr=err),
+        ):
+            first.subscribe([TOPIC])
+            until(lambda: first.poll(0.2) is None and len(first.assignment()) == TOPIC_PARTITIONS)
+            until(lambda: "Metrics at" in errors.read_text())
+            (address,) = re.findall(r"Metrics at (\S+)", errors.read_text())
+
+            def state() -> list[str]:
+                with urllib.request.urlopen(address) as answer:  # noqa: S310 - our own server
+                    return re.findall(
+                        r'group_state{.*group="halted".*state="(\w+)"', answer.read().decode()
+                    )
+
+            until(lambda: state() == ["Stable"])
+            second.subscribe([TOPIC])
+            # The first one's client sends heartbeats, but it does not join before it is polled.
+            until(lambda: second.poll(0.2) is None and state() == ["PreparingRebalance"])
+            assert KafkaCluster(broker.bootstrap_servers, KafkaSettings()).group_states() == {
+                "halted": "PreparingRebalance"
+            }
+            login = {
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "PLAIN",
+                "sasl.jaas.config": f"{PLAIN} required username='{USER}' password='{PASSWORD}';",
+            }
+            without_rights = KafkaCluster(f"127.0.0.1:{port}", KafkaSettings(options=login))
+            assert without_rights.group_states() == {}, "unknown, and not another state"
+            until(lambda: (first.poll(0.2), second.poll(0.2), state())[2] == ["Stable"])
+        first.close()
+        second.close()
 
 
 def configured(file: Path, options: dict[str, str], admin: dict[str, str]) -> Path:

@@ -1,20 +1,31 @@
 """The full-screen view of `watch`, drawn at a moment of a real log."""
 
 import io
+import time
 from collections.abc import Mapping
 
 from rich.console import Console
 
+from rebalance_audit.audit.group.present import NO_PRESENT
 from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets
 from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.rows import (
+    EPOCHS,
+    FINDINGS,
+    GROUP_STATES,
+    MEMBERS,
+    REBALANCE_CAUSES,
+    REBALANCES,
+    Row,
+)
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.live_source import live_source
 from rebalance_audit.cli.watch_screen import WatchScreen
 from rebalance_audit.cli.watched_groups import WatchedGroups
-from rebalance_audit.local.live.live_audit import LiveAudit
+from rebalance_audit.local.live.live_audit import GroupUpdate, LiveAudit
 from rebalance_audit.report.lag_text import GroupLag, group_lags
-from rebalance_audit.report.live_text import rebalance_sentence
+from rebalance_audit.report.live_text import opening_sentence, rebalance_sentence
 from rebalance_audit.wire.segments.columns import ColumnChunk
 from tests.cli.call import segments
 
@@ -44,6 +55,65 @@ def test_lag_has_columns_once_it_is_known() -> None:
     lines = drawn(140, 60, {"stuck": lag})
     (line,) = [line.split() for line in lines if line.startswith("stuck   ")]
     assert line[6:10] == ["1,030", "43.0", "s", "12"]
+
+
+def test_what_a_coordinator_says_holds_until_the_log_says_more() -> None:
+    """Of a classic group: the log has nothing of a join phase. What was asked before its last state is of that one."""
+    groups, now_s = WatchedGroups("default"), time.monotonic()
+    groups.take([update(7)])
+    for asked_s, said, state in (
+        (now_s + 9, {"g": "PreparingRebalance"}, "PreparingRebalance"),
+        (now_s + 9, {"g": "Stable"}, "Stable"),
+        (now_s + 9, {"g": "CompletingRebalance"}, "CompletingRebalance"),
+        (now_s + 9, {}, "Stable"),
+        (now_s - 9, {"g": "PreparingRebalance"}, "Stable"),
+        (now_s + 9, {"g": "PreparingRebalance"}, "PreparingRebalance"),
+    ):
+        groups.hear((asked_s, said))
+        assert state_of(groups) == (state, state != "Stable")
+    groups.take([update(7)])
+    assert state_of(groups) == ("PreparingRebalance", True), "a commit changes nothing"
+    groups.take([update(8)])
+    assert state_of(groups) == ("Stable", False)
+    groups.hear((now_s + 9, {"g": "PreparingRebalance"}))
+    screen = WatchScreen("kafka:broker-1:9092", groups)
+    console = Console(file=io.StringIO(), width=140, height=24, color_system=None)
+    with console.capture() as captured:
+        console.print(screen.drawn(3_000, 140, 24))
+    assert "1 group, 1 rebalancing" in captured.get()
+    assert "g is rebalancing: its coordinator says PreparingRebalance" in captured.get()
+    opening = opening_sentence(groups.tables(0), 0, 60_000)
+    assert opening.startswith("g is rebalancing: its coordinator says PreparingRebalance")
+    assert "A last committed 58.0 s ago" in opening
+    groups.hear(None)
+    assert state_of(groups) == ("Stable", False), "no answer is no state"
+
+
+def state_of(groups: WatchedGroups) -> tuple[str, bool]:
+    """The state of the only group, and whether it comes before others."""
+    (group,) = groups.by_trouble()
+    assert group.present is not None
+    return group.present.group_state, group.is_stuck
+
+
+def update(epoch: int) -> GroupUpdate:
+    """A classic group in this generation, stable by the log."""
+    row = {
+        **NO_PRESENT,
+        "protocol": "classic",
+        "group_state": "Stable",
+        "members_at_end": 2,
+        "incarnation": 0,
+        "from_at": 0,
+        "to_at": None,
+        "epoch_at_end": epoch,
+        "group_id": "g",
+        "stopped": [{"member_id": "A", "last_commit_at": 2_000, "interval_ms": 1_000}],
+    }
+    tables: dict[str, list[Row]] = {
+        name: [] for name in (EPOCHS, FINDINGS, MEMBERS, REBALANCE_CAUSES, REBALANCES)
+    }
+    return GroupUpdate("g", {**tables, GROUP_STATES: [row]}, [], [], None)
 
 
 def drawn(width: int, height: int, lags: Mapping[str, GroupLag] | None = None) -> list[str]:

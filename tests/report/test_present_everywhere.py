@@ -280,10 +280,47 @@ NOT_IN_THE_LOG = (
                 "The coordinator logged: why."
             ),
         ),
+        (
+            {"stopped": STOPPED[:1], "coordinator_state": "PreparingRebalance"},
+            (
+                "g is rebalancing: its coordinator says PreparingRebalance, so it waits for members to join. A last"
+                " committed 28.0 s ago, every 1.0 s before: the group may wait for it (possible), unless it has"
+                " rejoined."
+            ),
+        ),
+        (
+            {"stopped": STOPPED, "coordinator_state": "PreparingRebalance"},
+            (
+                "g is rebalancing: its coordinator says PreparingRebalance, so it waits for members to join. A and B"
+                " have stopped committing, the first 28.0 s ago: the group may wait for them (possible), unless they"
+                " have rejoined."
+            ),
+        ),
+        (
+            {"stopped": STOPPED, "coordinator_state": "CompletingRebalance"},
+            (
+                "g is rebalancing: its coordinator says CompletingRebalance, so it waits for the leader's assignment."
+            ),
+        ),
+        (
+            {"stopped": STOPPED[:1], "coordinator_state": "Stable"},
+            (
+                "A last committed 28.0 s ago, every 1.0 s before: possibly it hangs or is gone. The group is not"
+                " rebalancing: its coordinator says Stable."
+            ),
+        ),
+        (
+            {"stopped": STOPPED[:1], "coordinator_state": "Dead"},
+            (
+                "A last committed 28.0 s ago, every 1.0 s before: possibly it hangs or is gone, or the group is"
+                f" rebalancing. {NOT_IN_THE_LOG}"
+            ),
+        ),
+        ({"coordinator_state": "Stable"}, ""),
     ],
 )
 def test_what_is_said_of_a_classic_group(found: Mapping[str, Any], said: str) -> None:
-    """A join phase where a coordinator logged one, else who has stopped committing, and that this is all."""
+    """A join phase that a coordinator logged or is asked for, else who has stopped committing, and that this is all."""
     group = Present("classic", "Stable", 2, 0, 0, 7, join_phase_reason="why", **found)
     assert " ".join(waits(group, "g", None, 30_000)) == said
 

@@ -1,6 +1,6 @@
 """The SOURCE of `watch`: a log that is being written, and the names of its topics."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -30,6 +30,8 @@ class LiveSource(NamedTuple):
     """Whether it has the markers of transactions, too."""
     sample_end_offsets: SampleEndOffsets | None = None
     """None for a source that cannot be asked for end offsets."""
+    group_states: Callable[[], Mapping[str, str]] | None = None
+    """Asks coordinators for the states of their groups, by group id. Raises SourceNotReadable."""
     sampled_partitions_max: int = 0
 
 
@@ -78,5 +80,6 @@ def _of_kafka(invocation: Invocation, servers: str) -> LiveSource:
         cluster.topic_names,
         shows_markers=False,
         sample_end_offsets=lambda partitions: cluster.end_offsets(partitions, clock_ms),
+        group_states=cluster.group_states,
         sampled_partitions_max=kafka.sampled_partitions_max,
     )

@@ -58,7 +58,7 @@ class WatchScreen:
         """The screen at a moment (epoch ms), for that many columns and lines."""
         groups = self._groups.by_trouble()
         stuck = [group for group in groups if group.is_stuck]
-        going_on = sum(group.open is not None for group in groups)
+        going_on = sum(group.is_rebalancing for group in groups)
         head = cell(self._source, "bold")
         head.append(
             f"  {words.clock(now_ms)} UTC, {words.counted(len(groups), 'group')}, {going_on:,} rebalancing",

@@ -1,5 +1,6 @@
 """What `watch` knows of each group at present, and sums over its rebalances so far: for the screen and for metrics."""
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -42,6 +43,12 @@ class WatchedGroup:
     open: Row | None = None
     updates: GroupUpdate | None = None
     """The last update: rows of the rebalance in progress."""
+    state_by_log: tuple[int, int | None, str] | None = None
+    """Incarnation, epoch and state; None without a record."""
+    state_read_s: float = 0.0
+    """When that was new (by the monotonic clock)."""
+    coordinator_state: str | None = None
+    """What its coordinator has said of it since; None where that is unknown."""
     settled: Totals = field(default_factory=Totals)
     unsettled: list[Row] = field(default_factory=list)
     last: Row | None = None
@@ -56,10 +63,34 @@ class WatchedGroup:
             rows = [{**row, "open_until": row["open_until"] and now_ms} for row in rows]
         return self.settled.plus(Totals.of(rows))
 
+    def take(self, update: GroupUpdate) -> None:
+        """What is new in the log: with another state there, what the coordinator said before is over."""
+        by_log = present_of(update.tables[GROUP_STATES])
+        state = by_log and (by_log.incarnation, by_log.epoch, by_log.group_state)
+        if state != self.state_by_log:
+            self.state_by_log, self.state_read_s = state, time.monotonic()
+            self.coordinator_state = None
+        self.open, self.updates = update.open, update
+        self.hear(self.coordinator_state)
+
+    def hear(self, coordinator_state: str | None) -> None:
+        """What its coordinator says of it now."""
+        assert self.updates is not None
+        self.coordinator_state = coordinator_state
+        rows = self.updates.tables[GROUP_STATES]
+        for row in rows:
+            row["coordinator_state"] = coordinator_state
+        self.present = present_of(rows)
+
+    @property
+    def is_rebalancing(self) -> bool:
+        """Whether a rebalance goes on, by the log or by its coordinator."""
+        return self.open is not None or (self.present is not None and self.present.is_rebalancing)
+
     @property
     def is_stuck(self) -> bool:
         """Whether it rebalances, or waits for somebody without an epoch that goes on."""
-        return self.open is not None or (self.present is not None and self.present.is_stuck)
+        return self.is_rebalancing or (self.present is not None and self.present.is_stuck)
 
     @property
     def trouble(self) -> tuple[bool, int, int, str]:
@@ -90,8 +121,7 @@ class WatchedGroups:
         for each in updates:
             group = self._groups.setdefault(each.group_id, WatchedGroup(each.group_id))
             tables = each.tables
-            group.present = present_of(tables[GROUP_STATES])
-            group.open, group.updates = each.open, each
+            group.take(each)
             group.settled = group.settled.plus(Totals.of(each.settled))
             group.unsettled = [row for row in tables[REBALANCES] if row not in each.settled]
             over = [row for row in tables[REBALANCES] if row["outcome"] != "open"]
@@ -99,6 +129,14 @@ class WatchedGroups:
             group.findings = Counter(
                 (row["kind"], row["severity"]) for row in tables[FINDINGS] if row["to_at"] is None
             )
+
+    def hear(self, said: tuple[float, Mapping[str, str]] | None) -> None:
+        """When coordinators were asked (by the monotonic clock) and the states of their groups; None if unknown."""
+        asked_s, states = said or (0.0, {})
+        for group in self._groups.values():
+            state = states.get(group.group_id) if asked_s >= group.state_read_s else None
+            if state != group.coordinator_state:
+                group.hear(state)
 
     def by_trouble(self) -> list[WatchedGroup]:
         """Groups that exist, those in need of attention first."""

@@ -22,11 +22,24 @@ _AWAITED: Final[Mapping[str, str]] = {
 }
 """Code -> what is said of one member for whom the group waits."""
 
+_BY_COORDINATOR: Final[Mapping[str, str]] = {
+    "PreparingRebalance": "members to join",
+    "CompletingRebalance": "the leader's assignment",
+}
+"""State of a classic group that rebalances, as its coordinator says -> what it waits for."""
 
-_NOT_IN_THE_LOG: Final = (
-    "Whether it is rebalancing now is not in the log: a classic group writes nothing until its join phase"
-    " ends."
-)
+_STOPPED: Final[Mapping[str | None, str]] = {
+    None: (
+        "possibly {it} {hangs} or {is_} gone, or the group is rebalancing. Whether it is rebalancing now is not in the"
+        " log: a classic group writes nothing until its join phase ends"
+    ),
+    "Stable": "possibly {it} {hangs} or {is_} gone. The group is not rebalancing: its coordinator says Stable",
+    "PreparingRebalance": "the group may wait for {them} (possible), unless {it} {has} rejoined",
+}
+"""The same state, None where it is unknown -> what it may mean that members have stopped committing."""
+
+ONE: Final = {"it": "it", "them": "it", "hangs": "hangs", "is_": "is", "has": "has"}
+SEVERAL: Final = {"it": "they", "them": "them", "hangs": "hang", "is_": "are", "has": "have"}
 
 
 class Present(NamedTuple):
@@ -60,6 +73,21 @@ class Present(NamedTuple):
     """Whom it had waited for: `join_phase_removed` of gold.group_states."""
     is_stuck: bool = False
     """Whether it waits for somebody, or has members without any partition."""
+    coordinator_state: str | None = None
+    """Classic: its state as the coordinator of a live cluster says; None where that is unknown."""
+
+    @property
+    def is_rebalancing(self) -> bool:
+        """Whether its coordinator says so."""
+        return self.coordinator_state in _BY_COORDINATOR
+
+    @property
+    def waits_since_ms(self) -> int | None:
+        """Since when it has waited for a member (epoch ms), possibly if its coordinator alone says that it waits."""
+        since = [row["since"] for row in self.awaited]
+        if self.is_rebalancing:
+            since += [row["last_commit_at"] for row in self.stopped]
+        return min(since, default=None)
 
     def text(self) -> str:
         """`Stable with 3 members`, `Empty`, `Unknown (its last record cannot be decoded)`."""
@@ -80,9 +108,11 @@ def present_of(states: Iterable[Mapping[str, Any]]) -> Present | None:
     if not current:
         return None
     row = max(current, key=lambda row: (row["incarnation"], row["from_at"] or 0))
+    said = row.get("coordinator_state") if row["protocol"] == "classic" else None
+    is_rebalancing = said in _BY_COORDINATOR
     return Present(
         row["protocol"],
-        row["group_state"],
+        said if said and is_rebalancing else row["group_state"],
         row.get("members_at_end"),
         row["incarnation"],
         row["from_at"],
@@ -97,7 +127,8 @@ def present_of(states: Iterable[Mapping[str, Any]]) -> Present | None:
         row.get("join_phase_reason"),
         row.get("join_phase_joined_at"),
         row.get("join_phase_removed") or (),
-        bool(row.get("is_stuck")),
+        bool(row.get("is_stuck")) or is_rebalancing,
+        said,
     )
 
 
@@ -146,7 +177,13 @@ def waits(
         yield Sentence(
             (lead, f", but {of} {has}: the assignment of epoch {present.epoch} is empty.")
         )
-    if present.stopped:
+    if present.is_rebalancing:
+        said = present.coordinator_state
+        waits_for = _BY_COORDINATOR[said or ""]
+        yield Sentence(
+            (who, f" is rebalancing: its coordinator says {said}, so it waits for {waits_for}.")
+        )
+    if present.stopped and present.coordinator_state != "CompletingRebalance":
         yield _stopped(present, end_ms)
 
 
@@ -190,9 +227,9 @@ def _stopped(present: Present, end_ms: int | None) -> Sentence:
     )
     if count > 1:
         said = Sentence((" have stopped committing, the first ", since))
-    perhaps = "it hangs or is gone" if count == 1 else "they hang or are gone"
-    perhaps = f": possibly {perhaps}, or the group is rebalancing. "
-    return Sentence((_several(present.stopped), said, perhaps, _NOT_IN_THE_LOG))
+    means = _STOPPED.get(present.coordinator_state, _STOPPED[None])
+    means = means.format(**ONE if count == 1 else SEVERAL)
+    return Sentence((_several(present.stopped), said, f": {means}."))
 
 
 def _several(rows: Sequence[Mapping[str, Any]]) -> Sentence:

@@ -1,58 +1,43 @@
-"""Samples of end offsets of a live cluster, taken now and then by a thread: it only reads, and never blocks a watch."""
+"""Samples of end offsets of a live cluster."""
 
 import threading
 from collections import deque
 from collections.abc import Callable, Collection
-from typing import Final, Self, TypeAlias
+from typing import Final, TypeAlias
 
 from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets, PartitionSamples
-from rebalance_audit.wire.segments.folder import SourceNotReadable
+from rebalance_audit.live_cluster.poller import Poller
 
 KEPT: Final = 60
 """Samples of one partition: they bound for how long a record has been waiting."""
-PAUSES_MAX: Final = 32
-"""A cluster that does not answer is asked half as often each time, at least after so many intervals."""
 
 WantedPartitions: TypeAlias = Collection[tuple[str, int]]
 SampleEndOffsets: TypeAlias = Callable[[WantedPartitions], EndOffsets]
 """One sample of each partition. Raises SourceNotReadable."""
 
 
-class EndOffsetPoller:
+class EndOffsetPoller(Poller[None]):
     """Takes samples of the partitions that it was given last."""
 
     def __init__(self, sample: SampleEndOffsets, every_s: float, partitions_max: int) -> None:
         """`partitions_max`: no more partitions are sampled; the first ones by name."""
+        super().__init__(self._sampled, every_s)
         self._sample = sample
-        self._every_s = every_s
         self._most = partitions_max
         self._wanted: list[tuple[str, int]] = []
         self._samples: dict[tuple[str, int], deque[EndOffset]] = {}
         self._lock = threading.Lock()
-        self._ended = threading.Event()
-        self._has_wanted = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
         self.count = 0
         """Samples so far."""
-        self.problem = ""
-        """Why there is no newer sample; empty while the cluster answers."""
         self.left_out = 0
         """WantedPartitions above the bound."""
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._has_wanted.set()
 
     def want(self, partitions: WantedPartitions) -> None:
         """Sample these from now on."""
         ordered = sorted(partitions)
         self._wanted, self.left_out = ordered[: self._most], max(0, len(ordered) - self._most)
         if ordered:
-            self._has_wanted.set()
+            self.start()
 
     def of(self, topic: str, topic_partition: int) -> PartitionSamples | None:
         """The samples of a partition so far; None if there are none."""
@@ -65,18 +50,8 @@ class EndOffsetPoller:
         with self._lock:
             return EndOffsets({partition: [*of_it] for partition, of_it in self._samples.items()})
 
-    def _run(self) -> None:
-        pauses = 1
-        self._has_wanted.wait()
-        while not self._ended.is_set():
-            try:
-                found = self._sample(self._wanted)
-            except SourceNotReadable as error:
-                self.problem, pauses = str(error), min(2 * pauses, PAUSES_MAX)
-            else:
-                self._keep(found)
-                self.problem, pauses = "", 1
-            self._ended.wait(self._every_s * pauses)
+    def _sampled(self) -> None:
+        self._keep(self._sample(self._wanted))
 
     def _keep(self, found: EndOffsets) -> None:
         wanted = frozenset(self._wanted)

@@ -219,6 +219,15 @@ class KafkaCluster:
                     names.add(topic_id, topic["name"], TopicNameSource.CLUSTER)
         return names
 
+    def group_states(self) -> dict[str, str]:
+        """Group id -> state by its coordinator, as Kafka names it, of all groups that the user may describe.
+
+        One ListGroups request to each broker (KIP-518; brokers before 2.6 give no state). Raises SourceNotReadable.
+        """
+        with self._asking() as admin:
+            found = admin.list_groups()
+        return {each["group_id"]: each["group_state"] for each in found if each["group_state"]}
+
     @property
     def login(self) -> Mapping[str, Any]:
         """How kafka-python logs in, as arguments of its clients."""

@@ -81,13 +81,13 @@ def _waiting(tables: Tables, end_ms: int | None) -> Worst | None:
     """A group that waits without an epoch that goes on in the log, the one that has waited longest."""
     of_group: dict[str, list[TableRow]] = {}
     for row in tables.get("group_states", ()):
-        if row.get("awaited"):
+        if row.get("awaited") or row.get("coordinator_state"):
             of_group.setdefault(row["group_id"], []).append(row)
     found = []
     for group_id, rows in of_group.items():
         present = present_of(rows)
-        if present is not None:
-            since_ms = min(each["since"] for each in present.awaited)
+        since_ms = None if present is None else present.waits_since_ms
+        if present is not None and since_ms is not None:
             found.append((since_ms, group_id, present))
     for since_ms, group_id, present in sorted(found)[:1]:
         if end_ms is not None and end_ms - since_ms >= WORTH_NAMING_MS:

@@ -26,6 +26,7 @@ from rebalance_audit.cli.watch_cursor import WatchCursor
 from rebalance_audit.cli.watch_screen import WatchScreen
 from rebalance_audit.cli.watched_groups import Sample, WatchedGroups
 from rebalance_audit.live_cluster.end_offset_poller import EndOffsetPoller
+from rebalance_audit.live_cluster.poller import Poller
 from rebalance_audit.local.live.live_audit import GroupUpdate, LiveAudit
 from rebalance_audit.report.live_text import opening_sentence, rebalance_sentence
 from rebalance_audit.report.terminal.console import stdout_console
@@ -37,6 +38,8 @@ from rebalance_audit.visible import visible
 if TYPE_CHECKING:
     from rebalance_audit.readers.live_metrics import LiveMetrics
 
+STATES_S: Final = 5.0
+"""Between two questions to coordinators, what state their groups are in."""
 METRICS_S: Final = 1.0
 """Between two states of the metrics."""
 LAGGING_SHOWN: Final = 10
@@ -176,8 +179,16 @@ def watch(
                 printer.say = screen.ended
             watched = Watch(source, audit, note)
             lags = None if poller is None else LagRounds(held.enter_context(poller), note)
+            states = None
+            if source.group_states is not None:
+                states = held.enter_context(Poller(source.group_states, STATES_S))
+                states.start()
             for updates in watched.updates(asked):
                 groups.take(updates)
+                if states is not None and watched.is_at_end:
+                    if not printer.has_opened:
+                        states.await_first(STATES_S)
+                    groups.hear(states.newest)
                 if watched.is_at_end and not printer.has_opened:
                     printer.open(
                         opening_sentence(groups.tables(since_ms), since_ms, audit.log_end_ms)
