@@ -38,8 +38,8 @@ _STOPPED: Final[Mapping[str | None, str]] = {
 }
 """The same state, None where it is unknown -> what it may mean that members have stopped committing."""
 
-ONE: Final = {"it": "it", "them": "it", "hangs": "hangs", "is_": "is", "has": "has"}
-SEVERAL: Final = {"it": "they", "them": "them", "hangs": "hang", "is_": "are", "has": "have"}
+_ONE: Final = {"it": "it", "them": "it", "hangs": "hangs", "is_": "is", "has": "has"}
+_SEVERAL: Final = {"it": "they", "them": "them", "hangs": "hang", "is_": "are", "has": "have"}
 
 
 class Present(NamedTuple):
@@ -228,7 +228,7 @@ def _stopped(present: Present, end_ms: int | None) -> Sentence:
     if count > 1:
         said = Sentence((" have stopped committing, the first ", since))
     means = _STOPPED.get(present.coordinator_state, _STOPPED[None])
-    means = means.format(**ONE if count == 1 else SEVERAL)
+    means = means.format(**_ONE if count == 1 else _SEVERAL)
     return Sentence((_several(present.stopped), said, f": {means}."))
 
 
