@@ -1,6 +1,6 @@
-"""What the generated decoders of `compiled` call. They read the bytes that writers really produce.
+"""What the decoders that `decoders` compiles call. They read the bytes that writers really produce.
 
-A generated decoder raises `FAILURES` at anything else (unknown tags, unusual encodings, bytes left
+A compiled decoder raises `FAILURES` at anything else (unknown tags, unusual encodings, bytes left
 over, damage) and leaves the verdict to the generic codec. It checks only once, when it is done, that
 it did not read past the end: until then a slice may come out short, and any other read past the end
 raises.
@@ -13,11 +13,11 @@ from rebalance_audit.wire.primitives import STRING_BYTES_MAX, read_uvarint
 
 
 class UnfitError(ValueError):
-    """The bytes are not in the form that the decoder was generated for."""
+    """The bytes are not in the form that the decoder was made for."""
 
 
 FAILURES: Final = (ValueError, IndexError, struct.error)
-"""All that a generated decoder raises; DecodeError and UnicodeDecodeError are ValueErrors."""
+"""All that a compiled decoder raises; DecodeError and UnicodeDecodeError are ValueErrors."""
 
 _TABLED: Final = 64
 
