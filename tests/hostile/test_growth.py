@@ -11,6 +11,7 @@ from rebalance_audit.audit.findings.spellings import Spellings, digest_of, plain
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.rows import CONVERGENCE, EPOCHS, Row
 from rebalance_audit.replay.changes import Position
+from rebalance_audit.wire.decoders import value_decoders
 from rebalance_audit.wire.generated import messages as m
 from rebalance_audit.wire.payload_cache import PayloadCache
 from rebalance_audit.wire.records import Record, decode_record
@@ -157,3 +158,11 @@ def test_payloads_are_remembered_up_to_their_bytes() -> None:
     assert len(decoded) == 101, "the first is not"
     cache(bytes(5_000))
     assert cache.size_bytes <= 1_000
+
+
+def test_versions_that_do_not_exist_are_not_kept() -> None:
+    """A log with a value of every version that two bytes can name leaves no more than a thousand entries."""
+    key = bytes.fromhex("0003 0001 67")
+    for version in range(1 << 16):
+        decode_record(key, version.to_bytes(2))
+    assert value_decoders.cache_info().currsize <= 1024

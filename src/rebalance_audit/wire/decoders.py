@@ -5,7 +5,7 @@ a second. Tests hold each to the generic codec, which defines what bytes mean.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
 from rebalance_audit.wire.decoder_source import Unit, decoder_text
@@ -21,6 +21,8 @@ from rebalance_audit.wire.schema import message_named
 KeyDecoder: TypeAlias = Callable[[bytes], Key]
 ValueDecoder: TypeAlias = Callable[[bytes], Value]
 
+_KEPT: Final = 1024
+"""Any writer can name 65,536 versions of each record type; only some sixty of them exist."""
 _TYPES: Final = {record_type.value: record_type for record_type in RecordType}
 
 
@@ -32,7 +34,7 @@ def key_decoder(prefix: bytes) -> tuple[RecordType, KeyDecoder]:
     return record_type, _compiled(Unit(message, 0, *message.layouts))
 
 
-@cache
+@lru_cache(_KEPT)
 def value_decoders(
     record_type: RecordType, prefix: bytes
 ) -> tuple[tuple[int, str, ValueDecoder], ...]:
