@@ -12,6 +12,7 @@ from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.consumer.handlers import ConsumerHandlers
 from rebalance_audit.coordinator.consumer.metrics import Metrics
+from rebalance_audit.coordinator.consumer.offset_checks import EpochChecks
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
     ProtocolHandlers,
@@ -21,6 +22,7 @@ from rebalance_audit.coordinator.context import (
     TimerHandler,
     TimerRoute,
 )
+from rebalance_audit.coordinator.group_admin import GroupAdmin
 from rebalance_audit.coordinator.handling import (
     CoordinatorConfig,
     IdSource,
@@ -29,9 +31,13 @@ from rebalance_audit.coordinator.handling import (
     Timer,
     TopicImage,
 )
-from rebalance_audit.coordinator.protocols import protocols_of
+from rebalance_audit.coordinator.offset_commits import OffsetCommits
+from rebalance_audit.coordinator.offset_reads import OffsetReads
+from rebalance_audit.coordinator.offset_removal import OffsetRemoval
 from rebalance_audit.coordinator.requests.classic import HeartbeatRequest
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
+from rebalance_audit.coordinator.share.handlers import ShareHandlers
+from rebalance_audit.coordinator.streams.handlers import StreamsHandlers
 from rebalance_audit.replay.changes import Change, GroupType
 from rebalance_audit.replay.groups.modern_group import ModernGroup
 from rebalance_audit.replay.groups.slot import GroupSlot
@@ -48,7 +54,7 @@ class GroupCoordinator:
     ) -> None:
         """Serves the shard's groups; call `loaded` before the first request."""
         self.context = CoordinatorContext(shard, config, image, ids)
-        self._protocols: Sequence[ProtocolHandlers] = protocols_of(self.context)
+        self._protocols: Sequence[ProtocolHandlers] = _protocols_of(self.context)
         self._classic = _only(self._protocols, ClassicHandlers)
         self._consumer = _only(self._protocols, ConsumerHandlers)
         self._requests: dict[Route, RequestHandler] = {}
@@ -124,3 +130,19 @@ class GroupCoordinator:
 
 def _only(protocols: Iterable[ProtocolHandlers], kind: type[P]) -> P:
     return next(each for each in protocols if isinstance(each, kind))
+
+
+def _protocols_of(context: CoordinatorContext) -> Sequence[ProtocolHandlers]:
+    """The handlers of all protocols, with fresh soft state."""
+    classic = ClassicHandlers(context)
+    epoch_checks = EpochChecks(context)
+    return (
+        classic,
+        ConsumerHandlers(context, classic),
+        ShareHandlers(context),
+        StreamsHandlers(context),
+        OffsetCommits(context, classic, epoch_checks),
+        OffsetReads(context, epoch_checks),
+        OffsetRemoval(context, classic),
+        GroupAdmin(context, classic),
+    )

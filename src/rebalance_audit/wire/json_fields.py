@@ -4,6 +4,7 @@ Names are lowerCamelCase in schema order. A field that the version lacks is abse
 default. A function is compiled when a record first needs it, as `decoders` are.
 """
 
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeAlias
@@ -12,7 +13,7 @@ from rebalance_audit.wire import instances
 from rebalance_audit.wire.decoder_source import Unit
 from rebalance_audit.wire.generated.messages import KEY_CLASSES, VALUE_CLASSES, RecordType
 from rebalance_audit.wire.schema import Field, Struct, message_named
-from rebalance_audit.wire.text_forms import base64_text, uuid_text
+from rebalance_audit.wire.topic_names import topic_id_text
 
 FieldsOf: TypeAlias = Callable[[Any], dict[str, Any]]
 
@@ -51,7 +52,7 @@ class _Source:
 
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
-        self.names: dict[str, Any] = {"base64_text": base64_text, "uuid_text": uuid_text}
+        self.names: dict[str, Any] = {"b64encode": b64encode, "uuid_text": topic_id_text}
 
     def text(self) -> str:
         structs = self._unit.layout.structs.items()
@@ -92,7 +93,7 @@ class _Source:
             else:
                 text = self._dict(shape.untagged(version), element, depth + 1)
         elif field.type_name == "bytes":
-            text = f"base64_text({element})"
+            text = f"b64encode({element}).decode()"
         elif field.type_name == "uuid":
             text = f"uuid_text({element})"
         else:

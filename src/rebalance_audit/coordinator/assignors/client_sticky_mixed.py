@@ -14,8 +14,7 @@ from rebalance_audit.coordinator.assignors.client_members import (
     PartitionLists,
 )
 from rebalance_audit.coordinator.assignors.client_user_data import Claim
-from rebalance_audit.coordinator.assignors.partition_moves import PartitionMoves
-from rebalance_audit.replay.java_order import string_rank
+from rebalance_audit.replay.java_order import hash_map_order, string_rank
 
 
 def assign(
@@ -68,7 +67,7 @@ class _Assigning:
         self.former_owners = _former_owners(claims, self.wanted)
         self.ranks = {member_id: string_rank(member_id) for member_id in self.lists}
         self.by_load = sorted(map(self.load_rank, self.lists))
-        self.moves = PartitionMoves()
+        self.moves = _PartitionMoves()
         self.balanced: bool | None = None
         """The result; None = not computed since the last move."""
 
@@ -217,3 +216,37 @@ def _imbalance(lists: PartitionLists) -> int:
     """Sum of the differences between all pairs of loads."""
     loads = sorted(map(len, lists.values()))
     return sum(load * (2 * index - len(loads) + 1) for index, load in enumerate(loads))
+
+
+class _PartitionMoves:
+    """Tracks moves, so that two members do not trade partitions of one topic with each other."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[NamedPartition, tuple[str, str]] = {}
+        self._partitions: dict[tuple[str, str, str], dict[NamedPartition, None]] = {}
+
+    def better_choice(self, partition: NamedPartition, giver: str, taker: str) -> NamedPartition:
+        """What to move instead of the partition: one of its topic that came from the taker before, else the same."""
+        first_owner, _ = self._pairs.get(partition, (giver, taker))
+        came_back = self._partitions.get((partition[0], taker, first_owner))
+        if not came_back:
+            return partition
+        return hash_map_order(came_back)[0]
+
+    def note(self, partition: NamedPartition, giver: str, taker: str) -> None:
+        """Track a move; a partition that returns to its first owner has not moved."""
+        pair = self._pairs.pop(partition, None)
+        if pair is None:
+            self._add(partition, giver, taker)
+            return
+        first_owner, _ = pair
+        key = (partition[0], *pair)
+        del self._partitions[key][partition]
+        if not self._partitions[key]:
+            del self._partitions[key]
+        if first_owner != taker:
+            self._add(partition, first_owner, taker)
+
+    def _add(self, partition: NamedPartition, giver: str, taker: str) -> None:
+        self._pairs[partition] = (giver, taker)
+        self._partitions.setdefault((partition[0], giver, taker), {})[partition] = None
