@@ -309,7 +309,9 @@ def _read(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}") from None
-    except ValueError as error:  # not UTF-8, or not TOML
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file}: it is not UTF-8, so it is no TOML.") from None
+    except ValueError as error:
         raise ConfigError(f"{file}: {error}") from None
 
 

@@ -20,13 +20,13 @@ def epoch_of_number(own: Tables, number: int, incarnation: int | None = None) ->
 
     Raises BadRequest where there is none.
     """
-    found = [
-        row
-        for row in own["epochs"]
-        if row["epoch"] == number and incarnation in (None, row["incarnation"])
-    ]
+    epochs = [row for row in own["epochs"] if incarnation in (None, row["incarnation"])]
+    if not epochs:
+        last = max(row["incarnation"] for row in own["epochs"])
+        raise BadRequest(f"no incarnation {incarnation}; the last of this group is {last}.")
+    found = [row for row in epochs if row["epoch"] == number]
     if not found:
-        numbers = sorted({row["epoch"] for row in own["epochs"]})
+        numbers = sorted({row["epoch"] for row in epochs})
         raise BadRequest(
             f"no epoch {number}; this group has {len(numbers)}, from {numbers[0]} to {numbers[-1]}."
         )

@@ -1,4 +1,4 @@
-"""The codec that walks the schema. Slow and plain: it defines what `compiled` must do.
+"""The codec that walks the schema. Slow and plain: it defines what `decoders` must do.
 
 Values are dicts by attribute name (a struct), lists (an array), str, bytes, int and None. It reads
 whatever Kafka's own generated readers read, even encodings that no writer produces.

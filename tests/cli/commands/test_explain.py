@@ -128,6 +128,8 @@ def test_what_offset_commits_show_is_told_too(lake: Path, question: tuple[str, .
     [
         ((SLOW[0], "slo"), 2, "did you mean 'slow'"),
         ((*SLOW, "--epoch", "99"), 2, "no epoch 99; this group has 3, from 2 to 4"),
+        ((*SLOW, "--epoch", "2", "--incarnation", "9"), 2, "no incarnation 9; the last of this"),
+        ((*SLOW, "--incarnation", "0"), 2, "--incarnation goes with --epoch"),
         ((*SLOW, "--epoch", "2", "--at", "2026-11-21"), 2, "Give --epoch or --at"),
         ((*SLOW, "--at", "2020-01-01"), 2, "first epoch of this group began at 2026-11-21"),
         ((*SLOW, "extra"), 2, "one GROUP"),
@@ -138,6 +140,8 @@ def test_what_offset_commits_show_is_told_too(lake: Path, question: tuple[str, .
     ids=[
         "near name",
         "no epoch",
+        "no incarnation",
+        "an incarnation without an epoch",
         "two questions",
         "too early",
         "too much",

@@ -126,5 +126,5 @@ def test_undecodable_records_are_counted_on_stderr(tmp_path: Path) -> None:
     victim.write_bytes(data)
     outcome = call("state", tmp_path)
     assert outcome.code == 0
-    assert "1 record could not be decoded" in outcome.err
+    assert "Left out: 1 record that could not be decoded" in outcome.err
     assert json.loads(outcome.out)["groups"]

@@ -115,6 +115,8 @@ def explain(
     """
     if epoch_number is not None and at_ms is not None:
         raise click.UsageError("Give --epoch or --at, not both.")
+    if incarnation is not None and epoch_number is None:
+        raise click.UsageError("--incarnation goes with --epoch.")
     if every_epoch and (epoch_number is not None or at_ms is not None):
         raise click.UsageError(
             "--epochs is about the group as a whole; leave --epoch and --at out."

@@ -75,7 +75,7 @@ def state(
         require_within_log("--at", at_ms, found.last_ms)
     if found.undecodable:
         click.echo(
-            f"{words.counted(found.undecodable, 'record')} could not be decoded and are left out;"
+            f"Left out: {words.counted(found.undecodable, 'record')} that could not be decoded;"
             " `decode` prints those of segments with the reason.",
             err=True,
         )

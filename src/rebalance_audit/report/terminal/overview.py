@@ -48,7 +48,9 @@ def print_overview(
     """Headline, groups, rebalances; usually the longest SHOWN groups and `rebalances`."""
     groups = summaries(tables)
     if not groups:
-        layout.line("This log has no records of groups other than offset commits.")
+        layout.line(
+            "This log has no records of groups that could be read, other than offset commits."
+        )
         return
     worst = worst_of(tables, layout.end_ms)
     layout.paragraph(layout.names.in_sentence(worst.group_id, worst.sentence), "bold", indent=0)
