@@ -102,7 +102,7 @@ def test_what_executors_leave_for_later_steps_outlives_them(audited: Path) -> No
     """The run lost every executor several times and did nothing twice; its files are gone with it."""
     (run,) = read_rows(str(audited), "meta.runs", cluster=CLUSTER)
     assert (run["outcome"], run["retries"]) == ("done", 0)
-    assert [*(audited / FOLDER).iterdir()] == []
+    assert [*(audited / FOLDER).glob("[0-9]*")] == []
 
 
 def test_a_check_on_what_is_left_of_the_cluster_finds_what_was_planted(
