@@ -4,10 +4,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from rebalance_audit.wire.decoder_source import Unit, units_of
+from rebalance_audit.wire.decoder_source import Unit
 from rebalance_audit.wire.schema import Field, Struct, record_schemas
 
-UNITS = tuple(unit for message in record_schemas().messages() for unit in units_of(message))
+UNITS = tuple(
+    Unit(message, version, layout)
+    for message in record_schemas().messages()
+    for version in message.version_numbers()
+    for layout in message.layouts_of(version)
+)
 """Every message in every version and layout."""
 
 _LIMITS = {

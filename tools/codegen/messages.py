@@ -32,8 +32,6 @@ class Attribute(NamedTuple):
     default: str | None
     """Source text; None = the field is required."""
     about: str
-    if_lacking: str
-    """Source text of what the field shows where a version or layout does not have it."""
 
 
 class MessageClass(NamedTuple):
@@ -52,17 +50,12 @@ def enum_member(message: Message) -> str:
 
 def classes_of(message: Message) -> list[MessageClass]:
     """Classes of a message, nested ones first: each the union of its fields over all layouts."""
-    return list(class_table(message).values())
-
-
-def class_table(message: Message) -> dict[str, MessageClass]:
-    """Classes of a message by the name of the struct they stand for, the message's own last."""
     found: dict[str, list[Struct]] = {}
     for layout in message.layouts:
         for struct in layout.structs.values():
             found.setdefault(struct.name, []).append(struct)
     found[message.name] = [layout.body for layout in message.layouts]
-    return {name: _class(message, name, structs) for name, structs in found.items()}
+    return [_class(message, name, structs) for name, structs in found.items()]
 
 
 def _class(message: Message, struct_name: str, structs: list[Struct]) -> MessageClass:
@@ -74,14 +67,12 @@ def _class(message: Message, struct_name: str, structs: list[Struct]) -> Message
     for field in fields.values():
         everywhere = all(field.name in {f.name for f in s.fields} for s in structs)
         optional = not everywhere or field.tag is not None or not _in_all(message, field)
-        if_lacking = literal(message, field, field.if_lacking)
         attributes.append(
             Attribute(
                 field.attribute,
                 annotation(message, field),
-                if_lacking if optional else None,
+                literal(message, field, field.if_lacking) if optional else None,
                 field.about,
-                if_lacking,
             )
         )
     attributes.sort(key=lambda a: a.default is not None)

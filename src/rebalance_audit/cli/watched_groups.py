@@ -65,13 +65,14 @@ class WatchedGroup:
 
     def take(self, update: GroupUpdate) -> None:
         """What is new in the log: with another state there, what the coordinator said before is over."""
-        by_log = present_of(update.tables[GROUP_STATES])
+        self.open, self.updates = update.open, update
+        self.present = by_log = present_of(update.tables[GROUP_STATES])
         state = by_log and (by_log.incarnation, by_log.epoch, by_log.group_state)
         if state != self.state_by_log:
             self.state_by_log, self.state_read_s = state, time.monotonic()
             self.coordinator_state = None
-        self.open, self.updates = update.open, update
-        self.hear(self.coordinator_state)
+        elif self.coordinator_state is not None:
+            self.hear(self.coordinator_state)
 
     def hear(self, coordinator_state: str | None) -> None:
         """What its coordinator says of it now."""

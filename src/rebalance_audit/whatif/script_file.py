@@ -175,7 +175,7 @@ def _text(value: Any, _: object) -> str:
     return value
 
 
-def _names(value: Any, _: object) -> tuple[str, ...]:
+def _texts(value: Any, _: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise BadRequest("it is not a list of names.")
     return tuple(value)
@@ -261,7 +261,7 @@ def _converter() -> Converter:
         EpochMs: _ms,
         ArrivalRates: _rates,
         Event: _event,
-        tuple[str, ...]: _names,
+        tuple[str, ...]: _texts,
     }
     writes: dict[Any, Callable[[Any], Any]] = {
         EpochMs: iso,

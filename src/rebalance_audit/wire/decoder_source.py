@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.wire import decoder_runtime, instances
-from rebalance_audit.wire.primitives import SCALARS, read_uvarint
+from rebalance_audit.wire.primitives import SCALARS
 from rebalance_audit.wire.schema import Field, Layout, Message, Struct
 
 _CODES: Final = {
@@ -37,15 +37,6 @@ class Unit(NamedTuple):
     layout: Layout
 
 
-def units_of(message: Message) -> list[Unit]:
-    """Every version with each of its layouts, newest layout first."""
-    return [
-        Unit(message, version, layout)
-        for version in message.version_numbers()
-        for layout in message.layouts_of(version)
-    ]
-
-
 class DecoderSource(NamedTuple):
     """The text of a decoder, and what it calls and makes."""
 
@@ -61,7 +52,7 @@ def decoder_text(unit: Unit) -> DecoderSource:
     only an embedded message may be followed by more bytes.
     """
     message, layout = unit.message, unit.layout
-    names = {"read_uvarint": read_uvarint, "new": tuple.__new__, **vars(decoder_runtime)}
+    names = vars(decoder_runtime) | {"new": tuple.__new__}
     structs = (*layout.structs.values(), layout.body)
     in_arrays = {
         field.type_name

@@ -31,7 +31,7 @@ def key_decoder(prefix: bytes) -> tuple[RecordType, KeyDecoder]:
     """By the first two bytes of a key. Raises KeyError for a type that no record has."""
     record_type = _TYPES[int.from_bytes(prefix)]
     message = message_named(KEY_CLASSES[record_type].__name__)
-    return record_type, _compiled(Unit(message, 0, *message.layouts))
+    return record_type, _decoder(Unit(message, 0, *message.layouts))
 
 
 @lru_cache(_KEPT)
@@ -42,21 +42,25 @@ def value_decoders(
     message = message_named(VALUE_CLASSES[record_type].__name__)
     version = int.from_bytes(prefix, signed=True)
     return tuple(
-        (version, layout.name, _compiled(Unit(message, version, layout)))
-        for layout in (message.layouts_of(version) if prefix else ())
+        (version, layout.name, _decoder(Unit(message, version, layout)))
+        for layout in message.layouts_of(version)
     )
 
 
 @cache
 def embedded_decoder(name: str, version: int) -> Callable[[bytes], Any]:
-    """By message and version. Raises KeyError for an unknown message."""
+    """By message and version. Raises ValueError for an unknown message."""
     message = message_named(name)
-    return _compiled(Unit(message, version, *message.layouts_of(version)))
+    return _decoder(Unit(message, version, *message.layouts_of(version)))
 
 
-def _compiled(unit: Unit) -> Callable[[bytes], Any]:
-    text, names = decoder_text(unit)
-    where = f"<decoder of {unit.message.name}, version {unit.version} {unit.layout.name}>"
+def _decoder(unit: Unit) -> Callable[[bytes], Any]:
+    return function_of("decode", unit, *decoder_text(unit))
+
+
+def function_of(name: str, unit: Unit, text: str, names: dict[str, Any]) -> Callable[[Any], Any]:
+    """The function of that name in a module's text, which was made for a unit and finds `names` around it."""
+    where = f"<{name} {unit.message.name}, version {unit.version} {unit.layout.name}>"
     exec(compile(text, where, "exec"), names)  # noqa: S102 - the text is made of the package's own schemas
-    decode: Callable[[bytes], Any] = names["decode"]
-    return decode
+    found: Callable[[Any], Any] = names[name]
+    return found

@@ -11,6 +11,7 @@ from rebalance_audit.wire import generic, instances
 from rebalance_audit.wire.decoder_runtime import FAILURES
 from rebalance_audit.wire.decoders import embedded_decoder
 from rebalance_audit.wire.primitives import SCALARS
+from rebalance_audit.wire.schema import message_named
 
 _INT16: Final = SCALARS["int16"]
 
@@ -35,7 +36,7 @@ class Embedded(NamedTuple):
 
 def read(data: bytes, cls: type) -> Embedded | Malformed:
     """Read an instance of the generated class `cls`. Never raises, whatever the bytes."""
-    message = instances.message_of(cls.__name__)
+    message = message_named(cls.__name__)
     if len(data) < _INT16.size:
         return Malformed(f"{len(data)} bytes, and the version alone has 2")
     (version,) = _INT16.unpack_from(data)
@@ -56,7 +57,7 @@ def read(data: bytes, cls: type) -> Embedded | Malformed:
 
 def encode_embedded(fields: Any, version: int) -> bytes:
     """Bytes of an instance in a version. Raises ValueError that names the field."""
-    message = instances.message_of(type(fields).__name__)
+    message = message_named(type(fields).__name__)
     layout = message.layout_named(version, "")
     plain = instances.to_dict(layout, fields)
     return _INT16.pack(version) + generic.encode(message, version, layout, plain)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rebalance_audit.wire.generated import messages
-from rebalance_audit.wire.schema import Field, Layout, Message, Struct, message_named
+from rebalance_audit.wire.schema import Field, Layout, Message, Struct
 
 
 def to_instance(message: Message, layout: Layout, value: Mapping[str, Any]) -> Any:
@@ -61,12 +61,3 @@ def _dict(layout: Layout, shape: Struct, instance: Any) -> dict[str, Any]:
         if held != instance._field_defaults[name]:
             raise ValueError(f"{name} does not exist in layout {layout.name!r} of {shape.name}")
     return value
-
-
-@functools.cache
-def message_of(class_name: str) -> Message:
-    """Schema of a generated key, value or embedded class. Raises ValueError for another class."""
-    try:
-        return message_named(class_name)
-    except KeyError:
-        raise ValueError(f"{class_name} is neither a key nor a value of a record") from None

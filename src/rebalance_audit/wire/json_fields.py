@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from rebalance_audit.wire import instances
 from rebalance_audit.wire.decoder_source import Unit
+from rebalance_audit.wire.decoders import function_of
 from rebalance_audit.wire.generated.messages import KEY_CLASSES, VALUE_CLASSES, RecordType
 from rebalance_audit.wire.schema import Field, Struct, message_named
 from rebalance_audit.wire.topic_names import topic_id_text
@@ -22,29 +23,26 @@ FieldsOf: TypeAlias = Callable[[Any], dict[str, Any]]
 def key_fields(record_type: RecordType) -> FieldsOf:
     """Of the keys of a record type."""
     message = message_named(KEY_CLASSES[record_type].__name__)
-    return _compiled(Unit(message, 0, *message.layouts))
+    return _fields(Unit(message, 0, *message.layouts))
 
 
 @cache
 def value_fields(record_type: RecordType, version: int, layout: str) -> FieldsOf:
     """Of the values of a record type in a version and layout."""
     message = message_named(VALUE_CLASSES[record_type].__name__)
-    return _compiled(Unit(message, version, message.layout_named(version, layout)))
+    return _fields(Unit(message, version, message.layout_named(version, layout)))
 
 
 @cache
 def embedded_fields(name: str, version: int) -> FieldsOf:
     """Of an embedded message in a version."""
     message = message_named(name)
-    return _compiled(Unit(message, version, *message.layouts_of(version)))
+    return _fields(Unit(message, version, *message.layouts_of(version)))
 
 
-def _compiled(unit: Unit) -> FieldsOf:
+def _fields(unit: Unit) -> FieldsOf:
     source = _Source(unit)
-    where = f"<fields of {unit.message.name}, version {unit.version} {unit.layout.name}>"
-    exec(compile(source.text(), where, "exec"), source.names)  # noqa: S102 - as in `decoders`
-    found: FieldsOf = source.names["fields_of"]
-    return found
+    return function_of("fields_of", unit, source.text(), source.names)
 
 
 class _Source:

@@ -32,8 +32,8 @@ def value_data(record: Record) -> dict[str, Any]:
     value = record.value
     assert value is not None
     assert record.value_version is not None
-    shown = json_fields.value_fields(record.record_type, record.value_version, record.layout)
-    fields = shown(value)
+    fields_of = json_fields.value_fields(record.record_type, record.value_version, record.layout)
+    fields = fields_of(value)
     if (
         isinstance(value, GroupMetadataValue)
         and value.protocol_type == consumer_protocol.PROTOCOL_TYPE

@@ -15,7 +15,7 @@ from rebalance_audit.wire.decoders import key_decoder, value_decoders
 from rebalance_audit.wire.generated.messages import Key, RecordType, Value
 from rebalance_audit.wire.generic import UnknownTags
 from rebalance_audit.wire.primitives import SCALARS, DecodeError, TruncatedError
-from rebalance_audit.wire.schema import CURRENT_LAYOUT, Message, record_schemas
+from rebalance_audit.wire.schema import CURRENT_LAYOUT, Message, message_named, record_schemas
 
 _INT16: Final = SCALARS["int16"]
 _CACHED_KEYS: Final = 1 << 15
@@ -196,7 +196,7 @@ def group_id_of(key: Key) -> str:
 
 def encode_key(key: Key) -> bytes:
     """Bytes of a key. Raises ValueError that names the field."""
-    message = instances.message_of(type(key).__name__)
+    message = message_named(type(key).__name__)
     (layout,) = message.layouts
     fields = generic.encode(message, 0, layout, instances.to_dict(layout, key))
     return _INT16.pack(message.record_type) + fields
@@ -212,7 +212,7 @@ def encode_value(
 
     Raises ValueError that names the field, also when the version or layout has no room for it.
     """
-    message = instances.message_of(type(value).__name__)
+    message = message_named(type(value).__name__)
     shape = message.layout_named(value_version, layout)
     fields = instances.to_dict(shape, value)
     body = generic.encode(message, value_version, shape, fields, unknown_tags)

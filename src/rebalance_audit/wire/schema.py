@@ -228,9 +228,14 @@ class Catalogue(NamedTuple):
 
 @functools.cache
 def message_named(name: str) -> Message:
-    """The schema of one key, value or embedded message, from its file alone. Raises KeyError for another name."""
-    words = re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
-    return _message(json.loads(resources.read_text(_schema_files()[words])))
+    """The schema of one key, value or embedded message, from its file alone.
+
+    Raises ValueError for another name, and SchemaError if the file is broken.
+    """
+    path = _schema_files().get(re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower())
+    if path is None:
+        raise ValueError(f"{name} is neither a key nor a value of a record")
+    return _message_of_file(path, resources.read_text(path))
 
 
 @functools.cache
@@ -254,10 +259,7 @@ def load_catalogue(files: Mapping[str, str]) -> Catalogue:
     values: dict[int, Message] = {}
     embedded: dict[str, Message] = {}
     for file_name in sorted(files):
-        try:
-            message = _message(json.loads(files[file_name], object_pairs_hook=_no_duplicates))
-        except (SchemaError, json.JSONDecodeError) as problem:
-            raise SchemaError(f"{file_name}: {problem}") from problem
+        message = _message_of_file(file_name, files[file_name])
         if message.record_type is None:
             known, number = message.name in embedded, message.name
             embedded[message.name] = message
@@ -271,6 +273,13 @@ def load_catalogue(files: Mapping[str, str]) -> Catalogue:
         has, lacks = ("key", "value") if record_type in keys else ("value", "key")
         raise SchemaError(f"record type {record_type} has a {has} but no {lacks}")
     return Catalogue(dict(sorted(keys.items())), dict(sorted(values.items())), embedded)
+
+
+def _message_of_file(name: str, text: str) -> Message:
+    try:
+        return _message(json.loads(text, object_pairs_hook=_no_duplicates))
+    except (SchemaError, json.JSONDecodeError) as problem:
+        raise SchemaError(f"{name}: {problem}") from problem
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
