@@ -64,6 +64,8 @@ class Present(NamedTuple):
     """Partitions without a consumer, as `orders-6`."""
     stopped: Sequence[Mapping[str, Any]] = ()
     """Classic: members that have stopped committing: `stopped` of gold.group_states."""
+    silent_since_ms: int | None = None
+    """Classic: when any member committed last (epoch ms), if all have stopped committing."""
     join_phase_since_ms: int | None = None
     """Classic: when a join phase began (epoch ms) that goes on by the coordinator's log."""
     join_phase_reason: str | None = None
@@ -123,6 +125,7 @@ def present_of(states: Iterable[Mapping[str, Any]]) -> Present | None:
         row.get("unconsumed") or 0,
         row.get("some_unconsumed") or (),
         row.get("stopped") or (),
+        row.get("silent_since"),
         row.get("join_phase_since"),
         row.get("join_phase_reason"),
         row.get("join_phase_joined_at"),

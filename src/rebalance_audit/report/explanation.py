@@ -109,9 +109,11 @@ def explain_group(
     longest = longest_of(rebalances)
     short = list(answer(own, end_ms))
     has_broker_log = has_broker_log or any(map(rests_on_log, own["rebalance_causes"]))
-    if longest is not None:
-        number = longest.rebalance["first_epoch"]
-        example = f"Evidence: add --epoch {number}; every {summary.epoch_noun}: add --epochs."
+    last = max(rebalances, key=lambda row: (row["incarnation"], row["rebalance_seq"]), default=None)
+    is_open = last is not None and last["ended_at"] is None
+    shown = last if is_open or longest is None else longest.rebalance
+    if shown is not None and shown["first_epoch"] is not None:
+        example = f"Evidence: add --epoch {shown['first_epoch']}; every {summary.epoch_noun}: add --epochs."
         short.append(Sentence.plain(example))
     if not has_broker_log:
         short += advice_for_group(own)
@@ -120,8 +122,6 @@ def explain_group(
         Section("How often", how_often),
         Section("Why, mostly", why),
     ]
-    last = max(rebalances, key=lambda row: (row["incarnation"], row["rebalance_seq"]), default=None)
-    is_open = last is not None and last["ended_at"] is None
     if last is not None and not is_open and (longest is None or last is not longest.rebalance):
         sections.append(Section("The last rebalance", list(_rebalance(own, last))))
     sections.append(Section("Deploys", list(deploys.sentences_of_group(own))))

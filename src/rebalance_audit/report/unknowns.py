@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rebalance_audit.figures.present import present_of
 from rebalance_audit.figures.rows import TableRow, Tables, epoch_noun, is_classic, kept_unused
 from rebalance_audit.sentences import words
-from rebalance_audit.sentences.sentence import Sentence
+from rebalance_audit.sentences.sentence import MomentUtc, Sentence
 
 _DEPARTURE_CAUSES: Final = frozenset(
     {"member_departed", "member_left", "member_session_expired", "member_removed_by_admin"}
@@ -90,6 +91,15 @@ def unknowns_of_group(own: Tables, *, has_broker_log: bool = False) -> Iterator[
             "When the join phases of classic generations began, and whom they waited for: each leaves one record, at "
             "its end, so durations lie between two bounds."
             f"{_where_to_look(has_broker_log=has_broker_log)}"
+        )
+    now = present_of(own["group_states"])
+    if now is not None and now.silent_since_ms is not None and now.coordinator_state is None:
+        yield Sentence(
+            (
+                "Whether it is rebalancing now: no member has committed since ",
+                MomentUtc(now.silent_since_ms),
+                ", perhaps for lack of records. A classic group writes nothing until its join phase ends.",
+            )
         )
     gaps = sum(row["completeness"] == "gap" for row in own["epochs"])
     if gaps:

@@ -19,6 +19,7 @@ OF_FINDINGS: Final[Mapping[str, str]] = {
     "did_not_adopt": "{members:members} did not adopt the assignment",
     "did_not_adopt_some": "{members:members} and {more:plain} more did not adopt the assignment",
     "reached_last": "{member:member} reached it last",
+    "moved_meanwhile": "its coordinator moved meanwhile",
     "holder_unknown": "the log does not show which member held it up",
     "no_target_late": (
         "No target assignment for epoch {epoch:plain} for {lasted:clause}: {members:silence}."

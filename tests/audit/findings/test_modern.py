@@ -162,6 +162,36 @@ def moved_at(at_ms: int, *writes: Write) -> Log:
     ]
 
 
+SLOW_STEPS: list[Write] = [
+    *handed_over(500),
+    (60_000, "3 4 h2; 7 A 0; 7 B 1-5; 6 4"),
+    (60_050, "8 A 3/3 UNREVOKED 0|1-2"),
+    (90_050, "8 A 4/3 0"),
+    (90_200, "8 B 4/3 1-5"),
+]
+LATE_TARGET: list[Write] = [
+    *handed_over(500),
+    (60_000, GONE_A),
+    (100_000, "7 B 0-5; 6 4; 8 B 4/3 0-5"),
+]
+
+
+@pytest.mark.parametrize(
+    ("story", "moves_ms", "kinds"),
+    [
+        (SLOW_STEPS, 60_000, {"slow_revoker", "slow_member"}),
+        (SLOW_STEPS, 90_050, set()),
+        (LATE_TARGET, 2000, {"epoch_without_target"}),
+        (LATE_TARGET, 100_000, set()),
+    ],
+)
+def test_nobody_is_slow_while_no_coordinator_is_there(
+    story: list[Write], moves_ms: int, kinds: set[str]
+) -> None:
+    """Each step takes 30 s or more, after the coordinator has moved, or from the old one to the new one."""
+    assert {row["kind"] for row in found_in(moved_at(moves_ms, *story))} == kinds
+
+
 def test_a_coordinator_that_took_members_with_it() -> None:
     """Most members gone right after a new leader epoch: probably the brokers caused it, not the clients."""
     lost = [*handed_over(500), (60_000, GONE_A), (60_400, "8t B; 7t B; 5t B; 3 5 h0")]

@@ -15,6 +15,7 @@ from rebalance_audit.audit.rows import GROUP_STATES, REBALANCES, Row
 from rebalance_audit.audit.snapshots.snapshot import twin_of
 from rebalance_audit.audit.writes import adjoins
 from rebalance_audit.figures.present import present_of, waits
+from rebalance_audit.report.unknowns import unknowns_of_group
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import simulate
 from rebalance_audit.wire.generated.messages import RecordType
@@ -58,7 +59,7 @@ def now(*writes: tuple[int, str]) -> tuple[Row, Row | None]:
         ),
         pytest.param(
             [A_JOINS, B_JOINS, A_REVOKES],
-            [("A", "kept_partitions", "proven", 2000, ["foo-3", "foo-4", "foo-5"], ["B"])],
+            [("A", "kept_partitions", "proven", 2500, ["foo-3", "foo-4", "foo-5"], ["B"])],
             [],
             id="it was asked to revoke",
         ),
@@ -91,6 +92,34 @@ def test_the_present_follows_from_the_last_records(
         assert goes_on["held_up_member_ids"] == [each[0] for each in awaited]
         assert goes_on["held_up_to"] == goes_on["held_up_ms"] == [None] * len(awaited)
         assert goes_on["open_until"] == writes[-1][0]
+
+
+def test_time_without_owner_counts_up_to_the_end_of_what_goes_on() -> None:
+    """3 partitions that A has given up, for the 1.4 s until the log ends; B has not taken them."""
+    options = AuditOptions(topic_name=TOPIC_NAMES.get, log_end_ms=4_400)
+    (*_, goes_on) = audit_log(log(A_JOINS, B_JOINS, A_REVOKES, A_ACKS), options)[REBALANCES]
+    assert goes_on["unowned_partition_ms"] == 3 * 1_400
+
+
+@pytest.mark.parametrize(
+    ("ends_ms", "silent_since"),
+    [
+        pytest.param(11_900, None, id="three of its pauses have not passed"),
+        pytest.param(12_000, 6_000, id="they have"),
+    ],
+)
+def test_a_classic_group_in_which_nobody_commits_any_more_is_said(
+    ends_ms: int, silent_since: int | None
+) -> None:
+    """Each commit has a new position, so it is not known that members commit without records: nobody is named."""
+    joins = (1_010, "2 1 range A=0-5 state_at=1000")
+    commits = [(at_ms, f"1 foo:0 {at_ms}") for at_ms in (2_000, 4_000, 6_000)]
+    options = AuditOptions(topic_name=TOPIC_NAMES.get, log_end_ms=ends_ms)
+    tables = audit_log(log(joins, *commits), options)
+    (state,) = [row for row in tables[GROUP_STATES] if row["is_current"]]
+    assert (state["silent_since"], state["stopped"]) == (silent_since, [])
+    said = [each for each in unknowns_of_group(tables) if "rebalancing now" in each]
+    assert [("1970-01-01 00:00:06.000 UTC" in each) for each in said] == [True] * bool(silent_since)
 
 
 @pytest.mark.parametrize(

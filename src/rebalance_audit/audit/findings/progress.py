@@ -17,6 +17,7 @@ from rebalance_audit.audit.group.time_account import HeldUpWhy, HoldUp
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row, duration_ms
 from rebalance_audit.audit.verdicts.cause import Evidence
+from rebalance_audit.audit.writes import is_other_coordinator
 from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
 from rebalance_audit.replay.groups.modern_group import UNREVOKED, ModernGroup
 from rebalance_audit.replay.groups.slot import Group
@@ -60,6 +61,8 @@ class StuckGroup(AfterGap):
         ):
             return
         blockers, why = self._blockers(span)
+        if span.is_elsewhere and not end.is_open:
+            blockers, why = [], because("moved_meanwhile")
         self.find(
             span.first_position,
             end.known_ms,
@@ -127,7 +130,8 @@ class EpochWithoutTarget(AfterGap):
         target_ms = span.target_installed_at_ms
         began_ms, least_ms = span.first_position.record_timestamp_ms, self.rules.no_target_ms
         until = end if target_ms is None else Ending(target_ms)
-        if not until.reached(began_ms + least_ms):
+        # Between two coordinators none was there to compute it.
+        if not until.reached(began_ms + least_ms) or (target_ms and span.is_assigned_elsewhere):
             return
         code = "no_target_late" if target_ms is not None else "no_target_in_epoch"
         if until.is_open:
@@ -260,7 +264,7 @@ class SlowRevoker(_SlowMembers):
             self._asked.setdefault(member_id, (change.position, least_ms))
             return
         asked, least_ms = self._asked.pop(member_id, (None, 0))
-        if asked is None or self._is_doubtful:
+        if asked is None or self._is_doubtful or is_other_coordinator(asked, change.position):
             return
         end = Ending(change.position.record_timestamp_ms)
         if end.reached(asked.record_timestamp_ms + least_ms):
@@ -289,11 +293,12 @@ class SlowMember(_SlowMembers):
         if target_ms is None or span.protocol in without or self._is_doubtful:
             return
         for progress in self.scene.life.progress.to(span):
+            reached_ms = progress.reached_at_ms
+            until = end if reached_ms is None else Ending(reached_ms)
             if progress.outcome not in (None, "reached"):
                 continue
-            reached_ms, until = progress.reached_at_ms, end
-            if reached_ms is not None:
-                until = Ending(reached_ms)
+            if progress.by_two_clocks and not until.is_open:
+                continue
             if self._too_slow(progress, target_ms, until):
                 self.note(
                     progress.member_id,

@@ -136,6 +136,21 @@ class HoldUps:
             why = HeldUpWhy.HAD_LEFT if had_left else HeldUpWhy.SILENT
             self.add([hold_up_of(verdict, why, since_ms, verdict.at_ms)])
 
+    def asked_since(self, member_id: str, span: EpochSpan) -> int | None:
+        """When a member that is giving partitions up was first asked to (epoch ms), in `span` or in epochs before it.
+
+        None where neither shows it.
+        """
+        asked = [
+            hold_up.from_ms
+            for hold_up in self.found.get(member_id, ())
+            if hold_up.why is HeldUpWhy.KEPT_PARTITIONS
+        ]
+        progress = span.progress.get(member_id)
+        if progress is not None:
+            asked.append(progress.revoke_started_at_ms)
+        return min((at_ms for at_ms in asked if at_ms is not None), default=None)
+
     def _waits_until(self, member_id: str, at_ms: int) -> bool:
         """Whether the group is known to have waited for the member just until then."""
         found = self.found.get(member_id, ())

@@ -16,7 +16,7 @@ from rebalance_audit.audit.group.away import Away
 from rebalance_audit.audit.group.ends import EndsOfMembers
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.logged_end import as_logged
-from rebalance_audit.audit.group.present import group_now
+from rebalance_audit.audit.group.present import group_now, log_end
 from rebalance_audit.audit.group.progress_tracker import ProgressTracker
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.rebalance_costs import RebalanceCosts
@@ -183,20 +183,19 @@ class Life:
     def finish(self, group: Group | None) -> None:
         """The log ends, and leaves the group like this: emit everything that is still open."""
         self.absences.settle()
-        present = group_now(group, self)
-        self._close_span("open")
-        self.drop_awaiting()
+        end_ms, present = log_end(self), group_now(group, self)
         phase, last = present.join_phase, self.previous_generation
         if phase is not None and last is not None:
             self.open_rebalance(phase.prepared.at_ms, None, goes_on=True).join_again(last)
-        end_ms, rebalance = self.options.log_end_ms, self.rebalance
-        if end_ms is None and self.ownership.written is not None:
-            end_ms = self.ownership.written.record_timestamp_ms
+        rebalance = self.rebalance
         if rebalance is not None and rebalance.settled_at_ms is None and end_ms is not None:
             # Its row says until when it has been going on, and it adds to each hour of gold.group_hours.
             self.due_ms = end_ms + 1
+            self.confirm_unowned(end_ms)
         elif present.due_ms is not None:
             self.due_ms = min(self.due_ms or present.due_ms, present.due_ms)
+        self._close_span("open")
+        self.drop_awaiting()
         self.end_rebalance(None, "open", {**present.held_up_columns(), "open_until": end_ms})
         self.costs.close()
         self.ownership.finish()
@@ -438,7 +437,7 @@ class Life:
             self.rebalance.is_doubted = True
 
     def confirm_unowned(self, now_ms: int) -> None:
-        """An epoch ends: its unowned time counts where a member certainly subscribes to the partition."""
+        """An epoch or the log ends: its unowned time counts where a member certainly subscribes to the partition."""
         is_wanted = self.moves.is_certainly_wanted(self._topic_of, self.watches.values())
         self.ownership.confirm_until(is_wanted, now_ms)
 

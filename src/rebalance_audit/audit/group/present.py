@@ -41,7 +41,7 @@ from rebalance_audit.replay.partitions import each as partitions_in
 _NAMED: Final = limits.AWAITED_MEMBERS.most
 _STOPPED_PAUSES: Final = 3
 _STOPPED_MS: Final = 5_000
-"""A classic member that commits on a timer has stopped after so many of its longest pauses, and at least so long."""
+"""A classic member has stopped committing after so many of its longest pauses, and at least so long."""
 _EXAMPLES: Final = 10
 """Partitions and waiting members that are named for each awaited one."""
 
@@ -101,6 +101,8 @@ class GroupNow:
     unconsumed: list[TopicPartition] = field(default_factory=list)
     """Assigned by the target, but no member has them, or one that left temporarily."""
     stopped: list[Stopped] = field(default_factory=list)
+    silent_since_ms: int | None = None
+    """Classic: the last commit of any member (epoch ms), where all have stopped, and none commits on a timer."""
     join_phase: OpenJoinPhase | None = None
     removed: list[Removed] = field(default_factory=list)
     """By the coordinator's log, during that join phase."""
@@ -143,6 +145,7 @@ class GroupNow:
                 }
                 for each in self.stopped[:_NAMED]
             ],
+            "silent_since": self.silent_since_ms,
             "join_phase_since": None if phase is None else phase.prepared.at_ms,
             "join_phase_reason": None if phase is None else phase.prepared.text,
             "join_phase_joined_at": None if phase is None else phase.joined_at_ms,
@@ -197,6 +200,14 @@ def group_now(group: Group | None, life: LifeNow) -> GroupNow:
             return GroupNow()
 
 
+def log_end(life: LifeNow) -> int | None:
+    """When the log ends (epoch ms): with its last record, else with the group's; None without any."""
+    written = life.ownership.written
+    if life.options.log_end_ms is not None or written is None:
+        return life.options.log_end_ms
+    return written.record_timestamp_ms
+
+
 def _of_classic(group: ClassicGroup, life: LifeNow) -> GroupNow:
     found = GroupNow()
     if life.span is not None and life.span.owns_partitions:
@@ -227,20 +238,31 @@ def _look_for_stopped(found: GroupNow, life: LifeNow) -> None:
     end_ms = life.options.log_end_ms
     if end_ms is None:
         return
+    others: list[tuple[int, int]] = []
+    due: list[int] = []
     for member_id, summary in life.commits.most_of_round(life.ownership).items():
         watch = life.watches.get(member_id)
-        if watch is None or watch.last_commit is None or summary.commits < SHOWS_RHYTHM:
-            continue
-        identity = watch.stint.identity
-        if not summary.unchanged and not life.commits.habits.idle_commits(identity.client_id):
+        if watch is None or watch.last_commit is None:
             continue
         last_ms = watch.last_commit.position.record_timestamp_ms
         stopped_ms = last_ms + max(_STOPPED_MS, _STOPPED_PAUSES * summary.longest_ms)
-        if end_ms < stopped_ms:
-            found.due_ms = stopped_ms if found.due_ms is None else min(found.due_ms, stopped_ms)
-            continue
-        found.stopped.append(Stopped(member_id, _name(watch), last_ms, summary.interval_ms or 0))
+        is_timed = summary.unchanged or life.commits.habits.idle_commits(
+            watch.stint.identity.client_id
+        )
+        if summary.commits < SHOWS_RHYTHM or not is_timed:
+            others.append((stopped_ms, last_ms))
+        elif end_ms < stopped_ms:
+            due.append(stopped_ms)
+        else:
+            interval_ms = summary.interval_ms or 0
+            found.stopped.append(Stopped(member_id, _name(watch), last_ms, interval_ms))
     found.stopped.sort(key=lambda each: (each.last_commit_ms, each.name, each.member_id))
+    if others and not found.stopped and not due:
+        due = [max(others)[0]]
+        if end_ms >= due[0]:
+            found.silent_since_ms = max(last_ms for _, last_ms in others)
+            due.clear()
+    found.due_ms = min(due, default=None)
 
 
 def _of_modern(group: ModernGroup, life: LifeNow) -> GroupNow:
@@ -327,6 +349,9 @@ def _awaited(
         if why is not HeldUpWhy.HAD_LEFT:
             since_ms = watch.stint.first_position.record_timestamp_ms
         since_ms = max(since_ms, life.rebalance.began_after(member.member_epoch) or 0)
+        if why is HeldUpWhy.KEPT_PARTITIONS and life.span is not None:
+            asked_ms = life.rebalance.hold_ups.asked_since(member.member_id, life.span)
+            since_ms = max(since_ms, asked_ms or 0)
     return Awaited(
         member.member_id,
         _name(watch),

@@ -352,7 +352,8 @@ class Ownership:
                 self._be_sure(unowned, now_ms)
 
     def confirm_until(self, subscribed: Callable[[TopicPartition], bool], now_ms: int) -> None:
-        """An epoch ends: the time so far of what a member subscribes to belongs to that epoch."""
+        """An epoch or the log ends: the time so far of what a member subscribes to belongs to that epoch."""
+        self.advance(now_ms)
         for partition, unowned in self._unowned.items():
             if not unowned.confirmed and subscribed(partition):
                 self._be_sure(unowned, now_ms)
@@ -361,8 +362,7 @@ class Ownership:
         """Count the time so far; from now on time counts as it passes."""
         unowned.confirmed = True
         self._confirmed += 1
-        if now_ms > unowned.since_ms:
-            self._count_unowned(1, unowned.since_ms, now_ms)
+        self._count_unowned(1, unowned.since_ms, max(now_ms, unowned.since_ms))
 
     def doubt(self) -> None:
         """Records may be missing: what is held may have had other owners meanwhile, and what is not may have one."""
