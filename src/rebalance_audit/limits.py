@@ -179,6 +179,13 @@ ARCHIVE_HEADER_BYTES: Final = Limit(
     "the file is refused",
     "A path has at most 4,096 bytes; a header is read whole.",
 )
+ARCHIVE_DIRECTORY_BYTES: Final = Limit(
+    "the directory of a zip",
+    16 << 20,
+    "bytes",
+    "the file is refused",
+    "Names and places of 20,000 files take some 3 MB; a directory is read whole.",
+)
 ARCHIVE_SEGMENTS: Final = Limit(
     "segments in an archive",
     100_000,
@@ -345,6 +352,7 @@ LIMITS: Final = (
     BROKER_LOG_LINE_BYTES,
     ARCHIVE_FILES,
     ARCHIVE_HEADER_BYTES,
+    ARCHIVE_DIRECTORY_BYTES,
     ARCHIVE_SEGMENTS,
     BROKER_LOG_EXPANSION,
     BROKER_LOG_NESTING,

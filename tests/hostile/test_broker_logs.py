@@ -1,6 +1,9 @@
 """Broker logs of an attacker: bounded in time and memory, and never another group's evidence."""
 
+import bz2
 import gzip
+import io
+import struct
 import tarfile
 import time
 import tracemalloc
@@ -15,6 +18,7 @@ from hypothesis import strategies as st
 from rebalance_audit.audit.broker_log.read import LogReader
 from rebalance_audit.carriers.archives import BrokerLogNotReadable
 from rebalance_audit.cli.broker_log_files import print_file_notes
+from rebalance_audit.limits import ARCHIVE_DIRECTORY_BYTES
 from rebalance_audit.time_zones import zone_of
 from tests.hostile import broker_logs
 from tests.hostile.broker_logs import EXPIRED, MARK, STAMP
@@ -216,3 +220,59 @@ def test_entries_of_a_zip_share_one_budget(tmp_path: Path) -> None:
             archive.writestr(f"server-{number}.log", b"x" * (40 << 20))
     with pytest.raises(BrokerLogNotReadable, match="unpacks to more than 300 times its size"):
         read(path)
+
+
+def tar_header(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
+    """A header that claims a size."""
+    header = tarfile.TarInfo(name)
+    header.type, header.size = kind, size
+    return header.tobuf(tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        tar_header("server.log", 100 << 20, b"Z"),
+        tar_header("inner.tar", 100 << 20) + tar_header("server.log", 0) + bytes(1024),
+        b"\x28\xb5\x2f\xfd",
+    ],
+    ids=["a member of no known kind", "after the end of a tar in a tar", "a frame to be copied"],
+)
+def test_what_is_unpacked_and_skipped_counts(head: bytes, tmp_path: Path) -> None:
+    """Zeros that become no log take time as well, and a copied frame room on the disk."""
+    path = tmp_path / "logs.bz2"
+    with bz2.open(path, "wb", compresslevel=1) as file:
+        file.write(head)
+        file.writelines(bytes(1 << 20) for _ in range(100))
+    with pytest.raises(BrokerLogNotReadable, match="unpacks to more than 300 times its size"):
+        read(path)
+
+
+def test_a_zip_is_read_only_where_it_can_be_sought_in(tmp_path: Path) -> None:
+    """In a compressed file, each entry that lies before the last one would unpack all again."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("server.log", b"x")
+    path = tmp_path / "logs.zip.gz"
+    path.write_bytes(gzip.compress(packed.getvalue()))
+    with pytest.raises(BrokerLogNotReadable, match="a zip in another archive: unpack it first"):
+        read(path)
+
+
+def test_the_directory_of_a_zip_is_bounded(tmp_path: Path) -> None:
+    """Each of its entries is an object of Python, whether or not there is a file behind it."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("server.log", b"x")
+    data = packed.getvalue()
+    begin, end = data.index(b"PK\x01\x02"), data.index(b"PK\x05\x06")
+    entries = data[begin:end] * (ARCHIVE_DIRECTORY_BYTES.most // (end - begin) + 1)
+    size = struct.pack("<I", len(entries))
+    path = tmp_path / "logs.zip"
+    path.write_bytes(data[:begin] + entries + data[end : end + 12] + size + data[end + 16 :])
+    tracemalloc.start()
+    with pytest.raises(BrokerLogNotReadable, match="a directory of 16,777,"):
+        read(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < MEMORY_BYTES_MAX

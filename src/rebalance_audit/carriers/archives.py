@@ -13,19 +13,18 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple, cast
+from typing import IO, Any, Final, NamedTuple, TypeAlias, cast
 
 import cramjam
 
 from rebalance_audit import limits
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
-_TOO_LARGE: Final = (
-    f"unpacks to more than {limits.BROKER_LOG_EXPANSION.most} times its size, as no log does"
-)
 _COPY_BYTES: Final = 1 << 20
 _HEAD_BYTES: Final = 512
 _TAR_MAGIC: Final = (257, b"ustar")
@@ -43,6 +42,10 @@ _ZSTD_SKIPPABLE: Final = range(0x184D2A50, 0x184D2A60)
 
 class BrokerLogNotReadable(SourceNotReadable):
     """A broker log file cannot be read; the message is a sentence that names the file."""
+
+
+_Take: TypeAlias = Callable[[int], None]
+"""Counts bytes that were unpacked, and raises BrokerLogNotReadable beyond what may be."""
 
 
 class Content(NamedTuple):
@@ -91,9 +94,10 @@ def contents_of(path: Path) -> Iterator[Content]:
         with path.open("rb") as file:
             packed = _Counted(file, path.stat().st_size)
             budget = _Budget(packed, path)
-            for content in _unpacked(str(path), cast("IO[bytes]", io.BufferedReader(packed)), 0):
+            whole = cast("IO[bytes]", io.BufferedReader(packed))
+            for content in _unpacked(str(path), whole, 0, budget):
                 budget.take_file()
-                limited = _Limited(content.file, budget)
+                limited = _Limited(content.file, partial(budget.take, 0))
                 yield content._replace(
                     file=cast("IO[bytes]", io.BufferedReader(limited, _COPY_BYTES))
                 )
@@ -133,14 +137,21 @@ class _Budget:
     def __init__(self, packed: _Counted, path: Path) -> None:
         self._packed = packed
         self._path = path
-        self._bytes = 0
+        self._bytes: Counter[int] = Counter()
         self._files = 0
 
-    def take(self, unpacked: int) -> None:
-        """Count bytes that were unpacked. Raises BrokerLogNotReadable beyond the largest ratio."""
-        self._bytes += unpacked
-        if self._bytes > _allowed(self._packed.bytes_read):
-            message = f"{self._path}: {_TOO_LARGE}: not read."
+    def take(self, layer: int, unpacked: int) -> None:
+        """Count bytes of contents (layer 0), or of what is unpacked so deep.
+
+        Raises BrokerLogNotReadable beyond the largest ratio.
+        """
+        self._bytes[layer] += unpacked
+        most = limits.BROKER_LOG_EXPANSION.most * self._packed.bytes_read
+        if self._bytes[layer] > limits.BROKER_LOG_BYTES_FREE + most:
+            message = (
+                f"{self._path}: unpacks to more than {limits.BROKER_LOG_EXPANSION.most} times its size,"
+                " as no log does: not read."
+            )
             raise BrokerLogNotReadable(message)
 
     def take_file(self) -> None:
@@ -152,11 +163,11 @@ class _Budget:
 
 
 class _Limited(io.RawIOBase):
-    """A content, as far as its file's budget goes."""
+    """What is unpacked, as far as its file's budget goes, whether it becomes a content or is skipped."""
 
-    def __init__(self, file: IO[bytes], budget: _Budget) -> None:
+    def __init__(self, file: IO[bytes], take: _Take) -> None:
         self._file = file
-        self._budget = budget
+        self._take = take
 
     def readable(self) -> bool:
         return True
@@ -164,7 +175,7 @@ class _Limited(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         data = self._file.read(len(buffer))
         buffer[: len(data)] = data
-        self._budget.take(len(data))
+        self._take(len(data))
         return len(data)
 
 
@@ -207,69 +218,72 @@ class _TarBlocks(io.RawIOBase):
             raise BrokerLogNotReadable(message)
 
 
-def _allowed(packed_bytes: int) -> int:
-    """How many bytes a file may unpack to."""
-    return limits.BROKER_LOG_BYTES_FREE + limits.BROKER_LOG_EXPANSION.most * packed_bytes
+class _ZipBytes(io.BufferedReader):
+    """A zip; its directory is read whole, at whatever size it claims."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > limits.ARCHIVE_DIRECTORY_BYTES.most:
+            raise OSError(f"a directory of {size:,} bytes, as no log's archive has")
+        return super().read(size)
 
 
-def _unpacked(name: str, file: IO[bytes], depth: int) -> Iterator[Content]:
+def _unpacked(name: str, file: IO[bytes], depth: int, budget: _Budget) -> Iterator[Content]:
     head = cast("io.BufferedReader", file).peek(_HEAD_BYTES)[:_HEAD_BYTES]
     opener = next((found for magic, found in _COMPRESSED.items() if head.startswith(magic)), None)
     at, magic = _TAR_MAGIC
     is_tar = head[at : at + len(magic)] == magic
     is_zip = head.startswith(b"PK\x03\x04")
-    if not (opener or is_tar or is_zip):
+    is_zstd = head.startswith(_ZSTD_MAGIC)
+    if not (opener or is_zstd or is_tar or is_zip):
         yield Content(name, file)
         return
     deepest = limits.BROKER_LOG_NESTING.most
     if depth == deepest:
         message = f"{name}: archives more than {deepest} deep: unpack it first."
         raise BrokerLogNotReadable(message)
-    if opener is not None:
-        with closing(opener(file)) as opened:
+    if opener or is_zstd:
+        take = partial(budget.take, depth + 1)
+        with closing(_Limited(opener(file), take) if opener else _unzstd(file, take)) as opened:
             inner = cast("IO[bytes]", io.BufferedReader(opened, _COPY_BYTES))
-            yield from _unpacked(name, inner, depth + 1)
+            yield from _unpacked(name, inner, depth + 1, budget)
     elif is_tar:
-        yield from _in_tar(name, file, depth)
+        yield from _in_tar(name, file, depth, budget)
     else:
-        yield from _in_zip(name, file, depth)
+        yield from _in_zip(name, file, depth, budget)
 
 
-def _in_tar(name: str, file: IO[bytes], depth: int) -> Iterator[Content]:
+def _in_tar(name: str, file: IO[bytes], depth: int, budget: _Budget) -> Iterator[Content]:
     blocks = cast("IO[bytes]", io.BufferedReader(_TarBlocks(name, file), _COPY_BYTES))
     with tarfile.open(fileobj=blocks, mode="r|") as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None
             if content is not None:
                 inner = cast("IO[bytes]", io.BufferedReader(cast("Any", content)))
-                yield from _unpacked(f"{name}!{member.name}", inner, depth + 1)
+                yield from _unpacked(f"{name}!{member.name}", inner, depth + 1, budget)
 
 
-def _in_zip(name: str, file: IO[bytes], depth: int) -> Iterator[Content]:
-    if not file.seekable():
+def _in_zip(name: str, file: IO[bytes], depth: int, budget: _Budget) -> Iterator[Content]:
+    if depth:
         message = f"{name}: a zip in another archive: unpack it first."
         raise BrokerLogNotReadable(message)
-    with zipfile.ZipFile(file) as archive:
+    with zipfile.ZipFile(_ZipBytes(cast("Any", file))) as archive:
         for member in archive.infolist():
             if member.is_dir():
                 continue
             with archive.open(member) as content:
                 inner = cast("IO[bytes]", io.BufferedReader(cast("Any", content)))
-                yield from _unpacked(f"{name}!{member.filename}", inner, depth + 1)
+                yield from _unpacked(f"{name}!{member.filename}", inner, depth + 1, budget)
 
 
-def _unzstd(file: IO[bytes]) -> Any:
+def _unzstd(file: IO[bytes], take: _Take) -> Any:
     """What a zstd file holds. The codec takes whole frames, so it goes through a file that is deleted at once."""
     # The files have names: the codec opens them itself.
     with tempfile.NamedTemporaryFile() as packed, tempfile.NamedTemporaryFile() as unpacked:
         while data := file.read(_COPY_BYTES):
             packed.write(data)
         packed.flush()
-        size = packed.tell()
         packed.seek(0)
-        if _zstd_bytes_max(packed) > _allowed(size):
-            raise cramjam.DecompressionError(_TOO_LARGE)
-        packed.seek(0)
+        take(_zstd_bytes_max(packed))
         cramjam.zstd.decompress_into(
             cramjam.File(packed.name, truncate=False),
             cramjam.File(unpacked.name),
@@ -313,6 +327,5 @@ _COMPRESSED: Final[dict[bytes, Callable[[IO[bytes]], Any]]] = {
     b"\x1f\x8b": lambda file: gzip.GzipFile(filename="", mode="rb", fileobj=file),
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ\x00": lzma.LZMAFile,
-    _ZSTD_MAGIC: _unzstd,
 }
-"""First bytes -> what unpacks the file."""
+"""First bytes -> what unpacks the file as it is read."""
