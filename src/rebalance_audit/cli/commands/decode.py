@@ -83,6 +83,8 @@ def decode(
     with bad_arguments(), slow_progress() as on_progress:
         for lines in decoded_lines(folder, wanted, log_partitions):
             sys.stdout.buffer.write(lines)
+            written += len(lines)
             if shows_progress:
-                written += len(lines)
                 on_progress(f"decoded: {words.size(written)} of JSON")
+    if not written:
+        click.echo("No record of this log matches.", err=True)
