@@ -12,8 +12,11 @@ from rebalance_audit.resources import checkout_root
 NAME: Final = "rebalance-audit"
 
 PACKAGES: Final = {
-    "spark": ("pyspark", "pandas"),
-    "quality": ("great_expectations",),
+    "fast": ("numba",),
+    "lake": ("deltalake",),
+    "agents": ("mcp", "uvicorn"),
+    "spark": ("pyspark", "pandas", "deltalake"),
+    "quality": ("great_expectations", "pyspark", "pandas", "deltalake"),
     "notebook": ("pandas", "matplotlib"),
 }
 """Extra -> the packages of it that are imported first."""
@@ -23,8 +26,9 @@ def require_extra(extra: str) -> None:
     """Raises MissingExtra if packages of an extra are not installed."""
     missing = [name for name in PACKAGES[extra] if find_spec(name) is None]
     if missing:
+        names = " and ".join(", ".join(missing).rsplit(", ", 1))
         raise MissingExtra(
-            f"this needs {' and '.join(missing)}, which cannot be imported: install it with `{install_command(extra)}`."
+            f"this needs {names}, which cannot be imported: install it with `{install_command(extra)}`."
         )
 
 

@@ -12,7 +12,11 @@ from pathlib import Path
 
 import pytest
 
-SPARK = ("pyspark", "delta", "pandas", "great_expectations", "matplotlib")
+OF_EXTRAS = (
+    *("pyspark", "pandas", "great_expectations", "matplotlib"),
+    *("numba", "deltalake", "mcp", "uvicorn"),
+)
+MEGABYTES_MOST = 370
 
 
 @pytest.fixture(scope="session")
@@ -60,13 +64,15 @@ def fetched(address: str) -> str:
         return connection.getresponse().read().decode()
 
 
-def test_it_has_no_spark(environment: Path) -> None:
-    """Extras bring Spark, data frames and figures."""
-    code = f"from importlib.util import find_spec; print([n for n in {SPARK} if find_spec(n)])"
+def test_it_has_nothing_of_extras(environment: Path) -> None:
+    """They bring Spark, lakes, agents, Numba, data frames and figures; what is left is small."""
+    code = f"from importlib.util import find_spec; print([n for n in {OF_EXTRAS} if find_spec(n)])"
     told = subprocess.run(
         [environment / "bin" / "python", "-c", code], check=True, capture_output=True, text=True
     )
     assert told.stdout.strip() == "[]"
+    files = (each.lstat() for each in environment.rglob("*") if each.suffix != ".pyc")
+    assert sum(each.st_size for each in files) < MEGABYTES_MOST << 20
 
 
 def test_the_demo_writes_text_and_page(demo: Path) -> None:
@@ -114,15 +120,41 @@ def test_commands_need_no_extra(
     assert expected in done.stdout
 
 
-def test_what_needs_spark_says_what_to_install(
-    environment: Path, demo: Path, release: list[Path], tmp_path: Path
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (("run", "--source", "segments:LOG", "--lake", "OUT/lake"), "spark"),
+        (("check", "--lake", "OUT/lake"), "quality"),
+        (("inspect", "--lake", "OUT/lake"), "lake"),
+        (("report", "--lake", "OUT/lake", "--out", "OUT/page.html"), "lake"),
+        (("state", "--lake", "OUT/lake"), "lake"),
+        (("mcp", "LOG"), "agents"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_what_needs_an_extra_says_what_to_install(
+    arguments: tuple[str, ...],
+    extra: str,
+    environment: Path,
+    demo: Path,
+    release: list[Path],
+    tmp_path: Path,
 ) -> None:
     """The command line that adds the extra to this very installation."""
-    source = f"segments:{demo / 'log'}"
-    done = run(environment, "run", "--source", source, "--lake", tmp_path / "lake")
+    places = {"LOG": str(demo / "log"), "OUT": str(tmp_path)}
+    done = run(
+        environment, *(re.sub("LOG|OUT", lambda m: places[m[0]], word) for word in arguments)
+    )
     assert done.returncode == 2
     wheel = next(file for file in release if file.suffix == ".whl")
-    assert f"pip install '{wheel}[spark]'" in done.stderr
+    assert f"pip install '{wheel}[{extra}]'" in done.stderr
+
+
+def test_large_logs_are_read_without_numba(environment: Path) -> None:
+    """Only `warmup` says what would be faster."""
+    done = run(environment, "warmup")
+    assert done.returncode == 0
+    assert "[fast]'" in done.stdout
 
 
 def test_watch_prints_and_serves_metrics(environment: Path, demo: Path, tmp_path: Path) -> None:
@@ -155,35 +187,3 @@ def test_watch_prints_and_serves_metrics(environment: Path, demo: Path, tmp_path
     assert process.returncode == 0
     first = json.loads(lines.read_text().splitlines()[0])
     assert first["rebalance"]["group_id"].startswith("group-")
-
-
-def test_agents_get_answers(environment: Path, demo: Path) -> None:
-    """The Model Context Protocol over stdio."""
-    handshake = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    requests: list[dict[str, object]] = [
-        {"id": 1, "method": "initialize", "params": handshake},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/call", "params": {"name": "list_groups", "arguments": {}}},
-    ]
-    lines = "".join(f"{json.dumps({'jsonrpc': '2.0', **each})}\n" for each in requests)
-    process = subprocess.Popen(
-        command(environment, "mcp", demo / "log"),
-        cwd=environment.parent,
-        env=surroundings(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with process:
-        process.stdin.write(lines)
-        process.stdin.flush()
-        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
-        process.stdin.close()
-    (answer,) = (each for each in answers if each["id"] == 2)
-    assert "group-7-consumer" in json.dumps(answer)

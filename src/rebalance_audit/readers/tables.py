@@ -7,12 +7,11 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from rebalance_audit.delta_folder import check_data, check_files, check_log, names_sidecars
 from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.extras import require_extra
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.plain_values import plain
 from rebalance_audit.tables.schemas import table_schemas
@@ -22,7 +21,11 @@ RUNS: Final = "meta.runs"
 
 
 def open_table(lake: str, name: str) -> ds.Dataset:
-    """A table by its full name (`gold.epochs`), as it is now. Raises LakeNotReadable."""
+    """A table by its full name (`gold.epochs`), as it is now. Raises LakeNotReadable, MissingExtra without delta-rs."""
+    require_extra("lake")
+    from deltalake import DeltaTable  # noqa: PLC0415 - of an extra
+    from deltalake.exceptions import DeltaError  # noqa: PLC0415
+
     schema = table_schemas()[name]
     if is_catalog(lake):
         raise LakeNotReadable(
@@ -104,7 +107,10 @@ def no_lake(lake: str) -> str:
 
 
 def is_there(lake: str, name: str) -> bool:
-    """Whether a lake has a table, by its full name."""
+    """Whether a lake has a table, by its full name. Raises MissingExtra without delta-rs."""
+    require_extra("lake")
+    from deltalake import DeltaTable  # noqa: PLC0415 - of an extra
+
     schema = table_schemas()[name]
     path = f"{lake.rstrip('/')}/{schema.layer}/{schema.name}"
     return DeltaTable.is_deltatable(str(local_path(path) or path))

@@ -56,7 +56,7 @@ def check(
 
     Runs the checks declared in the schema of each table, and appends the outcomes to meta.checks.
     """
-    config = invocation.config_of_lake({"lake.path": lake}, "spark", "quality")
+    config = invocation.config_of_lake({"lake.path": lake}, "quality")
     from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
 
     with progress() as on_progress:

@@ -8,6 +8,7 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.gold_source import reads_gold
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.output import echo
+from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.secret import Secret
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def mcp(
     """
     if (http_port is None) != (http_token is None):
         raise click.UsageError("Give --http-port and --http-token together.")
+    require_packages_of("agents")
     from rebalance_audit.agents.read_only_sql import SECONDS  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.agents.server import server_over  # noqa: PLC0415 - imports the SDK
 

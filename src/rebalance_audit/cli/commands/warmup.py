@@ -8,6 +8,7 @@ import click
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.summaries import HandOut, summarised
+from rebalance_audit.extras import install_command
 from rebalance_audit.segments.available import compile_walk
 
 EXAMPLES: Final = """\b
@@ -29,7 +30,8 @@ def warmup(invocation: Invocation, /, hand_out: HandOut) -> None:
     """
     invocation.config()
     if find_spec("numba") is None:
-        missing = "Numba is not installed: large logs are read without it, more slowly, with the same result."
+        how = f"Install it with `{install_command('fast')}`"
+        missing = f"Numba is not installed: large logs are read without it, more slowly, with the same result. {how}."
         hand_out({"folder": None, "compiled": False}, missing)
         return
     with progress() as on_progress:
