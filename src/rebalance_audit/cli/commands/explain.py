@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -137,7 +138,8 @@ def explain(
         else _explain(own, epoch_number, at_ms, incarnation, end_ms, has_broker_log=has_log)
     )
     if as_json:
-        sys.stdout.buffer.write(_json(explanation, cluster_name, files))
+        shown = partial(MemberNames(own["members"]).in_sentence, group_id)
+        sys.stdout.buffer.write(_json(explanation, shown, cluster_name, files))
     elif as_markdown:
         text = markdown_of(explanation, group_id, MemberNames(own["members"]), end_ms)
         echo(text.rstrip("\n"))
@@ -238,10 +240,19 @@ def _print(
     layout.words()
 
 
-def _json(explanation: Explanation, cluster: str, files: Sequence[BrokerLogFile]) -> bytes:
+def _json(
+    explanation: Explanation,
+    shown: Callable[[str], str],
+    cluster: str,
+    files: Sequence[BrokerLogFile],
+) -> bytes:
+    """Sentences name members as the text does; rows have their ids."""
     shape: dict[str, Any] = {
-        "heading": explanation.heading,
-        "sections": [section._asdict() for section in explanation.sections],
+        "heading": shown(explanation.heading),
+        "sections": [
+            {"title": section.title, "sentences": list(map(shown, section.sentences))}
+            for section in explanation.sections
+        ],
     }
     if files:
         shape["broker_logs"] = [file_for_programs(each) for each in files]
