@@ -70,6 +70,12 @@ def _replica_set(name: str, pod: SeenPod) -> str:
     return pod.replica_set or name.rpartition("-")[0]
 
 
+def any_between(times: Sequence[int], from_ms: int, to_ms: int) -> bool:
+    """Whether any of these times, in order, is between two times."""
+    index = bisect_left(times, from_ms)
+    return index < len(times) and times[index] <= to_ms
+
+
 class _Times:
     """What controllers did to the pods of one workload, and when (epoch ms)."""
 
@@ -83,9 +89,13 @@ class _Times:
 
     def evictions(self, pods: Iterable[tuple[str, SeenPod]]) -> Iterator[Pod]:
         """Pods that were evicted, and those that took their places."""
+        for made in self.created.values():
+            made.sort()
+        for removed in self.deleted.values():
+            removed.sort()
         for name, pod in pods:
             by = name if name in self.created else _replica_set(name, pod)
-            created = sorted(self.created.get(by, ()))
+            created = self.created.get(by, [])
             evicted = sorted(pod.evicted_ms) or self._drained(name, pod, created)
             for at_ms in evicted:
                 yield Pod(name, None, at_ms)
@@ -102,7 +112,9 @@ class _Times:
             for at_ms in sorted(pod.killed_ms)
             if _next(created, at_ms) is not None
             and not self._is_explained(at_ms)
-            and not any(abs(at_ms - each) <= SHOWN_AT_MS for each in self.deleted.get(name, ()))
+            and not any_between(
+                self.deleted.get(name, ()), at_ms - SHOWN_AT_MS, at_ms + SHOWN_AT_MS
+            )
         ]
 
     def _is_explained(self, at_ms: int) -> bool:

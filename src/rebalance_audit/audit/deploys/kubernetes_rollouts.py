@@ -23,7 +23,11 @@ from rebalance_audit.audit.deploys.kubernetes import (
     StatefulStep,
     Workload,
 )
-from rebalance_audit.audit.deploys.kubernetes_disruptions import SHOWN_AT_MS, disruptions_of
+from rebalance_audit.audit.deploys.kubernetes_disruptions import (
+    SHOWN_AT_MS,
+    any_between,
+    disruptions_of,
+)
 from rebalance_audit.audit.deploys.rollout import (
     CLOCKS_MS,
     SETTLES_MS,
@@ -154,10 +158,23 @@ def _scalings(
         last = bisect_right(starts, step.at_ms) - 1
         if last < 0 or reach[last] + CLOCKS_MS < step.at_ms:
             left.append(step)
+    by_time: dict[str, list[tuple[int, int]]] = {}
     for run in _runs(left):
+        replica_set = run[0].replica_set
         if len({step.replica_set for step in run}) > 1:
             continue
-        own = pods.get((workload.namespace, run[0].replica_set), ())
+        every = pods.get((workload.namespace, replica_set), ())
+        if replica_set not in by_time:
+            by_time[replica_set] = sorted(
+                (at_ms, place)
+                for place, (_, pod) in enumerate(every)
+                for at_ms in (pod.created_ms, pod.deleted_ms)
+                if at_ms is not None
+            )
+        times = by_time[replica_set]
+        first = bisect_left(times, (run[0].at_ms - CLOCKS_MS, 0))
+        last = bisect_left(times, (run[-1].at_ms + SHOWN_AT_MS + 1, 0))
+        own = [every[place] for place in sorted({place for _, place in times[first:last]})]
         yield _scaling(
             workload,
             OWNERS[workload.kind],
@@ -250,7 +267,13 @@ def _of_stateful_set(
     shared: frozenset[str],
 ) -> Iterator[Rollout]:
     seen = facts.pods
-    sizes = sorted(facts.autoscaled.get(workload.namespace, ()))
+    wanted: defaultdict[int, list[int]] = defaultdict(list)
+    for at_ms, size in sorted(facts.autoscaled.get(workload.namespace, ())):
+        wanted[size].append(at_ms)
+    lost: dict[str, list[int]] = {}
+    for name in {step.pod for step in steps}:
+        pod = seen.get((workload.namespace, name), SeenPod())
+        lost[name] = sorted(pod.evicted_ms | pod.killed_ms)
     for run in _runs(sorted(steps, key=_in_order)):
         pods = {step.pod: seen.get((workload.namespace, step.pod), SeenPod()) for step in run}
         grace_ms = max([pod.grace_ms for pod in pods.values() if pod.grace_ms] or [GRACE_MS])
@@ -265,11 +288,15 @@ def _of_stateful_set(
             before = deleted.pop(step.pod, None)
             if before is None:
                 # Its controller creates a pod that is gone again: that is no scaling, see `kubernetes_disruptions`.
-                if not _was_lost(pods[step.pod], step.at_ms):
+                if not any_between(lost[step.pod], step.at_ms - STALLS_MS, step.at_ms + CLOCKS_MS):
                     scaled.append(step)
             elif is_update or (
                 step.at_ms - before.at_ms <= grace_ms + SHOWN_AT_MS
-                and not _is_autoscaled(sizes, before)
+                and not any_between(
+                    wanted.get(_ordinal(before.pod), ()),
+                    before.at_ms - SHOWN_AT_MS,
+                    before.at_ms + CLOCKS_MS,
+                )
             ):
                 restarts.append((before, step))
             else:
@@ -327,20 +354,6 @@ def _replaces_lower_ones(run: Iterable[StatefulStep]) -> bool:
         else:
             highest = -1
     return False
-
-
-def _was_lost(pod: SeenPod, created_ms: int) -> bool:
-    """Whether a pod was evicted or stopped before its controller created it again."""
-    return any(
-        -CLOCKS_MS <= created_ms - at_ms <= STALLS_MS for at_ms in pod.evicted_ms | pod.killed_ms
-    )
-
-
-def _is_autoscaled(sizes: Sequence[tuple[int, int]], deleted: StatefulStep) -> bool:
-    """Whether an autoscaler in the namespace wanted fewer replicas then."""
-    first = bisect_left(sizes, (deleted.at_ms - SHOWN_AT_MS, 0))
-    last = bisect_right(sizes, (deleted.at_ms + CLOCKS_MS, 0))
-    return any(size == _ordinal(deleted.pod) for _, size in sizes[first:last])
 
 
 def _restarts(
