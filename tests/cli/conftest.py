@@ -12,4 +12,4 @@ def no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def shared_audits(monkeypatch: pytest.MonkeyPatch) -> None:
     """`inspect` shows one log in many ways: it is audited once for each choice of groups."""
-    monkeypatch.setattr("rebalance_audit.cli.commands.inspect.audit_segments", audited_once)
+    monkeypatch.setattr("rebalance_audit.local.audit.audit_segments", audited_once)

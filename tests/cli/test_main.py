@@ -155,13 +155,8 @@ def test_a_lake_that_is_not_there_is_one_sentence_and_a_3(tmp_path: Path) -> Non
             ["inspect", "LOG", "--from", "2026-12-01", "--to", "2026-11-01"],
             "--from has to be before",
         ),
-        (["explain", "LOG"], "segments is a folder: give the name of a GROUP after it;"),
-        (["explain", "slow"], "No source given: give SEGMENTS before GROUP, or --lake DIR."),
-        (["watch", "LOG"], "names no log that can be watched: write segments:"),
         (["inspect", "LOG", "--limit", "3", "--all"], "Give --all or --limit, not both."),
         (["decode"], "Missing argument 'SEGMENTS'."),
-        (["inspect"], "No source given: give SEGMENTS or --lake DIR."),
-        (["inspect", "LOG", "--lake", "lake"], "Give SEGMENTS or --lake, not both."),
         (["inspect", "LOG", "--group", "bet"], "no group 'bet' in this log; did you mean 'beta'?"),
         (
             ["inspect", "LOG", "--group", "payments-of-nobody"],

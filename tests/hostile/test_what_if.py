@@ -10,6 +10,7 @@ from rebalance_audit import limits
 from rebalance_audit.cli.commands.predict import answer_rows
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.script_source import ScriptSource
+from rebalance_audit.cli.source import LakeSource
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.steps import no_progress
@@ -87,7 +88,7 @@ def test_a_group_that_cannot_be_simulated_does_not_end_predict(tmp_path: Path) -
         row["epoch"] = None if row["group_id"] == "odd" else row["epoch"]
     write_lake(tmp_path / "lake", tables, "blue")
     given = [
-        ScriptSource(None, str(tmp_path / "lake"), None, group, "blue", (), None, None, None)
+        ScriptSource(LakeSource(str(tmp_path / "lake"), "blue"), group)
         for group in ("hasty", "odd", "calm")
     ]
     first = [answer_rows(Invocation(), source, 1, no_progress)[0] for source in given]

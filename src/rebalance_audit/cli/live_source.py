@@ -2,20 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from rebalance_audit.cli.invocation import Invocation
+from rebalance_audit.cli.source import KAFKA, path_of
 from rebalance_audit.cli.times import clock_ms
-from rebalance_audit.errors import BadRequest
 from rebalance_audit.live_cluster.end_offset_poller import SampleEndOffsets
 from rebalance_audit.local.live.growing_segments import GrowingSegments
 from rebalance_audit.local.live.growth import LiveLog
 from rebalance_audit.local.survey import survey
-from rebalance_audit.location import spelled
 from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames
-
-SPELLINGS: Final = "segments:DIR or kafka:HOST:PORT"
 
 
 class LiveSource(NamedTuple):
@@ -37,12 +34,9 @@ class LiveSource(NamedTuple):
 
 def live_source(invocation: Invocation, spec: str) -> LiveSource:
     """The log that a SOURCE names. Raises BadRequest, ConfigError and SourceNotReadable."""
-    kind, colon, place = spec.partition(":")
-    if not colon or not place or kind not in {"segments", "kafka"}:
-        raise BadRequest(
-            f"{spec!r} names no log that can be watched: write {spelled(spec, SPELLINGS)}."
-        )
-    return _of_segments(Path(place)) if kind == "segments" else _of_kafka(invocation, place)
+    if spec.startswith(KAFKA):
+        return _of_kafka(invocation, spec.removeprefix(KAFKA))
+    return _of_segments(path_of(spec))
 
 
 def _of_segments(path: Path) -> LiveSource:

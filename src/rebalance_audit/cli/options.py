@@ -12,33 +12,19 @@ from rebalance_audit.cli.invocation import Invocation
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-class _UnlessPrintConfig(click.Parameter):
-    """A parameter that must be given, except where the command only prints its configuration."""
+class NeededOption(click.Option):
+    """An option that must be given, but not with --print-config."""
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
-        """None, or an empty tuple, where a missing value is not needed."""
+        """None where a missing value is not needed."""
         try:
             return super().process_value(ctx, value)
         except click.MissingParameter:
             invocation = ctx.find_object(Invocation)
-            reads_config = any(param.name == "print_config" for param in ctx.command.params)
-            if invocation is None or not (invocation.print_config and reads_config):
+            if invocation is None or not invocation.print_config:
                 raise
-            return () if self.nargs == -1 else None
+            return None
 
-
-class NeededArgument(_UnlessPrintConfig, click.Argument):
-    """An argument that --print-config makes optional."""
-
-
-class NeededOption(_UnlessPrintConfig, click.Option):
-    """An option that must be given, but not with --print-config."""
-
-
-segments: Final = click.argument(
-    "segments", metavar="SEGMENTS", type=click.Path(path_type=Path), cls=NeededArgument
-)
-"""A folder of `__consumer_offsets-P` folders, one such folder, or one segment file."""
 
 groups: Final = click.option(
     "--group", "group_ids", metavar="GROUP", multiple=True, help="Only this group; may be repeated."

@@ -15,6 +15,7 @@ from rebalance_audit.extras import require_extra
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.plain_values import plain
 from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.wire.segments.other_files import ARCHIVE_SUFFIXES
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_of
 
 RUNS: Final = "meta.runs"
@@ -101,7 +102,9 @@ def no_lake(lake: str) -> str:
     folder = local_path(lake)
     if folder is not None and not folder.exists():
         return f"{lake} does not exist: --lake is the folder that `rebalance-audit run` writes."
-    if folder is not None and any(folder.glob("__consumer_offsets-*")):
+    if folder is not None and (
+        folder.suffix in ARCHIVE_SUFFIXES or any(folder.glob("__consumer_offsets-*"))
+    ):
         return f"{lake} holds segments and is no lake: leave --lake out."
     return f"{lake} is no lake: it has no table {RUNS}, which every `rebalance-audit run` writes."
 

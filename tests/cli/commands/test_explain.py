@@ -132,7 +132,7 @@ def test_what_offset_commits_show_is_told_too(lake: Path, question: tuple[str, .
         ((*SLOW, "--incarnation", "0"), 2, "--incarnation goes with --epoch"),
         ((*SLOW, "--epoch", "2", "--at", "2026-11-21"), 2, "Give --epoch or --at"),
         ((*SLOW, "--at", "2020-01-01"), 2, "first epoch of this group began at 2026-11-21"),
-        ((*SLOW, "extra"), 2, "one GROUP"),
+        ((*SLOW, "extra"), 2, "unexpected extra argument (extra)"),
         (("slow",), 2, "No source given"),
         (("/nowhere", "slow"), 3, "/nowhere"),
         (("--lake", "/nowhere", "slow"), 3, "/nowhere"),

@@ -118,9 +118,9 @@ def test_a_group_that_cannot_be_asked_is_refused_in_a_sentence() -> None:
     ("arguments", "message"),
     [
         (("--group", "same-848", "--json", "--markdown"), "not both"),
-        ((), "Name the group"),
+        ((), "No group given"),
         (("--group", "nobody"), "no group 'nobody'"),
-        (("--group", "same-848", "--lake", "x"), "Give one of SEGMENTS, --lake and --script"),
+        (("--group", "same-848", "--lake", "x"), "Give SEGMENTS or --lake, not both"),
         (("--group", "same-848", "--session-timeout", "soon"), "'soon' is not a duration"),
         (("--group", "same-848", "--deploy", "blue-green"), "Write rolling:30s or at-once"),
         (("--group", "same-848", "--assignor", "sticky"), "no assignor 'sticky'"),

@@ -1,7 +1,6 @@
 """`rebalance-audit decode`: every record of the log as a line of JSON."""
 
 import sys
-from pathlib import Path
 from typing import Final
 
 import click
@@ -10,6 +9,7 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import debug_option
 from rebalance_audit.cli.progress import slow_progress
+from rebalance_audit.cli.source import SEGMENTS, path_of
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.local.decode import decoded_lines, record_filter, record_type_of
 from rebalance_audit.local.packed_log import open_log
@@ -40,7 +40,7 @@ class TypeOfRecord(click.ParamType[int | str]):
 
 
 @click.command(epilog=EXAMPLES)
-@options.segments
+@click.argument("segments", metavar=SEGMENTS)
 @options.groups
 @click.option(
     "--type",
@@ -63,7 +63,7 @@ class TypeOfRecord(click.ParamType[int | str]):
 @options.errors_as_json
 @debug_option
 def decode(
-    segments: Path,
+    segments: str,
     group_ids: tuple[str, ...],
     record_types: tuple[int | str, ...],
     log_partitions: tuple[int, ...],
@@ -77,7 +77,7 @@ def decode(
     has control in place of key and value. A record that cannot be decoded has error
     and its raw bytes in base64.
     """
-    folder = open_log(segments)
+    folder = open_log(path_of(segments))
     wanted = record_filter(group_ids, record_types, from_ms, to_ms)
     written, shows_progress = 0, not sys.stdout.isatty()
     with bad_arguments(), slow_progress() as on_progress:

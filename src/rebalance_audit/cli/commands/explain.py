@@ -1,26 +1,22 @@
 """`rebalance-audit explain`: why a group rebalanced, how long it took and who held it up, in sentences."""
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from rebalance_audit.audit.broker_log.file_report import BrokerLogFile
 from rebalance_audit.cli import options
-from rebalance_audit.cli.audit_settings import audit_settings
-from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.broker_log_files import file_for_programs
 from rebalance_audit.cli.deploy_files import deploys_of_lake
-from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_step
-from rebalance_audit.cli.segments_audit import audit_with_progress, refuse_files_of_segments
+from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.cli.times import now_for_people
@@ -61,15 +57,13 @@ _TABLE_OF: Final = {
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument(
-    "where", nargs=-1, required=True, metavar="[SEGMENTS] GROUP", cls=options.NeededArgument
+@takes_source(
+    options.broker_logs,
+    options.broker_log_zone,
+    options.end_offsets,
+    options.deploys,
+    of_group=True,
 )
-@click.option("--lake", metavar="DIR", help="Read this lake instead of SEGMENTS.")
-@options.cluster
-@options.broker_logs
-@options.broker_log_zone
-@options.end_offsets
-@options.deploys
 @click.option("--epoch", "epoch_number", type=int, metavar="N", help="This epoch or generation.")
 @click.option(
     "--epochs",
@@ -92,14 +86,10 @@ _TABLE_OF: Final = {
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, for a ticket.")
 @configured
 def explain(
-    invocation: Invocation,
-    where: tuple[str, ...],
-    lake: str | None,
-    cluster: str | None,
-    broker_logs: tuple[Path, ...],
-    broker_log_zone: str | None,
-    end_offsets: tuple[Path, ...],
-    deploys: tuple[Path, ...],
+    _invocation: object,
+    /,
+    source: Segments | LakeSource,
+    group_id: str,
     epoch_number: int | None,
     every_epoch: bool,
     at_ms: int | None,
@@ -124,14 +114,11 @@ def explain(
         )
     if as_json and as_markdown:
         raise click.UsageError("Give --json or --markdown, not both.")
-    with bad_arguments(group="GROUP"):
-        own, group_id, cluster_name, end_ms, files = _rows_of(
-            invocation, where, lake, cluster, broker_logs, broker_log_zone, end_offsets, deploys
-        )
+    own, cluster, end_ms, files = _rows_of(source, group_id)
     require_within_log("--at", at_ms, end_ms)
     if not own["epochs"]:
         raise click.UsageError(f"The log has no epoch of {group_id!r}, so it cannot be explained.")
-    has_log = bool(broker_logs)
+    has_log = bool(files)
     explanation = (
         explain_group(own, end_ms, every_epoch=True, has_broker_log=has_log)
         if every_epoch
@@ -139,7 +126,7 @@ def explain(
     )
     if as_json:
         shown = partial(MemberNames(own["members"]).in_sentence, group_id)
-        sys.stdout.buffer.write(_json(explanation, shown, cluster_name, files))
+        sys.stdout.buffer.write(_json(explanation, shown, cluster, files))
     elif as_markdown:
         text = markdown_of(explanation, group_id, MemberNames(own["members"]), end_ms)
         echo(text.rstrip("\n"))
@@ -151,46 +138,22 @@ def explain(
 
 
 def _rows_of(
-    invocation: Invocation,
-    where: tuple[str, ...],
-    lake: str | None,
-    cluster: str | None,
-    broker_logs: tuple[Path, ...],
-    broker_log_zone: str | None,
-    end_offsets: tuple[Path, ...],
-    deploys: tuple[Path, ...],
-) -> tuple[Tables, str, str, int | None, Sequence[BrokerLogFile]]:
-    """Rows of the group, its id, the cluster's name, the log's end (epoch ms), what became of the brokers' logs."""
-    if len(where) == 2:
-        if lake is not None:
-            raise click.UsageError("Give SEGMENTS or --lake, not both.")
-        segments, group_id = where
-        settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets, deploys)
-        audit = audit_with_progress(segments, (group_id,), broker_logs, settings)
-        facts = audit.facts
-        return audit.tables, group_id, audit.cluster, facts.last_ms, facts.broker_logs
-    if len(where) > 2:
-        raise click.UsageError("Give SEGMENTS and one GROUP, or --lake DIR and one GROUP.")
-    refuse_files_of_segments(broker_logs, end_offsets)
-    config = invocation.config_of_reader(
-        {"lake.path": lake, "cluster": cluster},
-        without=f"{where[0]} is a folder: give the name of a GROUP after it; `inspect` lists the groups."
-        if where and os.path.isdir(where[0])  # noqa: PTH112 - of an id that is too long for a path it is no error
-        else "No source given: give SEGMENTS before GROUP, or --lake DIR.",
-        group_id=where[0] if where else None,
-    )
+    source: Segments | LakeSource, group_id: str
+) -> tuple[Tables, str, int | None, Sequence[BrokerLogFile]]:
+    """Rows of the group, the cluster's name, the log's end (epoch ms), what became of the brokers' logs."""
+    if isinstance(source, Segments):
+        audit = source.gold((group_id,))
+        return audit.tables, audit.cluster, audit.facts.last_ms, audit.facts.broker_logs
+    path, cluster = source.path, source.one_cluster(group_id)
     from rebalance_audit.readers import group as lake_group  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - as above
 
-    group_id = where[0]
     with slow_step("reading the lake"):
-        tables = lake_group.group_tables(config.lake.path, config.cluster, group_id)
-        tables |= deploys_of_lake(config.lake.path, [config.cluster], deploys, [group_id])
+        tables = lake_group.group_tables(path, cluster, group_id)
+        tables |= deploys_of_lake(path, [cluster], source.deploys, [group_id])
     if not tables["group_states"]:
-        known = lake_group.group_ids(config.lake.path, config.cluster)
-        require_known((group_id,), known)
-    end_ms = log_end_ms(config.lake.path, config.cluster)
-    return tables, group_id, config.cluster, end_ms, ()
+        require_known((group_id,), lake_group.group_ids(path, cluster))
+    return tables, cluster, log_end_ms(path, cluster), ()
 
 
 def _explain(

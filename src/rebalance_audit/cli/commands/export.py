@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.gold_source import reads_gold
 from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.progress import slow_step
+from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.sentences import words
 
@@ -52,12 +52,12 @@ def _target(kind: str, metavar: str, text: str) -> Callable[[options.Decorated],
     help="With --csv: prefix an apostrophe to text that a spreadsheet would run as a formula (= + - @).",
 )
 @summarised()
-@reads_gold
+@takes_source(options.broker_logs, options.broker_log_zone, options.end_offsets)
 @configured
 def export(
     _invocation: object,
     /,
-    gold: "GoldRows",
+    source: Segments | LakeSource,
     hand_out: HandOut,
     *,
     group_ids: tuple[str, ...],
@@ -79,6 +79,7 @@ def export(
         raise click.UsageError("--guard-formulas goes with --csv.")
     if group_ids and kind != "perfetto":
         raise click.UsageError("--group goes with --perfetto.")
+    gold = source.gold()
     if kind == "perfetto":
         with slow_step("writing the trace"):
             trace = _write_trace(gold, target, group_ids)

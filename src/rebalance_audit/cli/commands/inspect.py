@@ -3,25 +3,22 @@
 import sys
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import click
 
 from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_LOG, PROGRESS, TOPICS
 from rebalance_audit.cli import options
-from rebalance_audit.cli.audit_settings import AuditSettings, audit_settings
-from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.deploy_files import deploys_of_lake
-from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress, slow_step
-from rebalance_audit.cli.segments_audit import print_input_notes, refuse_files_of_segments
+from rebalance_audit.cli.source import LakeSource, Segments, print_input_notes, takes_source
 from rebalance_audit.cli.tables_json import Brief, Narrowed
 from rebalance_audit.cli.times import now_for_people
 from rebalance_audit.errors import require_known
-from rebalance_audit.local.audit import audit_in_parts, audit_segments
+from rebalance_audit.local.audit import audit_in_parts
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.terminal import (
     print_lake_report,
@@ -46,14 +43,8 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path))
-@click.option("--lake", metavar="DIR", help="Read this lake instead of SEGMENTS.")
+@takes_source(options.broker_logs, options.broker_log_zone, options.end_offsets, options.deploys)
 @options.groups
-@options.cluster
-@options.broker_logs
-@options.broker_log_zone
-@options.end_offsets
-@options.deploys
 @click.option(
     "--epochs",
     "every_epoch",
@@ -94,15 +85,10 @@ Examples:
 )
 @configured
 def inspect(
-    invocation: Invocation,
-    segments: Path | None,
-    lake: str | None,
+    _invocation: object,
+    /,
+    source: Segments | LakeSource,
     group_ids: tuple[str, ...],
-    cluster: str | None,
-    broker_logs: tuple[Path, ...],
-    broker_log_zone: str | None,
-    end_offsets: tuple[Path, ...],
-    deploys: tuple[Path, ...],
     every_epoch: bool,
     everything: bool,
     as_json: bool,
@@ -136,32 +122,16 @@ def inspect(
         raise click.UsageError("--brief goes with --json alone.")
     wanted = (Brief() if is_brief else narrowed) if as_json else None
     extent = Extent(everything, every_epoch, limit, window)
-    if segments is None:
-        refuse_files_of_segments(broker_logs, end_offsets)
-        _inspect_lake(
-            invocation,
-            lake,
-            cluster,
-            group_ids,
-            extent,
-            wanted,
-            deploys,
-        )
+    if isinstance(source, LakeSource):
+        _inspect_lake(source, group_ids, extent, wanted)
         return
-    if lake is not None:
-        raise click.UsageError("Give SEGMENTS or --lake, not both.")
-    settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets, deploys)
     if isinstance(wanted, Narrowed):
-        with bad_arguments(), slow_progress() as on_progress:
-            printed = _json(wanted, segments, group_ids, broker_logs, settings, on_progress)
+        with slow_progress() as on_progress:
+            printed = _json(wanted, source, group_ids, on_progress)
         sys.stdout.buffer.writelines(printed)
         return
-    with bad_arguments(), slow_progress() as on_progress:
-        audit = audit_segments(
-            segments, group_ids, broker_logs, **settings._asdict(), on_progress=on_progress
-        )
+    audit = source.gold(group_ids)
     require_within_log("--from", from_ms, audit.facts.last_ms)
-    print_input_notes(audit.facts)
     if wanted is not None:
         sys.stdout.buffer.write(wanted.json(audit.tables, audit.cluster))
     else:
@@ -177,43 +147,28 @@ def inspect(
 
 
 def _json(
-    narrowed: Narrowed,
-    segments: Path,
-    group_ids: tuple[str, ...],
-    broker_logs: tuple[Path, ...],
-    settings: AuditSettings,
-    on_progress: OnProgress,
+    narrowed: Narrowed, source: Segments, group_ids: tuple[str, ...], on_progress: OnProgress
 ) -> Iterator[bytes]:
     """The object in pieces to write; its lines are made where the groups are replayed."""
-    lines = partial(narrowed.lines, cluster=settings.cluster)
-    kept = settings._asdict()
-    del kept["cluster"]
+    kept = source.settings._asdict()
+    lines = partial(narrowed.lines, cluster=kept.pop("cluster"))
     found = audit_in_parts(
-        *(segments, group_ids, broker_logs),
+        *(source.path, group_ids, source.broker_logs),
         finish=lines,
         **kept,
         with_progress=narrowed.names(PROGRESS),
         on_progress=on_progress,
     )
-    narrowed.require((*GOLD_OF_LOG, PROGRESS, *([DEPLOYS] if settings.deploys else [])))
+    narrowed.require((*GOLD_OF_LOG, PROGRESS, *([DEPLOYS] if source.settings.deploys else [])))
     require_within_log("--from", narrowed.window.from_ms, found.facts.last_ms)
     print_input_notes(found.facts)
     return narrowed.joined([*found.parts, lines({TOPICS: found.topics})], found.facts.broker_logs)
 
 
 def _inspect_lake(
-    invocation: Invocation,
-    lake: str | None,
-    cluster: str | None,
-    group_ids: tuple[str, ...],
-    extent: Extent,
-    wanted: Narrowed | Brief | None,
-    deploys: tuple[Path, ...],
+    lake: LakeSource, group_ids: tuple[str, ...], extent: Extent, wanted: Narrowed | Brief | None
 ) -> None:
-    config, clusters = invocation.clusters_of_reader(
-        {"lake.path": lake, "cluster": cluster},
-        without="No source given: give SEGMENTS or --lake DIR.",
-    )
+    path, clusters = lake.path, lake.clusters()
     is_fleet = len(clusters) > 1
     if is_fleet and isinstance(wanted, Brief):
         raise click.UsageError(
@@ -222,17 +177,15 @@ def _inspect_lake(
     from rebalance_audit.readers import gold, group  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - as above
 
-    path = config.lake.path
     name = None if is_fleet else clusters[0]
     known = group.group_ids(path, name)
-    with bad_arguments():
-        require_known(group_ids, known)
+    require_known(group_ids, known)
     ends_ms = [end for each in clusters if (end := log_end_ms(path, each)) is not None]
     end_ms = max(ends_ms, default=None)
     require_within_log("--from", extent.window.from_ms, end_ms)
     with slow_step("reading the lake"):
         tables = gold.gold_tables(path, name, group_ids)
-        tables |= deploys_of_lake(path, clusters, deploys, group_ids)
+        tables |= deploys_of_lake(path, clusters, lake.deploys, group_ids)
     if wanted is not None:
         sys.stdout.buffer.write(wanted.json(tables, clusters[0]))
     else:
@@ -241,12 +194,12 @@ def _inspect_lake(
             group_ids = named_in_fleet(tables["group_states"], group_ids)
         ends = "" if end_ms is None else f"; log ends at {words.utc(end_ms)}"
         which = words.counted(len(clusters), "cluster") if is_fleet else f"cluster {name}"
-        source = f"{path}, {which}{ends}"
+        heading = f"{path}, {which}{ends}"
         with paged_console() as console:
             print_lake_report(
                 console,
                 tables,
-                source,
+                heading,
                 group_ids,
                 extent,
                 end_ms,

@@ -1,18 +1,15 @@
 """`rebalance-audit mcp`: the server for agents."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.gold_source import reads_gold
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.secret import Secret
-
-if TYPE_CHECKING:
-    from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 
 EXAMPLES: Final = """\b
 Examples:
@@ -60,12 +57,12 @@ Examples:
     multiple=True,
     help="An origin whose pages may ask, such as https://tools.example; may be repeated.",
 )
-@reads_gold
+@takes_source(options.broker_logs, options.broker_log_zone, options.end_offsets)
 @configured
 def mcp(
     invocation: Invocation,
     /,
-    gold: "GoldRows",
+    source: Segments | LakeSource,
     query_seconds: float | None,
     http_port: int | None,
     http_token: str | None,
@@ -84,7 +81,7 @@ def mcp(
     from rebalance_audit.agents.read_only_sql import SECONDS  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.agents.server import server_over  # noqa: PLC0415 - imports the SDK
 
-    seconds = query_seconds or SECONDS
+    seconds, gold = query_seconds or SECONDS, source.gold()
     if http_port is None or http_token is None:
         server_over(gold, seconds).run("stdio")
         return

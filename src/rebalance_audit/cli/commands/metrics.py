@@ -1,18 +1,15 @@
 """`rebalance-audit metrics`: the state of groups for Prometheus."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.gold_source import reads_gold
 from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.progress import slow_step
+from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import document, write_file
-
-if TYPE_CHECKING:
-    from rebalance_audit.tables.gold_rows import GoldRows
 
 EXAMPLES: Final = """\b
 Examples:
@@ -30,10 +27,16 @@ Examples:
 )
 @options.groups_max
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-@reads_gold
+@takes_source(options.broker_logs, options.broker_log_zone, options.end_offsets)
 @configured
 def metrics(
-    _invocation: object, /, gold: "GoldRows", out: Path | None, groups_max: int, *, as_json: bool
+    _invocation: object,
+    /,
+    source: Segments | LakeSource,
+    out: Path | None,
+    groups_max: int,
+    *,
+    as_json: bool,
 ) -> None:
     """Print metrics of groups in OpenMetrics format: states, rebalances by cause, lost time, findings.
 
@@ -41,6 +44,7 @@ def metrics(
     """
     from rebalance_audit.readers.metrics import metrics_shape, metrics_text  # noqa: PLC0415 - imports DuckDB
 
+    gold = source.gold()
     with slow_step("counting"):
         text = (
             document({"metrics": metrics_shape(gold, groups_max)})

@@ -1,14 +1,15 @@
 """`rebalance-audit notify`: new findings to a webhook."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
-from rebalance_audit.cli.gold_source import reads_gold
+from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.secret import Secret
+from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report.notices.bodies import BODIES
 from rebalance_audit.report.notices.delivery import Delivery, deliver, due
@@ -16,9 +17,6 @@ from rebalance_audit.report.notices.sent_findings import SentFindings
 from rebalance_audit.report.notices.webhook import Webhook
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible
-
-if TYPE_CHECKING:
-    from rebalance_audit.tables.gold_rows import GoldRows
 
 SEVERITIES: Final = ("critical", "warning", "info")
 PAGERDUTY: Final = "https://events.pagerduty.com/v2/enqueue"
@@ -70,12 +68,12 @@ Examples:
     help="Print what would be sent, with --json the payloads, and send nothing.",
 )
 @summarised()
-@reads_gold
+@takes_source(options.broker_logs, options.broker_log_zone, options.end_offsets)
 @configured
 def notify(
     _invocation: object,
     /,
-    gold: "GoldRows",
+    source: Segments | LakeSource,
     url: str | None,
     kind: str,
     routing_key: str | None,
@@ -98,9 +96,10 @@ def notify(
         raise click.UsageError("Nowhere to send findings: give --url.")
     webhook = Webhook(url, kind, routing_key or "")
     sent = SentFindings.read(sent_file)
+    findings = source.gold().findings
     severities = SEVERITIES[: SEVERITIES.index(severity) + 1]
     if dry_run:
-        ahead = due(gold.findings, sent, severities, reports_ends=kind == "pagerduty")
+        ahead = due(findings, sent, severities, reports_ends=kind == "pagerduty")
         bodies = [BODIES[kind](row, has_ended, "(not shown)") for row, has_ended in ahead]
         named = (
             visible(
@@ -112,7 +111,7 @@ def notify(
         hand_out({"dry_run": True, "bodies": bodies}, text or "No new findings to send.")
         return
     with slow_step("sending findings"):
-        done = deliver(gold.findings, sent, webhook, severities)
+        done = deliver(findings, sent, webhook, severities)
     refused = [{"finding_id": name, "why": why} for name, why in done.refused.items()]
     hand_out(
         {"dry_run": False, "sent": done.sent, "refused": refused, "left": done.left}, _text(done)

@@ -12,6 +12,7 @@ from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.script_source import Refused, ScriptSource, script_at
+from rebalance_audit.cli.source import lake_of
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.errors import BadRequest, LakeError, require_known
 from rebalance_audit.garbage import collecting_less
@@ -79,15 +80,17 @@ def predict(
     group that cannot be simulated gets a row with the reason.
     """
     flags = {"lake.path": lake, "cluster": cluster}
-    invocation.config_of_lake(flags, "spark")
-    config = invocation.config_of_reader(flags)
+    config = invocation.config_of_lake(flags, "spark")
+    place = lake_of(invocation, config, flags)
+    place = place._replace(cluster=place.one_cluster())
+    config = config.model_copy(update={"cluster": place.cluster})
     if group_ids:
         from rebalance_audit.readers.group import group_ids as known_ids  # noqa: PLC0415 - imports Arrow
 
         with bad_arguments():
             require_known(group_ids, known_ids(config.lake.path, config.cluster))
     sources = [
-        ScriptSource(None, lake, None, group_id, cluster, (), None, from_ms, to_ms)
+        ScriptSource(place, group_id, from_ms, to_ms)
         for group_id in group_ids or _worst(config, worst, from_ms, to_ms)
     ]
     with progress() as on_progress:
@@ -131,7 +134,7 @@ def answer_rows(
         on_progress(visible(f"{shortened(source.group_id or '')}: {step}"))
 
     try:
-        script = script_at(invocation, source)
+        script = script_at(source)
         if isinstance(script, Refused):
             sentence = script.sentence
         else:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.audit_settings import audit_settings
 from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.progress import slow_step
-from rebalance_audit.cli.segments_audit import audit_with_progress, refuse_files_of_segments
+from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.sentences import words
 
@@ -36,8 +35,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path))
-@click.option("--lake", metavar="DIR", help="Read this lake instead of SEGMENTS.")
+@takes_source(options.broker_logs, options.broker_log_zone, options.end_offsets, options.deploys)
 @click.option(
     "--out",
     cls=options.NeededOption,
@@ -46,11 +44,6 @@ Examples:
     metavar="FILE",
     help="The page, or the picture of --png; missing folders are created.",
 )
-@options.cluster
-@options.broker_logs
-@options.broker_log_zone
-@options.end_offsets
-@options.deploys
 @options.time_option("--from", "from_ms", text="Only what begins at this time or later.")
 @options.time_option("--to", "to_ms", text="Only what begins before this time.")
 @click.option(
@@ -85,16 +78,10 @@ Examples:
 @summarised("Print what the page shows as one JSON object.")
 @configured
 def report(
-    invocation: Invocation,
+    _invocation: object,
     /,
-    segments: Path | None,
-    lake: str | None,
+    source: Segments | LakeSource,
     out: Path,
-    cluster: str | None,
-    broker_logs: tuple[Path, ...],
-    broker_log_zone: str | None,
-    end_offsets: tuple[Path, ...],
-    deploys: tuple[Path, ...],
     hand_out: HandOut,
     drawn: str | None,
     answers: tuple[Path, ...],
@@ -110,22 +97,12 @@ def report(
     """
     if None not in (wanted["from_ms"], wanted["to_ms"]) and wanted["from_ms"] >= wanted["to_ms"]:
         raise click.UsageError("The window is empty: its end is not after its start.")
-    source = _source(
-        invocation,
-        segments,
-        lake,
-        cluster,
-        drawn,
-        broker_logs,
-        broker_log_zone,
-        end_offsets,
-        deploys,
-    )
-    require_within_log("--from", wanted["from_ms"], source.log_end_ms())
+    page_source = _page_source(source, drawn)
+    require_within_log("--from", wanted["from_ms"], page_source.log_end_ms())
     if drawn is not None and answers:
         raise click.UsageError("--what-if is a section of the page, which --png does not make.")
     if drawn is not None:
-        _draw(source, drawn, wanted["from_ms"], wanted["to_ms"], out)
+        _draw(page_source, drawn, wanted["from_ms"], wanted["to_ms"], out)
         hand_out({"group": drawn, "out": str(out)}, str(out))
         return
     from rebalance_audit.cli.answer_files import (  # noqa: PLC0415 - imports the page
@@ -137,15 +114,15 @@ def report(
         render_page,
     )
 
-    with bad_arguments(), slow_step("making the page"):
-        facts = report_facts(source, **wanted)
+    with slow_step("making the page"):
+        facts = report_facts(page_source, **wanted)
         listed = {group["group_id"] for group in facts.groups[:LISTED_MAX]}
         page = render_page(facts, what_if_sections(answers, listed)).encode()
     write_file(page, out)
     totals = facts.totals
     summary = {
-        "source": source.name,
-        "cluster": None if source.is_fleet else source.clusters[0],
+        "source": page_source.name,
+        "cluster": None if page_source.is_fleet else page_source.clusters[0],
         "from": words.iso(wanted["from_ms"]),
         "to": words.iso(wanted["to_ms"]),
         "out": str(out),
@@ -178,36 +155,15 @@ def _draw(
     write_file(picture.getvalue(), out)
 
 
-def _source(
-    invocation: Invocation,
-    segments: Path | None,
-    lake: str | None,
-    cluster: str | None,
-    drawn: str | None,
-    broker_logs: tuple[Path, ...],
-    broker_log_zone: str | None,
-    end_offsets: tuple[Path, ...],
-    deploys: tuple[Path, ...],
-) -> "PageSource":
-    if segments is None:
-        refuse_files_of_segments(broker_logs, end_offsets)
-        flags = {"lake.path": lake, "cluster": cluster}
-        nothing = "No source given: give SEGMENTS or --lake DIR."
-        config, clusters = invocation.clusters_of_reader(flags, nothing)
-        if drawn is not None and len(clusters) > 1:
-            with bad_arguments(group="--png"):
-                clusters = [invocation.config_of_reader(flags, nothing, group_id=drawn).cluster]
-        from rebalance_audit.cli.report_facts import of_lake  # noqa: PLC0415 - imports Arrow
+def _page_source(source: Segments | LakeSource, drawn: str | None) -> "PageSource":
+    from rebalance_audit.cli.report_facts import of_audit, of_lake  # noqa: PLC0415 - imports Arrow
 
-        return of_lake(config.lake.path, clusters, deploys)
-    if lake is not None:
-        raise click.UsageError("Give SEGMENTS or --lake, not both.")
-    settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets, deploys)
-    from rebalance_audit.cli.report_facts import of_audit  # noqa: PLC0415 - imports Arrow
-
-    with bad_arguments():
-        audit = audit_with_progress(segments, (), broker_logs, settings)
-    return of_audit(segments, audit)
+    if isinstance(source, Segments):
+        return of_audit(source.path, source.gold())
+    if drawn is None:
+        return of_lake(source.path, source.clusters(), source.deploys)
+    with bad_arguments(group="--png"):
+        return of_lake(source.path, [source.one_cluster(drawn)], source.deploys)
 
 
 def _both_bounds(name: str, totals: Mapping[str, Any], stem: str) -> dict[str, Any]:

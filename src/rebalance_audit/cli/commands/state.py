@@ -2,17 +2,16 @@
 
 import re
 import sys
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_step
+from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.local.state import segment_state
@@ -30,9 +29,7 @@ _NUMBERS: Final = re.compile(rb"\[\s+-?\d+(?:,\s+-?\d+)*\s+\]")
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path))
-@click.option("--lake", metavar="DIR", help="Read this lake instead of SEGMENTS.")
-@options.cluster
+@takes_source()
 @options.groups
 @options.time_option("--at", "at_ms", text="As of this time. [default: the end of the log]")
 @click.option(
@@ -43,10 +40,9 @@ _NUMBERS: Final = re.compile(rb"\[\s+-?\d+(?:,\s+-?\d+)*\s+\]")
 )
 @configured
 def state(
-    invocation: Invocation,
-    segments: Path | None,
-    lake: str | None,
-    cluster: str | None,
+    _invocation: object,
+    /,
+    source: Segments | LakeSource,
     group_ids: tuple[str, ...],
     at_ms: int | None,
     as_json: bool,
@@ -57,20 +53,15 @@ def state(
     terminal, and one JSON object with --json or to a file or pipe. Types, states and assignors are spelled as in
     Kafka's describe commands; a topic whose name is not in the log is shown by its id. Terms: docs/glossary.md.
     """
-    if segments is not None and lake is not None:
-        raise click.UsageError("Give SEGMENTS or --lake, not both.")
-    if segments is not None:
-        with bad_arguments(), slow_step("replaying the log"):
-            found = segment_state(open_log(segments), group_ids, at_ms)
+    if isinstance(source, Segments):
+        with slow_step("replaying the log"):
+            found = segment_state(open_log(source.path), group_ids, at_ms)
     else:
-        config = invocation.config_of_reader(
-            {"lake.path": lake, "cluster": cluster},
-            without="No source given: give SEGMENTS or --lake DIR.",
-        )
+        cluster = source.one_cluster(group_ids[0] if len(group_ids) == 1 else None)
         from rebalance_audit.readers.state import lake_state  # noqa: PLC0415 - imports Arrow
 
-        with bad_arguments(), slow_step("reading the lake"):
-            found = lake_state(config.lake.path, config.cluster, group_ids, at_ms)
+        with slow_step("reading the lake"):
+            found = lake_state(source.path, cluster, group_ids, at_ms)
     if not found.has_later:
         require_within_log("--at", at_ms, found.last_ms)
     if found.undecodable:

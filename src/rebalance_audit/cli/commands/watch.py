@@ -12,14 +12,13 @@ import click
 from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.cli import options
-from rebalance_audit.cli.audit_settings import audit_settings
-from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.lag_rounds import LagRounds
 from rebalance_audit.cli.live_source import LiveSource, live_source
 from rebalance_audit.cli.live_watch import Watch
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.rounds import asked_to_end
+from rebalance_audit.cli.source import LIVE, SEGMENTS, Segments, takes_source
 from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.cli.watch_cursor import WatchCursor
@@ -51,7 +50,7 @@ EXAMPLES: Final = """\b
 Examples:
   rebalance-audit watch kafka:broker-1:9092
   rebalance-audit watch kafka:broker-1:9092 --group checkout --since -1d
-  rebalance-audit watch segments:/var/lib/kafka/data
+  rebalance-audit watch /var/lib/kafka/data
   rebalance-audit watch kafka:broker-1:9092 --screen
   rebalance-audit watch kafka:broker-1:9092 --metrics-port 9187 --lag 15
   rebalance-audit watch kafka:broker-1:9092 --json | jq -r .sentence
@@ -62,9 +61,8 @@ Ctrl-C or SIGTERM ends it with exit code 0.
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("spec", metavar="SOURCE", cls=options.NeededArgument)
+@takes_source(reads=(SEGMENTS, LIVE))
 @options.groups
-@options.cluster
 @options.time_option(
     "--since",
     "since_ms",
@@ -113,9 +111,9 @@ Ctrl-C or SIGTERM ends it with exit code 0.
 @configured
 def watch(
     invocation: Invocation,
-    spec: str,
+    /,
+    source: Segments,
     group_ids: tuple[str, ...],
-    cluster: str | None,
     since_ms: int | None,
     state_file: Path | None,
     as_json: bool,
@@ -126,9 +124,9 @@ def watch(
     lag_every_s: float | None,
     groups_max: int,
 ) -> None:
-    """Print and explain each rebalance of SOURCE as it ends.
+    """Print and explain each rebalance of SEGMENTS as it ends.
 
-    SOURCE is kafka:HOST:PORT, a live cluster, or segments:DIR, a broker's log folder or a copy that grows.
+    SEGMENTS is a broker's log folder, a copy that grows, or kafka:HOST:PORT, a live cluster.
     It only reads: it joins no group and commits no offset.
 
     The log is read from its beginning, so that everything in it is known. If a later record
@@ -136,11 +134,10 @@ def watch(
     """
     if on_screen and (as_json or not sys.stdout.isatty()):
         raise click.UsageError("--screen goes with a terminal, and not with --json.")
-    settings = audit_settings(invocation, cluster)
-    with bad_arguments():
-        source = live_source(invocation, spec)
-    poller = None if lag_every_s is None else _poller(source, lag_every_s)
-    names = source.names
+    spec, settings = source.spec, source.settings
+    live = live_source(invocation, spec)
+    poller = None if lag_every_s is None else _poller(live, lag_every_s)
+    names = live.names
     audit_options = AuditOptions(
         topic_name=names.name_of,
         rules=settings.departure_rules,
@@ -159,7 +156,7 @@ def watch(
         names,
         group_ids,
         since_ms,
-        sees_markers=source.shows_markers,
+        sees_markers=live.shows_markers,
         with_lag=poller is not None,
     )
     cluster_name = settings.cluster
@@ -174,14 +171,14 @@ def watch(
                 metrics = held.enter_context(
                     _metrics(metrics_address, metrics_port, metrics_hosts, note)
                 )
-            live = None if screen is None else held.enter_context(screen.shown(stdout_console()))
+            shown = None if screen is None else held.enter_context(screen.shown(stdout_console()))
             if screen is not None:
                 printer.say = screen.ended
-            watched = Watch(source, audit, note)
+            watched = Watch(live, audit, note)
             lags = None if poller is None else LagRounds(held.enter_context(poller), note)
             states = None
-            if source.group_states is not None:
-                states = held.enter_context(Poller(source.group_states, STATES_S))
+            if live.group_states is not None:
+                states = held.enter_context(Poller(live.group_states, STATES_S))
                 states.start()
             for updates in watched.updates(asked):
                 groups.take(updates)
@@ -201,11 +198,11 @@ def watch(
                     groups.lags = lags.of_group
                     if screen is None:
                         printer.print_lags(lags, groups_max)
-                if screen is not None and live is not None:
+                if screen is not None and shown is not None:
                     if watched.reads and watched.is_at_end:
                         screen.note("")
                     screen.log_end_ms = audit.log_end_ms
-                    screen.refresh(live)
+                    screen.refresh(shown)
                 if metrics is not None:
                     metrics.is_ready = watched.reads and watched.is_at_end
                 if metrics is not None and time.monotonic() >= metrics_due:
@@ -214,7 +211,7 @@ def watch(
                         [*groups.samples(groups_max), *_of_watch(watched, audit, cluster_name)]
                     )
     finally:
-        source.log.close()
+        live.log.close()
     printer.say = echo
     printer.end(watched.unread_since_ms)
     if audit.log_end_ms is not None:

@@ -9,11 +9,12 @@ from typing import Any, Final
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.script_source import Refused, ScriptSource, script_at
+from rebalance_audit.cli.source import LAKE, SCRIPT, SEGMENTS, LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.new_file import replacing
@@ -27,10 +28,10 @@ from rebalance_audit.whatif.variants import variants_of
 
 EXAMPLES: Final = """\b
 Examples:
-  rebalance-audit what-if copy-of-log --group checkout
-  rebalance-audit what-if copy-of-log --group checkout --static --session-timeout 90s
-  rebalance-audit what-if --lake /data/lake --group checkout --from -7d --protocol consumer
-  rebalance-audit what-if copy-of-log --group checkout --write-script checkout.json
+  rebalance-audit what-if copy-of-log checkout
+  rebalance-audit what-if copy-of-log checkout --static --session-timeout 90s
+  rebalance-audit what-if --lake /data/lake checkout --from -7d --protocol consumer
+  rebalance-audit what-if copy-of-log checkout --write-script checkout.json
   rebalance-audit what-if --script checkout.json --protocol consumer --json
 """
 _UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000}
@@ -78,19 +79,19 @@ def _length(*names: str, text: str) -> Callable[[Callable[..., Any]], Callable[.
 
 
 @click.command(name="what-if", epilog=EXAMPLES)
-@click.argument("segments", metavar="[SEGMENTS]", required=False, type=click.Path(path_type=Path))
-@click.option("--lake", metavar="DIR", help="The lake of `run`, in place of SEGMENTS.")
-@click.option(
-    "--script",
-    "script_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="A script that --write-script wrote, in place of SEGMENTS.",
+@takes_source(
+    click.option(
+        "--script",
+        "script_file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="A script that --write-script wrote, in place of SEGMENTS; it names its group.",
+    ),
+    options.broker_logs,
+    options.broker_log_zone,
+    reads=(SEGMENTS, LAKE, SCRIPT),
+    of_group=True,
 )
-@click.option("--group", "group_id", metavar="GROUP", help="The group; a script names its own.")
-@options.cluster
-@options.broker_logs
-@options.broker_log_zone
 @options.time_option("--from", "from_ms", text="Only what happened at this time or later.")
 @options.time_option("--to", "to_ms", text="Only what happened before this time.")
 @click.option(
@@ -137,11 +138,9 @@ def _length(*names: str, text: str) -> Callable[[Callable[..., Any]], Callable[.
 @click.option("--markdown", "as_markdown", is_flag=True, help="The answer for a ticket.")
 @configured
 def what_if(
-    invocation: Invocation,
+    _invocation: object,
     /,
-    segments: Path | None,
-    lake: str | None,
-    script_file: Path | None,
+    source: Segments | LakeSource | Path,
     group_id: str | None,
     write_script: Path | None,
     seeds: int | None,
@@ -149,7 +148,7 @@ def what_if(
     as_markdown: bool,
     **asked: Any,
 ) -> None:
-    """Simulate what a group's own history would have been under other settings.
+    """Simulate what the history of GROUP would have been under other settings.
 
     The group's members start, stop, crash and freeze as the log shows it, under the settings as they
     were, as the control, and under the changed ones. Without a change a table of sensible ones is tried.
@@ -159,8 +158,6 @@ def what_if(
     """
     if as_json and as_markdown:
         raise click.UsageError("Give --json or --markdown, not both.")
-    if sum(source is not None for source in (segments, lake, script_file)) > 1:
-        raise click.UsageError("Give one of SEGMENTS, --lake and --script.")
     change = Variant(
         asked["protocol"],
         asked["assignor"],
@@ -172,20 +169,14 @@ def what_if(
         asked["deploy"],
     )
     script = script_at(
-        invocation,
         ScriptSource(
-            segments,
-            lake,
-            script_file,
+            source,
             group_id,
-            asked["cluster"],
-            asked["broker_logs"],
-            asked["broker_log_zone"],
             asked["from_ms"],
             asked["to_ms"],
             asked["was_session_timeout"],
             asked["was_heartbeat"],
-        ),
+        )
     )
     if isinstance(script, Refused):
         if as_json:
