@@ -221,12 +221,21 @@ def test_a_program_can_ask_for_some_rows() -> None:
 
 
 def test_a_shell_can_complete_commands() -> None:
-    """As docs/running.md says: the program prints what the shell evaluates, and answers what that asks."""
+    """As docs/running.md says: the program prints what the shell evaluates, and answers what that asks.
+
+    SEGMENTS is a path for the shell to complete.
+    """
     script = process(env={**os.environ, "_REBALANCE_AUDIT_COMPLETE": "bash_source"})
     assert "_REBALANCE_AUDIT_COMPLETE=bash_complete" in script.stdout
     asked = {"COMP_WORDS": "rebalance-audit insp", "COMP_CWORD": "1"}
     answered = process(env={**os.environ, **asked, "_REBALANCE_AUDIT_COMPLETE": "bash_complete"})
     assert answered.stdout == "plain,inspect\n"
+    for command in ("inspect", "explain", "watch", "decode"):
+        asked = {"COMP_WORDS": f"rebalance-audit {command} co", "COMP_CWORD": "2"}
+        answered = process(
+            env={**os.environ, **asked, "_REBALANCE_AUDIT_COMPLETE": "bash_complete"}
+        )
+        assert answered.stdout == "file,co\n"
 
 
 @pytest.mark.parametrize(("quiet", "told"), [(True, ""), (False, "starting Spark")])

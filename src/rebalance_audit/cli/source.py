@@ -173,7 +173,9 @@ def takes_source(
         hidden=LAKE not in reads,
         help="Read this lake instead of SEGMENTS.",
     )
-    segments = click.argument("segments", metavar=f"[{SEGMENTS}]", required=False)
+    segments = click.argument(
+        "segments", metavar=f"[{SEGMENTS}]", required=False, type=click.Path()
+    )
     hint = "GROUP" if of_group else "--group"
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:

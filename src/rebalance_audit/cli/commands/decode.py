@@ -40,7 +40,7 @@ class TypeOfRecord(click.ParamType[int | str]):
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("segments", metavar=SEGMENTS)
+@click.argument("segments", metavar=SEGMENTS, type=click.Path())
 @options.groups
 @click.option(
     "--type",
