@@ -67,19 +67,27 @@ demo: java $(SETUP) jars/spark/.fetched ## Audit a bundled real log with local S
 
 # --- tests -------------------------------------------------------------------------------------
 
-SUITES := test-spark test-fast test-broker test-dags test-cluster test-swarm test-spec test-page test-alerts test-docs
-INSTALLED := $(SETUP) $(SPARK_JARS) jars/broker/.fetched jars/tlc/.fetched $(QUINT) .venv-airflow/.installed .venv-docs/.installed
-test: java $(SETUP) node $(INSTALLED) ## Run all suites, two at a time; each prints when it has ended
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(SUITES)
+# What a change needs, then what takes brokers, Airflow, clusters and more of Spark.
+SUITES := test-fast test-lake test-spec test-page test-alerts test-docs
+MORE_SUITES := test-spark test-broker test-dags test-cluster test-swarm
+test: java $(SETUP) node $(SPARK_JARS) jars/broker/.fetched jars/tlc/.fetched $(QUINT) .venv-docs/.installed ## Run what a change needs, one suite after the other: some 20 minutes on two cores
+	@$(MAKE) --no-print-directory --keep-going $(SUITES)
+
+test-all: java $(SETUP) $(SPARK_JARS) jars/broker/.fetched .venv-airflow/.installed ## Run the suites that `make test` leaves out, two at a time: some 40 minutes
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target $(MORE_SUITES)
 
 OTHER_SUITES := spark quality broker cluster spec page alerts site deploy release dashboards/test_superset.py
-test-all: test test-writers endurance-lake endurance-kills ## Run all suites, and what is killed, damaged and lost in a lake
+test-endurance: test-writers endurance-lake endurance-kills ## Kill, damage and lose what a lake has, with each writer (hours)
 
 test-fast: $(SETUP) ## Run the tests that need nothing but Python
 	$(PYTEST) -n 2 --dist loadfile -m "not spark and not swarm" $(OTHER_SUITES:%=--ignore=tests/%)
 
-test-spark: java $(SETUP) $(SPARK_JARS) jars/broker/.fetched ## Run the tests that share a Spark session, some with a broker
-	$(PYTEST) -m "spark or live or quality" tests/spark tests/broker tests/quality
+LAKE := tests/spark/bronze tests/spark/gold tests/spark/storage tests/spark/runs/test_run.py tests/spark/runs/test_increments.py
+test-lake: java $(SETUP) $(SPARK_JARS) ## Run the tests of how tables are made, written and continued, in one Spark session
+	$(PYTEST) $(LAKE)
+
+test-spark: java $(SETUP) $(SPARK_JARS) jars/broker/.fetched ## Run the other tests that share a Spark session, some with a broker
+	$(PYTEST) -m "spark or live or quality" $(LAKE:%=--ignore=%) tests/spark tests/broker tests/quality
 
 test-writers: java $(SETUP) $(SPARK_JARS) ## Run the tests of the lake with the writer that is not the default (not part of `make test`)
 	LAKE_WRITER=spark $(PYTEST) tests/spark

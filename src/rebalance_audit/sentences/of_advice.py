@@ -145,8 +145,8 @@ OF_ADVICE: Final[Mapping[str, str]] = {
         "resolves one instead of two (librdkafka puts parentheses around it)."
     ),
     "advice.log_gap": (
-        "Ingest the log into the lake more often than Kafka compacts it; causes and latencies next to the gap are "
-        "marked."
+        "Where Kafka's log cleaner took them, ingest the log into a lake more often than it runs; where a batch is "
+        "damaged or a file is missing, copy the log again. Causes and latencies next to the gap are marked."
     ),
     "advice.broker_log_contradiction": (
         "Make sure that the logs are from this cluster and this time; if they are, records are missing or two "
