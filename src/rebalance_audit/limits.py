@@ -294,11 +294,18 @@ DEPLOY_FILE_BYTES: Final = Limit(
     "The events of a large cluster take some 20 MB; as objects of Python they need ten times as much.",
 )
 DEPLOY_FILE_BRACKETS: Final = Limit(
-    "objects and arrays in such a file",
-    2_000_000,
+    "objects and arrays in such a file, those in its texts and of its dotted names among them",
+    1_500_000,
     "objects and arrays",
     "the command ends with a sentence that names the file",
     "64 MiB of real events have some 400,000; empty objects need twenty times their size in memory.",
+)
+DEPLOY_FILE_MARKS: Final = Limit(
+    "commas and colons in such a file",
+    5_000_000,
+    "commas and colons",
+    "the command ends with a sentence that names the file",
+    "60 MB of real events have some 4,500,000; texts of two characters need twenty times their size in memory.",
 )
 DEPLOY_ITEMS: Final = Limit(
     "items of known kinds in all files of `--deploys`, rows of a CSV among them",
@@ -369,6 +376,7 @@ LIMITS: Final = (
     END_OFFSETS_DOCUMENT_BYTES,
     DEPLOY_FILE_BYTES,
     DEPLOY_FILE_BRACKETS,
+    DEPLOY_FILE_MARKS,
     DEPLOY_ITEMS,
     PODS_OF_NAME,
     DEPLOYS,

@@ -2,7 +2,9 @@
 
 import json
 import time
+import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from rebalance_audit.carriers.json_documents import Document
 from rebalance_audit.limits import (
     DEPLOY_FILE_BRACKETS,
     DEPLOY_FILE_BYTES,
+    DEPLOY_FILE_MARKS,
     DEPLOY_ITEMS,
     DEPLOYS,
     DEPLOYS_AROUND,
@@ -35,6 +38,7 @@ ITEMS = [
     for item in (document if isinstance(document, list) else document.get("items", [document]))
 ]
 SMALL, LARGE = 2_000, 8_000
+MEMORY_BYTES_MAX = 512 << 20
 SECONDS_EACH = 0.001
 """Far above what an item takes, and far below what quadratic cost would leave."""
 
@@ -191,16 +195,74 @@ def test_long_ids_cost_no_more_than_short_ones() -> None:
 def test_deep_and_large_files_are_refused(nesting: str, tmp_path: Path) -> None:
     """Before they cost memory."""
     path = tmp_path / "events.json"
-    path.write_text(nesting * 1_000_000, encoding="utf-8")
+    path.write_text(nesting * 700_000, encoding="utf-8")
     with pytest.raises(SourceNotReadable, match="is no JSON"):
         read_deploys([path])
     path.write_text("[" + "{}," * DEPLOY_FILE_BRACKETS.most + "{}]", encoding="utf-8")
-    with pytest.raises(SourceNotReadable, match="more than 2,000,000 objects and arrays"):
+    with pytest.raises(SourceNotReadable, match="more than 1,500,000 objects and arrays"):
         read_deploys([path])
     with path.open("wb") as file:
         file.truncate(DEPLOY_FILE_BYTES.most + 1)
     with pytest.raises(SourceNotReadable, match="more than 64 MiB"):
         read_deploys([path])
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ('{"x":[' + "1," * DEPLOY_FILE_MARKS.most + "1]}", "more than 5,000,000 commas and colons"),
+        ("name,started_at\n" + ",\n" * (DEPLOY_FILE_MARKS.most + 1), "5,000,000 commas and colons"),
+        (
+            '["' + r"\u007b\u0022" * DEPLOY_FILE_BRACKETS.most + '"]',
+            "more than 1,500,000 objects and arrays",
+        ),
+        (
+            "[" + ",".join('{"' + "." * 600 + '":1}' for _ in range(30_000)) + "]",
+            "more than 1,500,000 objects",
+        ),
+    ],
+    ids=["numbers", "empty rows", "brackets of a text", "dotted names"],
+)
+def test_what_needs_many_times_its_size_is_refused(text: str, refused: str, tmp_path: Path) -> None:
+    """A small object of Python for every two characters of a file."""
+    path = tmp_path / "events.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SourceNotReadable, match=refused):
+        read_deploys([path])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{" * 8 + '""' * 2_000_000,
+        '{"' + '\\"' * 1_000_000,
+        "[" * 8 + "x" + '""' * 2_000_000 + "]" * 8,
+        '[{"' + "." * 8_000_000 + '":1}]',
+        json.dumps(['{"' * 20 + '""' * 600 + "}"] * 3_000),
+    ],
+    ids=["not closed", "a string without end", "closed and no JSON", "one dotted name", "texts"],
+)
+def test_text_that_is_no_json_is_looked_at_a_few_times(text: str, tmp_path: Path) -> None:
+    """Whatever quotes, brackets and dots it has, and in whatever order."""
+    path = tmp_path / "events.json"
+    path.write_text(text, encoding="utf-8")
+    begin = time.process_time()
+    tracemalloc.start()
+    with suppress(SourceNotReadable):
+        read_deploys([path])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert time.process_time() - begin < 2
+    assert peak < MEMORY_BYTES_MAX
+
+
+def test_an_object_that_is_cut_hides_no_other(tmp_path: Path) -> None:
+    """A log shipper cuts long lines; each cut one looks like the begin of all that follows."""
+    path = tmp_path / "events.log"
+    row = {"name": "shop", "started_at": "2026-11-21T09:00:00Z"}
+    cut = '2026-11-21 {"message":"it\'s {5\n'
+    path.write_text(cut * 500 + f"{json.dumps(row)}\n" + cut * 500, encoding="utf-8")
+    assert [deploy.workload for deploy in read_deploys([path]).deploys] == ["shop"]
 
 
 def test_rollouts_of_a_release_that_kubernetes_never_shows_cost_no_more_than_sorting() -> None:

@@ -6,23 +6,30 @@ here by name: an object is taken where one is found that a reader knows, the out
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
 from rebalance_audit.carriers.text import text_blocks
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]|"', re.DOTALL)
+_BRACKET: Final = re.compile(
+    r"""[^"{}\[\]]*+(?:"(?:[^"\\]|\\.)*+(?:"|\\?\Z)[^"{}\[\]]*+)*+([{}\[\]]|\Z)""", re.DOTALL
+)
+"""The next bracket that is in no string, or the end; a string that does not end goes up to the end."""
 _OPENING: Final = re.compile(r"[{\[]")
 _HAS_OBJECT: Final = re.compile(r'\{\s*"')
 _DEPTH_MAX: Final = 64
 """Objects and arrays in one another, down to the one that is looked for."""
 _TEXTS_MAX: Final = 4
 """JSON in a text of JSON, and so on."""
-_EFFORT_FREE: Final = 1 << 16
-_EFFORT: Final = 8
+_EFFORT_FREE: Final = 256
+_EFFORT: Final = 4
 """Characters that are looked at for each one of a text that is no JSON: linear, whatever it holds."""
+_EFFORT_OPENING: Final = 30
+"""What a bracket that begins no document costs beside them."""
 
 
 class Document(NamedTuple):
@@ -116,30 +123,36 @@ def _documents_in(text: str) -> Iterator[tuple[int, int, object]]:
     if '{""' in text:  # a field of CSV
         text = text.replace('""', '"')
     left = _EFFORT_FREE + _EFFORT * len(text)
+    unclosed: list[Sequence[int]] = []
     at = 0
     while (opening := _OPENING.search(text, at)) and left > 0:
         begin = opening.start()
-        end = _end_of(text, begin)
-        left -= (len(text) if end is None else end) - begin
-        value = None if end is None else _decoded(text[begin:end])
-        if end is None or value is None or not isinstance(value, dict | list):
-            at = begin + 1
-            continue
-        yield begin, end, value
-        at = end
+        if not any(each[bisect_right(each, begin) - 1] == begin for each in unclosed):
+            end = _end_of(text, begin, unclosed)
+            value = None if end is None else _decoded(text[begin:end])
+            if end is not None and isinstance(value, dict | list):
+                yield begin, end, value
+                at = end
+                continue
+            left -= (len(text) if end is None else end) - begin
+        left -= _EFFORT_OPENING
+        at = begin + 1
 
 
-def _end_of(text: str, begin: int) -> int | None:
-    """Where the brackets that open at a place are closed."""
-    depth = 0
-    for token in _TOKEN.finditer(text, begin):
-        bracket = token[0]
+def _end_of(text: str, begin: int, unclosed: list[Sequence[int]]) -> int | None:
+    """Where the brackets that open at a place are closed; if nowhere, `unclosed` gets the places of all like it."""
+    opened = array("q")
+    for token in _BRACKET.finditer(text, begin):
+        bracket = token[1]
+        if not bracket:
+            break
         if bracket in "{[":
-            depth += 1
-        elif bracket in "}]":
-            depth -= 1
-            if not depth:
+            opened.append(token.start(1))
+        else:
+            opened.pop()
+            if not opened:
                 return token.end()
+    unclosed.append(opened)
     return None
 
 
@@ -151,6 +164,8 @@ class TakeCounts(NamedTuple):
     """Objects in which nothing was taken."""
 
 
+_NOTHING: Final = TakeCounts()
+
 Around: TypeAlias = tuple[Mapping[str, Any], ...]
 """The objects around an object, the outermost first."""
 Take: TypeAlias = Callable[[Mapping[str, Any], Around], bool]
@@ -159,7 +174,7 @@ Take: TypeAlias = Callable[[Mapping[str, Any], Around], bool]
 def take_objects(value: object, take: Take) -> TakeCounts:
     """Offer the objects of a value to `take`, a container before what it holds; what is taken is not looked into."""
     found = _taken(value, take, (), 0)
-    return found if found != TakeCounts() else TakeCounts(unknown=1)
+    return found if found != _NOTHING else TakeCounts(unknown=1)
 
 
 def _taken(value: object, take: Take, around: Around, texts: int, depth: int = 0) -> TakeCounts:
@@ -183,10 +198,10 @@ def _taken(value: object, take: Take, around: Around, texts: int, depth: int = 0
         return TakeCounts(taken, sum(lists))
     if isinstance(value, str):
         if texts == _TEXTS_MAX or not _HAS_OBJECT.search(value):
-            return TakeCounts()
+            return _NOTHING
         value, texts = [found for _, _, found in _documents_in(value)], texts + 1
     if not isinstance(value, list):
-        return TakeCounts()
+        return _NOTHING
     each_found = [_taken(each, take, around, texts, depth + 1) for each in value]
     return TakeCounts(
         sum(found.taken for found in each_found), sum(found.unknown for found in each_found)
@@ -197,7 +212,7 @@ def _nested(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """`{"a.b": [1]}` as `{"a": {"b": 1}}`: stores of logs flatten objects, and make lists of their fields."""
     found: dict[str, Any] = {}
     for key, value in fields.items():
-        *outer, last = key.split(".")
+        *outer, last = key.split(".", _DEPTH_MAX)
         inner = found
         for name in outer:
             within = inner.setdefault(name, {})

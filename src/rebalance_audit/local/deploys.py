@@ -11,7 +11,7 @@ from rebalance_audit.audit.deploys.read import DeployCollector, DeploysRead
 from rebalance_audit.carriers.archives import Content, contents_of, readable
 from rebalance_audit.carriers.json_documents import Document, JsonDocuments
 from rebalance_audit.carriers.text import text_blocks
-from rebalance_audit.limits import DEPLOY_FILE_BRACKETS, DEPLOY_FILE_BYTES
+from rebalance_audit.limits import DEPLOY_FILE_BRACKETS, DEPLOY_FILE_BYTES, DEPLOY_FILE_MARKS
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 _FIELD_MAX: Final = 64 << 10
@@ -33,15 +33,20 @@ def _read(collector: DeployCollector, content: Content) -> None:
         raise SourceNotReadable(f"{content.name} is empty.")
     stem = Path(content.name.rpartition("!")[2]).name.removesuffix(".gz")
     stem = stem.rpartition(".")[0] or stem
-    header = {
-        name.strip() for name in data.split(b"\n", 1)[0].decode("utf-8", "replace").split(",")
-    }
+    first_line = data[:_FIELD_MAX].split(b"\n", 1)[0].decode("utf-8", "replace")
+    header = {name.strip() for name in first_line.split(",")}
+    if data.count(b",") + data.count(b":") > DEPLOY_FILE_MARKS.most:
+        raise SourceNotReadable(
+            f"{content.name} has more than {DEPLOY_FILE_MARKS.most:,} commas and colons:"
+            " give files of shorter times."
+        )
     is_json = b"{" in data or data.lstrip().startswith(b"[")
     if not is_json or header >= set(NEEDED):
         rows = (Document(line, row) for line, row in _rows(content.name, data))
         collector.read(content.name, stem, rows)
         return
-    if data.count(b"{") + data.count(b"[") > DEPLOY_FILE_BRACKETS.most:
+    # In a JSON text in another one a bracket may be written as a number.
+    if sum(map(data.count, (b"{", b"[", b"\\u00"))) > DEPLOY_FILE_BRACKETS.most:
         raise SourceNotReadable(
             f"{content.name} has more than {DEPLOY_FILE_BRACKETS.most:,} objects and arrays:"
             " give files of shorter times."

@@ -14,7 +14,7 @@ from rebalance_audit.audit.deploys.kubernetes_rollouts import KubernetesRollouts
 from rebalance_audit.audit.deploys.rollout import Rollout, merged
 from rebalance_audit.audit.deploys.values import ItemError
 from rebalance_audit.carriers.json_documents import Around, Document, take_objects
-from rebalance_audit.limits import DEPLOY_ITEMS, DEPLOYS
+from rebalance_audit.limits import DEPLOY_FILE_BRACKETS, DEPLOY_ITEMS, DEPLOYS
 
 
 class DeployReader(Protocol):
@@ -59,6 +59,8 @@ class DeployFile:
     """Lines of text that are no part of JSON."""
     first_unread: int = 0
     """The first of them."""
+    looked_at: int = 0
+    """Objects in which an item was looked for."""
 
     @property
     def is_useless(self) -> bool:
@@ -102,6 +104,11 @@ class DeployCollector:
         item: Mapping[str, Any],
         around: Around,
     ) -> bool:
+        of_file.looked_at += 1
+        if of_file.looked_at > DEPLOY_FILE_BRACKETS.most:
+            raise ValueError(
+                f"more than {DEPLOY_FILE_BRACKETS.most:,} objects: give files of shorter times"
+            )
         for name, reader in self._readers.items():
             try:
                 if not reader.add(item, file_stem, around):
