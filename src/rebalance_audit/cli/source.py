@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.cli import options
@@ -173,8 +174,12 @@ def takes_source(
         hidden=LAKE not in reads,
         help="Read this lake instead of SEGMENTS.",
     )
+    # No click.Path, which looks at the file: the word may be a group.
     segments = click.argument(
-        "segments", metavar=f"[{SEGMENTS}]", required=False, type=click.Path()
+        "segments",
+        metavar=f"[{SEGMENTS}]",
+        required=False,
+        shell_complete=lambda _ctx, _param, typed: [CompletionItem(typed, type="file")],
     )
     hint = "GROUP" if of_group else "--group"
 
