@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from rebalance_audit.audit.deploys.deploy_index import DeployIndex
 from rebalance_audit.audit.deploys.kubernetes import (
     KubernetesFacts,
     Scaled,
@@ -12,6 +13,9 @@ from rebalance_audit.audit.deploys.kubernetes import (
 )
 from rebalance_audit.audit.deploys.kubernetes_disruptions import disruptions_of
 from rebalance_audit.audit.deploys.kubernetes_rollouts import rollouts_of
+from rebalance_audit.audit.deploys.match import GroupTies
+from rebalance_audit.audit.deploys.rollout import DeployKind, Rollout, ScaleStep
+from rebalance_audit.audit.deploys.tie import TieCertainty
 
 COUNT = 20_000
 SECONDS_MAX = 3.0
@@ -94,4 +98,34 @@ def test_each_is_looked_up(facts: KubernetesFacts) -> None:
     begin = time.process_time()
     changes = list(rollouts_of(facts))
     assert [*changes, *disruptions_of(facts, changes)]
+    assert time.process_time() - begin < SECONDS_MAX
+
+
+def test_steps_of_a_scaling_are_looked_up_for_each_rebalance() -> None:
+    """Each rebalance of a group may belong to any of the steps."""
+    steps = tuple(ScaleStep(BEGIN_MS + each, False, 3, 2) for each in range(5 * COUNT))
+    end_ms = steps[-1].at_ms
+    scaling = Rollout(
+        "kubernetes", "shop", BEGIN_MS, ended_ms=end_ms, kind=DeployKind.SCALING, steps=steps
+    )
+    member = {
+        "incarnation": 0,
+        "member_id": "m",
+        "instance_id": None,
+        "client_id": "shop-1",
+        "client_host": "/h",
+        "first_seen_at": BEGIN_MS,
+    }
+    cause = {
+        **member,
+        "cause": "member_joined",
+        "certainty": "probable",
+        "role": "began",
+        "at": end_ms,
+    }
+    rebalance = {"started_at": end_ms, "ended_at": end_ms, "completeness": "complete"}
+    ties = GroupTies(DeployIndex([scaling]), "g", [member])
+    begin = time.process_time()
+    certainties = {tie.certainty for _ in range(500) for tie in ties.of(rebalance, [cause])}
+    assert certainties == {TieCertainty.DURING}
     assert time.process_time() - begin < SECONDS_MAX

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
-from rebalance_audit.audit.deploys.rollout import Pod, Rollout
+from rebalance_audit.audit.deploys.rollout import Pod, Rollout, RolloutKey, any_between
 from rebalance_audit.limits import DEPLOYS_AROUND, PODS_OF_NAME
 
 
@@ -25,6 +25,7 @@ class DeployIndex:
                     by_address[pod.address].append((deploy, pod))
         self._by_name = {name: _Pods(pods) for name, pods in by_name.items()}
         self._by_address = {address: _Pods(pods) for address, pods in by_address.items()}
+        self._step_times: dict[tuple[RolloutKey, bool], list[int]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._by_start)
@@ -37,6 +38,14 @@ class DeployIndex:
                 return
             if self._by_start[place].window[1] >= from_ms:
                 yield self._by_start[place]
+
+    def has_step(self, deploy: Rollout, from_ms: int, to_ms: int, *, is_up: bool) -> bool:
+        """Whether a scaling changed the number of replicas between two times (epoch ms)."""
+        key = deploy.key, is_up
+        if key not in self._step_times:
+            times = [step.at_ms for step in deploy.steps if step.is_up == is_up]
+            self._step_times[key] = times
+        return any_between(self._step_times[key], from_ms, to_ms)
 
     def has_named(self, name: str) -> bool:
         """Whether a pod has the name."""

@@ -19,6 +19,7 @@ from rebalance_audit.audit.deploys.rollout import (
     DeployKind,
     Pod,
     Rollout,
+    any_between,
 )
 
 _Place: TypeAlias = tuple[str, str]
@@ -68,12 +69,6 @@ def _workload_of(name: str, pod: SeenPod) -> str:
 def _replica_set(name: str, pod: SeenPod) -> str:
     """Its name, or that which the pod's name begins with."""
     return pod.replica_set or name.rpartition("-")[0]
-
-
-def any_between(times: Sequence[int], from_ms: int, to_ms: int) -> bool:
-    """Whether any of these times, in order, is between two times."""
-    index = bisect_left(times, from_ms)
-    return index < len(times) and times[index] <= to_ms
 
 
 class _Times:

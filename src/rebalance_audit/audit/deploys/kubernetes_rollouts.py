@@ -25,7 +25,6 @@ from rebalance_audit.audit.deploys.kubernetes import (
 )
 from rebalance_audit.audit.deploys.kubernetes_disruptions import (
     SHOWN_AT_MS,
-    any_between,
     disruptions_of,
 )
 from rebalance_audit.audit.deploys.rollout import (
@@ -36,6 +35,7 @@ from rebalance_audit.audit.deploys.rollout import (
     Pod,
     Rollout,
     ScaleStep,
+    any_between,
 )
 
 GRACE_MS: Final = 30_000

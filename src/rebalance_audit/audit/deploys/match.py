@@ -134,12 +134,8 @@ class GroupTies:
     def _is_in_time(self, deploy: Rollout, event: MemberEvent) -> bool:
         """Whether it went on, as far as is known. Later it may still have ended or replaced each old member once."""
         if deploy.steps:
-            return any(
-                step.is_up == (event.change == "joined")
-                and step.at_ms - CLOCKS_MS <= event.to_ms
-                and event.from_ms <= step.at_ms + SETTLES_MS
-                for step in deploy.steps
-            )
+            from_ms, to_ms = event.from_ms - SETTLES_MS, event.to_ms + CLOCKS_MS
+            return self._index.has_step(deploy, from_ms, to_ms, is_up=event.change == "joined")
         seen_ms, since_ms = event.member.get("first_seen_at"), deploy.window[0]
         ended_ms = deploy.ended_ms
         if seen_ms is None or (ended_ms is not None and event.from_ms <= ended_ms + CLOCKS_MS):

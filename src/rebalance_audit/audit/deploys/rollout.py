@@ -154,6 +154,12 @@ class Rollout:
         return begins_ms <= to_ms and from_ms <= until_ms
 
 
+def any_between(times: Sequence[int], from_ms: int, to_ms: int) -> bool:
+    """Whether any of these times, in order, is between two times."""
+    index = bisect_left(times, from_ms)
+    return index < len(times) and times[index] <= to_ms
+
+
 def merged(deploys: Iterable[Rollout]) -> list[Rollout]:
     """One deploy for each rollout, in order of their starts.
 
