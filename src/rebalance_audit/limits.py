@@ -281,10 +281,10 @@ ANSWER_SENTENCES: Final = Limit(
 )
 END_OFFSETS_DOCUMENT_BYTES: Final = Limit(
     "a JSON document in a file of `--end-offsets`",
-    64 << 20,
+    32 << 20,
     "bytes",
     "refused with a sentence",
-    "Samples in lines are read one by one, however many there are.",
+    "Short texts need twenty times their size in memory. Samples in lines are read one by one, however many there are.",
 )
 DEPLOY_FILE_BYTES: Final = Limit(
     "a file of `--deploys`, decompressed",

@@ -131,6 +131,14 @@ def test_what_holds_no_samples_is_refused(tmp_path: Path) -> None:
         read_end_offsets([tmp_path])
 
 
+def test_a_document_that_needs_more_than_a_gigabyte_is_refused(tmp_path: Path) -> None:
+    """Each of its texts is three bytes, and an object of 80."""
+    path = tmp_path / "samples.json"
+    path.write_text('["' + '","'.join("\u4e00" * 6_000_000) + '"]', encoding="utf-8")
+    with pytest.raises(SourceNotReadable, match="a document of more than 32 MiB"):
+        read_end_offsets([path])
+
+
 def test_samples_bound_what_a_rebalance_of_a_real_group_delayed(tmp_path: Path) -> None:
     """Without them the cost is an estimate by the rate of commits, with them it has bounds."""
     without = _costs(CAPTURE)
