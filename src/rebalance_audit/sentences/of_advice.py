@@ -37,7 +37,8 @@ OF_ADVICE: Final[Mapping[str, str]] = {
     ),
     "advice.rebalance_loop": (
         "Give all members of the group the same subscription and client version, and look for a client that requests "
-        "a rebalance after each rebalance."
+        "a rebalance after each rebalance. In a classic group keep connections.max.idle.ms (9 min unless set) above "
+        "max.poll.interval.ms: a consumer that closes an idle connection loses the JoinGroup request that waits on it."
     ),
     "advice.flapping_member": (
         "Check the log of {client:clause} for crashes, restarts by a supervisor, or processing that takes longer than "
