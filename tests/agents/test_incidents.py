@@ -11,8 +11,8 @@ import pytest
 from mcp import Client
 from mcp.types import TextContent
 
+from rebalance_audit.agents.answer_text import SMALL_BYTES
 from rebalance_audit.agents.server import server_over
-from rebalance_audit.agents.small_answer import SMALL_BYTES
 from rebalance_audit.readers.lake_reader import open_lake
 from rebalance_audit.tables.gold_rows import GoldRows
 from tests.agents.scripted_agent import PAGE, judged, page_with

@@ -10,8 +10,8 @@ from deltalake import DeltaTable, write_deltalake
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
 from rebalance_audit.local.audit import Audit
+from rebalance_audit.readers.gold import log_end_ms
 from rebalance_audit.readers.lake_reader import open_lake
-from rebalance_audit.readers.log_end import log_end_ms
 from rebalance_audit.readers.perfetto_trace import export_perfetto
 from rebalance_audit.visible import visible
 from tests.cli.audited import audited_once

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from rebalance_audit.agents.marked_names import marked_name, marked_sentence
+from rebalance_audit.agents.answer_text import ITEMS_MAX, marked_name, marked_sentence, small_answer
 from rebalance_audit.agents.rebalance_facts import (
     Facts,
     broker_lines,
@@ -14,7 +14,6 @@ from rebalance_audit.agents.rebalance_facts import (
     line_facts,
     rebalance_facts,
 )
-from rebalance_audit.agents.small_answer import ITEMS_MAX, small_answer
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.figures.groups import Totals, culprits
 from rebalance_audit.figures.rows import (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from rebalance_audit.agents.marked_names import marked_name, marked_sentence
+from rebalance_audit.agents.answer_text import marked_name, marked_sentence
 from rebalance_audit.figures.groups import Culprit
 from rebalance_audit.figures.rows import (
     TableRow,

@@ -10,7 +10,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-from rebalance_audit.agents.answer_text import answer_text
+from rebalance_audit.agents.answer_text import answer_text, marked_name, small_answer, without_marks
 from rebalance_audit.agents.fleet_questions import (
     COMPARED_CAUSES,
     COMPARED_GROUPS,
@@ -19,9 +19,7 @@ from rebalance_audit.agents.fleet_questions import (
     window_ms,
 )
 from rebalance_audit.agents.group_questions import cluster_of, incident, why_at
-from rebalance_audit.agents.marked_names import marked_name, without_marks
 from rebalance_audit.agents.read_only_sql import SECONDS, BoundedSql, QueryResult
-from rebalance_audit.agents.small_answer import small_answer
 from rebalance_audit.errors import BadRequest, LakeError, UnknownGroup
 from rebalance_audit.figures.rows import Tables
 from rebalance_audit.figures.severity_order import MOST_SEVERE_FIRST_SQL

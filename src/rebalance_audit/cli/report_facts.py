@@ -16,8 +16,8 @@ from rebalance_audit.cli.deploy_files import deploys_of_lake
 from rebalance_audit.errors import require_known
 from rebalance_audit.figures.rows import bounds_in
 from rebalance_audit.local.audit import Audit
+from rebalance_audit.readers.gold import log_end_ms
 from rebalance_audit.readers.lake_reader import open_lake
-from rebalance_audit.readers.log_end import log_end_ms
 from rebalance_audit.readers.report_rows import ReportRows
 from rebalance_audit.readers.tables import open_table, require_cluster
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, bucket_size

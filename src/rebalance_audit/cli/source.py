@@ -109,11 +109,11 @@ class LakeSource(NamedTuple):
         """
         found, of_group = self.clusters(), ""
         if len(found) > 1 and group_id is not None:
-            from rebalance_audit.readers import group  # noqa: PLC0415 - imports Arrow
+            from rebalance_audit.readers import gold  # noqa: PLC0415 - imports Arrow
 
-            found = group.clusters_with(self.path, group_id)
+            found = gold.clusters_with(self.path, group_id)
             if not found:
-                raise UnknownGroup(group_id, group.group_ids(self.path, None))
+                raise UnknownGroup(group_id, gold.group_ids(self.path, None))
             of_group = f"Group {group_id!r} is in"
         if len(found) > 1:
             raise click.UsageError(

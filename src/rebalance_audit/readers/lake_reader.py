@@ -73,7 +73,7 @@ class LakeReader(GoldRows):
 
     def _with_group(self, group_id: str) -> "LakeReader":
         """The rows of the only cluster that has this group, else these."""
-        from rebalance_audit.readers.group import clusters_with, group_ids  # noqa: PLC0415 - imports Arrow
+        from rebalance_audit.readers.gold import clusters_with, group_ids  # noqa: PLC0415 - imports Arrow
 
         if self.cluster is not None:
             return self
@@ -108,21 +108,21 @@ class LakeReader(GoldRows):
 
     def rows_of_group(self, group_id: str) -> dict[str, list[dict[str, Any]]]:
         """Gold table -> the rows of one group. Raises UnknownGroup, LakeNotReadable, and BadRequest as `explain`."""
-        from rebalance_audit.readers import group  # noqa: PLC0415 - imports Arrow
+        from rebalance_audit.readers import gold  # noqa: PLC0415 - imports Arrow
         from rebalance_audit.readers.lake_deploys import stored_deploys  # noqa: PLC0415 - as above
 
         cluster = self._with_group(group_id).one_cluster()
-        found = group.group_tables(self.path, cluster, group_id)
+        found = gold.group_tables(self.path, cluster, group_id)
         deploys = stored_deploys(self.path, cluster, [group_id])
         if deploys is not None:
             found[DEPLOYS] = deploys
         if not found["group_states"]:
-            require_known([group_id], group.group_ids(self.path, cluster))
+            require_known([group_id], gold.group_ids(self.path, cluster))
         return found
 
     def log_end_ms(self) -> int | None:
         """Time of the last record that the tables know, in epoch milliseconds; None where no run noted it."""
-        from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - imports Arrow
+        from rebalance_audit.readers.gold import log_end_ms  # noqa: PLC0415 - imports Arrow
 
         return log_end_ms(self.path, self.one_cluster())
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from rebalance_audit.errors import LakeNotReadable
-from rebalance_audit.readers.group import group_ids as gold_group_ids
+from rebalance_audit.readers.gold import group_ids as gold_group_ids
 from rebalance_audit.readers.tables import clusters, open_table, topic_names
 from rebalance_audit.replay.positions import position_of
 from rebalance_audit.replay.state import RawRecord, State, state_at

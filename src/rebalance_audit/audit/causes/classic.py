@@ -10,8 +10,7 @@ from functools import cache, lru_cache
 from rebalance_audit.audit.causes.classic_scene import ClassicScene
 from rebalance_audit.audit.causes.departure_model import WAYS
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.causes.first_to_join import first_to_join
-from rebalance_audit.audit.causes.join_reasons import join_reasons
+from rebalance_audit.audit.causes.join_reasons import first_to_join, join_reasons
 from rebalance_audit.audit.causes.member_metadata import (
     changed_members,
     changed_metadata,

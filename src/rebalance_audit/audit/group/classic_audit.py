@@ -13,15 +13,13 @@ from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.epochs.generation_delta import GenerationDelta, delta_of, same_identity
-from rebalance_audit.audit.group.classic_identity import identity_of
+from rebalance_audit.audit.group import classic_members
 from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable, stopped_by
+from rebalance_audit.audit.group.conversions import DowngradeKind
 from rebalance_audit.audit.group.doubt import follows_gap
-from rebalance_audit.audit.group.downgrade import DowngradeKind
 from rebalance_audit.audit.group.join_phases import JoinPhases
 from rebalance_audit.audit.group.life import Life
-from rebalance_audit.audit.group.reached_members import reach
 from rebalance_audit.audit.group.rebalance import Rebalance
-from rebalance_audit.audit.group.shifts import Shift, identified, shifts
 from rebalance_audit.audit.rows import duration_ms
 from rebalance_audit.audit.testimony.of_generations import testify_to_generation
 from rebalance_audit.audit.testimony.testimony import Testimony
@@ -235,7 +233,7 @@ class ClassicAudit:
         rebalance.begin_epoch(span)
         takes_away = self.times.took_away(old, new)
         self._install(span, rebalance, takes_away=takes_away)
-        reach(span, new, delta, moved)
+        classic_members.reach(span, new, delta, moved)
         if new.members:
             life.converge(at_ms, takes_away=takes_away)
         else:
@@ -378,13 +376,12 @@ class ClassicAudit:
         # A generation's record is written again when one static member returns: no sign of life of the others.
         repeats = old is not None and old.generation == new.generation
         for before, member in delta.differing:
-            watch = life.watches.get(member.member_id)
+            member_id, identity = member.member_id, classic_members.identity_of(member)
+            watch = life.watches.get(member_id)
             if watch is None:
-                watch = life.open_member(
-                    member.member_id, identity_of(member), new.generation, position, gap=gap
-                )
+                watch = life.open_member(member_id, identity, new.generation, position, gap=gap)
             elif not same_identity(before, member):
-                life.identify(watch, identity_of(member))
+                life.identify(watch, identity)
             watch.stint.protocol = GroupType.CLASSIC.value
             watch.partitions = member.partition_count
             if member.member_id in previous_ids:
@@ -404,12 +401,12 @@ class ClassicAudit:
         since_known: bool,
         gap: bool = False,
         must_be_free: bool = False,
-    ) -> Mapping[str, Shift]:
+    ) -> Mapping[str, classic_members.Shift]:
         """Move every partition whose owner changed; returns the shifts by instance id, or by member id without one."""
         life, position = self._life, new.position
         ownership = life.ownership
         before, after = delta.before, delta.after
-        moved = shifts(before, after)
+        moved = classic_members.shifts(before, after)
         instances: AbstractSet[str | None] = frozenset()
         if new.has_static:
             instances = {member.instance_id for member in new.members.values()} - {None}
@@ -421,7 +418,9 @@ class ClassicAudit:
             ownership.release(shift.lost, member_id, position, new.generation, how)
         moved_by_identity = moved
         if new.has_static or (old is not None and old.has_static):
-            moved_by_identity = shifts(identified(before), identified(after))
+            moved_by_identity = classic_members.shifts(
+                classic_members.identified(before), classic_members.identified(after)
+            )
         for identity, shift in moved_by_identity.items():
             life.moves.shift(identity, shift.lost, shift.gained)
         for member_id, shift in moved.items():

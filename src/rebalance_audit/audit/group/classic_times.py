@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.epochs.generation_delta import Members
-from rebalance_audit.audit.group.shifts import Shift, by_identity
+from rebalance_audit.audit.group.classic_members import Shift, by_identity
 from rebalance_audit.audit.ownership.ownership import Ownership
 from rebalance_audit.bounds import NOTHING, Bounds
 from rebalance_audit.replay.groups.classic_group import ClassicMember

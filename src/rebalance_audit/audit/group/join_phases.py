@@ -5,6 +5,7 @@ from typing import Final
 
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.commits.summary import CommitSummary, most_commits
+from rebalance_audit.audit.group.classic_members import by_identity
 from rebalance_audit.audit.group.held_up import NAMED_FROM_MS, is_unannounced
 from rebalance_audit.audit.group.join_phase_estimate import (
     COMMIT_PAUSE_MS,
@@ -19,7 +20,6 @@ from rebalance_audit.audit.group.join_phase_estimate import (
     estimate,
 )
 from rebalance_audit.audit.group.life import Life
-from rebalance_audit.audit.group.shifts import by_identity
 from rebalance_audit.audit.group.time_account import HeldUpWhy, HoldUp, hold_up_of, of_no_member
 from rebalance_audit.audit.testimony.testimony import LoggedWait, Testimony
 from rebalance_audit.audit.verdicts.cause import (

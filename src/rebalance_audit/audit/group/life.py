@@ -13,9 +13,8 @@ from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.epochs.target_moves import TargetMoves
 from rebalance_audit.audit.group.absences import Absences
 from rebalance_audit.audit.group.away import Away
-from rebalance_audit.audit.group.ends import EndsOfMembers
+from rebalance_audit.audit.group.ends import EndsOfMembers, as_logged
 from rebalance_audit.audit.group.group_states import GroupStates
-from rebalance_audit.audit.group.logged_end import as_logged
 from rebalance_audit.audit.group.present import group_now, log_end
 from rebalance_audit.audit.group.progress_tracker import ProgressTracker
 from rebalance_audit.audit.group.rebalance import Rebalance

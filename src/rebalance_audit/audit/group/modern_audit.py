@@ -16,6 +16,7 @@ from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.modern_scene import ModernScene
 from rebalance_audit.audit.causes.recorded_topics import SUBSCRIPTIONS, RecordedTopics
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
+from rebalance_audit.audit.group import conversions
 from rebalance_audit.audit.group.doubt import (
     Doubt,
     follows_gap,
@@ -24,10 +25,8 @@ from rebalance_audit.audit.group.doubt import (
     is_from_before,
     skips_generations,
 )
-from rebalance_audit.audit.group.downgrade import DowngradeKind, downgrade
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.missed_steps import hides_revocation, owes_a_step, takes_late
-from rebalance_audit.audit.group.upgrade import lacks_tombstone, upgrade, upgrade_in_part
 from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.audit.members.stint import Identity
 from rebalance_audit.audit.testimony.of_epochs import testify_to_epoch
@@ -160,9 +159,9 @@ class ModernAudit:
 
     def convert_to_classic(
         self, write: Write, evidence: WriteEvidence, group: ClassicGroup
-    ) -> DowngradeKind:
+    ) -> conversions.DowngradeKind:
         """Handle a write after which the group is a classic one."""
-        return downgrade(self._life, write, evidence, group, self._judge_departure)
+        return conversions.downgrade(self._life, write, evidence, group, self._judge_departure)
 
     # -- a write as a whole ---------------------------------------------------------------------
 
@@ -181,11 +180,11 @@ class ModernAudit:
             and self._evidence.is_upgrade(write, group)
         ):
             self._doubt = Doubt()
-            upgrade(life, generation, first, group)
+            conversions.upgrade(life, generation, first, group)
             self._upgraded_at = write.last
-        elif lacks_tombstone(life, self._evidence):
+        elif conversions.lacks_tombstone(life, self._evidence):
             self._doubt = Doubt()
-            upgrade_in_part(life, first, group)
+            conversions.upgrade_in_part(life, first, group)
         else:
             life.restart(group.group_type, first)
             self._recorded.restart()

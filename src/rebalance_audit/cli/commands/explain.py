@@ -145,14 +145,14 @@ def _rows_of(
         audit = source.gold((group_id,))
         return audit.tables, audit.cluster, audit.facts.last_ms, audit.facts.broker_logs
     path, cluster = source.path, source.one_cluster(group_id)
-    from rebalance_audit.readers import group as lake_group  # noqa: PLC0415 - imports Arrow
-    from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - as above
+    from rebalance_audit.readers import gold  # noqa: PLC0415 - imports Arrow
+    from rebalance_audit.readers.gold import log_end_ms  # noqa: PLC0415 - as above
 
     with slow_step("reading the lake"):
-        tables = lake_group.group_tables(path, cluster, group_id)
+        tables = gold.group_tables(path, cluster, group_id)
         tables |= deploys_of_lake(path, [cluster], source.deploys, [group_id])
     if not tables["group_states"]:
-        require_known((group_id,), lake_group.group_ids(path, cluster))
+        require_known((group_id,), gold.group_ids(path, cluster))
     return tables, cluster, log_end_ms(path, cluster), ()
 
 

@@ -94,8 +94,8 @@ def export(
 
 def _write_trace(gold: "GoldRows", target: Path, group_ids: tuple[str, ...]) -> dict[str, int]:
     from rebalance_audit.local.audit import Audit  # noqa: PLC0415 - a plain export needs none of it
+    from rebalance_audit.readers.gold import log_end_ms  # noqa: PLC0415
     from rebalance_audit.readers.lake_reader import LakeReader  # noqa: PLC0415
-    from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415
     from rebalance_audit.readers.perfetto_trace import export_perfetto  # noqa: PLC0415 - 1 s
 
     if isinstance(gold, LakeReader):

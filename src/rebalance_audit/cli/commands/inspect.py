@@ -174,11 +174,11 @@ def _inspect_lake(
         raise click.UsageError(
             f"--brief is about one cluster: give --cluster NAME, of {', '.join(clusters)}."
         )
-    from rebalance_audit.readers import gold, group  # noqa: PLC0415 - imports Arrow
-    from rebalance_audit.readers.log_end import log_end_ms  # noqa: PLC0415 - as above
+    from rebalance_audit.readers import gold  # noqa: PLC0415 - imports Arrow
+    from rebalance_audit.readers.gold import log_end_ms  # noqa: PLC0415 - as above
 
     name = None if is_fleet else clusters[0]
-    known = group.group_ids(path, name)
+    known = gold.group_ids(path, name)
     require_known(group_ids, known)
     ends_ms = [end for each in clusters if (end := log_end_ms(path, each)) is not None]
     end_ms = max(ends_ms, default=None)

@@ -85,7 +85,7 @@ def predict(
     place = place._replace(cluster=place.one_cluster())
     config = config.model_copy(update={"cluster": place.cluster})
     if group_ids:
-        from rebalance_audit.readers.group import group_ids as known_ids  # noqa: PLC0415 - imports Arrow
+        from rebalance_audit.readers.gold import group_ids as known_ids  # noqa: PLC0415 - imports Arrow
 
         with bad_arguments():
             require_known(group_ids, known_ids(config.lake.path, config.cluster))

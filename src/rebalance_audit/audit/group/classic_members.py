@@ -1,0 +1,95 @@
+"""The members of two classic generations: who each is, what it lost and gained, that it has reached the new one."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rebalance_audit.audit.causes.classic_scene import Generation
+from rebalance_audit.audit.epochs.epoch_span import EpochSpan, MemberProgress
+from rebalance_audit.audit.epochs.generation_delta import GenerationDelta, Members
+from rebalance_audit.audit.members.stint import Identity
+from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.replay.partitions import NOTHING, Partitions, count, minus
+
+
+def identity_of(member: ClassicMember) -> Identity:
+    """As its latest record has it."""
+    subscription = member.subscription
+    return Identity(
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
+        member.session_timeout_ms,
+        tuple(subscription.topics) if subscription else (),
+        topics_are_known=subscription is not None,
+    )
+
+
+class Shift(NamedTuple):
+    """What one member lost and gained."""
+
+    lost: Partitions
+    gained: Partitions
+
+
+def shifts(before: Members, after: Members) -> dict[str, Shift]:
+    """Shifts of all members whose assignment differs, by the maps' keys: members that stayed or came, then the rest."""
+    found: dict[str, Shift] = {}
+    for key, member in after.items():
+        has, earlier = member.assigned, before.get(key)
+        if earlier is None:
+            if has:
+                found[key] = Shift(NOTHING, has)
+            continue
+        had = earlier.assigned
+        if had is not has and had != has:
+            found[key] = Shift(minus(had, has), minus(has, had))
+    for key, member in before.items():
+        if key not in after and member.assigned:
+            found[key] = Shift(member.assigned, NOTHING)
+    return found
+
+
+def by_identity(generation: Generation) -> Members:
+    """A generation's members by instance id, or by member id if they have none."""
+    return identified(generation.members) if generation.has_static else generation.members
+
+
+def identified(members: Members) -> Members:
+    """Members by instance id, or by member id if they have none."""
+    return {member.instance_id or member.member_id: member for member in members.values()}
+
+
+def reach(
+    span: EpochSpan,
+    new: Generation,
+    delta: GenerationDelta,
+    moved_by_identity: Mapping[str, Shift],
+) -> None:
+    """Every member has reached the new generation once its record is written."""
+    at_ms, work = new.position.record_timestamp_ms, new.kind.work
+    reached = list(delta.differing)
+    last = new.members[max(new.members)] if new.members else None
+    if last is not None and all(now is not last for _, now in reached):
+        reached.append((last, last))
+    for before, member in reached:
+        shift = moved_by_identity.get(member.instance_id or member.member_id)
+        gained_count = lost_count = 0
+        if shift is not None:
+            gained_count, lost_count = count(shift.gained), count(shift.lost)
+        span.progress[member.member_id] = MemberProgress(
+            member.member_id,
+            member.instance_id,
+            member.client_id,
+            member.client_host,
+            span.started_at_ms,
+            member.partition_count + lost_count - gained_count,
+            at_ms,
+            partitions_after=member.partition_count,
+            partitions_revoked=lost_count,
+            partitions_assigned=gained_count,
+            outcome="reached",
+            work=work(member),
+            is_new=before is None or work(before) != work(member),
+        )
+    span.untouched = len(new.members) - len(span.progress)
