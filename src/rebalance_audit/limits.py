@@ -305,7 +305,7 @@ DEPLOY_FILE_MARKS: Final = Limit(
     5_000_000,
     "commas and colons",
     "the command ends with a sentence that names the file",
-    "60 MB of real events have some 4,500,000; texts of two characters need twenty times their size in memory.",
+    "40 MB of real events have 3,000,000 to 4,800,000; texts of two characters need twenty times their size in memory.",
 )
 DEPLOY_ITEMS: Final = Limit(
     "items of known kinds in all files of `--deploys`, rows of a CSV among them",
