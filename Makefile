@@ -69,7 +69,7 @@ demo: java $(SETUP) jars/spark/.fetched ## Audit a bundled real log with local S
 
 # What a change needs, then what takes brokers, Airflow, clusters and more of Spark.
 SUITES := test-fast test-lake test-spec test-page test-alerts test-docs
-MORE_SUITES := test-spark test-broker test-dags test-cluster test-swarm
+MORE_SUITES := test-spark test-broker test-dags test-cluster test-swarm test-wheel
 test: java $(SETUP) node $(SPARK_JARS) jars/broker/.fetched jars/tlc/.fetched $(QUINT) .venv-docs/.installed ## Run what a change needs, one suite after the other: some 20 minutes on two cores
 	@$(MAKE) --no-print-directory --keep-going $(SUITES)
 
@@ -118,6 +118,9 @@ test-docs: $(SETUP) .venv-docs/.installed ## Build the site of the pages, and lo
 
 test-superset: $(SETUP) .venv-superset/.installed ## Import the dashboard into a Superset of its own (not part of `make test`)
 	$(PYTEST) tests/dashboards
+
+test-wheel: $(SETUP) ## Install the wheel alone, and run what needs no extra
+	$(PYTEST) tests/release/test_wheel.py
 
 test-release: $(SETUP) ## Install the wheel alone and run it, build twice, and lint the workflows (needs Go; not part of `make test`)
 	@scripts/install-go-tools .tools
