@@ -24,7 +24,7 @@ def test_the_member_that_kept_partitions_longest_is_named_first(tmp_path: Path) 
     ]
     printed = " ".join(call("explain", log, GROUP, "--epoch", "19").out.split())
     assert (
-        "took 22.7 s: c74 at 127.0.0.1 held it up for 20.0 s, then c54 at 127.0.0.1 for" in printed
+        "took 22.7 s: c74 at 127.0.0.1 held it up for 20.0 s, and c54 at 127.0.0.1 for" in printed
     )
     assert "Cause: member joined, c80 at 127.0.0.1 (proven)" in printed
     assert "c74 and c54 each kept partitions that others waited for." in printed

@@ -63,7 +63,13 @@ NO_HOLDER: Row = {f"held_up_{name}": [] for name in ("member_ids", "by", "why", 
         ({}, {"member_ids": ["other"]}, False),
         ({}, {"from_at": 1000, "to_at": 9000}, False),
         ({}, {"from_at": 21_000, "to_at": None}, False),
-        ({"ended_at": None}, {"from_at": 21_000, "to_at": None}, True),
+        (
+            {"ended_at": None, "held_up_why": ["silent"]},
+            {"kind": "silent_member", "to_at": None},
+            True,
+        ),
+        # What goes on has advice of its own.
+        ({"ended_at": None}, {"from_at": 21_000, "to_at": None}, False),
         ({}, {"incarnation": 1}, False),
         ({}, {"group_id": "other"}, False),
         # Waited for until 9 s, which set the rebalance off.
@@ -110,7 +116,7 @@ def test_advice_is_about_the_member_and_what_it_did(
         (
             {"ended_at": None, **bounds_columns(None, "duration")},
             None,
-            "Find out what m did then: ",
+            "Take a thread dump of m: ",
         ),
     ],
 )

@@ -264,7 +264,8 @@ def _source(
 
 def _cannot_read(what: str, reads: Sequence[str]) -> click.UsageError:
     name = click.get_current_context().info_name
-    return click.UsageError(f"`{name}` cannot read {what}: give {_listed(reads)}.")
+    live = " `watch` reads a live cluster." * (what.startswith(KAFKA) and LIVE not in reads)
+    return click.UsageError(f"`{name}` cannot read {what}: give {_listed(reads)}.{live}")
 
 
 def _listed(reads: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ REBALANCE: Final = """group_id, incarnation, rebalance_seq, protocol, protocol_t
         member_id := part.member_id, why := part.why, ms := part.ms, certainty := part.certainty
     )) as duration_parts,
     list_transform(held_up_from, lambda moment: epoch_ms(moment)) as held_up_from,
+    list_transform(held_up_from, lambda moment: epoch_ms(moment)) as held_up_from,
     list_transform(held_up_to, lambda moment: epoch_ms(moment)) as held_up_to"""
 """The text and the page describe a rebalance by these columns."""
 
@@ -114,6 +115,7 @@ select group_id, incarnation, rebalance_seq, began_ms, protocol, epoch_ms(ended_
     duration_min_ms, duration_max_ms, duration_estimate_ms,
     primary_cause, primary_certainty, first_epoch, last_epoch, outcome, held_up_by[1:1] as held_up_by,
     held_up_member_ids[1:1] as held_up_member_ids, held_up_ms[1:1] as held_up_ms, held_up_why[1:1] as held_up_why,
+    list_transform(held_up_from[1:1], lambda moment: epoch_ms(moment)) as held_up_from,
     list_transform(held_up_to[1:1], lambda moment: epoch_ms(moment)) as held_up_to, held_up_certainty,
     held_up_certainties[1:1] as held_up_certainties
 from rebalances where group_id in (select unnest($group_ids)) and began_ms is not null

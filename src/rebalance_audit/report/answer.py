@@ -74,7 +74,8 @@ def _longest(found: Longest, verdicts: Verdicts, *, is_any_open: bool) -> Iterat
         yield Sentence(("The one until ", at, " may have been the longest. ", why))
         return
     likely = "" if found.stands_out else "likely "
-    yield verdicts.held_up(row, f"The {'only' if found.of == 1 else likely + 'longest'} rebalance")
+    which = "only" if found.of == 1 else f"{likely}longest"
+    yield verdicts.held_up(row, f"The {which} rebalance{' that ended' * is_any_open}")
     yield verdicts.set_off(row)
     yield from verdicts.ways(row)
     if found.of == 1:

@@ -44,8 +44,9 @@ class HeldUp(NamedTuple):
     """A key of `PREDICATES`."""
     ms: int | None
     """None where the log does not hold how long, and while it goes on."""
+    from_ms: int | None
     to_ms: int | None
-    """Until when (epoch ms); None likewise."""
+    """Since when and until when (epoch ms); None likewise."""
     certainty: str
 
 
@@ -62,11 +63,12 @@ class TimePart(NamedTuple):
 
 def held_up_of(rebalance: TableRow) -> list[HeldUp]:
     """Who held the rebalance up, worst first; none in tables of releases before these columns."""
-    names = ("member_ids", "by", "why", "ms", "to")
-    columns = [rebalance.get(f"held_up_{name}") or () for name in names]
+    names = ("member_ids", "by", "why", "ms", "from", "to")
+    count = len(rebalance.get("held_up_member_ids") or ())
+    columns = [rebalance.get(f"held_up_{name}") or (None,) * count for name in names]
     # Earlier releases have the certainty of the first alone.
     sure = rebalance.get("held_up_certainties")
-    sure = [rebalance.get("held_up_certainty")] * len(columns[0]) if sure is None else sure
+    sure = [rebalance.get("held_up_certainty")] * count if sure is None else sure
     return [HeldUp(*entry) for entry in zip(*columns, sure, strict=True)]
 
 

@@ -91,12 +91,15 @@ class Verdicts:
         by = Sentence((self._who(group_id, first), f" {sure}held it up{how_long}"))
         if _came_before(first, rebalance):
             by = Sentence((self._who(group_id, first), f" was {sure}silent{how_long} before it"))
-        more = [
-            Sentence((self._who(group_id, holder), _doubt(holder, first), _lasted(holder, took)))
-            for holder in others
-            if not _came_before(holder, rebalance)
-        ]
-        return Sentence((what, f" {lasted}: ", Sentence.joined(", then ", [by, *more]), "."))
+        parts: list[str] = [by]
+        for holder in others:
+            if not _came_before(holder, rebalance):
+                who = self._who(group_id, holder)
+                follows = first.to_ms is not None and (holder.from_ms or 0) >= first.to_ms
+                parts += [", then " if follows else ", and ", who]
+                parts.append(_doubt(holder, first) + _lasted(holder, took))
+                parts += [] if follows else [", in part at the same time"]
+        return Sentence((what, f" {lasted}: ", *parts, "."))
 
     def ways(self, rebalance: TableRow) -> Iterator[Sentence]:
         """In which way each of them did; those alike in one sentence."""
@@ -214,7 +217,11 @@ def _part(part: TimePart) -> Sentence:
 
 def _doubt(holder: HeldUp, first: HeldUp) -> str:
     """Its own certainty, where it differs from that of the first, which is said already."""
-    return "" if holder.certainty == first.certainty else f" {_ADVERBS[holder.certainty].strip()}"
+    return (
+        ""
+        if holder.certainty == first.certainty
+        else f" {_ADVERBS[holder.certainty] or 'certainly'}".rstrip()
+    )
 
 
 def _came_before(holder: HeldUp, rebalance: TableRow) -> bool:

@@ -61,6 +61,10 @@ def advice_on(rebalance: TableRow, findings: Iterable[TableRow]) -> Sentence | N
     """
     findings = list(findings)
     holder = next(iter(held_up_of(rebalance)), None)
+    if holder is not None and rebalance["ended_at"] is None:
+        code = f"advice.now.{holder.why}"
+        if code in OF_ADVICE:
+            return sentence_of(because(code, **dict.fromkeys(slots_of(code), holder.member_id)))
     if holder is not None:
         for row in findings:
             if _is_about(row, holder, rebalance):

@@ -193,6 +193,17 @@ OF_ADVICE: Final[Mapping[str, str]] = {
     "advice.late": (
         "Check the heartbeat interval of {member:member}, and whether it was paused, starved or disconnected then."
     ),
+    "advice.now.kept_partitions": (
+        "Take a thread dump of {member:member}: it sends heartbeats, but its poll loop or its revocation callback does "
+        "not return. Restart this member alone if it hangs; the others need nothing."
+    ),
+    "advice.now.late": (
+        "Look at the process of {member:member}: it sends no heartbeat, as after a crash, a kill, a pause or a lost "
+        "connection. Restart this member alone; without it the group waits until its session ends."
+    ),
+    "advice.now.had_left": (
+        "Start {member:member} again: its partitions wait for it until its session ends."
+    ),
     "advice.gone": (
         "Look at the logs of the members that are gone for crashes, kills, pauses of the process, and processing that "
         "takes longer than max.poll.interval.ms."

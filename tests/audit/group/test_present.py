@@ -101,6 +101,15 @@ def test_time_without_owner_counts_up_to_the_end_of_what_goes_on() -> None:
     assert goes_on["unowned_partition_ms"] == 3 * 1_400
 
 
+def test_what_a_member_had_that_is_gone_has_no_consumer_until_a_target_gives_it_away() -> None:
+    """A is removed, and no heartbeat has computed a target since: nobody has its partitions in the old one."""
+    state, goes_on = now(
+        A_JOINS, B_JOINS, A_REVOKES, A_ACKS, B_GETS, (9_000, "8t A; 7t A; 5t A; 3 4")
+    )
+    assert goes_on is not None
+    assert (state["unconsumed"], state["some_unconsumed"]) == (3, ["foo-0", "foo-1", "foo-2"])
+
+
 @pytest.mark.parametrize(
     ("ends_ms", "silent_since"),
     [

@@ -183,14 +183,15 @@ class Life:
         """The log ends, and leaves the group like this: emit everything that is still open."""
         self.absences.settle()
         end_ms, present = log_end(self), group_now(group, self)
-        phase, last = present.join_phase, self.previous_generation
-        if phase is not None and last is not None:
-            self.open_rebalance(phase.prepared.at_ms, None, goes_on=True).join_again(last)
-        rebalance = self.rebalance
-        if rebalance is not None and rebalance.settled_at_ms is None and end_ms is not None:
+        if (phase := present.join_phase) is not None and self.previous_generation is not None:
+            again = self.open_rebalance(phase.prepared.at_ms, None, goes_on=True)
+            again.join_again(self.previous_generation)
+        goes_on = self.rebalance is not None and self.rebalance.settled_at_ms is None
+        if goes_on and end_ms is not None:
             # Its row says until when it has been going on, and it adds to each hour of gold.group_hours.
             self.due_ms = end_ms + 1
             self.confirm_unowned(end_ms)
+            present.add_unconsumed(group, self.ownership.unowned())
         elif present.due_ms is not None:
             self.due_ms = min(self.due_ms or present.due_ms, present.due_ms)
         self._close_span("open")
@@ -438,7 +439,7 @@ class Life:
     def confirm_unowned(self, now_ms: int) -> None:
         """An epoch or the log ends: its unowned time counts where a member certainly subscribes to the partition."""
         is_wanted = self.moves.is_certainly_wanted(self._topic_of, self.watches.values())
-        self.ownership.confirm_until(is_wanted, now_ms)
+        self.ownership.confirm(is_wanted, now_ms, is_end=True)
 
     def _count_unowned(self, partitions: int, from_ms: int, to_ms: int) -> None:
         """Add unowned time to the epochs and the rebalance in which it falls."""

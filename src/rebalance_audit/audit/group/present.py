@@ -5,7 +5,7 @@ arrived are never in it. How long something has lasted is up to readers: the log
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
@@ -110,6 +110,12 @@ class GroupNow:
     """Whether it waits for somebody, or has members without any partition."""
     due_ms: int | None = None
     """The earliest log end (epoch ms) by which more have stopped without a record; None if there is none."""
+
+    def add_unconsumed(self, group: Group | None, unowned: Iterable[TopicPartition]) -> None:
+        """Of members that are gone, while no target has given their partitions to others."""
+        if isinstance(group, ModernGroup):
+            self.unconsumed += set(unowned).difference(self.unconsumed)
+            self.is_stuck |= bool(self.unconsumed)
 
     def state_columns(self, name_of: Callable[[TopicPartition], str]) -> Row:
         """The columns of gold.group_states that only the current row of a group has."""

@@ -342,27 +342,27 @@ class Ownership:
             if partition not in self._held and partition not in self._unowned:
                 self._unowned[partition] = _Unowned(since_ms, None, confirmed=False, exact=exact)
 
-    def confirm(self, subscribed: Callable[[TopicPartition], bool], now_ms: int) -> None:
-        """Keep the unowned partitions to which a member subscribes; forget the others."""
+    def confirm(
+        self, subscribed: Callable[[TopicPartition], bool], now_ms: int, *, is_end: bool = False
+    ) -> None:
+        """Count the unowned partitions to which a member subscribes, now and from now on.
+
+        The others are forgotten, unless an epoch or the log ends at `now_ms`.
+        """
+        if is_end:
+            self.advance(now_ms)
         for partition, unowned in list(self._unowned.items()):
             if not subscribed(partition):
-                self._confirmed -= unowned.confirmed
-                del self._unowned[partition]
+                if not is_end:
+                    self._confirmed -= self._unowned.pop(partition).confirmed
             elif not unowned.confirmed:
-                self._be_sure(unowned, now_ms)
+                unowned.confirmed = True
+                self._confirmed += 1
+                self._count_unowned(1, unowned.since_ms, max(now_ms, unowned.since_ms))
 
-    def confirm_until(self, subscribed: Callable[[TopicPartition], bool], now_ms: int) -> None:
-        """An epoch or the log ends: the time so far of what a member subscribes to belongs to that epoch."""
-        self.advance(now_ms)
-        for partition, unowned in self._unowned.items():
-            if not unowned.confirmed and subscribed(partition):
-                self._be_sure(unowned, now_ms)
-
-    def _be_sure(self, unowned: _Unowned, now_ms: int) -> None:
-        """Count the time so far; from now on time counts as it passes."""
-        unowned.confirmed = True
-        self._confirmed += 1
-        self._count_unowned(1, unowned.since_ms, max(now_ms, unowned.since_ms))
+    def unowned(self) -> Iterator[TopicPartition]:
+        """Partitions without an owner to which a member certainly subscribes."""
+        return (partition for partition, each in self._unowned.items() if each.confirmed)
 
     def doubt(self) -> None:
         """Records may be missing: what is held may have had other owners meanwhile, and what is not may have one."""
@@ -387,16 +387,15 @@ class Ownership:
         self.settle()
         if is_whole is not True:
             self.doubt()
-        for partition, held in self._held.items():
-            self._end(partition, held, position, epoch, "group_ended")
-        self._held.clear()
-        self._sure = None
+        self.finish(position, epoch, "group_ended")
         self.forget_unowned()
 
-    def finish(self) -> None:
-        """The log ends: intervals stay open."""
+    def finish(
+        self, position: Position | None = None, epoch: int | None = None, how: str = "open"
+    ) -> None:
+        """Intervals end; or the log ends, and they stay open."""
         for partition, held in self._held.items():
-            self._end(partition, held, None, None, "open")
+            self._end(partition, held, position, epoch, how)
         self._held.clear()
         self._sure = None
 

@@ -15,6 +15,7 @@ from rebalance_audit.figures.rows import (
     RowKey,
     TableRow,
     Tables,
+    began_ms,
     duration_of,
     epoch_key,
     is_classic,
@@ -203,7 +204,7 @@ def print_rebalances(
     wide = layout.table("Start", *group_column, *after, right=right)
     narrow = layout.table("Start", *group_column, "Took", "Cause", right=right)
     for row in shown:
-        start = layout.moment(row["started_at"])
+        start = layout.moment(began_ms(row))
         group_cell = (cell(shortened(row["group_id"])),) if with_group else ()
         held_up = _held_up_by(layout, row)
         wide.add_row(
