@@ -58,7 +58,7 @@ MISTAKES: dict[str, tuple[Sequence[str], int, str]] = {
     "a lake as a log": (
         ("PLACE/lake",),
         NOT_READABLE,
-        "PLACE/lake is a lake and holds no segments: a lake is named with --lake.",
+        "PLACE/lake is a lake and holds no segments: commands that read a lake take it as --lake.",
     ),
     "a log as a lake": (
         ("--lake", "LOG"),

@@ -386,7 +386,9 @@ def _nothing_found(path: Path, topic: str | None) -> str:
     if topic is not None and any(SEGMENT_NAME.fullmatch(name) for name in names):
         return f"{path} is a partition folder of topic {topic}, not of {OFFSETS_TOPIC}."
     if (path / "meta" / "runs").is_dir():
-        return f"{path} is a lake and holds no segments: a lake is named with --lake."
+        return (
+            f"{path} is a lake and holds no segments: commands that read a lake take it as --lake."
+        )
     sentence = f"{path} holds no segments of {OFFSETS_TOPIC}; looked for {LOOKED_FOR}"
     topics = sorted(
         {match["topic"] for name in names if (match := PARTITION_FOLDER.fullmatch(name))}
