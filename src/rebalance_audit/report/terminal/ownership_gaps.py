@@ -21,9 +21,11 @@ def print_ownership_gaps(
     rebalances: Sequence[TableRow],
     extent: Extent,
 ) -> None:
-    """A line for the partitions that were without owner together; prints nothing where there are none."""
-    done = [row for row in rebalances if row["ended_at"] is not None]
-    together = by_story(gaps(ownership, done))
+    """A line for the partitions that were without owner together; prints nothing where there are none.
+
+    What goes on lasts until the log ends.
+    """
+    together = by_story(gaps(ownership, rebalances, layout.end_ms))
     if not together:
         return
     shown = list(together.items())[: extent.rows(SHOWN)]
