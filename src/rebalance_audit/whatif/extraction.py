@@ -125,8 +125,9 @@ def _settings(
             )
         else:
             assumptions.append(
-                f"The session timeout is {session_ms / 1000:g} s: the records of the consumer protocol do not have it;"
-                " it follows from sessions that ended."
+                f"The session timeout is taken to be {session_ms / 1000:g} s: the records of the consumer protocol do"
+                " not have it, and sessions that ended show only that it is hardly longer (--was-session-timeout sets"
+                " it)."
             )
     heartbeat_ms = heartbeat_interval_ms or measured.heartbeat_interval_ms
     if heartbeat_ms is None:
