@@ -102,12 +102,21 @@ def test_time_without_owner_counts_up_to_the_end_of_what_goes_on() -> None:
 
 
 def test_what_a_member_had_that_is_gone_has_no_consumer_until_a_target_gives_it_away() -> None:
-    """A is removed, and no heartbeat has computed a target since: nobody has its partitions in the old one."""
+    """A is removed, and no heartbeat has computed a new target assignment yet, so nobody owns its partitions."""
     state, goes_on = now(
         A_JOINS, B_JOINS, A_REVOKES, A_ACKS, B_GETS, (9_000, "8t A; 7t A; 5t A; 3 4")
     )
     assert goes_on is not None
     assert (state["unconsumed"], state["some_unconsumed"]) == (3, ["foo-0", "foo-1", "foo-2"])
+
+
+def test_partitions_of_a_share_group_are_not_counted_by_consumer() -> None:
+    """Any number of its members may have one, so none is said to lack a consumer."""
+    found = read_capture("share-streams")
+    options = replace(found.options, with_findings=False)
+    states = [state for _, state, _ in cuts(found.groups["sharers"], options) if state is not None]
+    assert {state["protocol"] for state in states} == {"share"}
+    assert {state["unconsumed"] for state in states} == {0}
 
 
 @pytest.mark.parametrize(
@@ -120,7 +129,7 @@ def test_what_a_member_had_that_is_gone_has_no_consumer_until_a_target_gives_it_
 def test_a_classic_group_in_which_nobody_commits_any_more_is_said(
     ends_ms: int, silent_since: int | None
 ) -> None:
-    """Each commit has a new position, so it is not known that members commit without records: nobody is named."""
+    """Every commit advances the offset, so nothing shows that members also commit when idle: nobody is named."""
     joins = (1_010, "2 1 range A=0-5 state_at=1000")
     commits = [(at_ms, f"1 foo:0 {at_ms}") for at_ms in (2_000, 4_000, 6_000)]
     options = AuditOptions(topic_name=TOPIC_NAMES.get, log_end_ms=ends_ms)

@@ -112,8 +112,8 @@ class GroupNow:
     """The earliest log end (epoch ms) by which more have stopped without a record; None if there is none."""
 
     def add_unconsumed(self, group: Group | None, unowned: Iterable[TopicPartition]) -> None:
-        """Of members that are gone, while no target has given their partitions to others."""
-        if isinstance(group, ModernGroup):
+        """Of members that are gone, while no target has given their partitions to others; not in share groups."""
+        if isinstance(group, ModernGroup) and group.group_type is not GroupType.SHARE:
             self.unconsumed += set(unowned).difference(self.unconsumed)
             self.is_stuck |= bool(self.unconsumed)
 
@@ -264,10 +264,11 @@ def _look_for_stopped(found: GroupNow, life: LifeNow) -> None:
             found.stopped.append(Stopped(member_id, _name(watch), last_ms, interval_ms))
     found.stopped.sort(key=lambda each: (each.last_commit_ms, each.name, each.member_id))
     if others and not found.stopped and not due:
-        due = [max(others)[0]]
-        if end_ms >= due[0]:
+        all_ms, _ = max(others)
+        if end_ms < all_ms:
+            due.append(all_ms)
+        else:
             found.silent_since_ms = max(last_ms for _, last_ms in others)
-            due.clear()
     found.due_ms = min(due, default=None)
 
 
