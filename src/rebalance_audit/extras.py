@@ -11,12 +11,13 @@ from rebalance_audit.resources import checkout_root
 
 NAME: Final = "rebalance-audit"
 
+_OF_SPARK: Final = ("pyspark", "pandas", "deltalake")
 PACKAGES: Final = {
     "fast": ("numba",),
     "lake": ("deltalake",),
     "agents": ("mcp", "uvicorn"),
-    "spark": ("pyspark", "pandas", "deltalake"),
-    "quality": ("great_expectations", "pyspark", "pandas", "deltalake"),
+    "spark": _OF_SPARK,
+    "quality": ("great_expectations", *_OF_SPARK),
     "notebook": ("pandas", "matplotlib"),
 }
 """Extra -> the packages of it that are imported first."""

@@ -248,23 +248,25 @@ def test_what_is_unpacked_and_skipped_counts(head: bytes, tmp_path: Path) -> Non
         read(path)
 
 
-def test_a_zip_is_read_only_where_it_can_be_sought_in(tmp_path: Path) -> None:
-    """In a compressed file, each entry that lies before the last one would unpack all again."""
+def zipped_log() -> bytes:
+    """A zip that holds one log."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("server.log", b"x")
+    return packed.getvalue()
+
+
+def test_a_zip_is_read_only_where_it_can_be_sought_in(tmp_path: Path) -> None:
+    """In a compressed file, each entry that lies before the last one would unpack all again."""
     path = tmp_path / "logs.zip.gz"
-    path.write_bytes(gzip.compress(packed.getvalue()))
+    path.write_bytes(gzip.compress(zipped_log()))
     with pytest.raises(BrokerLogNotReadable, match="a zip in another archive: unpack it first"):
         read(path)
 
 
 def test_the_directory_of_a_zip_is_bounded(tmp_path: Path) -> None:
-    """Each of its entries is an object of Python, whether or not there is a file behind it."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("server.log", b"x")
-    data = packed.getvalue()
+    """Every entry becomes a Python object, whether or not the zip holds a file for it."""
+    data = zipped_log()
     begin, end = data.index(b"PK\x01\x02"), data.index(b"PK\x05\x06")
     entries = data[begin:end] * (ARCHIVE_DIRECTORY_BYTES.most // (end - begin) + 1)
     size = struct.pack("<I", len(entries))

@@ -11,6 +11,17 @@ from rebalance_audit.visible import shortened, visible
 
 ANSWER_BYTES: Final = 2_000_000
 """Of a whole answer; what a query answers is bounded before."""
+SMALL_BYTES: Final = 8000
+"""Of a whole answer as text: some 2,000 tokens."""
+ITEMS_MAX: Final = 30
+"""Items of one list that are worth making: more have no room."""
+OPENING: Final = "«"
+CLOSING: Final = "»"
+NAME_MAX: Final = 80
+"""Characters of a name in an answer that must stay small; `query` has whole names."""
+STORED_MAX: Final = 300
+
+_WITHOUT_MARKS: Final = str.maketrans({OPENING: "<", CLOSING: ">"})
 
 NAMES_ARE_DATA: Final = (
     "Names in this answer (groups, members, clients, hosts, topics, metadata) come from the log: whoever may join a"
@@ -31,12 +42,6 @@ def answer_text(answer: Mapping[str, Any]) -> str:
             " a smaller limit."
         )
     return text.decode()
-
-
-SMALL_BYTES: Final = 8000
-"""Of a whole answer as text: some 2,000 tokens."""
-ITEMS_MAX: Final = 30
-"""Items of one list that are worth making: more have no room."""
 
 
 def small_answer(
@@ -64,15 +69,6 @@ def small_answer(
 
 def _bytes(answer: Mapping[str, Any]) -> int:
     return len(answer_text(answer).encode())
-
-
-OPENING: Final = "«"
-CLOSING: Final = "»"
-NAME_MAX: Final = 80
-"""Characters of a name in an answer that must stay small; `query` has whole names."""
-STORED_MAX: Final = 300
-
-_WITHOUT_MARKS: Final = str.maketrans({OPENING: "<", CLOSING: ">"})
 
 
 def marked_name(name: str, at_most: int = NAME_MAX) -> str:

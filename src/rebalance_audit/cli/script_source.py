@@ -89,7 +89,6 @@ def _of_file(source: ScriptSource, file: Path) -> Script | Refused:
 def _of_lake(lake: LakeSource, group_id: str) -> GroupRows:
     path, cluster = lake.path, lake.one_cluster(group_id)
     from rebalance_audit.readers import gold  # noqa: PLC0415 - imports Arrow
-    from rebalance_audit.readers.gold import log_end_ms  # noqa: PLC0415 - as above
     from rebalance_audit.readers.tables import read_rows  # noqa: PLC0415 - as above
 
     with slow_step("reading the lake"):
@@ -97,4 +96,4 @@ def _of_lake(lake: LakeSource, group_id: str) -> GroupRows:
         topics = read_rows(path, "gold.topics", cluster=cluster)
     if not tables["group_states"]:
         require_known((group_id,), gold.group_ids(path, cluster))
-    return group_rows({**tables, "topics": topics}, group_id, log_end_ms(path, cluster))
+    return group_rows({**tables, "topics": topics}, group_id, gold.log_end_ms(path, cluster))

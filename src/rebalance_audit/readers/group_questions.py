@@ -20,7 +20,6 @@ REBALANCE: Final = """group_id, incarnation, rebalance_seq, protocol, protocol_t
         member_id := part.member_id, why := part.why, ms := part.ms, certainty := part.certainty
     )) as duration_parts,
     list_transform(held_up_from, lambda moment: epoch_ms(moment)) as held_up_from,
-    list_transform(held_up_from, lambda moment: epoch_ms(moment)) as held_up_from,
     list_transform(held_up_to, lambda moment: epoch_ms(moment)) as held_up_to"""
 """The text and the page describe a rebalance by these columns."""
 

@@ -1,6 +1,7 @@
 """What `explain` says of a group, for Python programs, notebooks and agents."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from html import escape
 from typing import NamedTuple
 
@@ -74,17 +75,19 @@ def explained(
     found = _explanation(own, epoch, at_ms, log_end_ms, has_broker_log=has_broker_log)
     names = MemberNames(own["members"])
 
-    def shown(sentence: str) -> str:
-        return visible(names.in_sentence(group_id, sentence))
+    said = with_names(found, lambda sentence: visible(names.in_sentence(group_id, sentence)))
+    if log_end_ms is None:
+        return said
+    return replace(said, heading=f"{said.heading} Log ends at {words.utc(log_end_ms)}.")
 
-    heading = shown(found.heading)
-    if log_end_ms is not None:
-        heading += f" Log ends at {words.utc(log_end_ms)}."
+
+def with_names(explanation: Explanation, shown: Callable[[str], str]) -> Explained:
+    """Its sentences as `shown` makes them of those with member ids."""
     sections = [
-        ExplainedSection(section.title, [shown(sentence) for sentence in section.sentences])
-        for section in found.sections
+        ExplainedSection(section.title, list(map(shown, section.sentences)))
+        for section in explanation.sections
     ]
-    return Explained(heading, sections)
+    return Explained(shown(explanation.heading), sections)
 
 
 def _explanation(

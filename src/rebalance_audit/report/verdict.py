@@ -93,12 +93,13 @@ class Verdicts:
             by = Sentence((self._who(group_id, first), f" was {sure}silent{how_long} before it"))
         parts: list[str] = [by]
         for holder in others:
-            if not _came_before(holder, rebalance):
-                who = self._who(group_id, holder)
-                follows = first.to_ms is not None and (holder.from_ms or 0) >= first.to_ms
-                parts += [", then " if follows else ", and ", who]
-                parts.append(_doubt(holder, first) + _lasted(holder, took))
-                parts += [] if follows else [", in part at the same time"]
+            if _came_before(holder, rebalance):
+                continue
+            joined, meanwhile = ", and ", ", in part at the same time"
+            if first.to_ms is not None and (holder.from_ms or 0) >= first.to_ms:
+                joined, meanwhile = ", then ", ""
+            how_long = f"{_doubt(holder, first)}{_lasted(holder, took)}{meanwhile}"
+            parts += [joined, self._who(group_id, holder), how_long]
         return Sentence((what, f" {lasted}: ", *parts, "."))
 
     def ways(self, rebalance: TableRow) -> Iterator[Sentence]:
@@ -217,11 +218,9 @@ def _part(part: TimePart) -> Sentence:
 
 def _doubt(holder: HeldUp, first: HeldUp) -> str:
     """Its own certainty, where it differs from that of the first, which is said already."""
-    return (
-        ""
-        if holder.certainty == first.certainty
-        else f" {_ADVERBS[holder.certainty] or 'certainly'}".rstrip()
-    )
+    if holder.certainty == first.certainty:
+        return ""
+    return f" {_ADVERBS[holder.certainty].strip() or 'certainly'}"
 
 
 def _came_before(holder: HeldUp, rebalance: TableRow) -> bool:

@@ -61,18 +61,16 @@ def advice_on(rebalance: TableRow, findings: Iterable[TableRow]) -> Sentence | N
     """
     findings = list(findings)
     holder = next(iter(held_up_of(rebalance)), None)
-    if holder is not None and rebalance["ended_at"] is None:
-        code = f"advice.now.{holder.why}"
-        if code in OF_ADVICE:
-            return sentence_of(because(code, **dict.fromkeys(slots_of(code), holder.member_id)))
     if holder is not None:
+        if rebalance["ended_at"] is None and (now := _advice(f"advice.now.{holder.why}", holder)):
+            return now
         for row in findings:
             if _is_about(row, holder, rebalance):
                 return advice_of(row)
     if rebalance["ended_at"] is not None and max(rank_of(rebalance)) < WORTH_NAMING_MS:
         return None
-    if holder is not None and (code := f"advice.{holder.why}") in OF_ADVICE:
-        return sentence_of(because(code, **dict.fromkeys(slots_of(code), holder.member_id)))
+    if holder is not None and (advice := _advice(f"advice.{holder.why}", holder)):
+        return advice
     if is_open_join_phase(rebalance):
         return sentence_of(because("advice.join_phase"))
     code = _OF_CAUSES.get(rebalance.get("primary_cause") or "", "advice.unknown_cause")
@@ -81,6 +79,13 @@ def advice_on(rebalance: TableRow, findings: Iterable[TableRow]) -> Sentence | N
             if row["kind"] == "deploy_wave" and _is_in(row, rebalance):
                 return advice_of(row)
     return sentence_of(because(code))
+
+
+def _advice(code: str, holder: HeldUp) -> Sentence | None:
+    """The advice with this code about one for whom the group waits; None where there is none."""
+    if code not in OF_ADVICE:
+        return None
+    return sentence_of(because(code, **dict.fromkeys(slots_of(code), holder.member_id)))
 
 
 def _is_in(rollout: TableRow, rebalance: TableRow) -> bool:

@@ -126,8 +126,7 @@ def _settings(
         else:
             assumptions.append(
                 f"The session timeout is taken to be {session_ms / 1000:g} s: the records of the consumer protocol do"
-                " not have it, and sessions that ended show only that it is hardly longer (--was-session-timeout sets"
-                " it)."
+                " not have it, and expired sessions only bound it from above (--was-session-timeout sets it)."
             )
     heartbeat_ms = heartbeat_interval_ms or measured.heartbeat_interval_ms
     if heartbeat_ms is None:

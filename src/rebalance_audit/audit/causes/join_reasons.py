@@ -6,6 +6,8 @@ from typing import Final
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict, meanwhile
 from rebalance_audit.sentences.reason import CodedReason, because
 
+_JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
+
 
 def join_reasons(
     member_id: str, instance_id: str | None
@@ -22,9 +24,6 @@ def join_reasons(
         because("static_member_joined", member=member_id, instance=instance_id),
         because("new_static_member", member=member_id, instance=instance_id),
     )
-
-
-_JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
 
 
 def first_to_join(verdicts: Sequence[Verdict], leader_id: str | None) -> list[Verdict]:

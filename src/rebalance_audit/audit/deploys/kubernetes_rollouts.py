@@ -23,10 +23,7 @@ from rebalance_audit.audit.deploys.kubernetes import (
     StatefulStep,
     Workload,
 )
-from rebalance_audit.audit.deploys.kubernetes_disruptions import (
-    SHOWN_AT_MS,
-    disruptions_of,
-)
+from rebalance_audit.audit.deploys.kubernetes_disruptions import SHOWN_AT_MS, disruptions_of
 from rebalance_audit.audit.deploys.rollout import (
     CLOCKS_MS,
     SETTLES_MS,

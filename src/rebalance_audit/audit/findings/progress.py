@@ -60,9 +60,7 @@ class StuckGroup(AfterGap):
             or not end.reached(began_ms + least_ms)
         ):
             return
-        blockers, why = self._blockers(span)
-        if span.is_elsewhere and not end.is_open:
-            blockers, why = [], because("moved_meanwhile")
+        blockers, why = self._blockers(span, end)
         self.find(
             span.first_position,
             end.known_ms,
@@ -76,7 +74,9 @@ class StuckGroup(AfterGap):
             members=blockers,
         )
 
-    def _blockers(self, span: EpochSpan) -> tuple[list[str], CodedReason]:
+    def _blockers(self, span: EpochSpan, end: Ending) -> tuple[list[str], CodedReason]:
+        if span.is_elsewhere and not end.is_open:
+            return [], because("moved_meanwhile")
         if span.target_installed_at_ms is None:
             return [], because("no_target_computed")
         progress = self.scene.life.progress.to(span)
@@ -293,10 +293,10 @@ class SlowMember(_SlowMembers):
         if target_ms is None or span.protocol in without or self._is_doubtful:
             return
         for progress in self.scene.life.progress.to(span):
-            reached_ms = progress.reached_at_ms
-            until = end if reached_ms is None else Ending(reached_ms)
             if progress.outcome not in (None, "reached"):
                 continue
+            reached_ms = progress.reached_at_ms
+            until = end if reached_ms is None else Ending(reached_ms)
             if progress.by_two_clocks and not until.is_open:
                 continue
             if self._too_slow(progress, target_ms, until):

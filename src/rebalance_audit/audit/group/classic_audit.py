@@ -376,12 +376,13 @@ class ClassicAudit:
         # A generation's record is written again when one static member returns: no sign of life of the others.
         repeats = old is not None and old.generation == new.generation
         for before, member in delta.differing:
-            member_id, identity = member.member_id, classic_members.identity_of(member)
+            member_id = member.member_id
             watch = life.watches.get(member_id)
             if watch is None:
+                identity = classic_members.identity_of(member)
                 watch = life.open_member(member_id, identity, new.generation, position, gap=gap)
             elif not same_identity(before, member):
-                life.identify(watch, identity)
+                life.identify(watch, classic_members.identity_of(member))
             watch.stint.protocol = GroupType.CLASSIC.value
             watch.partitions = member.partition_count
             if member.member_id in previous_ids:

@@ -1,7 +1,7 @@
 """`rebalance-audit explain`: why a group rebalanced, how long it took and who held it up, in sentences."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from rebalance_audit.cli.times import now_for_people
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.figures.rows import Tables
 from rebalance_audit.report.asked_epoch import epoch_of_moment, epoch_of_number
+from rebalance_audit.report.explained import Explained, with_names
 from rebalance_audit.report.explanation import (
     Explanation,
     explain_epoch,
@@ -126,7 +127,8 @@ def explain(
     )
     if as_json:
         shown = partial(MemberNames(own["members"]).in_sentence, group_id)
-        sys.stdout.buffer.write(_json(explanation, shown, cluster, files))
+        said = with_names(explanation, shown)
+        sys.stdout.buffer.write(_json(said, explanation.rows, cluster, files))
     elif as_markdown:
         text = markdown_of(explanation, group_id, MemberNames(own["members"]), end_ms)
         echo(text.rstrip("\n"))
@@ -146,14 +148,13 @@ def _rows_of(
         return audit.tables, audit.cluster, audit.facts.last_ms, audit.facts.broker_logs
     path, cluster = source.path, source.one_cluster(group_id)
     from rebalance_audit.readers import gold  # noqa: PLC0415 - imports Arrow
-    from rebalance_audit.readers.gold import log_end_ms  # noqa: PLC0415 - as above
 
     with slow_step("reading the lake"):
         tables = gold.group_tables(path, cluster, group_id)
         tables |= deploys_of_lake(path, [cluster], source.deploys, [group_id])
     if not tables["group_states"]:
         require_known((group_id,), gold.group_ids(path, cluster))
-    return tables, cluster, log_end_ms(path, cluster), ()
+    return tables, cluster, gold.log_end_ms(path, cluster), ()
 
 
 def _explain(
@@ -204,25 +205,19 @@ def _print(
 
 
 def _json(
-    explanation: Explanation,
-    shown: Callable[[str], str],
-    cluster: str,
-    files: Sequence[BrokerLogFile],
+    said: Explained, rows: Mapping[str, Any], cluster: str, files: Sequence[BrokerLogFile]
 ) -> bytes:
     """Sentences name members as the text does; rows have their ids."""
     shape: dict[str, Any] = {
-        "heading": shown(explanation.heading),
-        "sections": [
-            {"title": section.title, "sentences": list(map(shown, section.sentences))}
-            for section in explanation.sections
-        ],
+        "heading": said.heading,
+        "sections": [section._asdict() for section in said.sections],
     }
     if files:
         shape["broker_logs"] = [file_for_programs(each) for each in files]
-    for name, rows in explanation.rows.items():
+    for name, found in rows.items():
         table = _TABLE_OF[name]
-        if rows is None or isinstance(rows, Mapping):
-            shape[name] = None if rows is None else row_for_programs(table, rows, cluster)
+        if found is None or isinstance(found, Mapping):
+            shape[name] = None if found is None else row_for_programs(table, found, cluster)
         else:
-            shape[name] = [row_for_programs(table, row, cluster) for row in rows]
+            shape[name] = [row_for_programs(table, row, cluster) for row in found]
     return document(shape)

@@ -175,12 +175,11 @@ def _inspect_lake(
             f"--brief is about one cluster: give --cluster NAME, of {', '.join(clusters)}."
         )
     from rebalance_audit.readers import gold  # noqa: PLC0415 - imports Arrow
-    from rebalance_audit.readers.gold import log_end_ms  # noqa: PLC0415 - as above
 
     name = None if is_fleet else clusters[0]
     known = gold.group_ids(path, name)
     require_known(group_ids, known)
-    ends_ms = [end for each in clusters if (end := log_end_ms(path, each)) is not None]
+    ends_ms = [end for each in clusters if (end := gold.log_end_ms(path, each)) is not None]
     end_ms = max(ends_ms, default=None)
     require_within_log("--from", extent.window.from_ms, end_ms)
     with slow_step("reading the lake"):
