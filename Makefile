@@ -143,41 +143,41 @@ spec: node java $(SETUP) $(QUINT) jars/tlc/.fetched ## Hold captures (CAPTURES=f
 
 flag = $(if $($(1)),--$(2) $($(1)))
 accuracy: $(SETUP) ## Audit simulated and real logs and count how often it was right (SEEDS=200 FROM=0 MINUTES=3 DENSE=800 SWEEPS=4 SWEEP_SEEDS=100 ORDINARY=200 CLIENTS=40)
-	$(PY) -m tests.accuracy --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) $(call flag,MINUTES,minutes) $(call flag,DENSE,dense) \
+	$(PY) -m workshop.accuracy --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) $(call flag,MINUTES,minutes) $(call flag,DENSE,dense) \
 	  $(call flag,SWEEPS,sweeps) $(call flag,SWEEP_SEEDS,sweep-seeds) $(call flag,ORDINARY,ordinary) $(call flag,CLIENTS,clients) \
 	  $(call flag,WORKERS,workers) --page docs/accuracy.md
 
 LAB_JARS = $(patsubst jars/broker-4.3/%,jars/broker/%,$(RELEASES:%=jars/broker-%/.fetched))
 lab: RELEASES ?= 4.0 4.1 4.2 4.3 4.4
-lab: java $(SETUP) ## Play the stories of tests/broker/lab on brokers (RELEASES="4.0 4.3", KEEP=1 keeps their logs as golden logs)
+lab: java $(SETUP) ## Play the stories of workshop/lab on brokers (RELEASES="4.0 4.3", KEEP=1 keeps their logs as golden logs)
 	@$(MAKE) --no-print-directory $(LAB_JARS)
-	$(PY) -m tests.broker.lab $(RELEASES) $(if $(KEEP),--keep)
+	$(PY) -m workshop.lab $(RELEASES) $(if $(KEEP),--keep)
 
 reads: java $(SETUP) jars/broker/.fetched ## Compare the cost of rebalances with what real clients log that they read (CLIENTS="java librdkafka aiokafka", KEEP=1 keeps the captures)
-	$(PY) -m tests.broker.reads $(CLIENTS) $(if $(KEEP),--keep)
+	$(PY) -m workshop.reads $(CLIENTS) $(if $(KEEP),--keep)
 
 test-platforms: java $(SETUP) ## Run a smoke suite on other Spark releases and platforms, in environments of its own in build/platforms (ONLY="spark-3.5 connect")
-	$(PY) -m tests.platforms $(if $(ONLY),--only $(ONLY)) || failed=$$?; \
-	  $(PY) -m tools.pages.spark_releases --write; exit $${failed:-0}
+	$(PY) -m workshop.platforms $(if $(ONLY),--only $(ONLY)) || failed=$$?; \
+	  $(PY) -m workshop.pages.spark_releases --write; exit $${failed:-0}
 
 bench: java $(SETUP) $(SPARK_JARS) jars/broker/.fetched ## Compare speed with Kafka's own tools (RECORDS=4000000)
-	$(PY) -m tests.perf.bench --records $(or $(RECORDS),4000000)
+	$(PY) -m workshop.bench.bench --records $(or $(RECORDS),4000000)
 
 scale: java $(SETUP) $(SPARK_JARS) ## Measure what runs cost by records, groups, members, skew, and what an increment costs (RECORDS="1000000 4000000")
-	$(PY) -m tests.perf.reducer_shapes
-	$(PY) -m tests.perf.scale increment --more --records $(or $(RECORDS),1000000 4000000 16000000)
-	$(PY) -m tests.perf.scale shapes
+	$(PY) -m workshop.bench.reducer_shapes
+	$(PY) -m workshop.bench.scale increment --more --records $(or $(RECORDS),1000000 4000000 16000000)
+	$(PY) -m workshop.bench.scale shapes
 
 endurance: java $(SETUP) $(SPARK_JARS) jars/broker/.fetched ## Kill ingests and runs while a broker is under load, then compare (MINUTES=10 SEED=1)
-	$(PY) -m tests.endurance --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
+	$(PY) -m workshop.endurance --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
 
 endurance-kills: java $(SETUP) $(SPARK_JARS) ## Kill runs, ingests and maintenance with each writer, then compare (KILLS=25 SEED=1)
-	$(PY) -m tests.endurance.kills --kills $(or $(KILLS),25) --seed $(or $(SEED),1)
+	$(PY) -m workshop.endurance.kills --kills $(or $(KILLS),25) --seed $(or $(SEED),1)
 
 endurance-lake: java $(SPARK_JARS) package ## Do every fault to every table (WRITER=spark, TOGETHER=1), kill executors in turn, run several writers without locks
-	$(PY) -m tests.endurance.faults --writer $(or $(WRITER),delta-rs) $(if $(TOGETHER),--together)
-	$(PY) -m tests.endurance.executors --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
-	$(PY) -m tests.endurance.writers --writer $(or $(WRITER),delta-rs) --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
+	$(PY) -m workshop.endurance.faults --writer $(or $(WRITER),delta-rs) $(if $(TOGETHER),--together)
+	$(PY) -m workshop.endurance.executors --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
+	$(PY) -m workshop.endurance.writers --writer $(or $(WRITER),delta-rs) --rounds $(or $(ROUNDS),3) --seed $(or $(SEED),1)
 
 # --- code --------------------------------------------------------------------------------------
 
@@ -201,11 +201,11 @@ contracts: $(SETUP) ## Check the import contracts
 
 GENERATORS := codegen suites pages.tables dashboards json_schemas $(addprefix pages.,findings causes departures broker_logs glossary limits commands upgrades spark_releases)
 codegen: $(SETUP) ## Write the files that are generated from schemas/ and from tables in the code
-	for name in $(GENERATORS); do $(PY) -m tools.$$name --write; done
+	for name in $(GENERATORS); do $(PY) -m workshop.$$name --write; done
 	$(PY) -m tests.cli.readme --write
 
 check-generated: $(SETUP) ## Check that the generated files are up to date
-	for name in $(GENERATORS); do $(PY) -m tools.$$name --check; done
+	for name in $(GENERATORS); do $(PY) -m workshop.$$name --check; done
 
 # --- results -----------------------------------------------------------------------------------
 

@@ -50,7 +50,18 @@ OF_OTHERS: Final = {
 }
 """Beginning of a path -> why the words of its files are not ours."""
 
-FOLDERS: Final = ("src", "docs", "airflow_dags", "jobs", "tools", "schemas", "conf", "dashboards")
+FOLDERS: Final = (
+    "src",
+    "docs",
+    "airflow_dags",
+    "jobs",
+    "workshop/codegen",
+    "workshop/dashboards",
+    "workshop/pages",
+    "schemas",
+    "conf",
+    "dashboards",
+)
 SUFFIXES: Final = {".py", ".md", ".json", ".toml", ".sql", ".yaml", ".yml", ".conf", ".html", ".js"}
 
 

@@ -8,7 +8,16 @@ from typing import Final
 import pytest
 
 ROOT: Final = Path(__file__).parents[1]
-PRODUCT: Final = ("src", "conf", "jobs", "airflow_dags", "scripts", "tools")
+PRODUCT: Final = (
+    "src",
+    "conf",
+    "jobs",
+    "airflow_dags",
+    "scripts",
+    "workshop/codegen",
+    "workshop/dashboards",
+    "workshop/pages",
+)
 TEXT: Final = (".py", ".conf", ".toml", ".properties", "")
 """How the names of files end that hold code or settings; scripts have no ending."""
 REFUSED: Final[Mapping[str, str]] = {

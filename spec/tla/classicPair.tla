@@ -1,5 +1,5 @@
 ---- MODULE classicPair ----
-\* Translated from Quint by `python -m tools.tlaplus --write`; the text with its sources is spec/*.qnt.
+\* Translated from Quint by `python -m workshop.tlaplus --write`; spec/*.qnt has the sources.
 EXTENDS Integers, Sequences, FiniteSets, TLC
 
 VARIABLES group, clients, event, answers, before

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.accuracy import simulated
-from tests.accuracy.__main__ import main
-from tests.accuracy.damage import DAMAGES
-from tests.accuracy.end_tables import densities_table
-from tests.accuracy.figures import proven_and_wrong
-from tests.accuracy.simulated import dense_tally_of_seed, ordinary_tally_of_seed, tally_of_seed
-from tests.accuracy.sweeps import new_in_sweeps, note_new, sweep_of_seed
-from tests.accuracy.tally import Measure, Tally, merged
-from tests.accuracy.verdicts import judge_epoch
+from workshop.accuracy import simulated
+from workshop.accuracy.__main__ import main
+from workshop.accuracy.damage import DAMAGES
+from workshop.accuracy.end_tables import densities_table
+from workshop.accuracy.figures import proven_and_wrong
+from workshop.accuracy.simulated import dense_tally_of_seed, ordinary_tally_of_seed, tally_of_seed
+from workshop.accuracy.sweeps import new_in_sweeps, note_new, sweep_of_seed
+from workshop.accuracy.tally import Measure, Tally, merged
+from workshop.accuracy.verdicts import judge_epoch
 
 pytestmark = pytest.mark.swarm
 
@@ -137,7 +137,7 @@ def test_the_command_prints_counts_of_captures_and_seeds(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """One process, one seed, one capture: the same figures as JSON and on the page."""
-    monkeypatch.setattr("tests.accuracy.__main__.capture_names", lambda: ["failover"])
+    monkeypatch.setattr("workshop.accuracy.__main__.capture_names", lambda: ["failover"])
     page = tmp_path / "accuracy.md"
     asked = ["--seeds", "1", "--from", "12", "--minutes", "1", "--workers", "1", "--json"]
     asked += ["--sweeps", "0", "--ordinary", "0", "--plays", "0"]

@@ -2,7 +2,7 @@
 
 from statistics import median
 
-from tests.accuracy.costs import costs_of
+from workshop.accuracy.costs import costs_of
 
 SEEDS = range(25, 45)
 MINUTES = 5

@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from rebalance_audit.audit.causes.departure_weights import WEIGHTS
-from tests.accuracy.ends import CLIENTS, ends_of_log
-from tests.accuracy.fit import joint_ends, posteriors, result_of
+from workshop.accuracy.ends import CLIENTS, ends_of_log
+from workshop.accuracy.fit import joint_ends, posteriors, result_of
 
 NAMED = {
     "frameworks": 0.45,

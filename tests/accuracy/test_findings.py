@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from rebalance_audit.sim.options import Protocol
-from tests.accuracy.churn import churn
-from tests.accuracy.findings import (
+from workshop.accuracy.churn import churn
+from workshop.accuracy.findings import (
     COUNTED,
     KINDS,
     RECORDS,
@@ -16,10 +16,10 @@ from tests.accuracy.findings import (
     sections,
     tally_of_script,
 )
-from tests.accuracy.script import CHURN, SCRIPTED, Script
-from tests.accuracy.scripts import SCRIPTS
-from tests.accuracy.stage import BYSTANDER, SUBJECT
-from tests.accuracy.tally import Tally, merged
+from workshop.accuracy.script import CHURN, SCRIPTED, Script
+from workshop.accuracy.scripts import SCRIPTS
+from workshop.accuracy.stage import BYSTANDER, SUBJECT
+from workshop.accuracy.tally import Tally, merged
 
 pytestmark = pytest.mark.swarm
 

@@ -4,7 +4,7 @@ from statistics import median
 
 import pytest
 
-from tests.accuracy.predictions import (
+from workshop.accuracy.predictions import (
     CONTROL,
     MEASURES,
     PREDICTED,
@@ -16,7 +16,7 @@ from tests.accuracy.predictions import (
     tally_of_pair,
     tally_of_simulated,
 )
-from tests.accuracy.tally import Tally, merged
+from workshop.accuracy.tally import Tally, merged
 
 pytestmark = pytest.mark.swarm
 

@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
-from tests.accuracy.reads import costs_of_capture
 from tests.support.archives import unpack
+from workshop.accuracy.reads import costs_of_capture
 
 CAPTURES: Final = Path(__file__).resolve().parents[1] / "golden" / "reads"
 

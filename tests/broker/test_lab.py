@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker.lab.lab import PINNED, run_lab
 from tests.support.lab_truth import disagreements
+from workshop.lab.lab import PINNED, run_lab
 
 pytestmark = pytest.mark.broker
 

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AclOperation, ResourcePatternType, ResourceTyp
 
 from tests.support.live_groups import make_topic, work
 from tests.support.secured_broker import OF_THE_LOG, USER, Grant, secured_broker
-from tests.tools.test_json_schemas import checked
+from tests.workshop.test_json_schemas import checked
 
 pytestmark = pytest.mark.broker
 

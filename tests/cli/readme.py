@@ -25,7 +25,7 @@ from rebalance_audit.cli.commands.demo import print_demo
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.local.audit import audit_segments
 from tests.cli.call import call, segments
-from tools import generated_files
+from workshop import generated_files
 
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = (

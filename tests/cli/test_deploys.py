@@ -11,8 +11,8 @@ from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.local.deploys import read_deploys
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import write_lake
-from tests.tools.test_json_schemas import checked
 from tests.whatif.paired import unpacked
+from tests.workshop.test_json_schemas import checked
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "deploys"
 ROLLS = GOLDEN / "rolls.csv"

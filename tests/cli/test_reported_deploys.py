@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cli.call import call
-from tests.tools.test_json_schemas import checked
+from tests.workshop.test_json_schemas import checked
 
 REPORTED = Path(__file__).parents[1] / "golden" / "reported"
 EVENTS = REPORTED / "deploys-events-carriers"

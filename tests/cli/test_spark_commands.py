@@ -16,7 +16,7 @@ from rebalance_audit.report.terminal.overview import print_overview
 from tests.cli.call import call, process
 from tests.cli.page import Page
 from tests.support.spark_sessions import configuration
-from tests.tools.test_json_schemas import checked
+from tests.workshop.test_json_schemas import checked
 
 pytestmark = pytest.mark.spark
 

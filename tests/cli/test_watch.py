@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tests.cli.call import PROGRAM, call, segments
-from tests.tools.test_json_schemas import checked
+from tests.workshop.test_json_schemas import checked
 
 
 def test_ctrl_c_ends_it_with_a_last_line_and_0() -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from rebalance_audit.demo_log import extract_to
 from tests.cli.call import call, segments
 from tests.page.open_page import LOGS
-from tools.chromium import chromium
+from workshop.chromium import chromium
 
 
 @pytest.fixture(scope="session")

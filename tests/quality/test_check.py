@@ -11,8 +11,8 @@ from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.check import CheckReport
 from tests.quality.judged import Judged
 from tests.quality.planted import violations
-from tests.tools.test_json_schemas import checked_summary
 from tests.wire.golden import CAPTURE_NAMES
+from tests.workshop.test_json_schemas import checked_summary
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from rebalance_audit.report.causes import label
 from rebalance_audit.report.explanation import explain_epoch
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
-from tests.accuracy.captured import NO_LINE, SAME_THING
 from tests.cli.audited import audited_once
 from tests.cli.call import CAPTURES, call
+from workshop.accuracy.captured import NO_LINE, SAME_THING
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

@@ -19,7 +19,7 @@ from tests.spec.consumer_player import DifferenceError, play
 from tests.spec.engine import CLASSIC, CONSUMER, ask, traces
 from tests.spec.logs import RUNS, captures, judge_capture, judge_seed, judges
 from tests.spec.observed import Verdict
-from tools.tlaplus.modules import MODULES
+from workshop.tlaplus.modules import MODULES
 
 FIRST_SEED: Final = 100_000
 STEPS: Final = 50

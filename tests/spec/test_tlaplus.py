@@ -9,7 +9,7 @@ import pytest
 from rebalance_audit.resources import checkout_root
 from tests.spec import tlc
 from tests.spec.spec_mistakes import SEEN_BY_PROPERTIES, SEEN_SOON, Mistake
-from tools.tlaplus.modules import CONFIGURATION, FOLDER, MODULES, Module, tlaplus_of
+from workshop.tlaplus.modules import CONFIGURATION, FOLDER, MODULES, Module, tlaplus_of
 
 pytestmark = pytest.mark.spec
 
@@ -26,7 +26,7 @@ MISTAKES: Final = SEEN if IS_FULL else [each for each in SEEN if each.name in SE
 
 @pytest.mark.parametrize("module", LOOKED_AT, ids=lambda each: each.name)
 def test_the_files_are_what_the_specifications_say(module: Module) -> None:
-    """`python -m tools.tlaplus --write` makes them."""
+    """`python -m workshop.tlaplus --write` makes them."""
     written = (checkout_root() / FOLDER / f"{module.name}.tla").read_text(encoding="utf-8")
     assert written == tlaplus_of(module)
     configured = (checkout_root() / FOLDER / f"{module.name}.cfg").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rebalance_audit.resources import checkout_root
-from tools.tlaplus.modules import CONFIGURATION, FOLDER
+from workshop.tlaplus.modules import CONFIGURATION, FOLDER
 
 JARS: Final = checkout_root() / "jars" / "tlc"
 COUNTS: Final = re.compile(

@@ -1,6 +1,6 @@
 """What the lab of hand-made requests knows about its groups, held against the audit of the log that they left.
 
-The truth is that of the stories (`tests/broker/lab`): what was done to a group when nothing else happened. It shares
+The truth is that of the stories (`workshop/lab`): what was done to a group when nothing else happened. It shares
 nothing with the audit.
 """
 

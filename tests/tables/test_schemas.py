@@ -16,7 +16,7 @@ from rebalance_audit.tables.schemas import (
     table_schemas,
     value_lists,
 )
-from tools.pages.tables import BEGIN, END, due
+from workshop.pages.tables import BEGIN, END, due
 
 TABLE: dict[str, Any] = {
     "layer": "gold",

@@ -5,7 +5,7 @@
 | `segments/` | log segments: the folder, batches, compression, damage (Kafka: clients' `common.record`) |
 | `records` | `decode_record`, `encode_key`, `encode_value`: one key and value (Kafka: `GroupCoordinatorRecordSerde`) |
 | `schema`, `generic` | `schemas/records` as values, and the codec that walks them: it defines what bytes mean |
-| `generated/` | classes that `tools/codegen` writes from the same schemas |
+| `generated/` | classes that `workshop/codegen` writes from the same schemas |
 | `decoders`, `decoder_source`, `decoder_runtime` | the fast way: a decoder made from a schema at first use |
 | `json_fields` | the same for the fields that Kafka's JSON converters show |
 | `consumer_protocol` | subscriptions and assignments inside classic groups' records (Kafka: `ConsumerProtocol`) |

@@ -11,10 +11,10 @@ from rebalance_audit.audit.broker_log.fact import FactKind
 from rebalance_audit.audit.broker_log.read import read_facts
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.time_zones import zone_of
-from tests.broker.lab.play import VERBS
-from tests.broker.lab.stories import STORIES
 from tests.support.archives import unpack
 from tests.support.lab_truth import disagreements, read_truth
+from workshop.lab.play import VERBS
+from workshop.lab.stories import STORIES
 
 UPDATED: Final = re.compile(
     r" (?P<level>[A-Z]+) .*\[GroupId (?P<group>[^]]+)\] "

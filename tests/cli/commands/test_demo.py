@@ -11,7 +11,7 @@ from rebalance_audit.demo_log import extract_to
 from tests.cli.audited import audited_once
 from tests.cli.call import call
 from tests.cli.page import Page
-from tests.tools.test_json_schemas import checked
+from tests.workshop.test_json_schemas import checked
 
 SCREEN_LINES = 50
 COLUMNS = 120

@@ -7,7 +7,7 @@ import pytest
 
 from rebalance_audit.sim.options import GROUP_FAULTS
 from tests.cli.call import call
-from tests.tools.test_json_schemas import checked
+from tests.workshop.test_json_schemas import checked
 
 
 def test_it_writes_a_log_that_inspect_reads(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from rebalance_audit.local.audit import audit_segments
 from tests.cli.call import call, process, segments
 from tests.support.lake_without_spark import write_lake
-from tests.tools.test_json_schemas import checked
 from tests.whatif.paired import unpacked
+from tests.workshop.test_json_schemas import checked
 
 GROUP = ("--group", "same-848", "--seeds", "3")
 

@@ -27,7 +27,7 @@ from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
 from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.cli.call import segments
 from tests.spark.mixed_log import Part, write_log
-from tests.tools.test_json_schemas import checked_summary
+from tests.workshop.test_json_schemas import checked_summary
 
 CLUSTER = "blue"
 PARTS = [

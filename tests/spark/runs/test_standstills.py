@@ -8,7 +8,6 @@ from pyspark.sql import SparkSession
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.sim.options import Protocol
-from tests.accuracy.stage import MINUTE_MS, Setting, Stage
 from tests.spark.in_process import in_order
 from tests.spark.lakes import (
     FINDINGS,
@@ -19,6 +18,7 @@ from tests.spark.lakes import (
     table,
     without_commits,
 )
+from workshop.accuracy.stage import MINUTE_MS, Setting, Stage
 
 LOOKS = {62: [], 80: ["silent_member"], 118: []}
 """Minute at which the log is read -> what is found then."""

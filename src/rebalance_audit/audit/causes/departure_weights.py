@@ -1,6 +1,6 @@
 """Every number of the departure model; docs/departures.md shows them in a table.
 
-`python -m tests.accuracy.fit` fits them on simulated clusters and on logs of real clients, and keeps them close to
+`python -m workshop.accuracy.fit` fits them on simulated clusters and on logs of real clients, and keeps them close to
 where they were: those whose text begins with "Set" are no result of it, but Kafka's defaults, or what no log can show.
 """
 

@@ -1,9 +1,0 @@
-"""`python -m tools.tlaplus --write`: the specifications in TLA+, for TLC; `--check` says what is stale."""
-
-import sys
-
-from tools import generated_files
-from tools.tlaplus.modules import due
-
-if __name__ == "__main__":
-    sys.exit(generated_files.main(due))
