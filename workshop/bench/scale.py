@@ -100,7 +100,7 @@ def main() -> None:
     )
     parser.add_argument("--queries", type=int, default=0, help="show so many dearest queries")
     commands = parser.add_subparsers(dest="what", required=True)
-    increments = commands.add_parser("increment", help="the last 1 % of a log beside all of it")
+    increments = commands.add_parser("increment", help="the last 1 %% of a log beside all of it")
     increments.add_argument("--records", type=int, nargs="+", default=[MILLION, 4 * MILLION])
     increments.add_argument("--log", type=Path, nargs="*", help="logs of your own in their place")
     increments.add_argument(
