@@ -14,8 +14,8 @@ from rebalance_audit.cli.source import LakeSource
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.steps import no_progress
-from rebalance_audit.whatif.arrival_rates import arrivals_of
-from rebalance_audit.whatif.refusal import too_large
+from rebalance_audit.whatif.extraction import too_large
+from rebalance_audit.whatif.history import arrivals_of
 from rebalance_audit.whatif.script_file import script_from, script_text
 from tests.hostile.tenant_log import TenantLog
 from tests.support.lake_without_spark import write_lake

@@ -11,8 +11,9 @@ from rebalance_audit.whatif.script import (
     ProcessLife,
     Script,
     Settings,
+    Spread,
+    exactly,
 )
-from rebalance_audit.whatif.spread import Spread, exactly
 
 T0 = 1_700_000_000_000
 """Begin of the window, epoch milliseconds; before it the instances have started."""

@@ -5,16 +5,20 @@ import itertools
 import pytest
 
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.whatif.answer import evaluate
-from rebalance_audit.whatif.answer_json import answer_object
+from rebalance_audit.whatif.answer import evaluate, parts_of
+from rebalance_audit.whatif.answer_rows import answer_object
 from rebalance_audit.whatif.answer_text import markdown
-from rebalance_audit.whatif.parts import parts_of
-from rebalance_audit.whatif.script import AppInstance, Logged, ProcessEnd, ProcessLife
-from rebalance_audit.whatif.script_changes import changed, deploys_of
+from rebalance_audit.whatif.script import AppInstance, Logged, ProcessEnd, ProcessLife, exactly
 from rebalance_audit.whatif.script_run import ScriptRun
-from rebalance_audit.whatif.spread import exactly
-from rebalance_audit.whatif.variant import Deploy, Variant, describe_settings, difference
-from rebalance_audit.whatif.variants import variants_of
+from rebalance_audit.whatif.variant import (
+    Deploy,
+    Variant,
+    changed,
+    deploys_of,
+    describe_settings,
+    difference,
+    variants_of,
+)
 from tests.whatif.scripts import CLASSIC, CONSUMER, STATIC, T0, at, instance, script
 
 DEPLOY = script(

@@ -6,7 +6,7 @@ from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.whatif.answer import evaluate
 from rebalance_audit.whatif.answer_rows import answer_table_rows, refused_row
 from rebalance_audit.whatif.script import Logged, LoggedDelay
-from rebalance_audit.whatif.variants import variants_of
+from rebalance_audit.whatif.variant import variants_of
 from tests.whatif.test_answer import DEPLOY
 from tests.whatif.test_facts import EAGER
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.whatif.arrival_rates import ArrivalRates, arrivals_of, rate_of
 from rebalance_audit.whatif.group_rows import GroupRows
-from rebalance_audit.whatif.history import logged
-from rebalance_audit.whatif.script import LoggedDelay, ProcessEnd
+from rebalance_audit.whatif.history import arrivals_of, logged, rate_of
+from rebalance_audit.whatif.script import ArrivalRates, LoggedDelay, ProcessEnd
 from rebalance_audit.whatif.script_run import ScriptRun
 from tests.whatif.paired import Paired, paired
 from tests.whatif.scripts import CLASSIC, at, instance, script

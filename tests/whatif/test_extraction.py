@@ -3,9 +3,8 @@
 import pytest
 
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.whatif.extraction import script_of
+from rebalance_audit.whatif.extraction import refusal_of, script_of
 from rebalance_audit.whatif.group_rows import group_rows
-from rebalance_audit.whatif.refusal import refusal_of
 from rebalance_audit.whatif.script import (
     ProcessEnd,
     ProcessLife,

@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.whatif.facts import GroupFacts
 from rebalance_audit.whatif.script import (
     CoordinatorMove,
+    GroupFacts,
     Logged,
     LoggedDelay,
     ProcessEnd,
     SlowRevocation,
+    Spread,
     SubscriptionChange,
     TopicDeletion,
     TopicExpansion,
 )
 from rebalance_audit.whatif.script_file import script_from, script_text
-from rebalance_audit.whatif.spread import Spread
 from tests.whatif.scripts import T0, at, instance, script
 
 WHOLE = replace(

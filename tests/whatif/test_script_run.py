@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_audit.whatif.outcome import RunOutcome
 from rebalance_audit.whatif.script import (
     CoordinatorMove,
     ProcessEnd,
@@ -14,9 +13,10 @@ from rebalance_audit.whatif.script import (
     SubscriptionChange,
     TopicDeletion,
     TopicExpansion,
+    exactly,
 )
 from rebalance_audit.whatif.script_run import ScriptRun
-from rebalance_audit.whatif.spread import exactly
+from rebalance_audit.whatif.tracker import RunOutcome
 from tests.whatif.scripts import CLASSIC, CONSUMER, STATIC, at, instance, script
 
 COOPERATIVE = replace(CLASSIC, assignors=("cooperative-sticky",))

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_audit.sim.chance import Chance
-from rebalance_audit.whatif.spread import Spread, exactly, spread_of
+from rebalance_audit.whatif.script import Spread, exactly, spread_of
 
 NUMBERS = st.integers(0, 1 << 50)
 

@@ -17,10 +17,9 @@ from rebalance_audit.sim.options import (
 )
 from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.whatif.answer import evaluate
-from rebalance_audit.whatif.extraction import script_of
+from rebalance_audit.whatif.extraction import refusal_of, script_of
 from rebalance_audit.whatif.group_rows import GroupRows, group_rows
-from rebalance_audit.whatif.outcome import Outcomes
-from rebalance_audit.whatif.refusal import refusal_of
+from rebalance_audit.whatif.tracker import Outcomes
 from rebalance_audit.whatif.variant import Variant
 from rebalance_audit.wire.topic_names import topic_id_text
 from tests.whatif.paired import CHANGES, PACKED, Seen, paired

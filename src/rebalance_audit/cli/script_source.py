@@ -9,9 +9,8 @@ from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import OF_LOG, LakeSource, Segments, refuse
 from rebalance_audit.errors import BadRequest, require_known
-from rebalance_audit.whatif.extraction import script_of
+from rebalance_audit.whatif.extraction import refusal_of, script_of, too_large
 from rebalance_audit.whatif.group_rows import GroupRows, group_rows
-from rebalance_audit.whatif.refusal import refusal_of, too_large
 from rebalance_audit.whatif.script import Script
 from rebalance_audit.whatif.script_file import script_from
 

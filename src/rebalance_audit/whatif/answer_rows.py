@@ -1,13 +1,26 @@
-"""An answer as rows of gold.what_if, without the cluster; moments are epoch milliseconds."""
+"""An answer as rows of gold.what_if, without the cluster (moments: epoch ms), and as an object for programs."""
 
 from collections.abc import Iterator
+from typing import Any, Final
 
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.sentences.words import iso
 from rebalance_audit.whatif import explanation
-from rebalance_audit.whatif.answer import Answer, Prediction
-from rebalance_audit.whatif.fact_sentences import fact_sentences
-from rebalance_audit.whatif.outcome import MedianRange, Outcomes
+from rebalance_audit.whatif.answer import TOLERANCE, Answer
+from rebalance_audit.whatif.facts import fact_sentences
 from rebalance_audit.whatif.script import Script, Settings
+from rebalance_audit.whatif.tracker import MedianRange, Outcomes
+
+_SETTINGS: Final = {
+    "protocol": "protocol",
+    "assignor": "assignor",
+    "static": "is_static",
+    "session_timeout_ms": "session_timeout_ms",
+    "rebalance_timeout_ms": "rebalance_timeout_ms",
+    "heartbeat_interval_ms": "heartbeat_interval_ms",
+    "members": "instances",
+}
+"""Name in the object -> column."""
 
 
 def answer_table_rows(answer: Answer) -> Iterator[Row]:
@@ -22,16 +35,24 @@ def answer_table_rows(answer: Answer) -> Iterator[Row]:
     }
     asked = _settings(script.settings, script)
     yield {**window, **asked, **_logged(script)}
-    simulated = {"runs": len(answer.parts), "share_played": answer.parts[0].share}
+    simulated = {**window, "runs": len(answer.parts), "share_played": answer.parts[0].share}
     control = {
         "label": "control",
         "scenario": "control",
         "assumptions": explanation.assumptions(answer),
     }
-    yield {**window, **asked, **simulated, **control, **_losses(answer.control, script)}
-    for place, prediction in enumerate(answer.predictions, 1):
-        found = _prediction(answer, prediction) | {"rank": place if answer.is_ranked else None}
-        yield {**window, **simulated, **found}
+    yield {**simulated, **asked, **control, **_losses(answer.control, script)}
+    for place, each in enumerate(answer.predictions, 1):
+        yield {
+            **simulated,
+            "label": each.label,
+            "scenario": "predicted",
+            **_settings(each.settings, each.script),
+            **_losses(each.outcomes, each.script),
+            "because": explanation.reasons(answer, each),
+            "costs": explanation.costs(answer, each),
+            "rank": place if answer.is_ranked else None,
+        }
 
 
 def refused_row(group_id: str, sentence: str, from_ms: int | None, to_ms: int | None) -> Row:
@@ -76,17 +97,6 @@ def _logged(script: Script) -> Row:
     }
 
 
-def _prediction(answer: Answer, prediction: Prediction) -> Row:
-    return {
-        "label": prediction.label,
-        "scenario": "predicted",
-        **_settings(prediction.settings, prediction.script),
-        **_losses(prediction.outcomes, prediction.script),
-        "because": explanation.reasons(answer, prediction),
-        "costs": explanation.costs(answer, prediction),
-    }
-
-
 def _losses(outcomes: Outcomes, script: Script) -> Row:
     found = {
         **_range("rebalances", "", outcomes.rebalances),
@@ -105,3 +115,70 @@ def _range(name: str, unit: str, found: MedianRange) -> Row:
         f"{name}_low{unit}": found.low,
         f"{name}_high{unit}": found.high,
     }
+
+
+def answer_object(answer: Answer) -> dict[str, Any]:
+    """The whole answer: durations in milliseconds, moments in ISO 8601."""
+    script, logged = answer.script, answer.script.logged
+    of_log, of_control, *changes = answer_table_rows(answer)
+    low_ms, high_ms = logged.unowned_low_ms, logged.unowned_high_ms
+    predicted = []
+    for each, row in zip(answer.predictions, changes, strict=True):
+        deploy = {} if each.change.deploy is None else {"deploy": str(each.change.deploy)}
+        predicted.append(
+            {
+                "label": each.label,
+                "settings": {**_named(row), **deploy},
+                **_outcomes(each.outcomes, each.script),
+                "because": row["because"],
+                "costs": row["costs"],
+            }
+        )
+    facts = script.facts
+    return {
+        "group_id": script.group_id,
+        "refused": answer.refused,
+        "from": iso(script.from_ms),
+        "to": iso(script.to_ms),
+        "settings": _named(of_log),
+        "seeds": len(answer.parts),
+        "share_played": round(answer.parts[0].share, 4),
+        "tolerance": TOLERANCE,
+        "facts": None if facts is None else {**facts._asdict(), "sentences": of_log["facts"]},
+        "as_logged": {
+            "rebalances": logged.rebalances,
+            "partitions_moved": logged.partitions_moved,
+            "unowned_ms": None if high_ms is None else {"low": low_ms or 0, "high": high_ms},
+            "records_delayed": None if logged.delayed is None else logged.delayed._asdict(),
+        },
+        "control": _outcomes(answer.control, script),
+        "predicted": predicted,
+        "records_delayed_unknown": script.rates_unknown,
+        "assumptions": of_control["assumptions"],
+    }
+
+
+def refused_object(group_id: str, sentence: str) -> dict[str, Any]:
+    """The answer about a group that no script can be made for."""
+    nothing = dict.fromkeys(("facts", "as_logged", "control"))
+    return {
+        "group_id": group_id,
+        "refused": sentence,
+        **nothing,
+        "predicted": [],
+        "assumptions": [],
+    }
+
+
+def _named(row: Row) -> dict[str, Any]:
+    return {name: row[column] for name, column in _SETTINGS.items()}
+
+
+def _outcomes(outcomes: Outcomes, script: Script) -> dict[str, Any]:
+    found = outcomes._asdict()
+    del found["refused_returns"]
+    by_reason = found.pop("unowned_ms_by_reason")
+    if not script.rates:
+        found["records_delayed"] = None
+    ranges = {name: each and each._asdict() for name, each in found.items()}
+    return {**ranges, "unowned_ms_by_reason": by_reason}

@@ -20,11 +20,12 @@ from rebalance_audit.whatif.script import (
     CoordinatorMove,
     Event,
     SlowRevocation,
+    Spread,
     SubscriptionChange,
     TopicDeletion,
     TopicExpansion,
+    exactly,
 )
-from rebalance_audit.whatif.spread import Spread, exactly
 
 _SUBSCRIBED: Final = RebalanceCause.SUBSCRIPTION_CHANGED.value
 _SILENT: Final = (

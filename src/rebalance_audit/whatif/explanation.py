@@ -4,11 +4,9 @@ from typing import Final
 
 from rebalance_audit.sentences.words import counted, duration
 from rebalance_audit.whatif.answer import Answer, Prediction
-from rebalance_audit.whatif.outcome import Outcomes
-from rebalance_audit.whatif.script import ProcessEnd, Script, Settings, TopicExpansion
-from rebalance_audit.whatif.script_changes import deploys_of
-from rebalance_audit.whatif.tracker import CLOSED, KILLED, NEW_PARTITION, REASONS, REVOKED
-from rebalance_audit.whatif.variant import CLASSIC, CONSUMER
+from rebalance_audit.whatif.script import ProcessEnd, Script, Settings
+from rebalance_audit.whatif.tracker import CLOSED, KILLED, NEW_PARTITION, REASONS, REVOKED, Outcomes
+from rebalance_audit.whatif.variant import CLASSIC, CONSUMER, COOPERATIVE, deploys_of
 
 _NOTABLE: Final = 0.1
 """A part of the time without owner is named if it changes by this share of the whole."""
@@ -18,7 +16,6 @@ _PARTS: Final = {
     REVOKED: "Rebalances kept partitions from their owners",
     NEW_PARTITION: "New partitions waited for their first owner",
 }
-_COOPERATIVE: Final = "cooperative-sticky"
 
 
 def reasons(answer: Answer, prediction: Prediction) -> list[str]:
@@ -29,7 +26,7 @@ def reasons(answer: Answer, prediction: Prediction) -> list[str]:
     if abs(now - was) >= _NOTABLE * max(was, now, 1):
         sentences.append(f"About {counted(now, 'record')} delayed instead of {was:,}.")
     sentences += _mechanism(answer.script.settings, prediction.settings)
-    before, after = (each.unowned_by_reason(REASONS) for each in (control, outcomes))
+    before, after = (each.unowned_ms_by_reason for each in (control, outcomes))
     whole = max(control.unowned_ms.median, outcomes.unowned_ms.median, 1)
     parts = sorted(REASONS, key=lambda reason: -abs(after[reason] - before[reason]))
     for reason in parts:
@@ -69,7 +66,7 @@ def _mechanism(before: Settings, after: Settings) -> list[str]:
         )
     if after.protocol == CLASSIC and before.protocol == CONSUMER:
         sentences.append("Every member has to rejoin in every rebalance.")
-    elif _COOPERATIVE in after.assignors and _COOPERATIVE not in before.assignors:
+    elif COOPERATIVE in after.assignors and COOPERATIVE not in before.assignors:
         sentences.append(
             "Members keep their partitions while they rejoin; what moves is revoked first and"
             " handed out in a second generation."
@@ -95,8 +92,8 @@ def costs(answer: Answer, prediction: Prediction) -> list[str]:
         sentences += _protocol_costs(after)
     if (
         after.protocol == before.protocol == CLASSIC
-        and _COOPERATIVE in after.assignors
-        and _COOPERATIVE not in before.assignors
+        and COOPERATIVE in after.assignors
+        and COOPERATIVE not in before.assignors
     ):
         sentences.append(
             "The change takes two rolling restarts: first both assignors, then cooperative-sticky alone"
@@ -160,11 +157,7 @@ def _arrivals(script: Script) -> str:
     if script.rates_unknown is not None or not script.rates:
         return f"Delayed records are not counted. {script.rates_unknown or ''}".rstrip()
     known = sum(each is not None for rates in script.rates.values() for each in rates)
-    partitions = dict(script.topics)
-    for event in script.events:
-        if isinstance(event, TopicExpansion):
-            partitions[event.topic] = max(event.partitions, partitions.get(event.topic, 0))
-    whole = max(known, sum(partitions.values()))
+    whole = max(known, script.most_partitions())
     others = "" if known >= whole else ", and in the others at the mean of their topic"
     return (
         f"Records arrive at the mean rate of the window, which commits show for {known:,} of"

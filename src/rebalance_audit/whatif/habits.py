@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
-from typing import Final
+from typing import Final, NamedTuple
 
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
@@ -16,7 +16,7 @@ from rebalance_audit.whatif.join_phases import (
     heard_after_ms,
 )
 from rebalance_audit.whatif.memberships import MemberStint, Slot, members_gone
-from rebalance_audit.whatif.spread import Spread, spread_of
+from rebalance_audit.whatif.script import Spread, spread_of
 
 USUAL_INTERVALS_MS: Final = (500, 1_000, 2_000, 3_000, 5_000, 10_000, 15_000, 20_000, 30_000)
 """What people configure."""
@@ -202,3 +202,25 @@ def _consumer_session(slots: Sequence[Slot], ownership: Iterable[Row]) -> int | 
     # The last commit came up to an interval before the last heartbeat.
     fitting = [each for each in USUAL_SESSIONS_MS if each <= _CLOCKS * min(at_most)]
     return fitting[-1] if fitting else min(at_most)
+
+
+# --- what no log shows -------------------------------------------------------------------------------
+
+
+class ProtocolTimes(NamedTuple):
+    """Durations in milliseconds, measured on logs and callbacks of Kafka 4.3 clients."""
+
+    latency_ms: int
+    revoke_ms: Spread
+    assign_ms: Spread
+
+
+_CLASSIC: Final = ProtocolTimes(5, Spread(5, 150, 30), Spread(5, 40, 10))
+"""The application's thread talks to the coordinator itself, with its next poll."""
+_CONSUMER: Final = ProtocolTimes(5, Spread(100, 350, 200), Spread(50, 200, 95))
+"""A background thread talks to the coordinator and hands each callback to the application's next poll."""
+
+
+def times_of(protocol: str) -> ProtocolTimes:
+    """The times of a protocol."""
+    return _CONSUMER if protocol == "consumer" else _CLASSIC

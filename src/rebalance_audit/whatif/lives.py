@@ -8,8 +8,15 @@ from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.whatif.habits import RESTART_MS, last_commit_of
 from rebalance_audit.whatif.join_phases import EpochKey, PhaseTimes
 from rebalance_audit.whatif.memberships import REPLACED, MemberStint, Slot
-from rebalance_audit.whatif.script import AppInstance, Ends, ProcessEnd, ProcessLife, SlowRevocation
-from rebalance_audit.whatif.spread import Spread, exactly
+from rebalance_audit.whatif.script import (
+    AppInstance,
+    Ends,
+    ProcessEnd,
+    ProcessLife,
+    SlowRevocation,
+    Spread,
+    exactly,
+)
 
 _EXPIRED: Final = RebalanceCause.MEMBER_SESSION_EXPIRED.value
 _TIMED_OUT: Final = RebalanceCause.MEMBER_REBALANCE_TIMEOUT.value

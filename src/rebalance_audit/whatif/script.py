@@ -1,13 +1,72 @@
 """What happened to a group from outside: the script that a run plays again under other settings."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
-from rebalance_audit.whatif.arrival_rates import ArrivalRates
-from rebalance_audit.whatif.facts import GroupFacts
-from rebalance_audit.whatif.spread import Spread
+from rebalance_audit.sim.chance import Chance
 
+
+class Spread(NamedTuple):
+    """Bounds of a number of milliseconds and, where the log favours one, its most likely value."""
+
+    low: int
+    high: int
+    likely: int | None = None
+
+    @property
+    def middle(self) -> int:
+        """The most likely value, else the middle of the bounds."""
+        return (self.low + self.high) // 2 if self.likely is None else self.likely
+
+    def draw(self, chance: Chance) -> int:
+        """One value: triangular around the most likely one, else uniform."""
+        if self.low >= self.high:
+            return self.low
+        share = chance.uniform(0.0, 1.0)
+        width = self.high - self.low
+        if self.likely is None:
+            return self.low + round(share * width)
+        rising = self.likely - self.low
+        if share * width < rising:
+            return self.low + round(math.sqrt(share * width * rising))
+        falling = width - rising
+        return self.high - round(math.sqrt((1 - share) * width * falling))
+
+    def within(self, low: int, high: int) -> "Spread":
+        """The same, cut to these bounds; a bound that excludes all of it wins."""
+        new_low = min(max(self.low, low), high)
+        new_high = max(min(self.high, high), new_low)
+        likely = None if self.likely is None else min(max(self.likely, new_low), new_high)
+        return Spread(new_low, new_high, likely)
+
+    def shifted(self, by_ms: int) -> "Spread":
+        """The same, later by so many milliseconds."""
+        likely = None if self.likely is None else self.likely + by_ms
+        return Spread(self.low + by_ms, self.high + by_ms, likely)
+
+
+def exactly(value: int) -> Spread:
+    """A value that is known."""
+    return Spread(value, value)
+
+
+def spread_of(values: Sequence[int], tail: float = 0.25) -> Spread | None:
+    """Measured values as bounds: their quartiles around the median, or what leaves another tail out; None of none."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    last = len(ordered) - 1
+    low, likely, high = (ordered[round(share * last)] for share in (tail, 0.5, 1 - tail))
+    return Spread(low, high, likely)
+
+
+# --- what happened -----------------------------------------------------------------------------------
+
+ArrivalRates: TypeAlias = dict[str, list[float | None]]
+"""Topic -> records per second of each of its partitions; None where the log does not show it."""
 MomentSpread: TypeAlias = Annotated[Spread, "moment"]
 """Epoch milliseconds."""
 LengthSpread: TypeAlias = Annotated[Spread, "length"]
@@ -161,6 +220,29 @@ class Logged:
     """None where commits do not show it."""
 
 
+class GroupFacts(NamedTuple):
+    """What the log shows in a window."""
+
+    protocols: tuple[str, ...]
+    """Of the epochs, each once, in order of appearance."""
+    assignors: tuple[str, ...]
+    """As the log names them, each once, in order of appearance."""
+    instances: int
+    static_instances: int
+    session_timeouts_ms: tuple[int, ...]
+    """Of classic members, each once; records of the consumer protocol have none."""
+    rebalance_timeouts_ms: tuple[int, ...]
+    server_assignors: tuple[str, ...]
+    regexes: tuple[str, ...]
+    """That members of the consumer protocol subscribe by."""
+    subscriptions: int
+    """Different sets of topics among the members."""
+    restarts: int
+    """Processes that were followed by another one of their instance."""
+    findings: tuple[str, ...]
+    """Kinds of DECISIVE_FINDINGS that the window has."""
+
+
 @dataclass(slots=True)
 class Script:
     """All of it."""
@@ -182,6 +264,14 @@ class Script:
     rates_unknown: str | None = None
     """Why `rates` is empty, as a sentence."""
     facts: GroupFacts | None = None
+
+    def most_partitions(self) -> int:
+        """Of all topics together, once each has grown."""
+        grown = dict(self.topics)
+        for event in self.events:
+            if isinstance(event, TopicExpansion):
+                grown[event.topic] = max(event.partitions, grown.get(event.topic, 0))
+        return sum(grown.values())
 
 
 SCRIPT_FORMAT: Final = "rebalance-audit what-if script 1"

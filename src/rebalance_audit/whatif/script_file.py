@@ -19,10 +19,10 @@ from rebalance_audit.errors import BadRequest
 from rebalance_audit.limits import SCRIPT_BYTES
 from rebalance_audit.moment_text import parse_moment
 from rebalance_audit.sentences.words import iso
-from rebalance_audit.whatif.arrival_rates import ArrivalRates
 from rebalance_audit.whatif.script import (
     SCRIPT_FORMAT,
     AppInstance,
+    ArrivalRates,
     CoordinatorMove,
     Count,
     EpochMs,
@@ -35,11 +35,11 @@ from rebalance_audit.whatif.script import (
     Script,
     Settings,
     SlowRevocation,
+    Spread,
     SubscriptionChange,
     TopicDeletion,
     TopicExpansion,
 )
-from rebalance_audit.whatif.spread import Spread
 
 _RATE_MAX: Final = 1_000_000_000
 _NUMBER_MAX: Final = (1 << 31) - 1

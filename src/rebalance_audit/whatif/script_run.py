@@ -15,13 +15,18 @@ from rebalance_audit.sim.clients.consumer import ConsumerClient
 from rebalance_audit.sim.cluster import Cluster, ClusterOptions
 from rebalance_audit.sim.network import NetworkOptions
 from rebalance_audit.sim.scheduler import Scheduler
-from rebalance_audit.whatif.arrival_rates import rate_of
-from rebalance_audit.whatif.habits import RESTART_MS
-from rebalance_audit.whatif.outcome import RunOutcome
-from rebalance_audit.whatif.protocol_times import times_of
+from rebalance_audit.whatif.habits import RESTART_MS, times_of
+from rebalance_audit.whatif.history import rate_of
 from rebalance_audit.whatif.script import AppInstance, Habits, Script, Settings
 from rebalance_audit.whatif.timeline import ActionKind, TimedAction, draw_timeline
-from rebalance_audit.whatif.tracker import CLOSED, KILLED, REVOKED, EpochCounter, Tracker
+from rebalance_audit.whatif.tracker import (
+    CLOSED,
+    KILLED,
+    REVOKED,
+    EpochCounter,
+    RunOutcome,
+    Tracker,
+)
 
 RELEASE: Final = Dialect.R4_3
 """The coordinator that the script is played with."""

@@ -13,11 +13,11 @@ from rebalance_audit.whatif.script import (
     ProcessLife,
     Script,
     SlowRevocation,
+    Spread,
     SubscriptionChange,
     TopicDeletion,
     TopicExpansion,
 )
-from rebalance_audit.whatif.spread import Spread
 
 LEAD_MS: Final = 120_000
 """How long before the window the processes that run at its begin are started."""

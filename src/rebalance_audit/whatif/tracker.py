@@ -1,7 +1,9 @@
-"""Measures a run: who held each partition when, and how many epochs the group went through."""
+"""Measures runs: who held each partition when, how many epochs the group went through, and what many runs lost."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Final, NamedTuple
 
 from rebalance_audit.coordinator.handling import Response
 from rebalance_audit.replay.groups.classic_group import ClassicGroup
@@ -10,7 +12,6 @@ from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.holdings import HeldPartition, Holder, Holdings
-from rebalance_audit.whatif.outcome import RunOutcome
 
 CLOSED: Final = "closed"
 KILLED: Final = "killed"
@@ -18,6 +19,65 @@ REVOKED: Final = "revoked"
 NEW_PARTITION: Final = "new_partition"
 REASONS: Final = (CLOSED, KILLED, REVOKED, NEW_PARTITION)
 """What can begin a time without owner: a process closed or died, a rebalance took the partition, it is new."""
+
+
+@dataclass(slots=True)
+class RunOutcome:
+    """The losses of one run inside its window."""
+
+    rebalances: int = 0
+    """Generations of a classic group, group epochs of a consumer group."""
+    partitions_moved: int = 0
+    """Partitions given to another instance than the one that held them before."""
+    unowned_ms: int = 0
+    """Partition-milliseconds without owner."""
+    longest_stop_ms: int = 0
+    """The longest time that one partition had no owner."""
+    unowned_by_reason: dict[str, int] = field(default_factory=dict)
+    """The same partition-milliseconds by what began them."""
+    refused_returns: int = 0
+    """How often a process ended because the coordinator refused its return."""
+    records_delayed: int = 0
+    """Records that arrived while their partition had no owner, at the rates of the script."""
+
+
+class MedianRange(NamedTuple):
+    """A number over many runs: its median and its extremes."""
+
+    median: int
+    low: int
+    high: int
+
+
+class Outcomes(NamedTuple):
+    """Measures of RunOutcome over runs of one script under one set of settings, one per seed."""
+
+    rebalances: MedianRange
+    partitions_moved: MedianRange
+    unowned_ms: MedianRange
+    longest_stop_ms: MedianRange
+    records_delayed: MedianRange
+    refused_returns: MedianRange
+    unowned_ms_by_reason: dict[str, int]
+    """Median partition-milliseconds by what began them."""
+
+
+def outcomes_of(runs: Sequence[RunOutcome]) -> Outcomes:
+    """Of at least one run."""
+    ranges = {
+        measure: range_of([getattr(run, measure) for run in runs])
+        for measure in Outcomes._fields[:-1]
+    }
+    by_reason = {
+        reason: range_of([run.unowned_by_reason.get(reason, 0) for run in runs]).median
+        for reason in REASONS
+    }
+    return Outcomes(**ranges, unowned_ms_by_reason=by_reason)
+
+
+def range_of(values: Sequence[int]) -> MedianRange:
+    """The range of at least one value."""
+    return MedianRange(round(median(values)), min(values), max(values))
 
 
 class Tracker(Holdings):

@@ -1,17 +1,38 @@
-"""What differs: settings of the group, the number of its members, how it is deployed."""
+"""What differs: settings of the group, the number of its members, how it is deployed; the changes worth trying."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGNORS
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.sentences.words import duration
-from rebalance_audit.whatif.script import Settings
+from rebalance_audit.whatif.habits import RESTART_MS, USUAL_SESSIONS_MS
+from rebalance_audit.whatif.script import (
+    AppInstance,
+    ProcessEnd,
+    ProcessLife,
+    Script,
+    Settings,
+    SlowRevocation,
+    SubscriptionChange,
+    exactly,
+)
 
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 SERVER_ASSIGNORS: Final = ("uniform", "range")
 _DEFAULT_ASSIGNOR: Final = {CLASSIC: "range", CONSUMER: "uniform"}
+COOPERATIVE: Final = "cooperative-sticky"
+_SPARE: Final = 1.5
+"""How much longer than most restarts a static member's session should last."""
+_DEFAULT_SESSION_MS: Final = 45_000
+_DEFAULT_HEARTBEAT_MS: Final = 3_000
+WAVE_PAUSE_MS: Final = 300_000
+"""Restarts that follow each other within this time belong to one deploy."""
+WAVE_SHARE: Final = 0.5
+"""A deploy restarts at least this share of the instances that run."""
+_COPIES_APART_MS: Final = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +129,158 @@ def difference(before: Settings, change: Variant) -> str:
     if change.deploy is not None:
         words.append(f"deploys {change.deploy}")
     return ", ".join(words) or "no change"
+
+
+# --- changes that are tried --------------------------------------------------------------------------
+
+
+def variants_of(script: Script) -> list[Variant]:
+    """The sensible changes for a group; each differs from its settings."""
+    before = script.settings
+    session_ms = _session_for_restarts(script)
+    longer_ms = session_ms if session_ms > before.session_timeout_ms else None
+    changes: list[Variant] = []
+    if before.protocol == CLASSIC:
+        changes.append(Variant(assignor=COOPERATIVE))
+        changes.append(Variant(is_static=True, session_timeout_ms=longer_ms))
+        changes.append(Variant(assignor=COOPERATIVE, is_static=True, session_timeout_ms=longer_ms))
+        changes.append(Variant(protocol=CONSUMER))
+        changes.append(Variant(protocol=CONSUMER, is_static=True, session_timeout_ms=longer_ms))
+    else:
+        changes.append(Variant(is_static=True, session_timeout_ms=longer_ms))
+        changes.append(Variant(assignor="range"))
+    if before.is_static:
+        changes.append(Variant(is_static=False))
+        if before.protocol == CLASSIC:
+            changes.append(Variant(protocol=CONSUMER, is_static=False))
+    if before.session_timeout_ms < _DEFAULT_SESSION_MS:
+        changes.append(Variant(session_timeout_ms=_DEFAULT_SESSION_MS))
+    if before.heartbeat_interval_ms > _DEFAULT_HEARTBEAT_MS:
+        changes.append(Variant(heartbeat_interval_ms=_DEFAULT_HEARTBEAT_MS))
+    seen = {before}
+    found: list[Variant] = []
+    for change in changes:
+        after = change.settings(before)
+        if after not in seen:
+            seen.add(after)
+            found.append(change)
+    return found
+
+
+def _session_for_restarts(script: Script) -> int:
+    """A usual session timeout that outlasts most restarts."""
+    needed_ms = round(_SPARE * (script.habits.restart_ms or RESTART_MS).high)
+    return next((each for each in USUAL_SESSIONS_MS if each >= needed_ms), USUAL_SESSIONS_MS[-1])
+
+
+# --- scripts under a change --------------------------------------------------------------------------
+
+
+def changed(script: Script, change: Variant) -> Script:
+    """The script as it would be under a change of members or deploys; the same object without one."""
+    if change.members is not None:
+        script = _with_members(script, change.members)
+    if change.deploy is not None:
+        script = _with_deploys(script, change.deploy)
+    return script
+
+
+def _with_members(script: Script, members: int) -> Script:
+    """The first instances by the time that they ran, or copies of them which do the same shortly after."""
+    instances = sorted(script.instances, key=lambda each: (-_alive_ms(each, script), each.name))
+    if members <= len(instances):
+        kept = instances[:members]
+    else:
+        kept = list(instances)
+        for number in range(members - len(instances)):
+            model = instances[number % len(instances)]
+            shift_ms = _COPIES_APART_MS * (1 + number // len(instances))
+            kept.append(_copy(model, f"{model.name} +{1 + number // len(instances)}", shift_ms))
+    names = {each.name for each in kept}
+    events = [
+        event
+        for event in script.events
+        if not isinstance(event, SlowRevocation | SubscriptionChange)
+        or event.instance is None
+        or event.instance in names
+    ]
+    return replace(script, instances=kept, events=events)
+
+
+def _alive_ms(instance: AppInstance, script: Script) -> int:
+    return sum(
+        max(
+            0,
+            min(script.to_ms if life.end is None else life.end.middle, script.to_ms)
+            - max(life.start.middle, script.from_ms),
+        )
+        for life in instance.lives
+    )
+
+
+def _copy(model: AppInstance, name: str, shift_ms: int) -> AppInstance:
+    lives = [
+        ProcessLife(
+            life.start.shifted(shift_ms),
+            None if life.end is None else life.end.shifted(shift_ms),
+            dict(life.ends),
+        )
+        for life in model.lives
+    ]
+    return AppInstance(name, model.topics, lives, model.regex)
+
+
+def deploys_of(script: Script) -> list[list[tuple[AppInstance, int]]]:
+    """The deploys of the log: of each the instances that it restarted, and which of their lives it ended."""
+    restarts = sorted(
+        (
+            (life.end.middle, instance.name, instance, place)
+            for instance in script.instances
+            for place, life in enumerate(instance.lives[:-1])
+            if life.end is not None and life.ends.get(ProcessEnd.CLOSED, 0.0) > 0.5
+        ),
+        key=lambda each: each[:2],
+    )
+    waves: list[list[tuple[AppInstance, int]]] = []
+    last_ms = None
+    for at_ms, name, instance, place in restarts:
+        in_wave = {each.name for each, _ in waves[-1]} if waves else set()
+        if last_ms is None or at_ms - last_ms > WAVE_PAUSE_MS or name in in_wave:
+            waves.append([])
+        waves[-1].append((instance, place))
+        last_ms = at_ms
+    return [wave for wave in waves if _is_deploy(wave, script.instances)]
+
+
+def _is_deploy(wave: Sequence[tuple[AppInstance, int]], instances: Sequence[AppInstance]) -> bool:
+    instance, place = wave[0]
+    end = instance.lives[place].end
+    assert end is not None
+    running = sum(
+        any(
+            life.start.middle <= end.middle and (life.end is None or life.end.middle >= end.middle)
+            for life in each.lives
+        )
+        for each in instances
+    )
+    return len(wave) > 1 and len(wave) >= WAVE_SHARE * running
+
+
+def _with_deploys(script: Script, deploy: Deploy) -> Script:
+    lives = {each.name: list(each.lives) for each in script.instances}
+    for wave in deploys_of(script):
+        first, place = wave[0]
+        begin = first.lives[place].end
+        assert begin is not None
+        for number, (instance, ended) in enumerate(wave):
+            life, after = instance.lives[ended], instance.lives[ended + 1]
+            assert life.end is not None
+            down_ms = max(1, after.start.middle - life.end.middle)
+            at_ms = begin.middle + number * (deploy.pause_ms or 0)
+            if after.end is not None:
+                at_ms = min(at_ms, max(after.end.low - down_ms - 1, life.start.high + 1))
+            own = lives[instance.name]
+            own[ended] = replace(own[ended], end=exactly(max(at_ms, own[ended].start.high + 1)))
+            own[ended + 1] = replace(own[ended + 1], start=exactly(at_ms + down_ms))
+    instances = [replace(each, lives=lives[each.name]) for each in script.instances]
+    return replace(script, instances=instances)

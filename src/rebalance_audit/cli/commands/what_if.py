@@ -20,11 +20,10 @@ from rebalance_audit.garbage import collecting_less
 from rebalance_audit.new_file import replacing
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.whatif.answer import evaluate
-from rebalance_audit.whatif.answer_json import answer_object, refused_object
+from rebalance_audit.whatif.answer_rows import answer_object, refused_object
 from rebalance_audit.whatif.answer_text import markdown, print_answer
 from rebalance_audit.whatif.script_file import script_text
-from rebalance_audit.whatif.variant import Deploy, Variant
-from rebalance_audit.whatif.variants import variants_of
+from rebalance_audit.whatif.variant import Deploy, Variant, variants_of
 
 EXAMPLES: Final = """\b
 Examples:
