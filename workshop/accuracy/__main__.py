@@ -36,7 +36,9 @@ _STEP: Final = 20
 
 def main(arguments: list[str] | None = None) -> int:
     """Compare, print, and say by the exit code whether anything proven was wrong."""
-    parser = argparse.ArgumentParser(prog="workshop.accuracy", description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        prog="workshop.accuracy", description=__doc__.split("\n", 1)[0]
+    )
     parser.add_argument("--seeds", type=int, default=200, help="how many simulations")
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
     parser.add_argument("--minutes", type=int, help="simulated minutes; without: by the seed")
