@@ -148,8 +148,8 @@ def main(arguments: list[str] | None = None) -> int:
             "ORDINARY": asked.ordinary,
             "CLIENTS": asked.clients,
         }
-        told = " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
-        asked.page.write_text(page(total, f"`make accuracy {told}`"), "utf-8")
+        options = " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
+        asked.page.write_text(page(total, f"`make accuracy {options}`"), "utf-8")
     return CHECK_FAILED if proven_and_wrong(total) or new_in_sweeps(total) else DONE
 
 

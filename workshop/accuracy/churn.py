@@ -10,7 +10,7 @@ _FAULTS: Final = {"scale_changes": 0.15, "crashes": 0.2, "freezes": 0.1, "slow_p
 
 
 def churn(seed: int) -> Script:
-    """An hour in which processes of one group crash, freeze, stall, start and stop at random: nobody deploys."""
+    """An hour in which processes of one group crash, freeze, stall, start and stop at random, without a deploy."""
     static, cooperative = seed % 4 == 3, seed % 3 == 2
     setting = Setting(
         members=3 + seed % 6,

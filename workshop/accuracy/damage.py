@@ -151,7 +151,7 @@ def _by_another_clock(writes: Sequence[Write], place: int, step_ms: int) -> list
 
 
 def _set(entry: Entry, step_ms: int) -> Entry:
-    """The entry by that clock: a generation's record tells twice when it was, by one clock."""
+    """The entry by that clock: a generation's record has its time twice, both by one clock."""
     entry = entry._replace(
         record_timestamp_ms=entry.record_timestamp_ms + step_ms,
         leader_epoch=(entry.leader_epoch or 0) + 1,
@@ -163,8 +163,8 @@ def _set(entry: Entry, step_ms: int) -> Entry:
         return entry
     if record.value.current_state_timestamp < 0:
         return entry
-    told_ms = record.value.current_state_timestamp + step_ms
-    value = record.value._replace(current_state_timestamp=told_ms)
+    changed_ms = record.value.current_state_timestamp + step_ms
+    value = record.value._replace(current_state_timestamp=changed_ms)
     assert record.value_version is not None
     return entry._replace(value=encode_value(value, record.value_version))
 

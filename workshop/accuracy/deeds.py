@@ -33,7 +33,7 @@ def slow_handover(revoke_ms: int, stage: Stage) -> None:
 
 
 def handover_of_a_deleted_topic(stage: Stage) -> None:
-    """The same; a topic that is to be given up is deleted meanwhile, and the member never gives up."""
+    """A slow handover; a topic that must be given up is deleted meanwhile, and the member never gives it up."""
     slow_handover(900_000, stage)
     stage.at(33, partial(stage.delete_topic, "payments"))
     stage.at(45, partial(stage.configure, 0, revoke_ms=50))
@@ -130,7 +130,7 @@ def twice(shares: Shares) -> None:
 
 
 def without(topic: str, number: int | None, shares: Shares) -> None:
-    """One partition, or all of a topic, for nobody."""
+    """Take one partition, or all of a topic, from its owner."""
     for member_id, share in shares.items():
         kept = (
             (name, tuple(each for each in numbers if name != topic or number not in {None, each}))

@@ -35,9 +35,9 @@ class End(NamedTuple):
     source: str
     """SIMULATED, or the name of the log."""
     client: str
-    """What the client was; the group's name where only that tells."""
+    """What the client was; the group's name where nothing else identifies it."""
     group: str
-    """What tells the group from others, also of other sources."""
+    """Identifies the group among all sources."""
     true: str
     """How it ended: the name of a cause."""
     facts: DepartureFacts

@@ -17,7 +17,7 @@ SOURCES: Final = (
     captured.COMPACTED,
 )
 FROM_SEEDS: Final = frozenset({simulated.WHOLE, simulated.ORDINARY, simulated.APPEND_TIME})
-"""Sources of which each seed has one."""
+"""Sources with one log per seed."""
 CERTAINTIES: Final = ("proven", "probable", "possible")
 HEARTBEAT_MS: Final = 5_000
 
@@ -257,8 +257,8 @@ def sections(tally: Tally) -> Sequence[tuple[str, str, Table]]:
             f"Ends of members ({simulated.WHOLE})",
             (
                 "By whether the member ever committed, by its library and what makes it commit, and by how much there "
-                "was to commit. *Undecided*: member departed. A removal by an administrator is a leave in a member's "
-                "name; of dynamic members commits alone can tell the two apart, and often do not."
+                "had to commit. *Undecided*: member departed. A removal by an administrator is a leave in a member's "
+                "name; for dynamic members only commits can separate the two, and often do not."
             ),
             end_tables.ends_table(tally, simulated.WHOLE),
         ),

@@ -94,8 +94,8 @@ def judge(
     for row in tables["findings"]:
         if row["group_id"] != SUBJECT:
             if not script.of_setting:
-                told = f"{about}, of {row['group_id']}: {row['detail']}"
-                _count(tally, where, row["kind"], "false alarm", told)
+                detail = f"{about}, of {row['group_id']}: {row['detail']}"
+                _count(tally, where, row["kind"], "false alarm", detail)
             continue
         found.setdefault(row["kind"], []).append(row)
     expected = script.expected
@@ -104,19 +104,19 @@ def judge(
     client_of = {row["member_id"]: row["client_id"] for row in tables["members"]}
     for kind in KINDS:
         rows = found.get(kind, [])
-        told = "; ".join(row["detail"] for row in rows)
+        details = "; ".join(row["detail"] for row in rows)
         if kind in expected:
             tally.count("finding", where, kind, "happened")
             _count(tally, where, kind, "found" if rows else "missed", about)
             if not rows:
                 continue
             if len(rows) > script.times:
-                _count(tally, where, kind, "split", f"{about}: {told}")
+                _count(tally, where, kind, "split", f"{about}: {details}")
             named = {client_of.get(each) for row in rows for each in row["member_ids"]}
             if culprit is not None and named and culprit not in named:
-                _count(tally, where, kind, "other culprit", f"{about}: {told}")
+                _count(tally, where, kind, "other culprit", f"{about}: {details}")
             if any((row["to_at"] is None) != script.lasts for row in rows):
-                _count(tally, where, kind, "end wrong", f"{about}: {told}")
+                _count(tally, where, kind, "end wrong", f"{about}: {details}")
         elif kind in script.also:
             tally.count("finding", where, kind, "beside", times=len(rows))
         else:

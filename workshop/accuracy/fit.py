@@ -44,7 +44,7 @@ SET: Final = frozenset(
     }
 )
 """Weights that are not fitted."""
-_MOST_TELLING: Final = (
+_MOST_INFORMATIVE: Final = (
     *("expired", "timed_out", "static_expired", "dry", "dry_alone", "on_close"),
     *("overlong", "quick", "company"),
 )
@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     joint = joint_ends(found)
     if asked.hold_out:
         for what, rest, held in _held_out(joint):
-            fitted = fit(rest, WEIGHTS, _MOST_TELLING, 1)
+            fitted = fit(rest, WEIGHTS, _MOST_INFORMATIVE, 1)
             sys.stdout.write(f"{what}: {_counted(held, fitted)}\n")
         return 0
     names = [name for name in DepartureWeights._fields if name not in SET]
@@ -155,8 +155,8 @@ def _loss(joint: Sequence[Joint], weights: DepartureWeights) -> float:
 
 def _counted(joint: Sequence[Joint], weights: DepartureWeights) -> str:
     counts = Counter(result_of(end, shares) for end, shares in posteriors(joint, weights))
-    told = ", ".join(f"{counts[each]} {each}" for each in ("right", "undecided", "wrong"))
-    return f"{counts.total()} ends, {told}"
+    summary = ", ".join(f"{counts[each]} {each}" for each in ("right", "undecided", "wrong"))
+    return f"{counts.total()} ends, {summary}"
 
 
 def _held_out(joint: Sequence[Joint]) -> Iterable[tuple[str, list[Joint], list[Joint]]]:

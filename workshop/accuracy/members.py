@@ -70,10 +70,10 @@ def judge_members(
         if habit is None or row["protocol"] not in {"classic", "consumer"}:
             continue
         if key in clients.committed:
-            told = (f"{habit.library}, {habit.committing}", habit.traffic)
+            labels = (f"{habit.library}, {habit.committing}", habit.traffic)
         else:
-            told = (NO_COMMIT, "any")
-        tally.count("end", source, row["protocol"], *told, result)
+            labels = (NO_COMMIT, "any")
+        tally.count("end", source, row["protocol"], *labels, result)
         if key in clients.committed and result != "right":
             where = f"{about} {row['group_id']} {row['member_id']}: {how} for {end} ({habit})"
             tally.example(f"end {result} {source} {row['protocol']}", where)

@@ -42,7 +42,7 @@ def judge_ownership(
 def _intervals(
     rows: Iterable[Row], start: str, end: str, topic: str
 ) -> dict[tuple[str, str, int, str], set[Interval]]:
-    """Intervals of each partition and member; those that begin and end within one write are nobody's."""
+    """Intervals of each partition and member, without those that begin and end within one write."""
     found: dict[tuple[str, str, int, str], set[Interval]] = defaultdict(set)
     for row in rows:
         if row[start] != row[end]:

@@ -19,7 +19,7 @@ CONSUMER: Final = (Protocol.CONSUMER,)
 
 
 def nothing(_: Stage) -> None:
-    """Nobody does anything."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True)

@@ -427,4 +427,4 @@ SCRIPTS: Final = (
         "a group without members for two days", deeds.gone, setting=replace(LONG_KEPT, hours=50)
     ),
 )
-"""Kinds of which the lake alone has findings are not among them: hanging_transaction, topic_growth, sources_differ."""
+"""Kinds of findings; those that need a lake are missing: hanging_transaction, topic_growth, sources_differ."""

@@ -79,8 +79,8 @@ def tally_of_seed(seed: int, minutes: int | None) -> Tally:
         simulation.write(folder)
         judge(tally, source, audit_folder(folder), truth, about)
         log = BrokerLog.of(read_facts([folder / SERVER_LOG], zone_of("UTC")))
-        told = audit_folder(folder, broker_facts=log.facts_of)
-        judge(tally, WITH_BROKER_LOG, told, truth, about, with_times=source == WHOLE)
+        tables = audit_folder(folder, broker_facts=log.facts_of)
+        judge(tally, WITH_BROKER_LOG, tables, truth, about, with_times=source == WHOLE)
     if any(
         Cleaner(served.log).clean(simulation.scheduler.now_ms)
         for served in simulation.cluster.partitions.values()
@@ -133,7 +133,7 @@ def dense_tally_of_seed(seed: int, minutes: int | None) -> Tally:
 
 
 def _options(seed: int, minutes: int | None, groups: int | None = None) -> SimulationOptions:
-    """What the seed draws, with small segments that nobody cleans meanwhile."""
+    """What the seed draws, with small segments and no cleaner."""
     return _with_small_segments(draw_options(seed, Overrides(minutes=minutes, groups=groups)))
 
 
@@ -156,7 +156,7 @@ def _about(seed: int, options: SimulationOptions) -> str:
 
 @contextmanager
 def _named(seed: int) -> Iterator[None]:
-    """Errors of a simulation tell its seed."""
+    """Name the seed in errors of its simulation."""
     try:
         yield
     except Exception as error:
@@ -170,13 +170,13 @@ def truth_of(simulation: Simulation) -> Truth:
     rows: dict[str, list[Row]] = defaultdict(list)
     epochs: dict[EpochKey, list[Row]] = defaultdict(list)
     meanwhile: dict[EpochKey, list[str]] = defaultdict(list)
-    for row in simulation.truth.rows([*holdings.uses, *holdings.still_held()]):
-        told: Row = dict(row)
-        rows[told["kind"]].append(told)
-        if told["kind"] == "epoch":
-            epochs[key_of(told)].append(told)
-        elif told["kind"] == "meanwhile":
-            meanwhile[key_of(told)].append(told["cause"])
+    for true_row in simulation.truth.rows([*holdings.uses, *holdings.still_held()]):
+        row: Row = dict(true_row)
+        rows[row["kind"]].append(row)
+        if row["kind"] == "epoch":
+            epochs[key_of(row)].append(row)
+        elif row["kind"] == "meanwhile":
+            meanwhile[key_of(row)].append(row["cause"])
     habits = {
         (fleet.plan.group_id, name): Habit(
             library.value if fleet.plan.commit_interval_ms else "none",
@@ -251,7 +251,7 @@ def _numbered_like(truth: Truth, tables: Mapping[str, list[Row]]) -> dict[str, l
         lives[group_id, epoch].append((rows[0]["started_at"], incarnation))
     true_of: dict[EpochKey, int] = {}
     for row in tables["epochs"]:
-        # A record can tell a later time: of its append, or of a static member's return to the generation.
+        # A record can have a later time: of its append, or of a static member's return to the generation.
         before = [
             life
             for life in lives[row["group_id"], row["epoch"]]

@@ -216,7 +216,7 @@ class Stage:
         self.hold_back(number, 5_000)
 
     def twin_of(self, number: int) -> AnyClient:
-        """A second process with the identity of a slot; nobody starts it but the script."""
+        """A second process with the identity of a slot; only the script starts it."""
         config = self.client(number).config
         return self._client_of(self.protocol, replace(config, name=f"{config.name}-twin"))
 

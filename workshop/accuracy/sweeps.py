@@ -49,7 +49,7 @@ class Found(NamedTuple):
     epochs: Sequence[Row]
     causes: Mapping[EpochKey, Sequence[Row]]
     marked: int
-    """Epochs that are marked: records that tell their cause may be missing."""
+    """Epochs that are marked: records that show their cause may be missing."""
     negative: int
     """Time spans below 0, in any table."""
     intervals: Mapping[Hashable, Row]

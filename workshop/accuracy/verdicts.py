@@ -39,7 +39,7 @@ def judge_epoch(
     said = [cause["cause"] for cause in ranked]
     named = set(said).union(*(cause["alternatives"] for cause in ranked))
     primary = next((cause for cause in ranked if cause["role"] == BEGAN), ranked[0])
-    where = f"{about}: {_told(ranked)} for {sorted(true)}"
+    where = f"{about}: {_causes_in_words(ranked)} for {sorted(true)}"
     kind = epoch["completeness"]
     tally.count("epochs", source, protocol, kind)
     if _right(primary["cause"], true):
@@ -89,5 +89,5 @@ def _right(cause: str, truth: frozenset[str]) -> bool:
     return cause in truth or bool(truth & UNDECIDED.get(cause, frozenset()))
 
 
-def _told(causes: Sequence[Row]) -> str:
+def _causes_in_words(causes: Sequence[Row]) -> str:
     return ", ".join(f"{cause['cause']} ({cause['certainty']})" for cause in causes[:5])

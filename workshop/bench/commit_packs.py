@@ -54,12 +54,12 @@ def main() -> None:
     count = sum(len(batch) for batch in commits)
     groups = group_records(folder)
     _, seconds = timed(lambda: [*packed(commits_of(read(folder, READ)))])
-    tell("read and packed", seconds, count)
+    print_rate("read and packed", seconds, count)
     without = reducing(groups, [])
     table = pa.Table.from_batches(commits).combine_chunks()
     for size in (count, SMALL):
         packs = [pack_commits([batch]) for batch in table.to_batches(size)]
-        tell(f"reduced, packs of {size:,}", reducing(groups, packs) - without, count)
+        print_rate(f"reduced, packs of {size:,}", reducing(groups, packs) - without, count)
 
 
 def reducing(groups: pa.Table, packs: Sequence[pa.RecordBatch]) -> float:
@@ -95,7 +95,7 @@ def timed(work: Callable[[], Made]) -> tuple[Made, float]:
     return made, time.process_time() - began
 
 
-def tell(step: str, seconds: float, count: int) -> None:
+def print_rate(step: str, seconds: float, count: int) -> None:
     """A line."""
     sys.stdout.write(f"{step:30} {count:9,} commits {seconds / count * 1e6:6.2f} us each\n")
 

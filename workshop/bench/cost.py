@@ -23,10 +23,10 @@ COMMAND: Final = Path(sys.executable).with_name("rebalance-audit")
 SAMPLE_EVERY_S: Final = 0.4
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 MIB: Final = 1024
-"""KiB in a MiB: /proc tells KiB."""
+"""KiB in a MiB: /proc counts in KiB."""
 JVM, WORKERS, DRIVER = "jvm", "workers", "driver"
 START = "start"
-"""What happens before a command tells its first step."""
+"""Until a command reports its first step."""
 ROUND_BEGINS: Final = "creating tables"
 """The first step of a run: a command may make several."""
 WRITER: Final = "lake.writer"
@@ -116,7 +116,7 @@ def cost_of(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
         samples = _Samples(process.pid)
-        told: list[tuple[float, str]] = [(began, START)]
+        steps: list[tuple[float, str]] = [(began, START)]
         rounds: list[Round] = []
         said = []
         assert process.stderr is not None
@@ -124,9 +124,9 @@ def cost_of(
             said.append(line)
             step = line.split(" s  ", 1)
             if len(step) > 1:
-                told.append((time.time(), step[1].strip()))
-                if told[-1][1] == ROUND_BEGINS:
-                    rounds.append(Round(told[-1][0], samples.cpu_s()[WORKERS]))
+                steps.append((time.time(), step[1].strip()))
+                if steps[-1][1] == ROUND_BEGINS:
+                    rounds.append(Round(steps[-1][0], samples.cpu_s()[WORKERS]))
                     when_round_begins(len(rounds), process)
         status = process.wait()
         samples.stop()
@@ -136,7 +136,7 @@ def cost_of(
         cost.rounds = rounds
         cost.rows = orjson.loads(summary.read_bytes())["rows_changed"]
         for log in events.iterdir():
-            _count_tasks(log, told, cost)
+            _count_tasks(log, steps, cost)
     return cost
 
 
@@ -211,7 +211,7 @@ def _processes_under(root: int) -> Iterator[tuple[int, str, float, int, int]]:
         yield pid, kind, cpu_s, resident, highest
 
 
-def _count_tasks(log: Path, told: Sequence[tuple[float, str]], cost: Cost) -> None:
+def _count_tasks(log: Path, steps: Sequence[tuple[float, str]], cost: Cost) -> None:
     """Count the tasks of an event log: in all, by step, by query."""
     stages: dict[int, tuple[str, str]] = {}
     round_of: dict[int, Round] = {}
@@ -225,7 +225,7 @@ def _count_tasks(log: Path, told: Sequence[tuple[float, str]], cost: Cost) -> No
                     queries[number] = f"{number} {_tables_in(event['physicalPlanDescription'])}"
                 case "SparkListenerJobStart":
                     at = event["Submission Time"] / 1e3
-                    step = [name for moment, name in told if moment <= at][-1]
+                    step = [name for moment, name in steps if moment <= at][-1]
                     properties = event.get("Properties") or {}
                     query = properties.get("spark.sql.execution.id", "none")
                     begun = [one for one in cost.rounds if one.began <= at]

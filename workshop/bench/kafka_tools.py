@@ -24,7 +24,7 @@ LOADED: Final = re.compile(
     r"Finished loading of metadata from __consumer_offsets-(\d+) .*? in (\d+)ms .*?Loaded (\d+) records"
 )
 LOADER: Final = "kafka-scheduler"
-"""How the names of the threads begin of which one reads and replays the log; the others have little to do meanwhile."""
+"""How the names of the threads that read and replay the log begin; the others do little meanwhile."""
 
 
 class Load(NamedTuple):
@@ -52,11 +52,11 @@ def broker_load(log: BenchLog, folder: Path, groups: int) -> Load:
         broker.start()
         assert broker.process is not None
         deadline = time.monotonic() + LOAD_SECONDS_MAX
-        while not (told := LOADED.search((folder / "broker.log").read_text(errors="replace"))):
+        while not (loaded := LOADED.search((folder / "broker.log").read_text(errors="replace"))):
             assert time.monotonic() < deadline, broker.log_tail()
             time.sleep(0.2)
-        partition, milliseconds, records = map(int, told.groups())
-        assert (partition, records) == (0, log.records), told[0]
+        partition, milliseconds, records = map(int, loaded.groups())
+        assert (partition, records) == (0, log.records), loaded[0]
         load_cpu_s = threads_cpu_s(broker.process.pid, LOADER)
         while True:
             began, ticks = time.perf_counter(), tree_ticks()

@@ -18,7 +18,7 @@ LOGS: Final = (
     ("170 groups, 8 000 rebalances", Shape(20_000, groups=170, rounds=24), 2.0),
     ("500 groups, 100 000 epochs", Shape(300_000, groups=500, rounds=100), 4.0),
 )
-"""A log, and within how many seconds its page is to be there."""
+"""A log, and within how many seconds its page must open."""
 SIZE_MAX: Final = 6_000_000
 COMMAND: Final = Path(sys.executable).with_name("rebalance-audit")
 
@@ -47,8 +47,8 @@ def main() -> None:
             size = file.stat().st_size
             good = open_s <= limit_s and size <= SIZE_MAX
             times = (f"{each:.2f}" for each in (open_s, *others_s))
-            told = "met" if good else "missed"
-            table.add_row(name, f"{made_s:.1f}", f"{size / 1e6:.1f}", *times, told)
+            result = "met" if good else "missed"
+            table.add_row(name, f"{made_s:.1f}", f"{size / 1e6:.1f}", *times, result)
             page.close()
         browser.close()
     Console(width=120).print(table)

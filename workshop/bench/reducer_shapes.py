@@ -31,7 +31,7 @@ SHAPES: Final = (
     (9, 300, 3),
     (1, 3_000, 3),
 )
-"""About as many records in each: what differs is how many groups have them, and of how many members they tell."""
+"""About as many records in each; they differ in the number of groups and of members."""
 Row = tuple[int, str, int, int, int, None, None, bytes, bytes | None, None]
 """The columns INPUT."""
 BATCH_BYTES: Final = 64 << 20

@@ -64,7 +64,7 @@ SHAPES: Final = {
         "no skew": Shape(MILLION, 1_000, 3, 20),
         "one group with half of it": Shape(MILLION, 1_000, 3, 4, 14_000, 50),
     },
-    # What is to pass in 4 GiB.
+    # Must pass in 4 GiB.
     "both": {
         "50,000 groups, one with half of it": Shape(MILLION, 50_000, 3, 0, 7_000, 65),
     },
@@ -133,10 +133,10 @@ def main() -> None:
                 if flags.stays
                 else increment(folder, settings, more=flags.more)
             )
-            tell(lines, folder.name, flags)
+            print_lines(lines, folder.name, flags)
     else:
         for which in flags.which:
-            tell(of_shapes(SHAPES[which], settings), which, flags)
+            print_lines(of_shapes(SHAPES[which], settings), which, flags)
 
 
 def of_shapes(shapes: dict[str, Shape], settings: dict[str, str]) -> Iterator[Line]:
@@ -268,7 +268,7 @@ def log_at(folder: Path) -> Log:
     return Log(folder, records, sum(path.stat().st_size for path in paths))
 
 
-def tell(lines: Iterator[Line], title: str, flags: argparse.Namespace) -> None:
+def print_lines(lines: Iterator[Line], title: str, flags: argparse.Namespace) -> None:
     """Print a table, and keep the lines."""
     table = Table(title=title)
     console = Console(width=160)
@@ -283,10 +283,10 @@ def tell(lines: Iterator[Line], title: str, flags: argparse.Namespace) -> None:
         console.print(line.name, *cells(line, first)[1:], highlight=False)
         remember(line, title)
         for name, tasks in line.cost.steps.items():
-            console.print(f"    {name}: {told(tasks)}", highlight=False)
+            console.print(f"    {name}: {task_summary(tasks)}", highlight=False)
         dearest = sorted(line.cost.queries.items(), key=lambda each: -each[1].cpu_s)
         for name, tasks in dearest[: flags.queries]:
-            console.print(f"        {name}: {told(tasks)}", highlight=False)
+            console.print(f"        {name}: {task_summary(tasks)}", highlight=False)
     console.print(table)
     for name, costs in of_name.items():
         if first is not None and len(costs) > 1:
@@ -344,7 +344,7 @@ def averages(costs: Sequence[Cost], first: Cost) -> str:
     )
 
 
-def told(tasks: Tasks) -> str:
+def task_summary(tasks: Tasks) -> str:
     """In words."""
     return (
         f"{tasks.tasks} tasks, {tasks.run_s:.1f} s, {tasks.cpu_s:.1f} s CPU of the JVM,"

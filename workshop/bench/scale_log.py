@@ -50,7 +50,7 @@ class Shape(NamedTuple):
     rounds: int = 2
     """Replacements of one member; each is two rebalances."""
     big_rounds: int = 0
-    """Of the first group, a consumer one, where it is to be larger than the others."""
+    """Of the first group, a consumer one, where it must be larger than the others."""
     big_commits: int = 0
     """Of 100 commits so many are the first group's."""
     partitions: int = 8
@@ -128,7 +128,7 @@ def consumer_writes(members: int, rounds: int, begin_ms: int) -> Iterator[Write]
 
 
 def classic_writes(members: int, rounds: int, begin_ms: int) -> Iterator[Write]:
-    """A classic group; the state timestamp is told with the write, as the moment is another in every phase."""
+    """A classic group; each write sets the state timestamp, since every phase has its own moment."""
     names = [_name(number) for number in range(members)]
     generation = 1
     yield begin_ms, [_generation(generation, names, "")]

@@ -37,7 +37,7 @@ from workshop.endurance.verdict import differences, epochs_of_protocols
 CLIENTS: Final = 3
 """Processes with members of groups."""
 CLIENT_LIFE_SECONDS: Final = (5, 60)
-TOLD_EVERY_SECONDS: Final = 15
+REPORT_EVERY_SECONDS: Final = 15
 BROKER_LIFE_SECONDS: Final = (60, 180)
 BROKER_AWAY_SECONDS: Final = (0, 20)
 BROKER_SETTINGS: Final = {
@@ -95,8 +95,8 @@ class Endurance:
             thread.start()
         ends_at = time.monotonic() + seconds
         while time.monotonic() < ends_at and not self._failures:
-            self._tell()
-            time.sleep(TOLD_EVERY_SECONDS)
+            self._report()
+            time.sleep(REPORT_EVERY_SECONDS)
         self._over.set()
         for thread in threads:
             thread.join()
@@ -194,7 +194,7 @@ class Endurance:
     def _random(self, name: str) -> Random:
         return Random(f"{self._seed} {name}")
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         words = [f"{len(each.ends)} {each.command}s" for each in (self.ingests, self.runs)]
         sys.stderr.write(f"{', '.join(words)}, broker killed {self.broker_kills} times …\n")
 

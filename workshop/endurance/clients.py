@@ -83,7 +83,7 @@ class Clients:
             "group.protocol": protocol,
             "client.id": self._name,
             "enable.auto.commit": False,
-            "log_level": 2,  # it tells each broken connection
+            "log_level": 2,  # it logs each broken connection
         }
         if protocol == "classic":
             settings["heartbeat.interval.ms"] = 500

@@ -117,10 +117,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(cluster: Cluster, source: Path, lake: Path) -> tuple[int, str]:
-    told = cluster.submit(
+    done = cluster.submit(
         "audit", "--source", f"segments:{source}", "--lake", str(lake), "--cluster", CLUSTER
     )
-    return told.code, told.said
+    return done.code, done.said
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
     python -m workshop.endurance.faults --together
 
 With `--together` all tables on which a run builds have a fault at once, each another one; after as many trials as there
-are faults each table has had each, in a tenth of the time. What was done to each must be told.
+are faults each table has had each, in a tenth of the time. The run must report each fault.
 
 A run finds the table as the fault has left it. It mends it by itself, or it ends with a sentence that names a command,
 and that command mends it. Exit code 4 when a run that ended well has left other rows than one clean run, or when a run
@@ -51,7 +51,7 @@ A_COPY: Final = re.compile(r"restore it from a backup")
 COMMANDS_MAX: Final = 4
 """How many runs a lake may take until one ends well."""
 UNSEEN: Final = "vacuumed"
-"""The rows are the same, so there is nothing to tell."""
+"""The rows are the same, so there is nothing to report."""
 
 
 class Trial(NamedTuple):
@@ -60,7 +60,7 @@ class Trial(NamedTuple):
     table: str
     fault: str
     end: str
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
     """Notes of the run that mended it, or the sentence of the one that did not."""
     wrong: tuple[str, ...]
     """Tables that differ from those of the clean run at the end."""
@@ -93,9 +93,9 @@ class Trials:
             if not _is_possible(place, name):
                 return None
             fault(self._spark, place)
-            end, told = self._run(lake)
+            end, notes = self._run(lake)
             wrong = tuple(each for each in TABLES if difference(each, lake, self._whole.lake))
-            return Trial(table, name, end, told, wrong)
+            return Trial(table, name, end, notes, wrong)
         finally:
             shutil.rmtree(lake)
 
@@ -111,38 +111,42 @@ class Trials:
                 if _is_possible(place, name):
                     FAULTS[name](self._spark, place)
                     done[table] = name
-            end, told = self._run(lake)
+            end, notes = self._run(lake)
             wrong = {each for each in TABLES if difference(each, lake, self._whole.lake)}
         finally:
             shutil.rmtree(lake)
         for table, name in done.items():
-            of_table = tuple(sentence for sentence in told if f"{table} " in sentence)
-            is_told = of_table or name == UNSEEN
+            of_table = tuple(sentence for sentence in notes if f"{table} " in sentence)
+            is_reported = of_table or name == UNSEEN
             yield Trial(
-                table, name, end if is_told else "not told", of_table, (table,) * (table in wrong)
+                table,
+                name,
+                end if is_reported else "not reported",
+                of_table,
+                (table,) * (table in wrong),
             )
         for table in wrong - done.keys():
             yield Trial(table, "nothing", end, (), (table,))
 
     def _run(self, lake: Path) -> tuple[str, tuple[str, ...]]:
-        """Run, and do what the sentences say until a run ends well; how it ended, and what was told."""
-        end, full, told = MENDED, False, list[str]()
+        """Run, and do what the sentences say until a run ends well; how it ended, and its notes and errors."""
+        end, full, notes = MENDED, False, list[str]()
         for _ in range(COMMANDS_MAX):
             request = request_of(f"segments:{self._whole.log}", lake, full=full)
             try:
-                return end, (*told, *run_audit(self._spark, request).notes)
+                return end, (*notes, *run_audit(self._spark, request).notes)
             except LakeError as error:
-                told.append(str(error))
-            if FULL.search(told[-1]):
+                notes.append(str(error))
+            if FULL.search(notes[-1]):
                 end, full = NAMED, True
-            elif A_COPY.search(told[-1]):
+            elif A_COPY.search(notes[-1]):
                 bronze = lake / "bronze" / "records"
                 shutil.rmtree(bronze)
                 shutil.copytree(self._earlier / "bronze" / "records", bronze)
                 end = RESTORED
             else:
                 break
-        return "ended without a command that mends it", tuple(told)
+        return "ended without a command that mends it", tuple(notes)
 
 
 def _is_possible(place: Path, fault: str) -> bool:
@@ -173,7 +177,7 @@ def main(arguments: list[str] | None = None) -> int:
             trials.append(trial)
             wrong = f"; WRONG: {', '.join(trial.wrong)}" if trial.wrong else ""
             console.print(f"{trial.table} {trial.fault}: {trial.end}{wrong}")
-            for sentence in trial.told:
+            for sentence in trial.notes:
                 console.print(f"    {sentence}")
     summary = Table("", *asked.fault)
     for table in asked.table:

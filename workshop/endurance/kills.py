@@ -39,7 +39,7 @@ from tests.support.processes import below, kill
 from tests.support.spark_sessions import configuration, spark_session
 
 SHARE: Final = 0.6
-"""How much of the log a lake has that is to grow."""
+"""How much of the log the lake has before it grows."""
 FEW: Final = tuple(part for part in PARTS if part.becomes in {1, 10, 22, 42})
 """Transactions, a conversion, damage and share groups: with more, each run takes twice as long."""
 POLL_SECONDS: Final = 0.02

@@ -20,7 +20,7 @@ KILLED_SHARE: Final = 0.6
 FIRST_GUESS_SECONDS: Final = 40.0
 """How long a process is taken to live before one has come to its end."""
 POLL_SECONDS: Final = 0.1
-TOLD: Final = "Error: "
+ERROR_PREFIX: Final = "Error: "
 """How the last line begins of what did not come to its end: a sentence, no stack trace."""
 WHOLE, DRIVER, JVM, WORKERS = "whole", "driver", "jvm", "workers"
 KINDS: Final = (WHOLE, WHOLE, DRIVER, JVM, WORKERS, WORKERS)
@@ -49,7 +49,9 @@ class Ended:
             codes.add(NOT_READABLE)
         if self.killed:
             codes.add(UNEXPECTED)
-        return self.code not in codes or (self.code != DONE and not self.last_line.startswith(TOLD))
+        return self.code not in codes or (
+            self.code != DONE and not self.last_line.startswith(ERROR_PREFIX)
+        )
 
 
 @dataclass

@@ -11,7 +11,7 @@ from rebalance_audit.lake.storage.tables import Lake
 from tests.spark.lakes import CLUSTER, OF_RUNS, TABLES
 
 RECORD = ("partition", "offset", "timestamp", "timestamp_type", "key", "value")
-"""What every source tells of a record."""
+"""The columns of a record that every source has."""
 EXAMPLES_MAX = 3
 
 

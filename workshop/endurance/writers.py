@@ -2,7 +2,7 @@
 
     python -m workshop.endurance.writers [--writer spark] [--rounds 3] [--seed 1] [--story 0 1 2 3]
 
-Two processes at once, of which each may win: runs that make the lake, runs over what is new, an ingest beside a run.
+Two processes at once, and either may win: runs that make the lake, runs over what is new, an ingest beside a run.
 The file system refuses them its locks. A process that ends with another code than 0 must have said why in a sentence.
 Exit code 4 when one did not, or when the tables differ after one more run from those of a single one.
 """
@@ -43,7 +43,7 @@ fcntl.flock = refuse
 APART_SECONDS_MAX: Final = 12.0
 FIRST_SHARE: Final = 0.6
 """How much of the log the lake has before the two begin."""
-TOLD: Final = "Error: "
+ERROR_PREFIX: Final = "Error: "
 
 
 class Story(NamedTuple):
@@ -137,7 +137,7 @@ class Writers:
 
 
 def _sentence(said: str) -> str:
-    lines = [line for line in said.splitlines() if line.startswith(TOLD)]
+    lines = [line for line in said.splitlines() if line.startswith(ERROR_PREFIX)]
     return lines[-1] if lines else ""
 
 

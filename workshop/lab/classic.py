@@ -97,7 +97,7 @@ class ClassicMember:
             }
             for member_id, owned in assignments.items()
         ]
-        told = answered(
+        answer = answered(
             self.connection,
             "SyncGroup",
             **self._who(),
@@ -106,7 +106,7 @@ class ClassicMember:
             assignments=rows,
         )
         message = record_schemas().embedded["ConsumerProtocolAssignment"]
-        data = told["assignment"]
+        data = answer["assignment"]
         if data:
             version = struct.unpack_from(">h", data)[0]
             value = decode(message, version, message.layouts[0], data, 2).value
@@ -174,9 +174,9 @@ def rally(
             break
         assert time.monotonic() < deadline, "a join phase does not end"
         time.sleep(PAUSE_S)
-    told = [(member, member.take_join()) for member in joining]
-    leading = [each for each in told if each[1]["leader"] == each[0].member_id]
-    following = [each for each in told if each not in leading]
+    joined = [(member, member.take_join()) for member in joining]
+    leading = [each for each in joined if each[1]["leader"] == each[0].member_id]
+    following = [each for each in joined if each not in leading]
     for member, answer in leading:
         assignments = _handed_out(answer, {each.member_id: each for each in joining}, counts)
         member.sync(answer["protocol_name"], {} if answer["skip_assignment"] else assignments)

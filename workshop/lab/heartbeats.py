@@ -35,7 +35,7 @@ _OF_STATIC: Final[Options] = {
 
 
 class HeartbeatMember:
-    """One member. It does as it is told: it owns what the coordinator assigned to it in its last answer."""
+    """One member. It obeys: it owns what the coordinator assigned to it in its last answer."""
 
     api = "ConsumerGroupHeartbeat"
     options: ClassVar[Options] = {
@@ -52,7 +52,7 @@ class HeartbeatMember:
     }
     """Fields of a first heartbeat that the story does not give."""
     owned: tuple[str, ...] = ("topic_partitions",)
-    """Fields that tell what the member owns."""
+    """Fields that report what the member owns."""
 
     def __init__(
         self, connection: Connection, group_id: str, member_id: str, instance_id: str | None
@@ -91,12 +91,12 @@ class HeartbeatMember:
     def _beat(self, fields: dict[str, Any]) -> None:
         if self.instance_id:
             fields["instance_id"] = self.instance_id
-        told = self._ask(self.epoch, fields)
-        self.epoch = told["member_epoch"]
-        self._take(told)
+        answer = self._ask(self.epoch, fields)
+        self.epoch = answer["member_epoch"]
+        self._take(answer)
 
-    def _take(self, told: dict[str, Any]) -> None:
-        assignment = told["assignment"]
+    def _take(self, answer: dict[str, Any]) -> None:
+        assignment = answer["assignment"]
         if assignment is not None:
             self.owns = {"topic_partitions": assignment["topic_partitions"]}
 
@@ -119,8 +119,8 @@ class ShareMember(HeartbeatMember):
     first: ClassVar[Mapping[str, Any]] = {"subscribed_topic_names": []}
     owned = ()
 
-    def _take(self, told: dict[str, Any]) -> None:
-        """It gives up nothing, so it need not tell what it owns."""
+    def _take(self, answer: dict[str, Any]) -> None:
+        """It gives up nothing, so it need not report what it owns."""
 
 
 class StreamsMember(HeartbeatMember):
@@ -142,10 +142,10 @@ class StreamsMember(HeartbeatMember):
         **dict.fromkeys(owned, ()),
     }
 
-    def _take(self, told: dict[str, Any]) -> None:
+    def _take(self, answer: dict[str, Any]) -> None:
         for name in self.owned:
-            if told[name] is not None:
-                self.owns[name] = told[name]
+            if answer[name] is not None:
+                self.owns[name] = answer[name]
 
 
 MEMBERS: Final[Mapping[str, type[HeartbeatMember]]] = {

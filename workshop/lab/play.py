@@ -87,16 +87,16 @@ class _Player:
         }
 
     def members(self) -> Row:
-        """Member id -> the epoch that the broker last told it."""
+        """Member id -> its epoch in the last answer of the broker."""
         epochs = {each.member_id: each.epoch for each in self._members.values() if each.alive}
         return {"group": self._story.group_id, "incarnation": self._incarnation, "members": epochs}
 
     def epoch(self) -> int:
-        """The group epoch as the broker tells it; a classic group's as its members were told."""
+        """The group epoch that the broker describes; a classic group's from its members."""
         api = DESCRIBES.get(self._story.protocol, "ConsumerGroupDescribe")
         group_ids = [self._story.group_id]
         try:
-            told: int = answered(self._connection, api, group_ids=group_ids)["groups"][0][
+            group_epoch: int = answered(self._connection, api, group_ids=group_ids)["groups"][0][
                 "group_epoch"
             ]
         except RefusedError as refusal:
@@ -104,7 +104,7 @@ class _Player:
                 raise
             classic = [each for each in self._members.values() if isinstance(each, ClassicMember)]
             return max((each.generation for each in classic if each.alive), default=self.expected)
-        return told
+        return group_epoch
 
     def do(self, step: Step, awaited: int) -> None:
         """Do a step; those that wait do so until the group has the awaited epoch."""
@@ -124,7 +124,7 @@ class _Player:
                 self._beat_all()
 
     def close(self) -> None:
-        """Close the connections; nobody leaves the group."""
+        """Close the connections; no member leaves the group."""
         for member in self._members.values():
             member.connection.close()
         self._connection.close()
@@ -299,8 +299,8 @@ class _Player:
         self._called()
 
     def _is_empty(self) -> bool:
-        told = answered(self._connection, "DescribeGroups", groups=[self._story.group_id])
-        return bool(told["groups"][0]["group_state"] == "Empty")
+        described = answered(self._connection, "DescribeGroups", groups=[self._story.group_id])
+        return bool(described["groups"][0]["group_state"] == "Empty")
 
     def _called(self) -> None:
         """Classic members hear of a rebalance with their next heartbeat."""

@@ -177,8 +177,8 @@ class Admin:
         asked = {"resource_type": 32, "resource_name": group_id, "configuration_keys": None}
         while True:
             answer = self._connection.ask("DescribeConfigs", resources=[asked])
-            told = {row["name"]: row["value"] for row in answer["results"][0]["configs"]}
-            if settings.items() <= told.items():
+            configs = {row["name"]: row["value"] for row in answer["results"][0]["configs"]}
+            if settings.items() <= configs.items():
                 break
             time.sleep(0.1)
         time.sleep(PUBLISHED_S)

@@ -2,7 +2,7 @@
 
     python -m workshop.platforms [--only NAME …]
 
-Writes docs/platform-results.json, of which `make codegen` makes the page. Exit code 4 if a platform fails.
+Writes docs/platform-results.json; `make codegen` makes the page from it. Exit code 4 if a platform fails.
 """
 
 import argparse
