@@ -101,6 +101,20 @@ class UnknownGroup(LookupError):  # noqa: N818 - as above
         return list(dict.fromkeys([*begun, *similar]))[:_GROUPS_MEANT]
 
 
+class AbsentGroup(UnknownGroup):
+    """A group was asked for that records name, but that does not exist at the moment in question."""
+
+    def __init__(self, group_id: str, known: Collection[str], moment: str) -> None:
+        super().__init__(group_id, known)
+        self.moment = moment
+
+    def __str__(self) -> str:
+        return (
+            f"group {shortened(self.group_id)!r} does not exist {self.moment}: the log has records of it, but it was"
+            " deleted, its offsets expired, or it was created later."
+        )
+
+
 class UnknownPartition(LookupError):  # noqa: N818 - as above
     """A partition of `__consumer_offsets` was asked for that the folder does not hold."""
 

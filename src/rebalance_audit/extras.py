@@ -1,7 +1,9 @@
 """Optional dependencies of the package, by extra."""
 
 import json
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 from shlex import quote
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -10,6 +12,8 @@ from rebalance_audit.errors import MissingExtra
 from rebalance_audit.resources import checkout_root
 
 NAME: Final = "rebalance-audit"
+_TAG_OF_CACHES: Final = "CACHEDIR.TAG"
+"""The file that marks a folder as a cache (https://bford.info/cachedir)."""
 
 _OF_SPARK: Final = ("pyspark", "pandas", "deltalake")
 PACKAGES: Final = {
@@ -34,21 +38,33 @@ def require_extra(extra: str) -> None:
 
 
 def install_command(extra: str) -> str:
-    """The command that adds an extra to this installation: from the checkout or the file that it came from."""
-    try:
-        return f"pip install -e {quote(f'{checkout_root()}[{extra}]')}"
-    except FileNotFoundError:  # installed
-        return f"pip install {quote(_requirement(extra))}"
+    """The command that adds an extra to this installation, of the program that made it: pip, uv or uvx.
 
-
-def _requirement(extra: str) -> str:
-    """The extra of what was installed, by the path or URL that PEP 610 has pip record; by name where it has not."""
+    It names the checkout, file or URL that the package came from, which PEP 610 has installers record.
+    """
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - imports email
 
     try:
-        recorded = distribution(NAME).read_text("direct_url.json")
+        installed = distribution(NAME)
+        recorded, installer = (
+            installed.read_text("direct_url.json"),
+            installed.read_text("INSTALLER"),
+        )
     except PackageNotFoundError:  # imported from an archive
-        recorded = None
+        recorded = installer = None
+    try:
+        source = f"-e {quote(f'{checkout_root()}[{extra}]')}"
+    except FileNotFoundError:  # installed
+        source = quote(_requirement(extra, recorded))
+    if (installer or "").strip() != "uv":
+        return f"pip install {source}"
+    # uvx runs a program in a folder of uv's cache, where nothing can be added.
+    if any((folder / _TAG_OF_CACHES).exists() for folder in Path(sys.prefix).parents):
+        return f"uvx --from {source.removeprefix('-e ')} {NAME}"
+    return f"uv pip install --python {quote(sys.prefix)} {source}"
+
+
+def _requirement(extra: str, recorded: str | None) -> str:
     if recorded is None:
         return f"{NAME}[{extra}]"
     url = str(json.loads(recorded)["url"])

@@ -66,9 +66,10 @@ def test_explain_names_the_line() -> None:
     text = " ".join(told.out.split())
     assert "as the broker logged: the member session expired." in text
     assert "Evidence: broker 1 logged (server.log:" in text
-    refused = call("explain", "--lake", "somewhere", "fleet", "--broker-log", LOG)
-    assert refused.code == 2
-    assert "for a lake give it to `run`" in refused.err
+    for flag, value in (("--broker-log", LOG), ("--broker-log-time-zone", "Europe/Berlin")):
+        refused = call("explain", "--lake", "somewhere", "fleet", flag, value)
+        assert refused.code == 2
+        assert f"{flag} goes with SEGMENTS; for a lake give it to `run`" in refused.err
 
 
 def test_what_is_refused(tmp_path: Path) -> None:

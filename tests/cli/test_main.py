@@ -102,6 +102,14 @@ def text(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def garbage(tmp_path: Path) -> Path:
+    """Bytes without a batch where a segment should be."""
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(bytes(range(255, 0, -1)) * 40)
+    return tmp_path
+
+
 def missing(tmp_path: Path) -> Path:
     """A path where there is nothing."""
     return tmp_path / "nothing"
@@ -118,6 +126,7 @@ def missing(tmp_path: Path) -> Path:
             r"Error: \S+/orders-0 is a partition folder of topic orders, not of __con.*\.",
         ),
         (text, r"Error: \S+/__consumer_offsets-0/0{20}\.log is a text file, not a segment\."),
+        (garbage, r"Error: \S+/0{20}\.log holds no batch of records: it is not a segment\."),
         (unreadable, r"Error: \S+/__consumer_offsets-0/0{20}\.log cannot be read: .*\."),
     ],
 )

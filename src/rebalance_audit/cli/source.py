@@ -242,16 +242,16 @@ def _source(
     flags = {"lake.path": lake, "cluster": cluster}
     if invocation.print_config:
         invocation.config(flags)
+    of_broker_logs = {"--broker-log": broker_logs, "--broker-log-time-zone": broker_log_zone}
     if script_file is not None:
-        of_log = {"--cluster": cluster, "--broker-log": broker_logs}
-        refuse(of_log, OF_LOG)
+        refuse({"--cluster": cluster, **of_broker_logs}, OF_LOG)
         return script_file
     if segments is not None:
         if LIVE not in reads or not re.match(f"{KAFKA}.", segments):
             path_of(segments, reads)
         settings = audit_settings(invocation, cluster, broker_log_zone, end_offsets, deploys)
         return Segments(segments, settings, broker_logs)
-    refuse({"--broker-log": broker_logs}, "goes with SEGMENTS; for a lake give it to `run`.")
+    refuse(of_broker_logs, "goes with SEGMENTS; for a lake give it to `run`.")
     refuse({"--end-offsets": end_offsets}, "goes with SEGMENTS.")
     if LAKE in reads:
         config = invocation.config(flags)

@@ -7,7 +7,8 @@ each feed the same replay.
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from rebalance_audit.errors import require_known
+from rebalance_audit.errors import AbsentGroup, require_known
+from rebalance_audit.moments import utc_datetime
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.describe import describe_group, describe_unknown, mentioned_topic_ids
 from rebalance_audit.replay.shard import Shard
@@ -73,7 +74,8 @@ class RecordLog(Protocol):
 def state_at(log: RecordLog, group_ids: Collection[str] = (), at_ms: int | None = None) -> State:
     """All groups, or only `group_ids`, as of `at_ms` (epoch milliseconds) or the log's end.
 
-    Raises UnknownGroup for a group that no record names, and what the log raises.
+    Raises UnknownGroup for a group that no record names, AbsentGroup for one that does not exist then, and what the log
+    raises.
     """
     names = log.topic_names()
     shards: list[Shard] = []
@@ -104,6 +106,10 @@ def state_at(log: RecordLog, group_ids: Collection[str] = (), at_ms: int | None 
         for shard in shards
         for slot, lost in shard.lost()
     }
+    for group_id in group_ids:
+        if group_id not in groups:
+            moment = "at the end of the log" if at_ms is None else f"at {utc_datetime(at_ms)}"
+            raise AbsentGroup(group_id, groups, moment)
     return State(
         [groups[group_id] for group_id in sorted(groups)],
         max(moments, default=None),

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from rebalance_audit.cli.exit_codes import BAD_ARGUMENTS
 from tests.cli.call import CAPTURES, call, segments
 
 ALL = sorted(path.name for path in CAPTURES.iterdir())
@@ -107,9 +108,15 @@ def test_group_leaves_only_that_group() -> None:
     assert two["beta"] == everything["beta"]
 
 
-def test_a_group_that_is_gone_is_no_error() -> None:
-    """The log knows a deleted group: the answer says that it does not exist, and its first life can be asked for."""
-    assert list(state(segments("consumer-protocol"), "--group", "brief")) == ["at"]
+def test_a_group_that_is_gone_does_not_exist() -> None:
+    """An error says so of a deleted group, also beside others; its first life can be asked for."""
+    for others in ((), ("--group", "alpha")):
+        outcome = call("state", segments("consumer-protocol"), "--group", "brief", *others)
+        assert (outcome.code, outcome.out) == (BAD_ARGUMENTS, "")
+        assert "group 'brief' does not exist at the end of the log" in outcome.err
+    before = ("--group", "brief", "--at", "2026-11-21T00:00Z")
+    at_night = call("state", segments("consumer-protocol"), *before)
+    assert "group 'brief' does not exist at 2026-11-21 00:00:00+00:00" in at_night.err
     lines = call("decode", segments("consumer-protocol"), "--group", "brief").out.splitlines()
     first_ms = min(json.loads(line)["timestamp"] for line in lines)
     alive = state(segments("consumer-protocol"), "--group", "brief", "--at", str(first_ms))

@@ -282,7 +282,7 @@ def _open_file(path: Path) -> LogFolder:
 
 
 def _require_a_segment(segments: Iterable[Segment]) -> None:
-    """Raises SourceNotReadable if every file is compressed or text; one among segments is read as damage."""
+    """Raises SourceNotReadable if every file is something else; one among segments is read as damage."""
     wrong = ""
     for segment in segments:
         kind = other_kind(segment.path)

@@ -1,4 +1,4 @@
-"""Files that lie where a segment should and are none: compressed segments, and text."""
+"""Files that lie where a segment should and are none: compressed segments, text, anything without a batch."""
 
 import os
 from codecs import getincrementaldecoder
@@ -27,20 +27,22 @@ _HEAD_BYTES: Final = 4096
 
 
 def other_kind(path: Path) -> str | None:
-    """What is wrong with a file that is compressed or text, to follow its name; None for any other.
+    """What is wrong with a file that is compressed, text or no batch at all, to follow its name; None for any other.
 
     A segment with an overwritten beginning is a damaged segment. Raises OSError.
     """
-    with os.fdopen(open_regular(path), "rb") as file:
-        head = file.read(_HEAD_BYTES)
-    compressed = head.startswith(_COMPRESSED)
-    if not compressed and not _is_text(head):
-        return None
     with SegmentWalk(path) as walk:
         _, following, found = next(walk.steps(), (0, 0, None))
         if not isinstance(found, BadBytes | TailNote) or following < walk.size_bytes:
             return None
-    return UNPACK if compressed else "is a text file, not a segment"
+    with os.fdopen(open_regular(path), "rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if head.startswith(_COMPRESSED):
+        return UNPACK
+    if _is_text(head):
+        return "is a text file, not a segment"
+    is_unlike_batch = isinstance(found, BadBytes) and found.base_offset is None
+    return "holds no batch of records: it is not a segment" if is_unlike_batch else None
 
 
 def _is_text(head: bytes) -> bool:
