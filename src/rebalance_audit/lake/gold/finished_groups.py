@@ -1,6 +1,6 @@
 """The ends of groups in a task: rows of gold.progress, made for many groups at once, and of meta.snapshots."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,8 +11,9 @@ from rebalance_audit.audit.progress.group_progress import HELD, GroupProgress
 from rebalance_audit.audit.progress.minutes import Picked, ProgressMinutes
 from rebalance_audit.audit.rows import PROGRESS, Row
 from rebalance_audit.lake.gold.group_memory import Memory
-from rebalance_audit.lake.gold.output_rows import GONE, OutputRows, output_columns
-from rebalance_audit.lake.gold.outputs import SNAPSHOTS
+from rebalance_audit.lake.gold.output_rows import GONE, REBUILT, OutputRows, output_columns
+from rebalance_audit.lake.gold.outputs import FILES, SNAPSHOTS
+from rebalance_audit.lake.storage.data_files import DataFile, DataFolder
 from rebalance_audit.tables.arrow_types import column_of
 
 OWNER_BYTES: Final = 500
@@ -34,10 +35,18 @@ class _Finished(NamedTuple):
 class FinishedGroups:
     """Holds groups until there are enough of them."""
 
-    def __init__(self, rows: OutputRows) -> None:
-        """Few rows go to `rows`; those of gold.progress are in the batches that `take` gives."""
+    def __init__(
+        self, rows: OutputRows, folder: DataFolder | None, constants: Mapping[str, Any]
+    ) -> None:
+        """Few rows go to `rows`. Those of gold.progress go into a data file in their table's `folder`.
+
+        Without a folder, as where the table may have rows of the same groups, they are in the batches of `take`.
+        `constants` has the columns that are the same in all rows.
+        """
         self._rows = rows
         self._types = output_columns()[PROGRESS]
+        same = {name: constants[name] for name in self._types if name in constants}
+        self._file = None if folder is None else DataFile(folder, same)
         self._held: list[_Finished] = []
         self._bytes = 0
 
@@ -59,8 +68,11 @@ class FinishedGroups:
             return
         changes = ProgressMinutes([each.progress for each in held]).changes()
         cells = {name: self._column(name, column) for name, column in changes.columns.items()}
-        marks = pa.array([each.mark for each in held]).take(pa.array(changes.groups))
-        yield from self._rows.batches(PROGRESS, marks, cells)
+        if self._file is None:
+            marks = pa.array([each.mark for each in held]).take(pa.array(changes.groups))
+            yield from self._rows.batches(PROGRESS, marks, cells)
+        else:
+            self._file.write(pa.RecordBatch.from_pydict(cells))
         for group, row in changes.bounded:
             self._rows.add(PROGRESS, held[group].mark, row)
         for _, key in changes.gone:
@@ -72,6 +84,14 @@ class FinishedGroups:
                 fields = {name: orjson.Fragment(text) for name, text in state.items()}
                 whole = orjson.dumps(fields | {"progress": progress.state()})
                 self._rows.add(SNAPSHOTS, mark, row | {"state": whole.decode()})
+
+    def end(self) -> Iterator[pa.RecordBatch]:
+        """Finish the last groups of the task, and its file."""
+        yield from self.take()
+        if self._file is not None:
+            for described in self._file.described():
+                for row in described.to_pylist():
+                    self._rows.add(FILES, REBUILT, row)
 
     def _column(self, name: str, column: Any) -> pa.Array:
         if isinstance(column, Picked):

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.lake.gold.outputs import OUTPUTS
+from rebalance_audit.lake.gold.outputs import FILES, OUTPUTS
+from rebalance_audit.lake.storage.data_files import FILE
 from rebalance_audit.lake.storage.stage import MARK, ROWS, TABLE, list_of_rows
 from rebalance_audit.tables.arrow_types import (
     arrow_type,
@@ -43,8 +44,9 @@ FRAME_ROW_BYTES: Final = 1 << 20
 
 
 def output_columns() -> dict[str, dict[str, str]]:
-    """Output -> the columns of its table, name -> type as DDL."""
-    return {output: table_schemas()[table].column_types for output, table in OUTPUTS.items()}
+    """Output -> its columns, name -> type as DDL."""
+    of_tables = {name: table_schemas()[table].column_types for name, table in OUTPUTS.items()}
+    return {**of_tables, FILES: dict(FILE)}
 
 
 def frame_columns() -> dict[str, str]:
@@ -75,7 +77,8 @@ class OutputRows:
                 name: pa.scalar(constants[name], arrow_type(kind)) for name, kind in same.items()
             }
         self._nothing = {
-            output: pa.nulls(BATCH_ROWS, self._schema.field(output).type) for output in OUTPUTS
+            output: pa.nulls(BATCH_ROWS, self._schema.field(output).type)
+            for output in self._columns
         }
         self._pick = {output: itemgetter(*columns) for output, columns in self._columns.items()}
         self._rows: dict[tuple[str, str], list[tuple[Any, ...]]] = {

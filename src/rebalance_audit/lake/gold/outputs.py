@@ -9,6 +9,8 @@ from rebalance_audit.tables.schemas import TableName
 GROUP_RECORDS: Final = "group_records"
 QUARANTINE: Final = "quarantine"
 SNAPSHOTS: Final = "snapshots"
+FILES: Final = "files"
+"""No table: the data files of PROGRESS that tasks have written, see `data_files.FILE`."""
 OUTPUTS: Final[Mapping[str, str]] = {
     **{name: f"gold.{name}" for name in (*GOLD_OF_GROUP, GROUP_HOURS, PROGRESS)},
     GROUP_RECORDS: TableName.GROUP_RECORDS,

@@ -356,14 +356,14 @@ class _Reducer:
         self._options = options
         self._rows = OutputRows(options.constants)
         self._hour_rows = HourRows(self._rows)
-        self._finished = FinishedGroups(self._rows)
+        self._finished = FinishedGroups(self._rows, options.progress_folder, options.constants)
         self._group: _Group | None = None
 
     def reduce(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """All output rows of the task's groups."""
         yield from self._reduced(batches)
         yield from self._leave()
-        yield from self._finished.take()
+        yield from self._finished.end()
         self._hour_rows.release()
         yield from self._rows.take_rest()
 

@@ -9,6 +9,7 @@ from rebalance_audit.audit.broker_log.fact import BrokerFact
 from rebalance_audit.audit.departure_rules import DepartureRules
 from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.holes import Holes
+from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.wire.topic_names import TopicNames
 
 Gaps: TypeAlias = Mapping[int, Sequence[int]]
@@ -37,6 +38,8 @@ class ReducerOptions:
     """Whether end offsets of any partition were sampled; the samples come with the records."""
     constants: Mapping[str, Any] = field(default_factory=dict)
     """Columns that are the same in all rows of a run, such as the cluster."""
+    progress_folder: DataFolder | None = None
+    """Where tasks write rows of gold.progress, if the table has none; None where they leave with the others."""
 
     def is_whole(self, log_partition: int) -> bool | None:
         """Whether a partition lacks no record; None if unknown."""

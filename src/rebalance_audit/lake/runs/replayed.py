@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from rebalance_audit.audit.rows import PROGRESS
 from rebalance_audit.lake.gold.output_rows import (
     GONE,
     NEW,
@@ -9,13 +10,15 @@ from rebalance_audit.lake.gold.output_rows import (
     output_columns,
 )
 from rebalance_audit.lake.gold.output_tables import rows_of
-from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE
+from rebalance_audit.lake.gold.outputs import FILES, GROUP_RECORDS, QUARANTINE
 from rebalance_audit.lake.gold.reducer import reduce_groups
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.plan import Plan
 from rebalance_audit.lake.session.small_queries import small_queries
-from rebalance_audit.lake.storage.stage import StagedTables
+from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder
+from rebalance_audit.lake.storage.stage import GivenRows, StagedTables
+from rebalance_audit.tables.schemas import TableName, table_schemas
 
 
 class Replayed(NamedTuple):
@@ -24,6 +27,14 @@ class Replayed(NamedTuple):
     plan: Plan
     staged: StagedTables
     """Rows of all outputs."""
+    progress: DataFiles | None
+    """Rows of gold.progress, where the tasks have written them; else they are staged."""
+
+    def of(self, output: str) -> GivenRows:
+        """The rows of an output, with any mark."""
+        if output == PROGRESS and self.progress is not None:
+            return self.progress
+        return self.staged.of(output)
 
     def rows(self, output: str) -> int:
         """Rows of an output."""
@@ -34,10 +45,12 @@ def replay(context: RunContext, plan: Plan) -> Replayed:
     """Replay a plan, and a better one if the results show that it is needed."""
     while True:
         with small_queries(context.spark, when=plan.is_small):
-            staged = _reduce(context, plan)
-            better = plan.revise(staged)
+            replayed = _reduce(context, plan)
+            better = plan.revise(replayed.staged)
         if better is None:
-            return Replayed(plan, staged)
+            return replayed
+        if replayed.progress is not None:
+            replayed.progress.discard()
         plan = better
 
 
@@ -72,10 +85,11 @@ def account(context: RunContext, replayed: Replayed) -> None:
             )
 
 
-def _reduce(context: RunContext, plan: Plan) -> StagedTables:
+def _reduce(context: RunContext, plan: Plan) -> Replayed:
     groups, request, stage = plan.groups, context.request, context.lake.stage
     if groups.records is None:
-        return stage.no_tables(output_columns(), GONE)
+        return Replayed(plan, stage.no_tables(output_columns(), GONE), None)
+    folder = _progress_folder(context, plan)
     options = ReducerOptions(
         plan.names,
         request.rules,
@@ -88,10 +102,22 @@ def _reduce(context: RunContext, plan: Plan) -> StagedTables:
         context.broker_logs.facts(groups.groups),
         request.with_silver and bool(context.end_offsets.version),
         context.constants,
+        folder,
     )
-    return stage.put_tables(
-        reduce_groups(groups.records, options, groups.tasks), output_columns(), GONE
-    )
+    rows = reduce_groups(groups.records, options, groups.tasks)
+    staged = stage.put_tables(rows, output_columns(), GONE)
+    if folder is None:
+        return Replayed(plan, staged, None)
+    described = staged.of(FILES).batches().read_all().to_pylist()
+    return Replayed(plan, staged, DataFiles(context.spark, folder, described))
+
+
+def _progress_folder(context: RunContext, plan: Plan) -> DataFolder | None:
+    """Where tasks write rows of gold.progress: all of them are rows to append."""
+    name = TableName.COMMIT_PROGRESS
+    if plan.since is not None or context.request.has_window or not context.sink.is_empty(name):
+        return None
+    return context.sink.data_folder(table_schemas()[name])
 
 
 def _quarantined(replayed: Replayed) -> int:

@@ -28,6 +28,7 @@ from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.progress import Progress, marks_of_tables, progress_columns
 from rebalance_audit.lake.runs.replayed import Replayed
 from rebalance_audit.lake.session.parallel_map import parallel_map
+from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -45,7 +46,7 @@ class Writer:
         self._request = context.request
         self._sink = context.sink
         self._replayed = replayed
-        self._plan, self._staged = replayed
+        self._plan, self._staged = replayed.plan, replayed.staged
         self._since = self._plan.since
         self._replaced = self._plan.groups.replaced
 
@@ -74,7 +75,7 @@ class Writer:
         return [
             output
             for output in outputs
-            if self._staged.count(output)
+            if self._replayed.of(output).count()
             or (self._replaced is not None and not self._sink.is_empty(OUTPUTS[output]))
         ]
 
@@ -87,9 +88,11 @@ class Writer:
         window = self._window(output)
         # Without silver there are no findings of commits.
         scope = window & is_of_records(output) if self._request.with_silver else window
-        name = OUTPUTS[output]
-        if output != MEMBERS and not self._request.has_window and self._sink.is_empty(name):
-            return self._sink.append(name, self._staged.of(output))
+        name, given = OUTPUTS[output], self._replayed.of(output)
+        is_first = output != MEMBERS and not self._request.has_window and self._sink.is_empty(name)
+        # Data files were written for a table without rows. If it has some by now, `append` compares them.
+        if is_first or isinstance(given, DataFiles):
+            return self._sink.append(name, given)
         rows = rebuilt_rows_of(self._staged, output).where(window)
         if output in OF_COMMITTING_GROUPS:
             return self._sink.replace(name, rows, scope & self._of_regex())

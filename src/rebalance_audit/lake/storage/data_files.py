@@ -102,12 +102,19 @@ class DataFile:
         self._waiting_bytes = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write rows with the table's other columns, in any order. Raises ValueError for a null where none may be."""
+        """Write rows with the table's other columns, in any order; columns that are not given are null.
+
+        Raises ValueError for a null where none may be.
+        """
         if not batch.num_rows:
             return
-        for name, value in self._constants.items():
-            batch = batch.append_column(name, pa.repeat(value, batch.num_rows))
-        shaped = batch.select(self._schema.names).cast(self._schema)
+        given = dict(zip(batch.schema.names, batch.columns, strict=True))
+        given |= {name: pa.repeat(value, len(batch)) for name, value in self._constants.items()}
+        arrays = [
+            given[each.name] if each.name in given else pa.nulls(len(batch), each.type)
+            for each in self._schema
+        ]
+        shaped = pa.RecordBatch.from_arrays(arrays, self._schema.names).cast(self._schema)
         self._bounds.add(shaped)
         if self._summary is not None:
             self._summary.add(shaped)
