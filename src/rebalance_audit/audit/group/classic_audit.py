@@ -107,7 +107,8 @@ class ClassicAudit:
         if gap:
             self._life.doubt()
         if span is not None and span.unowned is not None:
-            span.unowned = span.unowned.plus(self.times.came_back(old, new))
+            worked = self.join_phases.last_worked(old)
+            span.unowned = span.unowned.plus(self.times.came_back(old, new, worked))
         delta = delta_of(old.members, new.members)
         self._follow_members(old, new, delta, (), gap=gap)
         self._follow_partitions(old, new, delta, since_known=True, gap=gap)
@@ -218,13 +219,13 @@ class ClassicAudit:
         span.follows_start = was_first and is_cooperative(new)
         life.open_span(span)
         assert span.not_stable is not None
-        unowned = self.times.unowned(old, new, moved, shown_ms, span.not_stable, sync_ms)
+        unowned = self.times.unowned(
+            old, new, moved, shown_ms, span.not_stable, sync_ms, likely.gave_up
+        )
         may_return = new.has_static and life.is_whole is False
         if (was_first or moved_here or may_return) and unowned.exact is not None:
             unowned = unowned._replace(most=None)  # what was taken away before left no record
-        if is_unread:
-            unowned = UNBOUNDED
-        span.unowned = unowned
+        span.unowned = UNBOUNDED if is_unread else unowned
         rebalance.hold_ups.end_generation(
             at_ms - span.not_stable.likely,
             at_ms,

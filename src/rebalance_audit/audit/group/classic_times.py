@@ -5,6 +5,7 @@ that record, and certainly not before the previous generation's record. An eager
 before it rejoins; a cooperative member gives up only those that the generation took from it (KIP-429).
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
@@ -69,20 +70,31 @@ class ClassicTimes:
         shown_ms: int | None,
         not_stable: Bounds,
         sync_ms: int | None,
+        gave_up: Mapping[str, int | None],
     ) -> Bounds:
         """Time since the partitions that the generation assigns last had an owner, summed over them.
 
-        `moved`: shifts by identity; `shown_ms`: timestamp of the previous record.
+        `moved`: shifts by identity; `shown_ms`: timestamp of the previous record; `gave_up`: when
+        members of the previous generation likely gave them up, by member id.
         """
         at_ms = new.position.record_timestamp_ms
         before = {} if old is None else by_identity(old)
         now = by_identity(new)
         cooperative = is_cooperative(new)
         sync = sync_ms or 0
-        # Members give up their partitions one after another, each at its next heartbeat.
-        half_ms = None if not_stable.estimate is None else (sync + not_stable.estimate) // 2
-        gave_up = Bounds.between(sync, not_stable.most, half_ms)
+        shared = before.keys() & now.keys()
+        stayed = {who for who in shared if before[who].member_id == now[who].member_id}
         since_shown = None if shown_ms is None else max(0, at_ms - shown_ms)
+        rejoin_ms = _mean_wait(not_stable, sync, len(stayed))
+
+        def stopped(identity: str) -> Bounds:
+            """How long a former member's partitions were without owner until this record."""
+            stop_ms = gave_up.get(before[identity].member_id) if identity in before else None
+            stays = identity in stayed
+            likely_ms = (rejoin_ms if stays else None) if stop_ms is None else at_ms - stop_ms
+            least, most = (sync, not_stable.most) if stays else (0, since_shown)
+            return Bounds.between(least, most, likely_ms)
+
         total = NOTHING
         if old is not None and not old.members:
             # Since the first member of a group that was empty subscribed.
@@ -91,15 +103,14 @@ class ClassicTimes:
         had: dict[TopicPartition, str] = {}
         for identity, shift in moved.items():
             had |= dict.fromkeys(each(shift.lost), identity)
-        kept, kept_by_heirs = _kept(before, now, moved, cooperative=cooperative)
-        if kept:
-            stopped = Bounds.between(0, gave_up.most, gave_up.estimate) if cooperative else gave_up
-            total = total.plus(stopped.times(kept))
-        if kept_by_heirs:
-            came_back = Bounds.between(0, since_shown, gave_up.estimate)
-            total = total.plus(came_back.times(kept_by_heirs))
+        for identity, member in now.items():
+            gained = count(moved[identity].gained) if identity in moved else 0
+            kept = member.partition_count - gained
+            if kept and not (cooperative and _claims_to_own(member)):
+                one = stopped(identity)
+                total = total.plus((one._replace(least=0) if cooperative else one).times(kept))
         handed: set[TopicPartition] = set()
-        directly = 0
+        given: Counter[str] = Counter()
         for shift in moved.values():
             gains = each(shift.gained)
             handed.update(gains)
@@ -110,30 +121,32 @@ class ClassicTimes:
                         Bounds.between(sync, at_ms - loose.earliest_ms, at_ms - loose.record_ms)
                     )
                 elif (owner := had.get(partition)) is not None:
-                    if owner in now:
-                        directly += 1
-                    else:
-                        session_ms = before[owner].session_timeout_ms
-                        away_ms = None if half_ms is None else half_ms + session_ms // 2
-                        total = total.plus(Bounds.between(0, since_shown, away_ms))
-        if directly:
-            total = total.plus(gave_up.times(directly))
+                    given[owner] += 1
         if not now:
             # An owner may have been dead for a while before the group was found to be empty.
-            total = total.plus(Bounds.between(0, since_shown, 0).times(len(had)))
+            given.update(had.values())
+        for owner, partitions in given.items():
+            total = total.plus(stopped(owner).times(partitions))
         if shown_ms is None:
             shown_ms = at_ms
         self._keep_loose(new, had, handed, now, at_ms if cooperative else shown_ms, shown_ms)
         return total
 
-    def came_back(self, old: Generation, new: Generation) -> Bounds:
-        """For another record of the same generation: a static member's partitions stood still while it was away."""
+    def came_back(self, old: Generation, new: Generation, worked: Mapping[str, int]) -> Bounds:
+        """For another record of the same generation: a static member's partitions stood still while it was away.
+
+        `worked`: when members worked last, by member id.
+        """
         at_ms, shown_ms = new.position.record_timestamp_ms, old.position.record_timestamp_ms
         before, total = by_identity(old), NOTHING
         for identity, member in by_identity(new).items():
             earlier = before.get(identity)
             if earlier is not None and earlier.member_id != member.member_id:
-                away = Bounds.between(0, at_ms - shown_ms, member.session_timeout_ms // 2)
+                stop_ms = worked.get(earlier.member_id)
+                likely_ms = (
+                    None if stop_ms is None else min(at_ms - stop_ms, member.session_timeout_ms)
+                )
+                away = Bounds.between(0, at_ms - shown_ms, likely_ms)
                 total = total.plus(away.times(member.partition_count))
         return total
 
@@ -192,26 +205,11 @@ def not_stable(
     return Bounds.between(least, most, None if likely_ms is None else at_ms - likely_ms)
 
 
-def _kept(
-    before: Members, now: Members, moved: Mapping[str, Shift], *, cooperative: bool
-) -> tuple[int, int]:
-    """Partitions that members kept and stopped for meanwhile: static ones under a new member id are counted apart.
-
-    Cooperative members keep theirs and go on. All maps are by identity.
-    """
-    counted = now
-    if cooperative:
-        counted = {who: member for who, member in now.items() if not _claims_to_own(member)}
-    gained = {who: count(shift.gained) for who, shift in moved.items() if who in counted}
-    kept = sum(member.partition_count for member in counted.values()) - sum(gained.values())
-    heirs = sum(
-        member.partition_count - gained.get(who, 0)
-        for who, member in counted.items()
-        if who != member.member_id
-        and (known := before.get(who)) is not None
-        and known.member_id != member.member_id
-    )
-    return kept - heirs, heirs
+def _mean_wait(not_stable: Bounds, sync_ms: int, members: int) -> int | None:
+    """How long members that stay wait for each other, in the mean: the last one to hear of it ends the join phase."""
+    if not_stable.estimate is None or not members:
+        return None
+    return sync_ms + max(0, not_stable.estimate - sync_ms) * (members - 1) // (2 * members)
 
 
 def _claims_to_own(member: ClassicMember) -> bool:

@@ -317,7 +317,13 @@ def _first_step(progress: MemberProgress, until_ms: int) -> int:
 
 def is_unannounced(verdict: Verdict) -> bool:
     """Whether the member is gone without having said so, as far as its end is decided or weighed."""
+    return silent_weight(verdict) >= LIKELY
+
+
+def silent_weight(verdict: Verdict | None) -> float:
+    """How likely it is that a member that is gone did not say so; 0.5 without any evidence."""
+    if verdict is None:
+        return 0.5
     if verdict.cause is not RebalanceCause.MEMBER_DEPARTED:
-        return verdict.cause in UNANNOUNCED
-    weight = sum(weight for cause, weight in verdict.weights if cause in UNANNOUNCED)
-    return weight >= LIKELY
+        return float(verdict.cause in UNANNOUNCED)
+    return sum(weight for cause, weight in verdict.weights if cause in UNANNOUNCED)

@@ -5,7 +5,8 @@ more as they give up their partitions or close; a member that no longer sends he
 session ends. The result is an estimate; it never widens the bounds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 HEARTBEAT_MS: Final = 3000
@@ -50,6 +51,11 @@ LATE_AFTER: Final = 2
 """At least so many members must have stopped at the same time, long before another one, to call that one late."""
 
 
+UNDECIDED: Final = 0.3
+"""Whether a member died or left is open where the less likely way has more weight than this."""
+NOTHING_GIVEN_UP: Final[Mapping[str, int | None]] = MappingProxyType({})
+
+
 class FinalCommits(NamedTuple):
     """The end of what a member committed in the previous generation, for its most committed partition."""
 
@@ -75,6 +81,8 @@ class Former(NamedTuple):
     """Whether that is a static member under a new member id, so that this one may be long gone."""
     may_have_expired: bool
     """Whether it is gone, and the audit takes it for possible that its session expired."""
+    silent_weight: float
+    """How likely it is that it died or hung, if it is gone, and did not leave."""
     commits: FinalCommits | None
 
 
@@ -160,14 +168,42 @@ class Estimate(NamedTuple):
     """Former members whose timeout ended the join phase, so that the others had to wait for it."""
     late: str | None = None
     """The member that rejoined last, long after the others."""
+    gave_up: Mapping[str, int | None] = NOTHING_GIVEN_UP
+    """Former member -> when it gave its partitions up or died (epoch ms); None where the log leaves that open."""
 
 
 def estimate(phase: JoinPhase, gathering: Gathering) -> Estimate:
     """When the join phase began, and whose timeout ended it."""
     found = _estimate(phase, gathering)
-    if phase.shown_ms is None or found.start_ms is None or found.start_ms >= phase.shown_ms:
-        return found
-    return found._replace(start_ms=phase.shown_ms)
+    if phase.shown_ms is not None and found.start_ms is not None:
+        found = found._replace(start_ms=max(found.start_ms, phase.shown_ms))
+    beat_ms = gathering.heartbeat_ms(phase) or HEARTBEAT_MS
+    return found._replace(
+        gave_up={each.member_id: _gave_up_ms(each, phase, found, beat_ms) for each in phase.former}
+    )
+
+
+def _gave_up_ms(member: Former, phase: JoinPhase, found: Estimate, beat_ms: int) -> int | None:
+    """When a member gave its partitions up: by its commits, or by how it ended."""
+    start_ms, commits, stopped_ms = found.start_ms, member.commits, _stopped_ms(member, phase)
+    if member.is_back and not member.is_replaced:
+        if start_ms is None:
+            return stopped_ms
+        if stopped_ms is not None:
+            return max(start_ms, stopped_ms)
+        return start_ms + beat_ms // 2 if found.waited_for or found.late else None
+    over_ms = phase.end_ms if member.member_id in found.waited_for else start_ms
+    if over_ms is None:
+        return stopped_ms
+    died_ms, weight = over_ms - member.session_timeout_ms, member.silent_weight
+    if commits is not None and (member.is_replaced or 0 < weight < 1):
+        last_ms = commits.last_ms if stopped_ms is None else stopped_ms
+        if last_ms >= died_ms:
+            return last_ms
+    if member.is_replaced or UNDECIDED < weight < 1 - UNDECIDED:
+        return None
+    likely_ms = died_ms + beat_ms // 2 if weight > UNDECIDED else over_ms
+    return likely_ms if commits is None else max(likely_ms, commits.last_ms)
 
 
 def _estimate(phase: JoinPhase, gathering: Gathering) -> Estimate:

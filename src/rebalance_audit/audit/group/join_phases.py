@@ -6,7 +6,7 @@ from typing import Final
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.commits.summary import CommitSummary, most_commits
 from rebalance_audit.audit.group.classic_members import by_identity
-from rebalance_audit.audit.group.held_up import NAMED_FROM_MS, is_unannounced
+from rebalance_audit.audit.group.held_up import NAMED_FROM_MS, is_unannounced, silent_weight
 from rebalance_audit.audit.group.join_phase_estimate import (
     COMMIT_PAUSE_MS,
     EARLY,
@@ -71,6 +71,7 @@ class JoinPhases:
                     is_back := identity in now,
                     is_back and now[identity].member_id != member.member_id,
                     not is_back and _may_have_expired(departure_of(verdicts, member.member_id)),
+                    silent_weight(departure_of(verdicts, member.member_id)),
                     None if old is None else self._last_commits(member, old, committed),
                 )
                 for identity, member in before.items()
@@ -163,6 +164,16 @@ class JoinPhases:
             for member_id in old.members
             if (watch := watches.get(member_id)) is not None
         )
+
+    def last_worked(self, old: Generation) -> Mapping[str, int]:
+        """When each member of a generation worked last, by its commits (epoch ms); without those that made none."""
+        committed = self._life.commits.of_round_by_member(self._life.ownership)
+        usual_ms = self._life.commits.usual_pause_ms() or COMMIT_PAUSE_MS
+        return {
+            member.member_id: last.last_ms if last.is_early else last.last_ms + usual_ms // 2
+            for member in old.members.values()
+            if (last := self._last_commits(member, old, committed)) is not None
+        }
 
     def _last_commits(
         self,
