@@ -66,7 +66,7 @@ def test_who_is_back_with_its_next_heartbeats_was_removed_alive(
         MemberStint(member("a", 10_000), 0, 10_000, how, {how: 1.0}),
         MemberStint(member("b", 99_000), back_ms),
     ]
-    clues = Clues({}, {}, 45_000, 3_000, 5_000, False, None)
+    clues = Clues(45_000, 3_000, 5_000, False)
     first, second = story_of(Slot("pod-0", stints), clues).instance.lives
     assert first.ends == {end: 1.0}
     assert second.end is None

@@ -9,13 +9,15 @@ from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
 from rebalance_audit.whatif.habits import Measured
-from rebalance_audit.whatif.join_phases import (
+from rebalance_audit.whatif.memberships import (
     EpochKey,
     PhaseTimes,
+    Slot,
     follow_up_delays,
     heard_after_ms,
+    members_gone,
+    slot_names,
 )
-from rebalance_audit.whatif.memberships import Slot, members_gone, slot_names
 from rebalance_audit.whatif.script import (
     CoordinatorMove,
     Event,

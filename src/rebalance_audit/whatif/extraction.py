@@ -7,15 +7,15 @@ from typing import Final
 from rebalance_audit import limits
 from rebalance_audit.audit.rows import GAP, Row
 from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGNORS
+from rebalance_audit.sentences.words import duration
 from rebalance_audit.whatif import habits as habit
 from rebalance_audit.whatif.events import event_ms, events_of, topics_at_begin
 from rebalance_audit.whatif.facts import group_facts
 from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
 from rebalance_audit.whatif.habits import times_of
 from rebalance_audit.whatif.history import arrivals_of, logged
-from rebalance_audit.whatif.join_phases import EpochKey, PhaseTimes, join_phases
 from rebalance_audit.whatif.lives import Clues, story_of, went_on
-from rebalance_audit.whatif.memberships import member_slots
+from rebalance_audit.whatif.memberships import EpochKey, PhaseTimes, join_phases, member_slots
 from rebalance_audit.whatif.script import Event, Habits, Script, Settings, Spread, spread_of
 from rebalance_audit.whatif.variant import CLASSIC, CONSUMER, SERVER_ASSIGNORS
 
@@ -41,24 +41,20 @@ def script_of(
     `session_timeout_ms`, `heartbeat_interval_ms`: what the group had, where that is known better than the log shows.
     """
     phases = join_phases(rows)
-    slots = member_slots(rows)
+    slots = member_slots(rows, phases)
     measured = habit.measure_habits(rows, slots, phases)
     assumptions: list[str] = []
     settings = _settings(rows, measured, assumptions, session_timeout_ms, heartbeat_interval_ms)
     begin_ms = _begin(rows)
     from_ms = begin_ms if from_ms is None else max(from_ms, begin_ms)
     to_ms = (rows.end_ms or begin_ms) + 1 if to_ms is None else to_ms
-    stretches = habit.last_commits(rows.ownership)
     commit_ms = measured.commit_interval_ms or habit.COMMIT_INTERVAL_MS
     clues = Clues(
-        phases,
-        stretches,
         settings.session_timeout_ms,
         settings.heartbeat_interval_ms,
         commit_ms,
         settings.is_static,
-        habit.restart_after_close(slots),
-        went_on(slots, stretches, commit_ms),
+        went_on(slots, commit_ms),
     )
     stories = [story_of(slot, clues) for slot in slots]
     events: list[Event] = [each for story in stories for each in story.slow]
@@ -115,9 +111,9 @@ def _settings(
         sessions = [row["session_timeout_ms"] for row in members if row["session_timeout_ms"]]
         session_ms = max(sessions, key=sessions.count) if sessions else None
     if session_ms is None:
-        session_ms = measured.consumer_session_ms
-        if session_ms is None:
-            session_ms = habit.CONSUMER_SESSION_MS
+        most_ms = measured.consumer_session_most_ms
+        session_ms = habit.consumer_session_ms(most_ms)
+        if most_ms is None:
             assumptions.append(
                 "The session timeout is Kafka's default of 45 s: the records of the consumer protocol do not have it,"
                 " and no session ended in the log."
@@ -125,7 +121,8 @@ def _settings(
         else:
             assumptions.append(
                 f"The session timeout is taken to be {session_ms / 1000:g} s: the records of the consumer protocol do"
-                " not have it, and expired sessions only bound it from above (--was-session-timeout sets it)."
+                f" not have it, and expired sessions only show that it is at most {duration(most_ms)}"
+                " (--was-session-timeout sets it)."
             )
     heartbeat_ms = heartbeat_interval_ms or measured.heartbeat_interval_ms
     if heartbeat_ms is None:

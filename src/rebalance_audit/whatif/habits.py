@@ -2,20 +2,20 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import fmean, median
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.whatif.group_rows import GroupRows
-from rebalance_audit.whatif.join_phases import (
+from rebalance_audit.whatif.memberships import (
     EpochKey,
     PhaseTimes,
+    Slot,
     follow_up_delays,
     heard_after_ms,
+    members_gone,
 )
-from rebalance_audit.whatif.memberships import MemberStint, Slot, members_gone
 from rebalance_audit.whatif.script import Spread, spread_of
 
 USUAL_INTERVALS_MS: Final = (500, 1_000, 2_000, 3_000, 5_000, 10_000, 15_000, 20_000, 30_000)
@@ -55,7 +55,8 @@ class Measured:
     """Habits as far as the log shows them."""
 
     heartbeat_interval_ms: int | None = None
-    consumer_session_ms: int | None = None
+    consumer_session_most_ms: int | None = None
+    """At most; None where no session is known to have ended."""
     latency_ms: int | None = None
     leader_ms: int = 0
     revoke_ms: Spread | None = None
@@ -84,39 +85,8 @@ def measure_habits(
         if any(row["protocol"] == "consumer" for row in rows.epochs)
         else _classic_heartbeat(slots, phases)
     )
-    found.consumer_session_ms = _consumer_session(slots, rows.ownership)
+    found.consumer_session_most_ms = _consumer_session_most(slots)
     return found
-
-
-def restart_after_close(slots: Sequence[Slot]) -> int | None:
-    """Median milliseconds from a leave to the next join of the same instance; None if none came back."""
-    times = [
-        after.from_ms - stint.to_ms
-        for slot in slots
-        for stint, after in pairwise(slot.stints)
-        if stint.how == RebalanceCause.MEMBER_LEFT and stint.to_ms is not None
-    ]
-    return round(median(times)) if times else None
-
-
-def last_commits(ownership: Iterable[Row]) -> dict[str, list[Row]]:
-    """Member id -> its stretches of ownership that have a commit."""
-    found: dict[str, list[Row]] = {}
-    for row in ownership:
-        if row["last_committed_at"] is not None:
-            found.setdefault(row["member_id"], []).append(row)
-    return found
-
-
-def last_commit_of(stint: MemberStint, stretches: Mapping[str, Sequence[Row]]) -> int | None:
-    """The last commit of a member in a stint; epoch milliseconds."""
-    commits = [
-        row["last_committed_at"]
-        for row in stretches.get(stint.member["member_id"], ())
-        if row["last_committed_at"] >= stint.from_ms
-        and (stint.to_ms is None or row["last_committed_at"] <= stint.to_ms)
-    ]
-    return max(commits, default=None)
 
 
 def _usual(value_ms: float, usual: Sequence[int]) -> int:
@@ -182,26 +152,28 @@ def _classic_heartbeat(slots: Sequence[Slot], phases: Mapping[EpochKey, PhaseTim
     return max(usual_ms, _LEAST_HEARTBEAT_MS)
 
 
-def _consumer_session(slots: Sequence[Slot], ownership: Iterable[Row]) -> int | None:
-    """Sessions that ended after a last commit bound the timeout; the usual one between the bounds."""
-    stretches = last_commits(ownership)
-    at_most: list[int] = []
-    for slot in slots:
-        for stint in slot.stints:
-            if (
-                stint.to_ms is None
-                or stint.member["protocol"] != "consumer"
-                or stint.weights.get(RebalanceCause.MEMBER_SESSION_EXPIRED, 0.0) < 0.5
-            ):
-                continue
-            last_ms = last_commit_of(stint, stretches)
-            if last_ms is not None:
-                at_most.append(stint.to_ms - last_ms)
-    if not at_most:
-        return None
-    # The last commit came up to an interval before the last heartbeat.
-    fitting = [each for each in USUAL_SESSIONS_MS if each <= _CLOCKS * min(at_most)]
-    return fitting[-1] if fitting else min(at_most)
+def _consumer_session_most(slots: Sequence[Slot]) -> int | None:
+    """The shortest time from a last commit to the end of the session after it."""
+    return min(
+        (
+            stint.to_ms - stint.last_commit_ms
+            for slot in slots
+            for stint in slot.stints
+            if stint.member["protocol"] == "consumer"
+            and stint.weights.get(RebalanceCause.MEMBER_SESSION_EXPIRED, 0.0) >= 0.5
+            and stint.to_ms is not None
+            and stint.last_commit_ms is not None
+        ),
+        default=None,
+    )
+
+
+def consumer_session_ms(most_ms: int | None) -> int:
+    """Kafka's default unless a session ended sooner; then the longest usual one that is not longer than that."""
+    if most_ms is None or _CLOCKS * most_ms >= CONSUMER_SESSION_MS:
+        return CONSUMER_SESSION_MS
+    fitting = [each for each in USUAL_SESSIONS_MS if each <= _CLOCKS * most_ms]
+    return fitting[-1] if fitting else most_ms
 
 
 # --- what no log shows -------------------------------------------------------------------------------

@@ -1,12 +1,12 @@
 """When and how the processes of each instance started and ended, as far as the log shows it."""
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
-from rebalance_audit.whatif.habits import RESTART_MS, last_commit_of
-from rebalance_audit.whatif.join_phases import EpochKey, PhaseTimes
+from rebalance_audit.whatif.habits import RESTART_MS
 from rebalance_audit.whatif.memberships import REPLACED, MemberStint, Slot
 from rebalance_audit.whatif.script import (
     AppInstance,
@@ -30,58 +30,43 @@ _FIRST_LATE: Final = 0.15
 """Share of the commit interval by which the first commit after an assignment may be late."""
 _CLOSED: Ends = {ProcessEnd.CLOSED: 1.0}
 _SILENT: Ends = {ProcessEnd.KILLED: 0.5, ProcessEnd.FROZEN: 0.5}
-"""A member that fell silent and whose client came back after its session had ended, under another member id."""
-_LATE: Ends = {ProcessEnd.KILLED: 0.25, ProcessEnd.FROZEN: 0.75}
-"""The same, where restarts in the group take less than half of a session: a restart would have come sooner."""
+"""A classic member whose client came back after its session had ended: no record shows whether as another process."""
 
 
 class Clues(NamedTuple):
     """What the timing of members follows from; durations in milliseconds."""
 
-    phases: Mapping[EpochKey, PhaseTimes]
-    stretches: Mapping[str, Sequence[Row]]
-    """Member id -> stretches of ownership with a commit."""
     session_ms: int
     heartbeat_ms: int
     commit_interval_ms: int
     is_static: bool
-    restart_ms: int | None
-    """How long restarts after a close took in the log."""
     went_on: frozenset[tuple[str, int]] = frozenset()
     """Those whose process went on under another member id."""
 
 
-def went_on(
-    slots: Sequence[Slot], stretches: Mapping[str, Sequence[Row]], interval_ms: int
-) -> frozenset[tuple[str, int]]:
+def went_on(slots: Sequence[Slot], interval_ms: int) -> frozenset[tuple[str, int]]:
     """Member id and begin of each stint whose process went on under another member id.
 
     When a coordinator was away for longer than their sessions, static members come back at once, all with new ids, and
     no process was restarted. Their commits went on until then.
     """
-    replaced = [
-        (stint.to_ms, stint)
-        for slot in slots
-        for stint in slot.stints
-        if stint.how == REPLACED and stint.to_ms is not None
-    ]
-    replaced.sort(key=lambda each: each[0])
+    stints = (stint for slot in slots for stint in slot.stints if stint.how == REPLACED)
+    replaced = sorted(
+        (stint.to_ms, place, stint) for place, stint in enumerate(stints) if stint.to_ms
+    )
     found: set[tuple[str, int]] = set()
-    begin = 0
-    while begin < len(replaced):
-        end = begin
-        while end < len(replaced) and replaced[end][0] - replaced[begin][0] <= _TOGETHER_MS:
-            end += 1
-        together = [stint for _, stint in replaced[begin:end]]
-        at_ms = replaced[begin][0]
+    while replaced:
+        at_ms = replaced[0][0]
+        end = bisect_right(replaced, at_ms + _TOGETHER_MS, key=itemgetter(0))
+        together = [stint for _, _, stint in replaced[:end]]
+        del replaced[:end]
         running = sum(any(_is_at(stint, at_ms) for stint in slot.stints) for slot in slots)
         if len(together) > 1 and 2 * len(together) >= running:
             found.update(
                 (stint.member["member_id"], stint.from_ms)
                 for stint in together
-                if _worked_on(stint, stretches, interval_ms)
+                if _worked_on(stint, interval_ms)
             )
-        begin = end
     return frozenset(found)
 
 
@@ -89,12 +74,10 @@ def _is_at(stint: MemberStint, at_ms: int) -> bool:
     return stint.from_ms < at_ms and (stint.to_ms is None or stint.to_ms >= at_ms)
 
 
-def _worked_on(
-    stint: MemberStint, stretches: Mapping[str, Sequence[Row]], interval_ms: int
-) -> bool:
+def _worked_on(stint: MemberStint, interval_ms: int) -> bool:
     """Whether the commits of a member went on until it was replaced, as far as it commits at all."""
-    last_ms = last_commit_of(stint, stretches)
     assert stint.to_ms is not None
+    last_ms = stint.last_commit_ms
     return last_ms is None or stint.to_ms - last_ms <= (1 + _FIRST_LATE) * interval_ms
 
 
@@ -129,8 +112,8 @@ def story_of(slot: Slot, clues: Clues) -> Story:
             life = ProcessLife(start)
         goes_on = (stint.member["member_id"], stint.from_ms) in clues.went_on
         if stint.to_ms is not None and not goes_on:
-            if after is not None and _was_slow(stint, clues):
-                begin_ms = _slow_since(stint, clues)
+            if after is not None and _was_slow(stint):
+                begin_ms = _slow_since(stint)
                 pending = SlowRevocation(
                     exactly(begin_ms), exactly(stint.to_ms), slot.name, exactly(1)
                 )
@@ -142,23 +125,8 @@ def story_of(slot: Slot, clues: Clues) -> Story:
     return Story(AppInstance(slot.name, topics, lives, first["subscribed_regex"]), slow)
 
 
-def _phase_of(stint: MemberStint, clues: Clues, at_ms: int) -> PhaseTimes | None:
-    """The join phase of a classic generation that a member appeared or was missing in."""
-    if stint.member["protocol"] != "classic":
-        return None
-    return next(
-        (
-            phase
-            for phase in clues.phases.values()
-            if phase.key[0] == stint.incarnation and phase.complete_ms <= at_ms <= phase.stable_ms
-        ),
-        None,
-    )
-
-
 def _start(stint: MemberStint, before: MemberStint | None, clues: Clues) -> Spread:
-    at_ms = stint.from_ms
-    phase = _phase_of(stint, clues, at_ms)
+    at_ms, phase = stint.from_ms, stint.began_in
     if phase is None:
         start = exactly(at_ms)
         if before is not None and _had_to_wait(before, stint, clues):
@@ -167,7 +135,7 @@ def _start(stint: MemberStint, before: MemberStint | None, clues: Clues) -> Spre
             start = Spread(min(dead_ms + 2_000, at_ms), at_ms)
         return start
     heard_ms = min(
-        (each for member, each in phase.gave_up.items() if each >= phase.begin_ms),
+        (each for each in phase.gave_up.values() if each >= phase.begin_ms),
         default=phase.complete_ms,
     )
     if before is not None and before.to_ms == at_ms:
@@ -187,54 +155,39 @@ def _had_to_wait(before: MemberStint, stint: MemberStint, clues: Clues) -> bool:
     )
 
 
-def _was_slow(stint: MemberStint, clues: Clues) -> bool:
+def _was_slow(stint: MemberStint) -> bool:
     """Whether it was removed because it did not give up partitions, or did not rejoin, in time."""
-    if stint.how == _TIMED_OUT:
-        return True
-    weight = stint.weights.get(_TIMED_OUT, 0.0)
-    phase = None if stint.to_ms is None else _phase_of(stint, clues, stint.to_ms)
-    timeout_ms = stint.member["rebalance_timeout_ms"] or 0
-    if phase is None or weight < _LEAST_WEIGHT or phase.length_ms < 0.9 * timeout_ms:
-        return False
-    # Whoever left began the phase; whoever was slow held it up.
-    last_ms = last_commit_of(stint, clues.stretches)
-    gone_first_ms = min(phase.gave_up.values(), default=None)
-    return last_ms is None or gone_first_ms is None or last_ms > gone_first_ms
+    weight, expired = (stint.weights.get(each, 0.0) for each in (_TIMED_OUT, _EXPIRED))
+    is_likely = stint.was_awaited and weight >= max(_LEAST_WEIGHT, expired)
+    return stint.how == _TIMED_OUT or is_likely
 
 
-def _was_removed(stint: MemberStint, after: MemberStint | None, clues: Clues) -> bool:
-    """Whether an administrator removed it, and its process joined again with its next heartbeats."""
-    if stint.how != _REMOVED or after is None or stint.to_ms is None:
-        return False
-    return after.from_ms - stint.to_ms <= 2 * clues.heartbeat_ms
-
-
-def _slow_since(stint: MemberStint, clues: Clues) -> int:
+def _slow_since(stint: MemberStint) -> int:
     assert stint.to_ms is not None
-    phase = _phase_of(stint, clues, stint.to_ms)
-    if phase is not None:
-        return phase.begin_ms
+    if stint.ended_in is not None:
+        return stint.ended_in.begin_ms
     return int(stint.to_ms - (stint.member["rebalance_timeout_ms"] or 0)) - 1
 
 
 def _end(stint: MemberStint, after: MemberStint | None, clues: Clues) -> tuple[Spread, Ends]:
     assert stint.to_ms is not None
-    last_ms = last_commit_of(stint, clues.stretches)
+    last_ms, phase = stint.last_commit_ms, stint.ended_in
     closed = stint.member["closed_weight"]
+    session_ms = stint.member["session_timeout_ms"] or clues.session_ms
     if stint.how in {REPLACED, _STATIC_EXPIRED}:
         if stint.member["protocol"] == "consumer":
             # It announced that it leaves for a while, and the record of that is the last one that has it.
             return exactly(stint.member["last_seen_at"] or stint.to_ms), _CLOSED
-        return _static_end(stint, last_ms, clues)
-    if _was_removed(stint, after, clues):
+        return _static_end(stint, session_ms, clues)
+    is_back_soon = after is not None and after.from_ms - stint.to_ms <= 2 * clues.heartbeat_ms
+    if stint.how == _REMOVED and is_back_soon:
+        # An administrator removed it, and its process joined again with its next heartbeats.
         return _closed_at(stint, None, clues), {ProcessEnd.REMOVED: 1.0}
-    ends = _ends(stint, after, clues)
-    if closed is not None and ends.get(ProcessEnd.CLOSED, 0.0) > 0.5 and last_ms is not None:
-        return _after_commit(last_ms, stint, closed, clues), ends
+    ends = _ends(stint, after)
     if ends.get(ProcessEnd.CLOSED, 0.0) > 0.5:
+        if closed is not None and last_ms is not None:
+            return _after_commit(last_ms, stint, closed, clues), ends
         return _closed_at(stint, last_ms, clues), ends
-    session_ms = stint.member["session_timeout_ms"] or clues.session_ms
-    phase = _phase_of(stint, clues, stint.to_ms)
     expired_high_ms = stint.to_ms if phase is None else phase.complete_ms
     expired_low_ms = expired_high_ms
     if phase is not None and (after is None or after.from_ms != stint.to_ms):
@@ -245,70 +198,62 @@ def _end(stint: MemberStint, after: MemberStint | None, clues: Clues) -> tuple[S
     return died.within(stint.from_ms, stint.to_ms), ends
 
 
-def _ends(stint: MemberStint, after: MemberStint | None, clues: Clues) -> Ends:
+def _ends(stint: MemberStint, after: MemberStint | None) -> Ends:
+    """The audit's weights; a process that fell silent is in the group until its session ends."""
     weights = stint.weights or {stint.how or _EXPIRED: 1.0}
     silent = weights.get(_EXPIRED, 0.0) + weights.get(_TIMED_OUT, 0.0)
-    closed = sum(weights.values()) - silent
-    total = silent + closed
+    total = sum(weights.values())
     if not total:
         return {ProcessEnd.CLOSED: 0.5, ProcessEnd.KILLED: 0.5}
-    closed, silent = closed / total, silent / total
+    silent /= total
     if silent < _LEAST_WEIGHT:
         return dict(_CLOSED)
     if stint.member["closed_weight"] is not None:
         # A static member expires whether its process closed or died.
         silent *= 1 - stint.member["closed_weight"]
-        closed = 1 - silent
-    if closed < _LEAST_WEIGHT:
-        closed, silent = 0.0, 1.0
-    ends = {end: silent * weight for end, weight in _dead(stint, after, clues).items()}
-    return {ProcessEnd.CLOSED: closed, **ends} if closed else ends
+    if 1 - silent < _LEAST_WEIGHT:
+        silent = 1.0
+    ends = {end: silent * weight for end, weight in _dead(stint, after).items()}
+    return {ProcessEnd.CLOSED: 1 - silent, **ends} if silent < 1 else ends
 
 
-def _dead(stint: MemberStint, after: MemberStint | None, clues: Clues) -> Ends:
+def _dead(stint: MemberStint, after: MemberStint | None) -> Ends:
     """How a member fell silent."""
     if after is None or stint.to_ms is None or after.from_ms <= stint.to_ms:
         # Whoever joins before the session of the process before has ended is another process.
         return {ProcessEnd.KILLED: 1.0}
     if after.member["member_id"] == stint.member["member_id"]:
         return {ProcessEnd.FROZEN: 1.0}
-    if stint.member["protocol"] == "consumer":
-        # A process that goes on keeps its member id in the consumer protocol.
-        return {ProcessEnd.KILLED: 1.0}
-    session_ms = stint.member["session_timeout_ms"] or clues.session_ms
-    restart_ms = clues.restart_ms
-    return _LATE if restart_ms is not None and 2 * restart_ms < session_ms else _SILENT
+    # A process that goes on keeps its member id in the consumer protocol.
+    return {ProcessEnd.KILLED: 1.0} if stint.member["protocol"] == "consumer" else _SILENT
 
 
 def _closed_at(stint: MemberStint, last_ms: int | None, clues: Clues) -> Spread:
     assert stint.to_ms is not None
-    phase = _phase_of(stint, clues, stint.to_ms)
+    phase = stint.ended_in
     if phase is None:
         return exactly(stint.to_ms)
-    if last_ms is not None and phase.earliest_ms <= last_ms <= phase.complete_ms:
+    near_ms = max(phase.earliest_ms, phase.begin_ms - clues.heartbeat_ms)
+    if last_ms is not None and near_ms <= last_ms <= phase.complete_ms:
         # Clients that commit as they close do so right before they leave.
-        is_near = last_ms >= phase.begin_ms - clues.heartbeat_ms
-        if is_near:
-            return exactly(last_ms)
+        return exactly(last_ms)
     low_ms = phase.earliest_ms if last_ms is None else max(phase.earliest_ms, last_ms)
     begin_ms = min(max(phase.begin_ms, low_ms), phase.complete_ms)
     return Spread(max(low_ms, begin_ms - clues.heartbeat_ms), phase.complete_ms, begin_ms)
 
 
-def _static_end(stint: MemberStint, last_ms: int | None, clues: Clues) -> tuple[Spread, Ends]:
+def _static_end(stint: MemberStint, session_ms: int, clues: Clues) -> tuple[Spread, Ends]:
     """A static classic member ends without a record; its successor and its commits bound the moment."""
     assert stint.to_ms is not None
     # Away for longer it would not have been replaced: its session would have ended.
-    session_ms = stint.member["session_timeout_ms"] or clues.session_ms
     earliest_ms = max(stint.from_ms, stint.to_ms - session_ms)
     closed = stint.member["closed_weight"]
     closed = 0.5 if closed is None else closed
     ends = {ProcessEnd.CLOSED: closed, ProcessEnd.KILLED: 1 - closed}
-    if last_ms is None:
+    if stint.last_commit_ms is None:
         likely_ms = max(earliest_ms, stint.to_ms - RESTART_MS.middle)
         return Spread(earliest_ms, stint.to_ms, likely_ms), ends
-    last_ms = max(last_ms, earliest_ms)
-    return _after_commit(last_ms, stint, closed, clues), ends
+    return _after_commit(max(stint.last_commit_ms, earliest_ms), stint, closed, clues), ends
 
 
 def _after_commit(last_ms: int, stint: MemberStint, closed: float, clues: Clues) -> Spread:

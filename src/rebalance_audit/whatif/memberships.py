@@ -1,14 +1,23 @@
-"""Memberships of a group, joined to the instances of the application that they belong to."""
+"""Memberships of a group, joined to the instances of the application, and the join phases between them.
 
-from collections.abc import Iterable, Mapping
+How each ended, and whom a join phase waited for, is what the audit says.
+"""
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise, zip_longest
 from typing import Final
 
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import DEPARTURES, RebalanceCause
+from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.whatif.group_rows import GroupRows
-from rebalance_audit.whatif.join_phases import EpochKey
 
+EpochKey = tuple[int, int]
+"""Incarnation and epoch."""
+
+_FOLLOW_UP: Final = RebalanceCause.COOPERATIVE_FOLLOW_UP.value
 _ARRIVALS: Final = frozenset(
     {
         RebalanceCause.MEMBER_JOINED,
@@ -21,10 +30,36 @@ _SILENT: Final = frozenset(
         RebalanceCause.MEMBER_DEPARTED.value,
     }
 )
+_AWAITED: Final = "did_not_rejoin"
 _CERTAIN: Final = frozenset({"instance", "client on host"})
 STALE_MAX_MS: Final = 60_000
 """A process that died may stay a member for so long after its successor joined: the longest usual session."""
 REPLACED: Final = RebalanceCause.STATIC_MEMBER_REPLACED.value
+
+
+@dataclass(slots=True)
+class PhaseTimes:
+    """One generation; moments are epoch milliseconds."""
+
+    key: EpochKey
+    earliest_ms: int
+    """Not before this."""
+    begin_ms: int
+    """Most likely."""
+    complete_ms: int
+    """All members have joined."""
+    stable_ms: int
+    """The leader's assignment is in the log."""
+    gave_up: dict[str, int] = field(default_factory=dict)
+    """Member id -> its last commit before the generation, of those whose partitions changed hands with it."""
+    is_follow_up: bool = False
+    is_first: bool = False
+    """Whether the group had no members before."""
+
+    @property
+    def length_ms(self) -> int:
+        """From its likely begin to its end."""
+        return self.complete_ms - self.begin_ms
 
 
 @dataclass(slots=True)
@@ -44,6 +79,13 @@ class MemberStint:
     epoch: int | None = None
     """The epoch that began without it."""
     incarnation: int = 0
+    last_commit_ms: int | None = None
+    began_in: PhaseTimes | None = None
+    """The join phase of the classic generation that it appeared in."""
+    ended_in: PhaseTimes | None = None
+    """The one of the generation that it was missing in."""
+    was_awaited: bool = False
+    """Whether the join phase waited for it until that removed it."""
 
 
 @dataclass(slots=True)
@@ -54,7 +96,7 @@ class Slot:
     stints: list[MemberStint] = field(default_factory=list)
 
 
-def member_slots(rows: GroupRows) -> list[Slot]:
+def member_slots(rows: GroupRows, phases: Mapping[EpochKey, PhaseTimes]) -> list[Slot]:
     """The instances with their stints.
 
     A member takes the place of a former one with the same instance id; else the same client id on the same host; else
@@ -62,7 +104,7 @@ def member_slots(rows: GroupRows) -> list[Slot]:
     """
     slots: list[Slot] = []
     of_name: dict[tuple[str, ...], list[Slot]] = {}
-    for stint in sorted(_stints(rows), key=lambda each: (each.from_ms, each.member["member_id"])):
+    for stint in sorted(_stints(rows, phases), key=_by_begin):
         slot = _free_slot(of_name, stint)
         if slot is None:
             slot = Slot(_name(stint.member, slots))
@@ -73,6 +115,10 @@ def member_slots(rows: GroupRows) -> list[Slot]:
             if slot not in found:
                 found.append(slot)
     return slots
+
+
+def _by_begin(stint: MemberStint) -> tuple[int, str]:
+    return stint.from_ms, stint.member["member_id"]
 
 
 def slot_names(slots: Iterable[Slot]) -> Mapping[str, str]:
@@ -134,7 +180,7 @@ def _name(member: Row, slots: list[Slot]) -> str:
     return f"{name} #{number}"
 
 
-def _stints(rows: GroupRows) -> list[MemberStint]:
+def _stints(rows: GroupRows, phases: Mapping[EpochKey, PhaseTimes]) -> list[MemberStint]:
     arrivals: dict[tuple[int, str], list[Row]] = {}
     departures: dict[tuple[int, str], list[Row]] = {}
     for row in rows.causes:
@@ -143,6 +189,17 @@ def _stints(rows: GroupRows) -> list[MemberStint]:
             arrivals.setdefault(key, []).append(row)
         elif row["cause"] in DEPARTURES:
             departures.setdefault(key, []).append(row)
+    commits: dict[str, list[int]] = {}
+    for row in rows.ownership:
+        if row["last_committed_at"] is not None:
+            commits.setdefault(row["member_id"], []).append(row["last_committed_at"])
+    awaited = {
+        (row["incarnation"], each.member_id)
+        for row in rows.rebalances
+        for each in held_up_of(row)
+        if each.why == _AWAITED
+    }
+    in_order = sorted(phases.values(), key=_completed)
     found: list[MemberStint] = []
     for member in rows.members:
         if member["first_seen_at"] is None:
@@ -152,9 +209,8 @@ def _stints(rows: GroupRows) -> list[MemberStint]:
         begins = [member["first_seen_at"]]
         if member["stints"] > 1:
             begins += [row["at"] for row in arrivals.get(key, []) if row["at"] > begins[0]]
-        for place, from_ms in enumerate(begins):
-            is_last = place == len(begins) - 1
-            next_ms = None if is_last else begins[place + 1]
+        for from_ms, next_ms in zip_longest(begins, begins[1:]):
+            stint = MemberStint(member, from_ms, next_ms, incarnation=member["incarnation"])
             end = next(
                 (
                     row
@@ -163,16 +219,42 @@ def _stints(rows: GroupRows) -> list[MemberStint]:
                 ),
                 None,
             )
-            stint = MemberStint(member, from_ms, incarnation=member["incarnation"])
             if end is not None:
                 stint.to_ms, stint.how, stint.epoch = end["at"], end["cause"], end["epoch"]
                 stint.weights = _weights(end)
-            elif is_last:
+            elif next_ms is None:
                 stint.to_ms, stint.how = member["left_at"], member["left_how"]
-            else:
-                stint.to_ms = next_ms
+            to_ms = stint.to_ms
+            stint.last_commit_ms = max(
+                (
+                    at_ms
+                    for at_ms in commits.get(member["member_id"], ())
+                    if from_ms <= at_ms and (to_ms is None or at_ms <= to_ms)
+                ),
+                default=None,
+            )
+            stint.was_awaited = key in awaited
+            if member["protocol"] == "classic":
+                stint.began_in = _phase_at(in_order, stint.incarnation, from_ms)
+                stint.ended_in = _phase_at(in_order, stint.incarnation, to_ms)
             found.append(stint)
     return found
+
+
+def _completed(phase: PhaseTimes) -> tuple[int, int]:
+    return phase.key[0], phase.complete_ms
+
+
+def _phase_at(
+    in_order: Sequence[PhaseTimes], incarnation: int, at_ms: int | None
+) -> PhaseTimes | None:
+    """The one whose generation a member appeared or was missing in then."""
+    if at_ms is None:
+        return None
+    place = bisect_right(in_order, (incarnation, at_ms), key=_completed) - 1
+    phase = in_order[place] if place >= 0 else None
+    is_it = phase is not None and phase.key[0] == incarnation and at_ms <= phase.stable_ms
+    return phase if is_it else None
 
 
 def _weights(cause: Row) -> dict[str, float]:
@@ -183,3 +265,79 @@ def _weights(cause: Row) -> dict[str, float]:
     if cause["cause"] == RebalanceCause.MEMBER_DEPARTED:
         return alternatives
     return {cause["cause"]: rest, **alternatives}
+
+
+# --- join phases -------------------------------------------------------------------------------------
+
+
+def join_phases(rows: GroupRows) -> dict[EpochKey, PhaseTimes]:
+    """The join phases of all classic generations in the log."""
+    gave_up = _gave_up(rows.ownership)
+    follow_ups = {
+        (row["incarnation"], row["epoch"]) for row in rows.causes if row["cause"] == _FOLLOW_UP
+    }
+    found: dict[EpochKey, PhaseTimes] = {}
+    for row in rows.epochs:
+        phase = _phase(row, gave_up)
+        if phase is not None:
+            phase.is_follow_up = phase.key in follow_ups
+            found[phase.key] = phase
+    return found
+
+
+def _phase(row: Row, gave_up: Mapping[EpochKey, dict[str, int]]) -> PhaseTimes | None:
+    complete_ms = row["started_at"]
+    if row["protocol"] != "classic" or complete_ms is None:
+        return None
+    stable_ms = row["target_installed_at"] or complete_ms
+    key = (row["incarnation"], row["epoch"])
+    earliest_ms = row["join_started_earliest"] or complete_ms
+    estimate_ms = row["not_stable_estimate_ms"]
+    begin_ms = complete_ms if estimate_ms is None else stable_ms - estimate_ms
+    commits = {
+        member: at_ms
+        for member, at_ms in gave_up.get(key, {}).items()
+        if earliest_ms <= at_ms <= complete_ms
+    }
+    begin_ms = min(max(begin_ms, earliest_ms), complete_ms)
+    is_first = bool(row["members"]) and row["members"] == row["members_joined"]
+    return PhaseTimes(
+        key, earliest_ms, begin_ms, complete_ms, stable_ms, commits, is_first=is_first
+    )
+
+
+def _gave_up(ownership: Sequence[Row]) -> dict[EpochKey, dict[str, int]]:
+    found: dict[EpochKey, dict[str, int]] = {}
+    for row in ownership:
+        if row["to_epoch"] is None or row["last_committed_at"] is None:
+            continue
+        of_epoch = found.setdefault((row["incarnation"], row["to_epoch"]), {})
+        known = of_epoch.get(row["member_id"], 0)
+        of_epoch[row["member_id"]] = max(known, row["last_committed_at"])
+    return found
+
+
+def heard_after_ms(phase: PhaseTimes, gone: Collection[str]) -> list[int]:
+    """How long before the end of the join phase each member that stayed gave up partitions for it.
+
+    `gone`: members that did not stay; their last commits show when they closed or died. A member that commits only on
+    its interval shows when it last did so, which may be long before.
+    """
+    longest_ms = 2 * phase.length_ms + 1_000
+    return sorted(
+        phase.complete_ms - at_ms
+        for member, at_ms in phase.gave_up.items()
+        if member not in gone and phase.complete_ms - at_ms < longest_ms
+    )
+
+
+def follow_up_delays(
+    phases: Mapping[EpochKey, PhaseTimes],
+) -> list[tuple[PhaseTimes, PhaseTimes, int]]:
+    """Each generation with its cooperative follow-up, and the milliseconds from its assignment to the other's begin."""
+    ordered = sorted(phases.values(), key=lambda phase: phase.key)
+    return [
+        (before, after, after.complete_ms - before.stable_ms)
+        for before, after in pairwise(ordered)
+        if after.is_follow_up and after.key[0] == before.key[0]
+    ]
