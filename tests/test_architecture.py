@@ -127,7 +127,7 @@ def test_the_core_reads_no_clock_no_environment_and_no_unseeded_chance() -> None
     ],
 )
 def test_the_rule_against_hidden_inputs_sees_them(code: str, expected: list[str]) -> None:
-    """The check itself tells a hidden input from a harmless use of the same module."""
+    """The check itself separates a hidden input from a harmless use of the same module."""
     assert list(hidden_inputs(nodes_in(ast.parse(code)))) == expected
 
 
@@ -235,5 +235,5 @@ LOADED_ON_USE = HEAVY | {"cattrs", "deltalake", "duckdb", "jinja2", "kafka", "mc
 def test_commands_start_without_heavy_packages(module: str, heavy: set[str]) -> None:
     """They start in less than half a second because packages are imported where they are used."""
     code = f"import sys, rebalance_audit.cli.{module}; print([m for m in {sorted(heavy)} if m in sys.modules])"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -79,18 +79,18 @@ def test_flags_win_over_the_environment_over_the_file_over_the_defaults(
         ("[lake\n", "Expected ']'"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_told_with_file_and_key(
+def test_what_is_wrong_in_a_file_is_reported_with_file_and_key(
     toml: str, sentence: str, tmp_path: Path
 ) -> None:
     """An unknown key, a value of the wrong kind and broken TOML are errors that name file and key."""
     file = tmp_path / "mine.toml"
     file.write_text(toml)
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as caught:
         load_config(file)
-    assert str(told.value).startswith(f"{file}: {sentence}")
+    assert str(caught.value).startswith(f"{file}: {sentence}")
 
 
-def test_a_missing_file_is_told_with_its_name(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_with_its_name(tmp_path: Path) -> None:
     """--config of a file that is not there is an error, never the defaults."""
     with pytest.raises(ConfigError, match=r"absent\.toml: No such file"):
         load_config(tmp_path / "absent.toml")
@@ -104,14 +104,14 @@ def test_a_missing_file_is_told_with_its_name(tmp_path: Path) -> None:
         (SESSION_VARIABLE, "long", f"{SESSION} = 'long': Input should be a valid integer"),
     ],
 )
-def test_what_is_wrong_in_the_environment_is_told_with_the_variable(
+def test_what_is_wrong_in_the_environment_is_reported_with_the_variable(
     variable: str, value: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A misspelt or unusable variable is an error that names the variable."""
     monkeypatch.setenv(variable, value)
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as caught:
         load_config()
-    assert str(told.value).startswith(f"environment variable {variable}: {sentence}")
+    assert str(caught.value).startswith(f"environment variable {variable}: {sentence}")
 
 
 def test_spark_settings_of_any_name_are_taken(
@@ -144,6 +144,6 @@ def test_the_effective_configuration_is_a_file_that_gives_itself(tmp_path: Path)
 
 
 def test_a_session_timeout_of_zero_is_an_unknown_one() -> None:
-    """TOML has no null: 0 tells the audit that nobody knows the brokers' setting."""
+    """TOML has no null: 0 means that the brokers' setting is unknown."""
     rules = load_config(flags={SESSION: 0}).audit.departure_rules()
     assert rules.consumer_session_timeout_ms is None

@@ -1,4 +1,4 @@
-"""What README.md and docs/ tell people to type, click and open is there."""
+"""What README.md and docs/ ask people to type, click and open is there."""
 
 import re
 import shlex
@@ -74,7 +74,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 def test_every_page_is_reachable_from_the_readme() -> None:
-    """By its own list of links: nobody has to know that a page exists."""
+    """By its own list of links: each page can be found."""
     linked = set(LINK.findall((ROOT / "README.md").read_text(encoding="utf-8")))
     assert {f"docs/{page.name}" for page in PAGES[1:]} <= linked
 

@@ -18,7 +18,7 @@ WORDS: Final = {
     r"unforeseen": "unexpected",
     r"is to|are to|was to|were to": "must, will",
     r"such that": "so that",
-    r"of which": "that … of, with",
+    r"(?<!\d )of which": "that … of, with",
     r"knows? .{1,40} no more": "no longer",
     r"in sum": "in total",
     r"gave way|give way|make way": "stopped, superseded",
@@ -46,6 +46,8 @@ OF_OTHERS: Final = {
     "src/rebalance_audit/audit/broker_log/wordings": "texts of Kafka's brokers",
     "src/rebalance_audit/sim/brokers/server_log_classic.py": "texts of Kafka's brokers",
     "docs/broker-logs.md": "texts of Kafka's brokers",
+    "tests/deploy/schemas": "schemas of other projects",
+    "tests/test_english.py": "the words themselves",
 }
 """Beginning of a path -> why the words of its files are not ours."""
 
@@ -55,6 +57,7 @@ FOLDERS: Final = (
     "airflow_dags",
     "jobs",
     "workshop",
+    "tests",
     "schemas",
     "conf",
     "dashboards",

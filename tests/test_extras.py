@@ -1,4 +1,4 @@
-"""What a missing extra tells to install."""
+"""What a command asks to install when it lacks an extra."""
 
 import json
 import shlex

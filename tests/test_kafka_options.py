@@ -73,7 +73,7 @@ def test_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_references_to_nothing(value: str, sentence: str) -> None:
-    """Told with the option's name, without the rest of its value."""
+    """Refused with the option's name, without the rest of its value."""
     with pytest.raises(BadOption, match=sentence) as error:
         resolved({"ssl.key.password": value})
     assert "pre" not in str(error.value)
@@ -129,7 +129,7 @@ def test_the_configuration_shows_no_secret(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("value", ["'hush'", '[["hush"]]', '{"ssl.key.password": ["hush"]}'])
-def test_a_bad_option_is_told_without_its_value(
+def test_a_bad_option_is_refused_without_its_value(
     value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A value of the wrong kind may still be a secret."""

@@ -62,7 +62,7 @@ def test_a_catalog_with_or_without_a_prefix(lake: str, parts: tuple[str, str]) -
 @pytest.mark.parametrize(
     "lake", ["catalog:", "catalog:.audit", "catalog:main.", "catalog:a.b.c", "catalog:a`b"]
 )
-def test_what_names_no_catalog_is_told_before_spark_starts(lake: str, tmp_path: Path) -> None:
+def test_what_names_no_catalog_is_refused_before_spark_starts(lake: str, tmp_path: Path) -> None:
     """One sentence says what to write instead."""
     source = parse_source(f"segments:{capture('offsets').segments}")
     with pytest.raises(BadRequest, match="write catalog:CATALOG"):

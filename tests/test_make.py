@@ -79,9 +79,9 @@ def test_missing_or_old_java_is_one_sentence(
     """Without Java 17 `make demo` and `make test` say so and stop before anything is installed."""
     if java is not None:
         program(project / "bin", "java", java)
-    told = make(project, target)
-    assert told.returncode != 0
-    assert told.stderr.splitlines()[0].startswith(sentence)
+    made = make(project, target)
+    assert made.returncode != 0
+    assert made.stderr.splitlines()[0].startswith(sentence)
     assert not (project / ".venv").exists()
 
 
@@ -97,9 +97,9 @@ def test_missing_or_old_node_is_one_sentence(
     """Only the specifications need Node; without it their targets say so and stop before anything is installed."""
     if node is not None:
         program(project / "bin", "node", node)
-    told = make(project, target)
-    assert told.returncode != 0
-    assert told.stderr.splitlines()[0] == (
+    made = make(project, target)
+    assert made.returncode != 0
+    assert made.stderr.splitlines()[0] == (
         "Node.js 18 or newer with npm is needed for the specifications, "
         f"found {found} on PATH; install it"
     )
@@ -111,9 +111,9 @@ def test_java_home_goes_before_the_path(project: Path) -> None:
     program(project / "bin", "java", JAVA_17)
     old = project / "jdk8"
     program(old / "bin", "java", """echo 'openjdk version "1.8.0_1"' >&2""")
-    told = make(project, "java", JAVA_HOME=str(old))
-    assert told.returncode != 0
-    assert f"found Java 1.8.0_1 (JAVA_HOME={old})" in told.stderr
+    made = make(project, "java", JAVA_HOME=str(old))
+    assert made.returncode != 0
+    assert f"found Java 1.8.0_1 (JAVA_HOME={old})" in made.stderr
     assert make(project, "java").returncode == 0
 
 
@@ -130,9 +130,9 @@ def test_missing_or_old_python_is_one_sentence(
     program(project / "bin", "java", JAVA_17)
     if python is not None:
         program(project / "bin", "python3", python)
-    told = make(project, target)
-    assert told.returncode != 0
-    assert told.stderr.splitlines()[0] == (
+    made = make(project, target)
+    assert made.returncode != 0
+    assert made.stderr.splitlines()[0] == (
         f"Python 3.11 or newer is needed, found {found}; "
         "install it or name it: make PYTHON=/path/to/python3"
     )
@@ -155,17 +155,17 @@ def test_what_is_installed_is_installed_once(
     os.utime(stamp, (2_000, 2_000))
     if changed is not None:
         os.utime(project / changed, (3_000, 3_000))
-    told = make(project, "--dry-run", "setup")
-    assert ("scripts/install" in told.stdout) is installs
+    made = make(project, "--dry-run", "setup")
+    assert ("scripts/install" in made.stdout) is installs
 
 
 @pytest.mark.parametrize("mark", ["spark", "quality", "cluster", "broker", "swarm"])
 def test_every_file_with_a_mark_is_read_by_a_suite(mark: str, project: Path) -> None:
     """`make test-spark` and its like read some folders: nothing that has their mark lies elsewhere."""
-    told = make(project, "--dry-run", *(f"test-{suite}" for suite in SUITES_WITH_MARKS))
+    made = make(project, "--dry-run", *(f"test-{suite}" for suite in SUITES_WITH_MARKS))
     read = {
         Path(word)
-        for line in told.stdout.splitlines()
+        for line in made.stdout.splitlines()
         if "-m pytest" in line
         for word in line.split()
         if word.startswith("tests/")
@@ -202,9 +202,9 @@ def test_every_suite_is_run_or_by_hand() -> None:
 
 def test_help_comes_first(project: Path) -> None:
     """`make` alone lists the targets and does nothing else."""
-    told = make(project)
-    assert told.returncode == 0
-    listed = [line.split()[0] for line in told.stdout.splitlines()]
+    made = make(project)
+    assert made.returncode == 0
+    listed = [line.split()[0] for line in made.stdout.splitlines()]
     assert listed[0] == "help"
     assert {"setup", "demo", "test", "lint", "types", "contracts", "lock", "dist"} <= set(listed)
 

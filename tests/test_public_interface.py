@@ -13,7 +13,7 @@ HEAVY = ("pyspark", "delta", "deltalake", "pandas", "pyarrow", "pydantic", "clic
 
 def loaded_after(code: str) -> str:
     """The heavy modules that a fresh interpreter has loaded after the code, and our own if there is none."""
-    told = subprocess.run(
+    done = subprocess.run(
         [
             sys.executable,
             "-c",
@@ -23,7 +23,7 @@ def loaded_after(code: str) -> str:
         text=True,
         check=True,
     )
-    return told.stdout.strip()
+    return done.stdout.strip()
 
 
 def test_importing_the_package_loads_nothing_of_it() -> None:

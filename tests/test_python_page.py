@@ -28,6 +28,6 @@ def test_the_examples_print_what_the_page_says(
     text = FENCE.sub("", PAGE.read_text(encoding="utf-8"))
     page = doctest.DocTestParser().get_doctest(text, {}, PAGE.name, str(PAGE), 0)
     assert len(page.examples) > 20
-    told: list[str] = []
-    outcome = doctest.DocTestRunner(verbose=False).run(page, out=told.append)
-    assert outcome.failed == 0, "".join(told)
+    printed: list[str] = []
+    outcome = doctest.DocTestRunner(verbose=False).run(page, out=printed.append)
+    assert outcome.failed == 0, "".join(printed)

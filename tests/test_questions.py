@@ -1,4 +1,4 @@
-"""docs/questions.md: what it tells people to type works."""
+"""docs/questions.md: what it asks people to type works."""
 
 import re
 import shlex
@@ -137,10 +137,10 @@ def test_the_stop_of_consumption_lies_between_two_commits_that_count() -> None:
             connection.execute(f"create schema {name.partition('.')[0]}")
             connection.register("_" + name.replace(".", "_"), arrow_table(name, rows, "blue"))
             connection.execute(f"create view {name} as from _{name.replace('.', '_')}")
-        told = connection.sql(query).project(
+        cells = connection.sql(query).project(
             "member_id, topic_partition, epoch_ms(last_commit_before), epoch_ms(first_commit_after)"
         )
-        found = told.fetchall()
+        found = cells.fetchall()
     assert found == [
         ("B", 0, 2_000, 5_000),
         ("C", 0, 6_000, None),

@@ -35,7 +35,7 @@ def test_the_wheel_brings_its_data(unpacked: bool, wheel: Path, tmp_path: Path) 
         subprocess.run([sys.executable, "-m", "zipfile", "-e", wheel, place], check=True)
     else:
         place.write_bytes(wheel.read_bytes())
-    told = subprocess.run(
+    counted = subprocess.run(
         [sys.executable, "-c", REPORT, str(place)],
         cwd=tmp_path,
         check=True,
@@ -46,10 +46,10 @@ def test_the_wheel_brings_its_data(unpacked: bool, wheel: Path, tmp_path: Path) 
     records = len(list_files("schemas/records", ".json"))
     queries = len(list_files("schemas/views", ".sql"))
     expected = [tables, len(read_text("conf/base.toml")), records, queries]
-    assert told.stdout.split() == [str(count) for count in expected]
+    assert counted.stdout.split() == [str(count) for count in expected]
 
 
-def test_a_missing_data_file_is_told_by_its_path() -> None:
+def test_a_missing_data_file_is_reported_by_its_path() -> None:
     """A path that is no data file is an error that names it."""
     with pytest.raises(FileNotFoundError, match=r"schemas/nothing\.json is not among"):
         read_text("schemas/nothing.json")

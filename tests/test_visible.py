@@ -24,7 +24,7 @@ from rebalance_audit.visible import NAME_MAX, shortened, visible
         ("z" + "\u0300" * 6, "z" + "\u0300" * 4 + r"\u0300\u0300"),
     ],
 )
-def test_what_nobody_sees_or_a_terminal_obeys_is_an_escape(name: str, shown: str) -> None:
+def test_what_is_invisible_or_a_terminal_obeys_is_an_escape(name: str, shown: str) -> None:
     """Ids may be any text; what is visible stays as it is, accents of other scripts included."""
     assert visible(name) == shown
 

@@ -60,7 +60,7 @@ ids ==
   {(IDS[i_2 + 1]) : i_2 \in IndicesOf(IDS)}
 
 outside ==
-  [epoch |-> 0, topics |-> {}, owned |-> {}, told |-> {}, unsure |-> FALSE]
+  [epoch |-> 0, topics |-> {}, owned |-> {}, assigned |-> {}, unsure |-> FALSE]
 
 Start ==
   [tag |-> "Start"]
@@ -69,7 +69,7 @@ None ==
   [tag |-> "None"]
 
 nothing ==
-  [error |-> "", epoch |-> 0, told |-> None]
+  [error |-> "", epoch |-> 0, assigned |-> None]
 
 init ==
   \E broker_3 \in RELEASES :
@@ -349,10 +349,10 @@ served(rules_85, image_86, g_87, was_88, r_89, due_90, choice_91) ==
                                   \/ (isFull_104))
                               \/ ((after_101.assigned) /= (was_88.assigned))
                           IN
-                            [group |-> [exists |-> TRUE, epoch |-> epoch_97, assignmentEpoch |-> assignmentEpoch_100, timed |-> (IF computes_98 THEN rules_85.waitsForInterval ELSE g_87.timed), metadata |-> metadata_94, members |-> Put((g_87.members), (r_89.member), after_101), target |-> target_99, revoking |-> revoking_103], answer |-> [error |-> "", epoch |-> (after_101.epoch), told |-> (IF tells_105 THEN Some((DOMAIN (after_101.assigned))) ELSE None)]]
+                            [group |-> [exists |-> TRUE, epoch |-> epoch_97, assignmentEpoch |-> assignmentEpoch_100, timed |-> (IF computes_98 THEN rules_85.waitsForInterval ELSE g_87.timed), metadata |-> metadata_94, members |-> Put((g_87.members), (r_89.member), after_101), target |-> target_99, revoking |-> revoking_103], answer |-> [error |-> "", epoch |-> (after_101.epoch), assigned |-> (IF tells_105 THEN Some((DOMAIN (after_101.assigned))) ELSE None)]]
 
 refused(g_106, error_107) ==
-  [group |-> g_106, answer |-> [error |-> error_107, epoch |-> 0, told |-> None]]
+  [group |-> g_106, answer |-> [error |-> error_107, epoch |-> 0, assigned |-> None]]
 
 \* KIP: Fencing. The previous epoch is accepted from who owns nothing beyond its assignment, since the answer may have
 \* been lost (GMM.throwIfConsumerGroupMemberEpochIsInvalid; the KIP compares with the target instead).
@@ -480,7 +480,7 @@ Heartbeat(HeartbeatParam_142) ==
 heard(c_143, a_144) ==
   IF ((a_144.error) = "")
   THEN
-    [[[c_143 EXCEPT !.epoch = (a_144.epoch)] EXCEPT !.told = orElse((a_144.told), (c_143.told))] EXCEPT !.unsure = FALSE]
+    [[[c_143 EXCEPT !.epoch = (a_144.epoch)] EXCEPT !.assigned = orElse((a_144.assigned), (c_143.assigned))] EXCEPT !.unsure = FALSE]
   ELSE
     IF ((a_144.error) = "UNRELEASED_INSTANCE_ID")
     THEN
@@ -542,13 +542,13 @@ beats ==
 ClientActs(ClientActsParam_166) ==
   [tag |-> "ClientActs", of_ClientActs |-> ClientActsParam_166]
 
-\* KIP: Revocation, Assignment: the client uses what it was told to use, and nothing else.
+\* KIP: Revocation, Assignment: the client uses what is assigned to it, and nothing else.
 adopts ==
-  \E id_167 \in {i_168 \in ids : (((clients[i_168]).owned) /= ((clients[i_168]).told))} :
+  \E id_167 \in {i_168 \in ids : (((clients[i_168]).owned) /= ((clients[i_168]).assigned))} :
     LET c_169 ==
         clients[id_167]
     IN
-      happens(ClientActs(id_167), [group |-> group, answer |-> nothing], Put(clients, id_167, [c_169 EXCEPT !.owned = (c_169.told)]))
+      happens(ClientActs(id_167), [group |-> group, answer |-> nothing], Put(clients, id_167, [c_169 EXCEPT !.owned = (c_169.assigned)]))
 
 SUBSCRIPTIONS ==
   {{"foo"}}
@@ -596,7 +596,7 @@ leave(rules_187, image_188, g_189, r_190) ==
         holderOf(g_189, (r_190.instance))
   IN
     LET done_192 ==
-        [error |-> "", epoch |-> (r_190.epoch), told |-> None]
+        [error |-> "", epoch |-> (r_190.epoch), assigned |-> None]
     IN
       IF (~(g_189.exists))
       THEN
@@ -779,10 +779,10 @@ safe ==
   /\ (stableOwnsAll)
   /\ (returnMovesNothing)
 
-\* Without faults: a client adopts what it was told and sends a heartbeat; the session of who has no client ends.
+\* Without faults: a client adopts its assignment and sends a heartbeat; the session of who has no client ends.
 quietTurn(r_242, topics_243, s_244, id_245) ==
   LET c_246 ==
-      [((s_244.clients)[id_245]) EXCEPT !.owned = (((s_244.clients)[id_245]).told)]
+      [((s_244.clients)[id_245]) EXCEPT !.owned = (((s_244.clients)[id_245]).assigned)]
   IN
     IF ((c_246.epoch) = 0)
     THEN

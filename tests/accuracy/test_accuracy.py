@@ -43,7 +43,7 @@ def test_every_epoch_has_its_row_and_no_row_is_made_up(tally: Tally) -> None:
 def test_the_true_cause_is_found(tally: Tally, protocol: str, least: int) -> None:
     """As the primary cause, unless that just took part, and as a named one in nearly all epochs.
 
-    A classic group's records do not tell what began a join phase from what happened in it.
+    A classic group's records do not separate what began a join phase from what happened in it.
     """
     epochs = tally.get("epochs", simulated.WHOLE, protocol, "complete")
     right = tally.get("right", simulated.WHOLE, protocol, "complete", "primary")
@@ -98,7 +98,7 @@ def test_bounds_hold_the_truth_and_ownership_equals_it(tally: Tally) -> None:
         (100_327, "the same in release 4.0"),
     ],
 )
-def test_rare_events_are_told_as_they_happened(seed: int, what: str) -> None:
+def test_rare_events_are_reported_as_they_happened(seed: int, what: str) -> None:
     """Many groups and faults: the truth and the audit agree on every time, every end that is proven, every epoch."""
     found = dense_tally_of_seed(seed, 3)
     wrong = [
@@ -114,7 +114,7 @@ def test_rare_events_are_told_as_they_happened(seed: int, what: str) -> None:
 
 
 def test_members_that_a_downgrade_takes_along_have_not_left() -> None:
-    """Their records are gone, and with the broker's log beside them nobody is said to have gone."""
+    """Their records are gone, and with the broker's log beside them no member is said to have left."""
     found = tally_of_seed(220_019, 3)
     assert found.next_names("claim", simulated.WITH_BROKER_LOG, "classic")
     assert not proven_and_wrong(found), found.examples["proven and wrong"]
@@ -122,7 +122,7 @@ def test_members_that_a_downgrade_takes_along_have_not_left() -> None:
 
 
 def test_ordinary_clusters_are_counted_apart_with_their_faults(tally: Tally) -> None:
-    """Members that committed end there too, at a rate that the page tells beside that of the other clusters."""
+    """Members that committed end there too, at a rate that the page shows beside that of the other clusters."""
     found = merged([tally, ordinary_tally_of_seed(986_002, 4)])
     head, *rows = densities_table(found)
     faults = {row[0]: int(row[head.index("faults a day in each group")]) for row in rows}
@@ -142,9 +142,9 @@ def test_the_command_prints_counts_of_captures_and_seeds(
     asked = ["--seeds", "1", "--from", "12", "--minutes", "1", "--workers", "1", "--json"]
     asked += ["--sweeps", "0", "--ordinary", "0", "--plays", "0"]
     assert main([*asked, "--page", str(page)]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["proven_and_wrong"] == 0
-    assert {"what": ["captures", "captures"], "times": 1} in told["counts"]
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["proven_and_wrong"] == 0
+    assert {"what": ["captures", "captures"], "times": 1} in summary["counts"]
     assert "make accuracy SEEDS=1 FROM=12 MINUTES=1" in page.read_text("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""What is told of a classic group's times holds the truth: the brokers' own lines, and what clients saw."""
+"""The bounds of a classic group's times hold the truth: the brokers' own lines, and what clients saw."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ GOLDEN: Final = Path(__file__).resolve().parents[1] / "golden"
 TOLERANCE_MS: Final = 60
 """The broker's line and its record are stamped by different calls."""
 MOVES_TOLERANCE: Final = 4
-"""Clients move partitions of which no record tells: a member that has its assignment too late for its callback."""
+"""Clients move partitions without a record: a member that has its assignment too late for its callback."""
 DEMO: Final = GOLDEN / "demo"
 CAPTURES: Final = [
     *sorted(path.parent for path in GOLDEN.glob("captures/*/prepared.jsonl")),
@@ -71,7 +71,7 @@ def not_stable_by_group(tables: dict[str, list[Row]], prepared: Path) -> dict[st
         previous, before[group_id] = before.get(group_id, 0), row["last_epoch"]
         if row["completeness"] == "gap":
             continue
-        # A line has the generation that was left: nothing but numbers tells here which rebalance it began.
+        # A line has the generation that was left: only numbers show which rebalance it began.
         starts = [
             line["t_ms"]
             for line in began[group_id]
@@ -125,15 +125,15 @@ def test_time_without_owner_lies_between_its_bounds_and_moves_are_counted(
 
 
 def empty_by_group(folder: Path) -> dict[str, list[tuple[int, int]]]:
-    """Group -> from, to (epoch milliseconds) where the broker's log says that nobody was in it."""
+    """Group -> from, to (epoch milliseconds) where the broker's log says that it was empty."""
     began: dict[str, list[int]] = defaultdict(list)
     for row in lines(folder / "prepared.jsonl"):
         began[row["group"]].append(row["t_ms"])
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     [log] = folder.glob("server*.log*")
     with gzip.open(log, "rt", encoding="utf-8") as file:
-        for told in filter(None, map(EMPTIED.match, file)):
-            at, group_id = told[1], told[2]
+        for match in filter(None, map(EMPTIED.match, file)):
+            at, group_id = match[1], match[2]
             at_ms = (
                 int(at)
                 if at.isdigit()

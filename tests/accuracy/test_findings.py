@@ -59,7 +59,7 @@ def test_what_a_script_does_is_found_and_nothing_else(name: str) -> None:
     assert all(tally.get("finding", where, kind, "found") for kind in script.expected)
 
 
-def test_random_churn_is_nobodys_deed() -> None:
+def test_random_churn_is_no_single_deed() -> None:
     """No deploy, no change of topics, no move."""
     tally = merged(
         tally_of_script(churn(seed), churn(seed).protocols[0], seed) for seed in (49, 73)
@@ -70,8 +70,8 @@ def test_random_churn_is_nobodys_deed() -> None:
 
 def row(kind: str, group_id: str = SUBJECT, **columns: Any) -> dict[str, Any]:
     """A row of gold.findings."""
-    told = {"kind": kind, "group_id": group_id, "member_ids": ["M"], "to_at": 5, "detail": "…"}
-    return told | columns
+    base = {"kind": kind, "group_id": group_id, "member_ids": ["M"], "to_at": 5, "detail": "…"}
+    return base | columns
 
 
 @pytest.mark.parametrize(

@@ -127,10 +127,10 @@ class ScriptedAgent:
         )
 
     async def _ask(self, tool: str, **arguments: str) -> Any:
-        told = await self._client.call_tool(tool, arguments)
-        (content,) = told.content
+        result = await self._client.call_tool(tool, arguments)
+        (content,) = result.content
         assert isinstance(content, TextContent)
-        assert not told.is_error, content.text
+        assert not result.is_error, content.text
         self._calls += 1
         self._largest = max(self._largest, len(content.text.encode()))
         return json.loads(content.text)

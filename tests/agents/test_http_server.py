@@ -148,7 +148,7 @@ def test_what_cannot_be_served_is_said(arguments: list[str], said: str, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_silent_connections_keep_nobody_out(port: int) -> None:
+def test_silent_connections_do_not_block_others(port: int) -> None:
     """Whoever opens one needs no token: more than may be open, and half of them with the begin of a request."""
     silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(CONNECTIONS_MAX + 8)]
     for each in silent[::2]:

@@ -30,10 +30,10 @@ def asked(rows: GoldRows, conversation: Callable[[Ask], Awaitable[None]]) -> Non
         async with Client(server_over(rows)) as client:
 
             async def ask(tool: str, **arguments: object) -> Any:
-                told = await client.call_tool(tool, arguments)
-                (content,) = told.content
+                result = await client.call_tool(tool, arguments)
+                (content,) = result.content
                 assert isinstance(content, TextContent)
-                if told.is_error:
+                if result.is_error:
                     return content.text
                 assert len(content.text.encode()) < SMALL_BYTES
                 return json.loads(content.text)

@@ -39,10 +39,10 @@ def asked(conversation: Callable[[Client, Ask], Awaitable[None]]) -> None:
         async with Client(program) as client:
 
             async def ask(tool: str, **arguments: object) -> Any:
-                told = await client.call_tool(tool, arguments)
-                (content,) = told.content
+                result = await client.call_tool(tool, arguments)
+                (content,) = result.content
                 assert isinstance(content, TextContent)
-                if told.is_error:
+                if result.is_error:
                     return content.text
                 return json.loads(content.text)
 
@@ -94,8 +94,8 @@ def test_an_agent_gets_answers() -> None:
     asked(conversation)
 
 
-def test_a_lake_is_read_anew_for_each_answer(tmp_path: Path) -> None:
-    """What a run adds while the server is up is in its next answer; several clusters are told apart."""
+def test_a_lake_is_read_again_for_each_answer(tmp_path: Path) -> None:
+    """What a run adds while the server is up is in its next answer; several clusters stay separate."""
     audit = audited_once(CAPTURE)
     write_lake(tmp_path, {**empty_gold(), **audit.tables}, "blue")
 

@@ -20,11 +20,11 @@ RULES: Final = ROOT / "conf" / "alerts" / "rebalance-audit.yml"
 def promtool(*arguments: str | Path, given: bytes | None = None) -> str:
     """Its output; it must be content."""
     found = shutil.which("promtool") or str(ROOT / ".promtool" / "usr" / "bin" / "promtool")
-    told = subprocess.run(
+    checked = subprocess.run(
         [found, *map(str, arguments)], input=given, capture_output=True, check=False
     )
-    output = (told.stdout + told.stderr).decode()
-    assert told.returncode == 0, output
+    output = (checked.stdout + checked.stderr).decode()
+    assert checked.returncode == 0, output
     return output
 
 
@@ -49,7 +49,7 @@ def test_metrics_are_what_a_node_exporter_reads(capture: str) -> None:
 
 
 def test_the_rules_ask_for_metrics_that_there_are() -> None:
-    """A name that nobody writes would never fire."""
+    """A name that no exporter writes would never fire."""
     source = (ROOT / "src/rebalance_audit/readers/metric_queries.py").read_text(encoding="utf-8")
     asked = set(re.findall(r"rebalance_audit_([a-z_]+)", RULES.read_text(encoding="utf-8")))
     assert len(asked) >= 6

@@ -1,4 +1,4 @@
-"""What sources told an audit about topics, and whether they would give the same answers again."""
+"""What sources answered an audit about topics, and whether they would give the same answers again."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ Lives = Sequence[tuple[int | None, int | None]]
 
 
 @pytest.mark.parametrize(
-    ("told", "later", "is_news"),
+    ("first", "later", "is_change"),
     [
         ((), (), False),
         ((), ((500, None),), True),
@@ -25,20 +25,20 @@ Lives = Sequence[tuple[int | None, int | None]]
     ],
 )
 def test_lives_matter_up_to_the_last_moment_that_was_asked_about(
-    told: Lives, later: Lives, is_news: bool
+    first: Lives, later: Lives, is_change: bool
 ) -> None:
     """The audit asks about 300 and 500: what happens to the topic after that changes no answer."""
-    answers = {"foo": told}
+    answers = {"foo": first}
     outside = ExternalFacts(AuditOptions(topic_lives=lambda topic: answers[topic]))
     before = [outside.topic_existed("foo", at_ms) for at_ms in (300, 500)]
     answers["foo"] = later
-    assert (outside.changes() is not None) == is_news
-    if not is_news:
+    assert (outside.changes() is not None) == is_change
+    if not is_change:
         assert before == [outside.topic_existed("foo", at_ms) for at_ms in (300, 500)]
 
 
 @pytest.mark.parametrize(
-    ("told_ms", "later_ms", "is_news"),
+    ("first_ms", "later_ms", "is_change"),
     [
         (None, None, False),
         (None, 501, False),
@@ -49,14 +49,16 @@ def test_lives_matter_up_to_the_last_moment_that_was_asked_about(
     ],
 )
 def test_deletions_matter_up_to_the_moment_that_was_asked_about(
-    told_ms: int | None, later_ms: int | None, is_news: bool
+    first_ms: int | None, later_ms: int | None, is_change: bool
 ) -> None:
     """The audit asks whether the topic was deleted by 500."""
-    answers = {TOPIC_IDS["foo"]: told_ms}
+    answers = {TOPIC_IDS["foo"]: first_ms}
     outside = ExternalFacts(AuditOptions(topic_deleted_at=answers.__getitem__))
-    assert outside.topic_deleted(TOPIC_IDS["foo"], 500) == (told_ms is not None and told_ms <= 500)
+    assert outside.topic_deleted(TOPIC_IDS["foo"], 500) == (
+        first_ms is not None and first_ms <= 500
+    )
     answers[TOPIC_IDS["foo"]] = later_ms
-    assert (outside.changes() is not None) == is_news
+    assert (outside.changes() is not None) == is_change
 
 
 def test_of_too_many_topics_without_a_name_any_may_be_news() -> None:

@@ -179,7 +179,9 @@ def without(writes: tuple[tuple[int, str], ...], *lost: int) -> dict[str, list[R
     return audit_log([each for each in log(*writes) if each[1].log_offset not in lost], options)
 
 
-def told(tables: dict[str, list[Row]], epoch: int) -> tuple[str, set[tuple[str, str]]]:
+def completeness_and_causes(
+    tables: dict[str, list[Row]], epoch: int
+) -> tuple[str, set[tuple[str, str]]]:
     """Completeness of an epoch, and its causes with their certainty."""
     (row,) = (row for row in tables["epochs"] if row["epoch"] == epoch)
     causes = (cause for cause in tables["rebalance_causes"] if cause["epoch"] == epoch)
@@ -194,9 +196,9 @@ GROWN = (
 
 
 def test_a_write_whose_first_records_are_missing() -> None:
-    """What is left of it looks as if nobody had done anything."""
-    assert told(without(GROWN), 2) == ("complete", {("member_joined", "proven")})
-    completeness, causes = told(without(GROWN, 6), 2)
+    """What is left of it looks as if no member had done anything."""
+    assert completeness_and_causes(without(GROWN), 2) == ("complete", {("member_joined", "proven")})
+    completeness, causes = completeness_and_causes(without(GROWN, 6), 2)
     assert completeness == "gap"
     assert "proven" not in {certainty for _, certainty in causes}
 
@@ -210,13 +212,18 @@ LONELY = (
 
 
 def test_a_member_without_topics_may_have_joined_in_a_hole() -> None:
-    """So nobody can say that the last member is gone."""
-    assert "group_emptied" not in dict(told(without(LONELY), 3)[1])
-    assert dict(told(without(LONELY, 6, 7), 3)[1])["group_emptied"] == "probable"
+    """So it is unknown whether the last member is gone."""
+    assert "group_emptied" not in dict(completeness_and_causes(without(LONELY), 3)[1])
+    assert dict(completeness_and_causes(without(LONELY, 6, 7), 3)[1])["group_emptied"] == "probable"
 
 
-def test_a_member_that_nobody_has_seen_for_long_is_not_there() -> None:
+def test_a_member_without_records_for_long_is_not_there() -> None:
     """It would have gone on to the next target."""
     grown = (3000, "3 3; 7 A 0-4; 6 3; 8 A 3/2 0-4")
     gone = (3000 + 1_800_000, "8t A; 7t A; 5t A; 3 4 h0")
-    assert dict(told(without((*LONELY[:2], grown, gone), 6, 7), 4)[1])["group_emptied"] == "proven"
+    assert (
+        dict(completeness_and_causes(without((*LONELY[:2], grown, gone), 6, 7), 4)[1])[
+            "group_emptied"
+        ]
+        == "proven"
+    )

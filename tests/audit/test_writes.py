@@ -45,7 +45,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("writes", CASES.values(), ids=CASES.keys())
-def test_contiguous_writes_of_one_millisecond_are_told_apart(writes: list[str]) -> None:
+def test_contiguous_writes_of_one_millisecond_stay_separate(writes: list[str]) -> None:
     """Even with the same timestamp and adjacent offsets, each request's records are a write of their own."""
     records = log((1000, "; ".join(writes)))
     splitter = WriteSplitter()

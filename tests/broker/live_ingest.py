@@ -18,7 +18,7 @@ from tests.support.broker import Broker
 
 CLUSTER = "blue"
 RECORD = ("partition", "offset", "timestamp", "timestamp_type", "key", "value")
-"""What every source tells of a record."""
+"""The columns of a record that every source has."""
 PATIENCE_S = 600
 """With what comes by itself, on a machine that has much else to do."""
 

@@ -22,7 +22,7 @@ ANOTHER_ID = "YW5vdGhlci1jbHVzdGVyLQ"
 
 
 def test_what_becomes_of_a_log(spark: SparkSession, tmp_path: Path) -> None:
-    """Its start moves past what was read; partitions are added; its end is lost, and grows again; all is made anew."""
+    """Its start moves past what was read; partitions are added; its end is lost, and grows again; all is recreated."""
     lake = tmp_path / "lake"
     with running_broker(tmp_path / "broker", settings=HASTE) as broker:
         make_topic(broker)

@@ -1,4 +1,4 @@
-"""A real broker loads real logs, and its admin interface tells what `state` tells."""
+"""A real broker loads real logs, and its admin interface shows what `state` shows."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from rebalance_audit.replay.shard import Shard
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.support.broker import running_broker
-from tests.support.broker_groups import as_admin_tells, described_groups
+from tests.support.broker_groups import as_admin_shows, described_groups
 from tests.support.log_entries import apply_entry, entries_of
 from tests.wire.golden import capture
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.broker
     ("name", "group_count"),
     [("classic-static", 2), ("consumer-protocol", 7), ("migration", 4)],
 )
-def test_a_broker_tells_of_a_log_what_state_tells(
+def test_a_broker_shows_of_a_log_what_state_shows(
     name: str, group_count: int, tmp_path: Path
 ) -> None:
     """Groups, states, epochs, assignors, members, current and target assignments, offsets."""
@@ -29,8 +29,8 @@ def test_a_broker_tells_of_a_log_what_state_tells(
     expected = replayed_groups(segments)
     assert len(expected) == group_count
     with running_broker(tmp_path / "broker", placed=segments) as broker:
-        told = described_groups(broker, [group["group_id"] for group in expected])
-    assert told == [as_admin_tells(group) for group in expected]
+        described = described_groups(broker, [group["group_id"] for group in expected])
+    assert described == [as_admin_shows(group) for group in expected]
 
 
 def replayed_groups(segments: Path) -> list[dict[str, Any]]:

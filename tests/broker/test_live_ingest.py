@@ -185,7 +185,7 @@ def test_a_start_by_time_or_by_offset(spark: SparkSession, broker: Broker, tmp_p
 def test_transactions(spark: SparkSession, tmp_path: Path) -> None:
     """Commits of every transaction are in bronze, their outcome unknown; markers are not, and come with the segments.
 
-    An open transaction is told, and whose log it is.
+    An open transaction is reported, and whose log it is.
     """
     lake = tmp_path / "lake"
     with running_broker(tmp_path / "broker", settings=HASTE) as broker:
@@ -308,7 +308,7 @@ def known_lake(
 
 
 def test_an_audit_of_a_live_cluster(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
-    """Straight from the cluster: the epochs and causes that the broker's files tell, but for what no consumer sees."""
+    """Straight from the cluster: the epochs and causes that the broker's files have, but for what no consumer sees."""
     lake = tmp_path / "lake"
     request = RunRequest(parse_source(kafka(broker)), str(lake), CLUSTER, layers=GOLD_ONLY)
     run_audit(spark, request)

@@ -176,7 +176,7 @@ def test_lag_equals_what_kafka_consumer_groups_describes(tmp_path: Path) -> None
 
 
 def test_watch_shows_the_lag_that_kafka_consumer_groups_describes(tmp_path: Path) -> None:
-    """Of groups with members, by owner; one commits in transactions, of which one is aborted and one first open."""
+    """Of groups with members, by owner; one commits in transactions: one is aborted and one first open."""
     with running_broker(tmp_path / "broker", settings=HASTE) as broker:
         make_topic(broker)
         produce(broker, 50)

@@ -1,4 +1,4 @@
-"""A real broker loads logs that the simulator wrote, and tells of the state in which the simulation ended."""
+"""A real broker loads logs that the simulator wrote, and shows the state in which the simulation ended."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.support.broker import running_broker
 from tests.support.broker_folder import NEW_OFFSETS_TOPIC, OFFSETS_TOPIC
-from tests.support.broker_groups import as_admin_tells, described_groups
+from tests.support.broker_groups import as_admin_shows, described_groups
 
 pytestmark = pytest.mark.broker
 
@@ -62,7 +62,7 @@ def ended_as(simulation: Simulation, log: Path) -> list[dict[str, Any]]:
         for slot in (served.shard if served.is_active else replayed).groups():
             described = describe_group(slot, names)
             if described is not None and _is_found(slot.group_id, replayed):
-                groups.append(as_admin_tells(_without_deleted_topics(described, living)))
+                groups.append(as_admin_shows(_without_deleted_topics(described, living)))
     return sorted(groups, key=lambda group: group["group_id"])
 
 
@@ -94,7 +94,7 @@ def _without_deleted_topics(described: dict[str, Any], living: tuple[str, ...]) 
     ],
     ids=lambda value: value.value if isinstance(value, Dialect) else ("cut", "at rest")[value],
 )
-def test_a_broker_tells_of_a_simulated_log_how_the_simulation_ended(
+def test_a_broker_shows_of_a_simulated_log_how_the_simulation_ended(
     dialect: Dialect, at_rest: bool, tmp_path: Path
 ) -> None:
     """Groups, states, epochs, members, current and target assignments, offsets; at rest, or cut in the middle.
@@ -116,5 +116,5 @@ def test_a_broker_tells_of_a_simulated_log_how_the_simulation_ended(
     with running_broker(
         tmp_path / "broker", tmp_path / "log", {OFFSETS_TOPIC: offsets_topic}
     ) as broker:
-        told = described_groups(broker, [group["group_id"] for group in expected])
-    assert told == expected
+        found = described_groups(broker, [group["group_id"] for group in expected])
+    assert found == expected

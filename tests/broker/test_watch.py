@@ -52,7 +52,7 @@ class Watching:
         for line in self.process.stdout:
             self.lines.append((time.time(), json.loads(line)))
 
-    def told(self) -> dict[tuple[Any, ...], Rebalance]:
+    def reported(self) -> dict[tuple[Any, ...], Rebalance]:
         """The last thing said of each rebalance."""
         rows = [line["rebalance"] for _, line in self.lines if line["event"] == "rebalance"]
         return {key_of(row): without_cost(row) for row in rows}
@@ -68,14 +68,14 @@ class Watching:
 def test_watch_beside_a_broker(broker: Broker, tmp_path: Path) -> None:
     """It survives the broker's restart, is killed and started again, and says what the audit of the log says."""
     with watching(broker.bootstrap_servers) as first:
-        until(lambda: bool(first.told()))
+        until(lambda: bool(first.reported()))
         began = time.time()
         work(broker, "before", commits=2)
-        # Nobody can tell of what the broker wrote last while it is away.
-        until(lambda: first.told().keys() >= ended(broker, tmp_path / "before").keys())
+        # What the broker wrote last cannot be reported while it is away.
+        until(lambda: first.reported().keys() >= ended(broker, tmp_path / "before").keys())
         broker.restart()
         work(broker, "after", commits=2)
-        until(lambda: first.told().keys() >= ended(broker, tmp_path / "one").keys())
+        until(lambda: first.reported().keys() >= ended(broker, tmp_path / "one").keys())
         first.end(signal.SIGKILL)
         late = [at - end_s(line) for at, line in first.lines if end_s(line) > began]
         assert late
@@ -83,10 +83,10 @@ def test_watch_beside_a_broker(broker: Broker, tmp_path: Path) -> None:
     with watching(broker.bootstrap_servers) as second:
         work(broker, "again", commits=2)
         truth = ended(broker, tmp_path / "two")
-        until_told(second, truth)
+        until_reported(second, truth)
         assert second.end(signal.SIGINT) == 0
-    assert second.told() == truth
-    assert first.told().keys() <= truth.keys()
+    assert second.reported() == truth
+    assert first.reported().keys() <= truth.keys()
     assert second.lines[-1][1]["event"] == "end"
 
 
@@ -101,7 +101,7 @@ def test_an_outage_says_what_was_read_and_how_to_go_on(tmp_path: Path) -> None:
             notes.open("w") as err,
             watching(broker.bootstrap_servers, quiet=False, stderr=err) as watched,
         ):
-            until_told(watched, truth)
+            until_reported(watched, truth)
             broker.kill()
             until(lambda: "cannot be read any more" in notes.read_text())
             broker.start()
@@ -124,7 +124,7 @@ def test_watch_beside_brokers_that_die_one_after_the_other(tmp_path: Path) -> No
         make_topic(first)
         work(first, "before", commits=2)
         with watching(",".join(broker.bootstrap_servers for broker in brokers)) as watched:
-            until(lambda: bool(watched.told()))
+            until(lambda: bool(watched.reported()))
             for number, broker in enumerate(brokers[1:], 2):
                 assert number in leaders_of(first).values()
                 broker.kill()
@@ -132,7 +132,7 @@ def test_watch_beside_brokers_that_die_one_after_the_other(tmp_path: Path) -> No
                 work(first, f"without-{number}", commits=2)
                 broker.start()
             truth = ended(first, tmp_path / "copy")
-            until_told(watched, truth)
+            until_reported(watched, truth)
             said = [key_of(line["rebalance"]) for _, line in watched.lines if "rebalance" in line]
             assert len(said) == len(truth) > 0
             assert watched.end(signal.SIGINT) == 0
@@ -161,7 +161,7 @@ def test_watch_with_certificates_and_a_password(tmp_path: Path) -> None:
         for options, admin in (({**login, **stores}, {}), (login, files)):
             config = configured(tmp_path / "own.toml", options, admin)
             with watching(f"127.0.0.1:{port}", "--config", config) as watched:
-                until_told(watched, truth)
+                until_reported(watched, truth)
                 assert watched.end(signal.SIGINT) == 0
         for wrong in (
             {**login, **stores, "sasl.jaas.config": login["sasl.jaas.config"].replace("-", "+")},
@@ -234,7 +234,7 @@ def configured(file: Path, options: dict[str, str], admin: dict[str, str]) -> Pa
 def watching(
     servers: str, *arguments: str | Path, quiet: bool = True, stderr: IO[str] | None = None
 ) -> Iterator[Watching]:
-    """A process that tells of every rebalance of the log."""
+    """A process that reports every rebalance of the log."""
     source = f"kafka:{servers}"
     command = [*PROGRAM, "watch", source, "--since", "2020-01-01", "--json", *arguments]
     command += ["--quiet"] if quiet else []
@@ -282,12 +282,12 @@ def moment_s(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-def until_told(watched: Watching, truth: dict[tuple[Any, ...], Rebalance]) -> None:
+def until_reported(watched: Watching, truth: dict[tuple[Any, ...], Rebalance]) -> None:
     """Wait until these rebalances have been reported, and fail with the difference."""
     deadline = time.monotonic() + PATIENCE_S
-    while watched.told() != truth and time.monotonic() < deadline:
+    while watched.reported() != truth and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert watched.told() == truth
+    assert watched.reported() == truth
 
 
 def until(is_so: Callable[[], bool]) -> None:

@@ -82,7 +82,7 @@ def _partition(found: re.Match[str]) -> str:
 
 
 def test_every_text_of_the_coordinator_is_known() -> None:
-    """Each is a wording, or one of those that tell nothing: a new release brings new ones, which fail here."""
+    """Each is a wording, or one of those that say nothing: a new release brings new ones, which fail here."""
     known = formats()
     assert "Stabilized group {} generation {} with {} members." in known
     unread = sorted(

@@ -13,7 +13,7 @@ from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource
 from tests.dsl import GROUP_ID, TOPIC_IDS, records, replayed
 from tests.support.broker import running_broker
 from tests.support.broker_folder import NEW_OFFSETS_TOPIC
-from tests.support.broker_groups import as_admin_tells, described_groups
+from tests.support.broker_groups import as_admin_shows, described_groups
 from tests.support.cluster_topics import ClusterTopic
 
 pytestmark = pytest.mark.broker
@@ -32,7 +32,7 @@ MIXED_GROUP = (
 )
 
 
-def test_a_broker_tells_of_written_records_what_we_tell(tmp_path: Path) -> None:
+def test_a_broker_shows_of_written_records_what_we_show(tmp_path: Path) -> None:
     """A group in the middle of a rebalance, with a static and a classic member, and its offsets."""
     names = TopicNames()
     for name, topic in TOPICS.items():
@@ -48,5 +48,5 @@ def test_a_broker_tells_of_written_records_what_we_tell(tmp_path: Path) -> None:
     with running_broker(tmp_path / "broker", topics=TOPICS) as broker:
         broker.write_group_records(written)
         broker.restart()
-        told = described_groups(broker, [GROUP_ID])
-    assert told == [as_admin_tells(expected)]
+        described = described_groups(broker, [GROUP_ID])
+    assert described == [as_admin_shows(expected)]

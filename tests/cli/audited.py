@@ -14,7 +14,7 @@ def audited_once(
     broker_logs: Collection[str | Path] = (),
     **settings: Any,
 ) -> Audit:
-    """`audit_segments` of a log that nobody changes."""
+    """`audit_segments` of a log that does not change."""
     return _audited(str(path), tuple(groups), tuple(map(str, broker_logs)), **settings)
 
 

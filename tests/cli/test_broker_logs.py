@@ -62,8 +62,8 @@ def test_groups_that_the_records_do_not_have_are_counted() -> None:
 
 def test_explain_names_the_line() -> None:
     """The broker's reason is in the sentences, its line in the evidence; a lake has it from `run`."""
-    told = call("explain", CAPTURE, "fleet", "--epoch", "5", "--broker-log", LOG)
-    text = " ".join(told.out.split())
+    explained = call("explain", CAPTURE, "fleet", "--epoch", "5", "--broker-log", LOG)
+    text = " ".join(explained.out.split())
     assert "as the broker logged: the member session expired." in text
     assert "Evidence: broker 1 logged (server.log:" in text
     for flag, value in (("--broker-log", LOG), ("--broker-log-time-zone", "Europe/Berlin")):

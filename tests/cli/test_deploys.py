@@ -119,7 +119,7 @@ def test_explain_says_what_a_rollout_cost(arguments: tuple[str, ...], sentences:
     assert explained["deploys"]
 
 
-def test_a_group_without_rebalances_then_is_told_apart(log: Path) -> None:
+def test_a_group_without_rebalances_then_is_distinguished(log: Path) -> None:
     """Static members that return in time cost nothing: that is an answer, too."""
     printed = call("explain", log, "same-static", "--deploys", ROLLS).out
     assert "No rebalance of this group fits any of the rollouts that were given." in printed

@@ -70,9 +70,9 @@ def test_probes_say_whether_it_is_alive_and_up_to_date(
 def test_series_of_groups_are_bounded() -> None:
     """The others are counted."""
     watched = groups()
-    told = list(watched.samples(1))
-    assert len({labels["group"] for name, labels, _ in told if "group" in labels}) == 1
-    (without,) = [value for name, _, value in told if name == "groups_without_series"]
+    samples = list(watched.samples(1))
+    assert len({labels["group"] for name, labels, _ in samples if "group" in labels}) == 1
+    (without,) = [value for name, _, value in samples if name == "groups_without_series"]
     assert without == len(watched.by_trouble()) - 1 > 0
 
 

@@ -168,7 +168,7 @@ def test_a_lake_that_is_not_there_is_one_sentence_and_a_3(tmp_path: Path) -> Non
         (["decode"], "Missing argument 'SEGMENTS'."),
         (["inspect", "LOG", "--group", "bet"], "no group 'bet' in this log; did you mean 'beta'?"),
         (
-            ["inspect", "LOG", "--group", "payments-of-nobody"],
+            ["inspect", "LOG", "--group", "payments-of-no-one"],
             "which has 'alpha', 'beta', 'brief', 'client-regex', 'regex', 'slow', 'stall', 'stuck'.",
         ),
         (["state", "LOG", "--group", "bet"], "no group 'bet' in this log; did you mean 'beta'?"),
@@ -202,14 +202,14 @@ def test_a_program_that_asks_for_json_gets_its_error_as_json() -> None:
         (["decode", log, "--partition", "99"], "BadParameter", exit_codes.BAD_ARGUMENTS),
     ):
         outcome = call(*arguments, "--json")
-        told = json.loads(outcome.out)
-        assert (outcome.code, told["error"]["exit_code"], told["error"]["kind"]) == (
+        printed = json.loads(outcome.out)
+        assert (outcome.code, printed["error"]["exit_code"], printed["error"]["kind"]) == (
             code,
             code,
             kind,
         )
-        assert told["schema_version"] == 1
-        assert told["error"]["message"] in outcome.err
+        assert printed["schema_version"] == 1
+        assert printed["error"]["message"] in outcome.err
 
 
 def test_a_program_can_ask_for_some_rows() -> None:
@@ -247,48 +247,52 @@ def test_a_shell_can_complete_commands() -> None:
         assert answered.stdout == "file,co\n"
 
 
-@pytest.mark.parametrize(("quiet", "told"), [(True, ""), (False, "starting Spark")])
+@pytest.mark.parametrize(("quiet", "printed"), [(True, ""), (False, "starting Spark")])
 def test_quiet_leaves_progress_out(
-    quiet: bool, told: str, capsys: pytest.CaptureFixture[str]
+    quiet: bool, printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Steps are for whoever waits; a scheduler keeps its log short."""
     invocation = Invocation(quiet=quiet)
-    with click.Context(main.commands, obj=invocation), progress() as tell:
-        tell("starting Spark")
-    assert capsys.readouterr().err.rpartition("  ")[2].strip() == told
+    with click.Context(main.commands, obj=invocation), progress() as step:
+        step("starting Spark")
+    assert capsys.readouterr().err.rpartition("  ")[2].strip() == printed
 
 
 @pytest.mark.parametrize(
-    ("terminal", "passed_s", "told"),
+    ("terminal", "passed_s", "is_shown"),
     [(True, 1.9, False), (True, 2.1, True), (False, 2.1, False)],
 )
-def test_only_who_waits_for_more_than_two_seconds_is_told_of_progress(
-    terminal: bool, passed_s: float, told: bool
+def test_progress_is_shown_only_after_two_seconds_of_waiting(
+    terminal: bool, passed_s: float, is_shown: bool
 ) -> None:
     """And only at a terminal, whose line is empty afterwards."""
     console = Console(file=io.StringIO(), force_terminal=terminal)
     moments = iter((0.0, passed_s, passed_s))
-    with slow_progress(console, lambda: next(moments)) as tell:
-        tell("reading the log: 7 records")
+    with slow_progress(console, lambda: next(moments)) as step:
+        step("reading the log: 7 records")
     assert isinstance(console.file, io.StringIO)
-    assert ("reading the log: 7 records …" in console.file.getvalue()) == told
+    assert ("reading the log: 7 records …" in console.file.getvalue()) == is_shown
 
 
 @pytest.mark.parametrize(
-    ("terminal", "patience_s", "told"), [(True, 60, False), (True, 0, True), (False, 0, False)]
+    ("terminal", "patience_s", "is_shown"), [(True, 60, False), (True, 0, True), (False, 0, False)]
 )
-def test_a_long_step_is_named_while_it_lasts(terminal: bool, patience_s: float, told: bool) -> None:
+def test_a_long_step_is_named_while_it_lasts(
+    terminal: bool, patience_s: float, is_shown: bool
+) -> None:
     """By a thread, since the step itself says nothing; nothing of it stays."""
     file = io.StringIO()
     console = Console(file=file, force_terminal=terminal)
     deadline = time.monotonic() + 20
     with slow_step("making the page", console, patience_s):
-        while told and "making the page …" not in file.getvalue() and time.monotonic() < deadline:
+        while (
+            is_shown and "making the page …" not in file.getvalue() and time.monotonic() < deadline
+        ):
             time.sleep(0.01)
-    assert ("making the page …" in file.getvalue()) == told
+    assert ("making the page …" in file.getvalue()) == is_shown
 
 
-def test_an_audit_tells_how_far_it_is() -> None:
+def test_an_audit_reports_how_far_it_is() -> None:
     """What is read, and which partition is audited."""
     steps: list[str] = []
     audit_segments(segments("failover"), on_progress=steps.append)

@@ -54,7 +54,7 @@ def test_states_are_tables_on_a_terminal_and_json_elsewhere() -> None:
 
 
 def read_all(main: int) -> str:
-    """Until nobody has the terminal open any more: a full one would make its writer wait."""
+    """Until the terminal is closed: a full one would make its writer wait."""
     found = b""
     with contextlib.suppress(OSError):
         while read := os.read(main, 1 << 16):

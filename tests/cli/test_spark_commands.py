@@ -111,9 +111,9 @@ def test_run_repeated_changes_no_row(demo: tuple[Path, str, str], tmp_path: Path
     before = commits(out)
     done = process("run", *where, "--config", configuration(tmp_path), "--json", "--explain-run")
     assert done.returncode == 0, done.stderr
-    told = done.stderr.splitlines()
-    head = told.index("Tables written with delta-rs.")
-    steps = [line.rsplit(maxsplit=2) for line in told[head + 2 :]]
+    printed = done.stderr.splitlines()
+    head = printed.index("Tables written with delta-rs.")
+    steps = [line.rsplit(maxsplit=2) for line in printed[head + 2 :]]
     assert {"creating tables", "writing tables"} < {step[0] for step in steps}
     assert sum(int(step[2]) for step in steps) == commits(out) - before
     summary = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""Fetching jars, with a Java that does as it is told instead of Ivy."""
+"""Fetching jars, with a scripted Java in place of Ivy."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor

@@ -32,7 +32,7 @@ def test_a_text_may_print_itself(capsys: pytest.CaptureFixture[str]) -> None:
         assert capsys.readouterr().out == expected
 
 
-def test_a_file_that_cannot_be_written_is_told_and_the_old_one_stays(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_an_error_and_the_old_one_stays(tmp_path: Path) -> None:
     """Its folder is a file, or its name is that of a folder; no half-written file remains."""
     (tmp_path / "file").touch()
     (tmp_path / "folder").mkdir()

@@ -15,12 +15,12 @@ def test_ctrl_c_ends_it_with_a_last_line_and_0() -> None:
     command = [*PROGRAM, "watch", source, "--json", "--since", "2020-01-01"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
         assert watching.stdout is not None
-        told = [json.loads(watching.stdout.readline())]
+        events = [json.loads(watching.stdout.readline())]
         watching.send_signal(signal.SIGINT)
-        told += [json.loads(line) for line in watching.stdout]
-    for line in told:
+        events += [json.loads(line) for line in watching.stdout]
+    for line in events:
         checked("watch", line)
-    *rebalances, end = told
+    *rebalances, end = events
     assert (watching.returncode, end["event"]) == (0, "end")
     assert len(rebalances) == end["rebalances"] > 0
 

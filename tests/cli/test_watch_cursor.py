@@ -1,4 +1,4 @@
-"""What `watch` has told of is neither lost nor told again by the next one."""
+"""What `watch` has reported is neither lost nor reported again by the next one."""
 
 import json
 import signal
@@ -24,13 +24,13 @@ def news(*ended: tuple[int, str], times: int = 0) -> list[GroupUpdate]:
 
 
 def epochs(found: list[GroupUpdate]) -> list[tuple[int, int]]:
-    """Last epoch, and how many times it was told of before."""
+    """Last epoch, and how many times it was reported before."""
     return [(row["last_epoch"], times) for group in found for row, times in group.ended]
 
 
 def test_the_next_one_goes_on_after_the_last(tmp_path: Path) -> None:
-    """What is new is told, and what turned out otherwise meanwhile, once more."""
-    file = tmp_path / "state" / "told"
+    """What is new is reported, and what turned out otherwise meanwhile, once more."""
+    file = tmp_path / "state" / "reported"
     WatchCursor(file, "segments:log", 7).keep(news((1, "joined"), (2, "left")))
     same = WatchCursor(file, "segments:log", 99)
     assert same.since_ms == 7
@@ -51,26 +51,26 @@ def test_another_file_is_left_alone(tmp_path: Path, content: bytes) -> None:
 
 def test_a_file_of_another_source(tmp_path: Path) -> None:
     """Its groups may have the same names."""
-    file = tmp_path / "told"
+    file = tmp_path / "reported"
     WatchCursor(file, "segments:log", 0).keep(news((1, "joined")))
     with pytest.raises(BadRequest, match="of another source, segments:log;"):
         WatchCursor(file, "kafka:broker:9092", 0)
 
 
 def test_a_watch_that_is_killed_loses_nothing(tmp_path: Path) -> None:
-    """Killed between two lines; the next one tells the rest, and the one after it nothing."""
-    state = ("--state", str(tmp_path / "told"))
+    """Killed between two lines; the next one reports the rest, and the one after it nothing."""
+    state = ("--state", str(tmp_path / "reported"))
     whole = watched(signal.SIGINT)
     killed = watched(signal.SIGKILL, *state)
     resumed = watched(signal.SIGINT, *state)
     assert {*killed, *resumed} == {*whole}
     assert len(whole) == len({*whole}) > 3
-    held = json.loads((tmp_path / "told").read_bytes())
+    held = json.loads((tmp_path / "reported").read_bytes())
     assert sum(group in held["last"] for group, _, _ in whole) == len(whole)
 
 
 def watched(end: signal.Signals, *options: str) -> list[tuple[Any, ...]]:
-    """The rebalances that are told of when it is ended after the first line."""
+    """The rebalances that are reported when it is ended after the first line."""
     source = f"segments:{segments('broker-4.0')}"
     command = [*PROGRAM, "watch", source, "--json", "--since", "2020-01-01", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
@@ -78,6 +78,6 @@ def watched(end: signal.Signals, *options: str) -> list[tuple[Any, ...]]:
         lines = [watching.stdout.readline()]
         watching.send_signal(end)
         lines += watching.stdout
-    told = [json.loads(line) for line in lines if line.endswith("\n")]
-    rows = [line["rebalance"] for line in told if line["event"] == "rebalance"]
+    events = [json.loads(line) for line in lines if line.endswith("\n")]
+    rows = [line["rebalance"] for line in events if line["event"] == "rebalance"]
     return [(row["group_id"], row["incarnation"], row["first_epoch"]) for row in rows]

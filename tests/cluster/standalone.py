@@ -70,7 +70,7 @@ class Cluster:
     def submit(
         self, job: str, *arguments: str, on_line: Callable[[str], None] = lambda _: None
     ) -> Submitted:
-        """Run jobs/<job>.py in client mode; `on_line` is told each line as it comes.
+        """Run jobs/<job>.py in client mode; `on_line` gets each line as it comes.
 
         spark-submit hands out what a Python driver says on stdout and stderr as one stream.
         """

@@ -108,17 +108,17 @@ def test_what_executors_leave_for_later_steps_outlives_them(audited: Path) -> No
 def test_a_check_on_what_is_left_of_the_cluster_finds_what_was_planted(
     cluster: Cluster, audited: Path
 ) -> None:
-    """Exit code 4 tells a scheduler, the output tells people which rows; all else that the run has written holds."""
+    """Exit code 4 is for a scheduler, the output for people: which rows; all else that the run has written holds."""
     topics = DeltaTable(str(audited / "gold" / "topics"))
     topics.update(updates={"source": "'hearsay'"})
     summary = cluster.folder / "check.json"
     done = cluster.submit("check", "--lake", str(audited), "--summary", str(summary))
     assert done.code == exit_codes.CHECK_FAILED, done.said
-    told = json.loads(summary.read_text())
-    failed = [one for one in told["broken"] if one["severity"] == "fail"]
+    result = json.loads(summary.read_text())
+    failed = [one for one in result["broken"] if one["severity"] == "fail"]
     assert [one["expectation"] for one in failed] == ["gold.topics in_set(source)"]
-    assert told["success"] is False
-    assert told["expectations"]["held"] > 250
+    assert result["success"] is False
+    assert result["expectations"]["held"] > 250
     assert "FAIL gold.topics in_set(source)" in done.said
     assert "the first: source is hearsay" in done.said
     assert 'look at {"cluster":"blue","topic_id":' in done.said

@@ -107,7 +107,7 @@ def test_description_of_what_is_no_classic_group(api_version: int, expected: Err
     """A group that does not exist or has another type is Dead; from version 6 on that is an error."""
     stage = Stage()
     stage.driver.load(records(CONSUMER_GROUP))
-    response: Any = stage.driver.ask(DescribeGroupsRequest(("g", "nobody"), api_version))
+    response: Any = stage.driver.ask(DescribeGroupsRequest(("g", "missing"), api_version))
     assert [(group.group_state, group.error_code) for group in response.groups] == [
         ("Dead", expected),
         ("Dead", expected),
@@ -167,7 +167,7 @@ def test_deletion_of_consumer_groups() -> None:
     assert response.results[0].error_code is ErrorCode.NON_EMPTY_GROUP
     stage.driver.load(records("8t A; 7t A; 5t A; 3 3"))
     log_length = len(stage.driver.log)
-    response = stage.driver.ask(DeleteGroupsRequest(("g", "g", "nobody")))
+    response = stage.driver.ask(DeleteGroupsRequest(("g", "g", "missing")))
     assert [each.error_code.name for each in response.results] == ["NONE", "GROUP_ID_NOT_FOUND"]
     written = [stage.record_text(record) for record in stage.driver.records_since(log_length)]
     assert written == ["[6t]", "[4t]", "[3t]"]

@@ -28,7 +28,7 @@ STABLE = ("join A@i1", "wait 3000", "sync A A=0-5")
 SYNCING = ("join A@i1", "wait 3000")
 JOINING = (*STABLE, "join B", "join B")
 EMPTY = (*STABLE, "leave A")
-NOBODY: tuple[str, ...] = ()
+NO_MEMBER: tuple[str, ...] = ()
 
 
 def topics(*places: str, metadata: str | None = None) -> tuple[OffsetCommitRequestTopic, ...]:
@@ -86,7 +86,7 @@ def _offset_or_error(partition: OffsetFetchResponsePartition) -> str:
 MEMBER = {"member_id": "A", "generation_id_or_member_epoch": 1}
 CASES: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
     # no member
-    (NOBODY, {}, "NONE"),
+    (NO_MEMBER, {}, "NONE"),
     (EMPTY, {}, "NONE"),
     (STABLE, {}, "UNKNOWN_MEMBER_ID"),
     (JOINING, {}, "UNKNOWN_MEMBER_ID"),
@@ -101,14 +101,14 @@ CASES: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
     (STABLE, MEMBER | {"member_id": "x", "group_instance_id": "i1"}, "FENCED_INSTANCE_ID"),
     (STABLE, MEMBER | {"group_instance_id": "i9"}, "UNKNOWN_MEMBER_ID"),
     # a member of a group that does not exist
-    (NOBODY, MEMBER, "GROUP_ID_NOT_FOUND"),
-    (NOBODY, MEMBER | {"api_version": 8}, "ILLEGAL_GENERATION"),
+    (NO_MEMBER, MEMBER, "GROUP_ID_NOT_FOUND"),
+    (NO_MEMBER, MEMBER | {"api_version": 8}, "ILLEGAL_GENERATION"),
     # what is committed
-    (NOBODY, {"topics": topics("nope:0=1")}, "UNKNOWN_TOPIC_OR_PARTITION"),
-    (NOBODY, {"topics": topics("foo:0=1", metadata="m" * 4096)}, "NONE"),
-    (NOBODY, {"topics": topics("foo:0=1", metadata="m" * 4097)}, "OFFSET_METADATA_TOO_LARGE"),
+    (NO_MEMBER, {"topics": topics("nope:0=1")}, "UNKNOWN_TOPIC_OR_PARTITION"),
+    (NO_MEMBER, {"topics": topics("foo:0=1", metadata="m" * 4096)}, "NONE"),
+    (NO_MEMBER, {"topics": topics("foo:0=1", metadata="m" * 4097)}, "OFFSET_METADATA_TOO_LARGE"),
     (
-        NOBODY,
+        NO_MEMBER,
         {"topics": (topics("foo:0=1")[0]._replace(name="", topic_id=b"?" * 16),)},
         "UNKNOWN_TOPIC_ID",
     ),
@@ -131,15 +131,15 @@ def test_who_may_commit(steps: tuple[str, ...], fields: dict[str, Any], expected
 
 
 TRANSACTIONAL_CASES: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
-    (NOBODY, {}, "NONE"),
+    (NO_MEMBER, {}, "NONE"),
     (STABLE, {}, "NONE"),
     (SYNCING, {}, "NONE"),
     (STABLE, {"member_id": "x", "generation_id": 1}, "UNKNOWN_MEMBER_ID"),
     (STABLE, {"member_id": "A", "generation_id": 2}, "ILLEGAL_GENERATION"),
     (STABLE, {"member_id": "x", "group_instance_id": "i1"}, "FENCED_INSTANCE_ID"),
-    (NOBODY, {"generation_id": 1}, "GROUP_ID_NOT_FOUND"),
-    (NOBODY, {"generation_id": 1, "api_version": 5}, "ILLEGAL_GENERATION"),
-    (NOBODY, {"group_id": ""}, "INVALID_GROUP_ID"),
+    (NO_MEMBER, {"generation_id": 1}, "GROUP_ID_NOT_FOUND"),
+    (NO_MEMBER, {"generation_id": 1, "api_version": 5}, "ILLEGAL_GENERATION"),
+    (NO_MEMBER, {"group_id": ""}, "INVALID_GROUP_ID"),
 ]
 
 
@@ -212,7 +212,7 @@ def marker(driver: CoordinatorDriver, *, committed: bool, producer_id: int = 7) 
 
 @pytest.mark.parametrize(("committed", "expected"), [(True, ["foo:0=42"]), (False, ["foo:0=1"])])
 def test_a_transaction_counts_when_its_marker_says_so(committed: bool, expected: list[str]) -> None:
-    """Until then the earlier offset holds, and a reader that wants stable offsets is told to wait."""
+    """Until then the earlier offset holds, and a reader that wants stable offsets has to wait."""
     driver = CoordinatorDriver()
     driver.ask(commit("foo:0=1"))
     driver.ask(transactional("foo:0=42"))
@@ -250,8 +250,8 @@ def test_what_a_fetch_brings() -> None:
     driver.ask(OffsetCommitRequest("g", topics("foo:1=42@9", metadata="text")))
     asked = (
         OffsetFetchRequestGroup("g", (OffsetFetchRequestTopic("foo", (1, 2)),)),
-        OffsetFetchRequestGroup("nobody", (OffsetFetchRequestTopic("foo", (1,)),)),
-        OffsetFetchRequestGroup("nobody"),
+        OffsetFetchRequestGroup("missing", (OffsetFetchRequestTopic("foo", (1,)),)),
+        OffsetFetchRequestGroup("missing"),
     )
     response: Any = driver.ask(OffsetFetchRequest(asked))
     partitions = [[topic.partitions for topic in group.topics] for group in response.groups]

@@ -21,7 +21,7 @@ os.environ |= {
     "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
     "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{HOME}/airflow.db",
     "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
-    # Nobody asks who uses it; said all the same.
+    # The setting is deprecated but required.
     "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
     "SCARF_ANALYTICS": "false",
 }
@@ -77,7 +77,7 @@ class Site:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.lake = folder / "lake"
-        # A copy, so that nobody builds it anew while a job reads it.
+        # A copy, so that no build replaces it while a job reads it.
         package = shutil.copy(ROOT / "dist" / "rebalance_audit.zip", folder)
         self.fields: dict[str, Any] = {
             "project": str(ROOT),

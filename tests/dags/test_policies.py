@@ -45,7 +45,7 @@ def dag(bag: DagBag, request: pytest.FixtureRequest) -> DAG:
 
 
 def test_the_folder_has_exactly_these_dags(bag: DagBag) -> None:
-    """All files load, and none brings a DAG that nobody knows of."""
+    """All files load, and none brings a DAG that is not known."""
     assert bag.import_errors == {}
     assert set(bag.dags) == DAG_IDS
 
@@ -117,7 +117,7 @@ def test_the_chain_is_ingest_audit_check_publish(bag: DagBag) -> None:
 
 
 def test_the_page_is_set_off_by_what_is_published(bag: DagBag) -> None:
-    """The asset that the report waits for is one of those that publish tells of."""
+    """The asset that the report waits for is one of those that publish emits."""
     published = {
         asset.name for asset in bag.dags["rebalance_audit_hourly"].get_task("publish").outlets
     }
@@ -163,6 +163,6 @@ assert found == [], found
 """
 
 
-def test_loading_a_file_is_quick_and_asks_nobody_for_anything(airflow_home: Path) -> None:
+def test_loading_a_file_is_quick_and_needs_no_network(airflow_home: Path) -> None:
     """Under a second, and no Variable, connection or file is read, no process started: it is done all day long."""
     subprocess.run([sys.executable, "-c", LOADING, str(DAGS), *sorted(DAG_IDS)], check=True)

@@ -111,19 +111,19 @@ def test_an_hour_whose_audit_is_killed_comes_out_as_it_should(site: Site, bag: D
 
     published = {event.name: event.extra for event in events(done.run_id)}
     assert set(published) == {f"rebalance_audit.gold.{name}" for name in GOLD}
-    told = published["rebalance_audit.gold.rebalances"]
-    assert told == {
+    extra = published["rebalance_audit.gold.rebalances"]
+    assert extra == {
         "lake": str(site.lake),
         "cluster": "blue",
         "from": "2026-11-21T09:05:00.000Z",
         "to": "2026-11-21T10:05:00.000Z",
-        "rows_changed": told["rows_changed"],
+        "rows_changed": extra["rows_changed"],
         "table_version": table(site.lake, "gold.rebalances").version(),
         "run_id": done.result("audit")["run_id"],
         "check_id": done.result("check")["check_id"],
     }
-    assert windows_of_events([SimpleNamespace(extra=told)]) == [
-        {name: told[name] for name in ("lake", "cluster", "from", "to")}
+    assert windows_of_events([SimpleNamespace(extra=extra)]) == [
+        {name: extra[name] for name in ("lake", "cluster", "from", "to")}
     ]
 
 
@@ -203,7 +203,7 @@ def test_bad_arguments_are_not_tried_again(site: Site, bag: DagBag) -> None:
         ({"lakes": "x"}, "has lakes, which are not settings"),
     ],
 )
-def test_a_site_that_is_not_set_up_is_told(
+def test_a_site_that_is_not_set_up_is_an_error(
     fields: dict[str, Any],
     sentence: str,
     site: Site,

@@ -27,9 +27,9 @@ def main(bundle: Path) -> None:
     found = {}
     charts = client.get("/api/v1/dashboard/rebalance-audit/charts", headers=headers).json
     for chart in charts["result"]:
-        told = client.get(f"/api/v1/chart/{chart['id']}/data/", headers=headers)
+        response = client.get(f"/api/v1/chart/{chart['id']}/data/", headers=headers)
         found[chart["slice_name"]] = (
-            told.json["result"][0]["data"] if told.status_code == 200 else told.text
+            response.json["result"][0]["data"] if response.status_code == 200 else response.text
         )
     sys.stdout.write("\n" + json.dumps(found) + "\n")
 

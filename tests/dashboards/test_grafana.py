@@ -30,10 +30,10 @@ def dashboard() -> dict[str, Any]:
 def test_grafana_knows_every_setting() -> None:
     """Its models keep all that the file says, in the types of the panels; what they do not know they drop."""
     register_default_plugins()
-    told = dashboard()
-    (asked,) = told.pop(OF_IMPORTS)
-    known = Dashboard.from_json(told)
-    assert left_out(told, json.loads(json.dumps(known, cls=JSONEncoder))) == []
+    given = dashboard()
+    (asked,) = given.pop(OF_IMPORTS)
+    known = Dashboard.from_json(given)
+    assert left_out(given, json.loads(json.dumps(known, cls=JSONEncoder))) == []
     assert known.panels is not None
     for panel in known.panels:
         assert isinstance(panel, Panel)
@@ -44,26 +44,26 @@ def test_grafana_knows_every_setting() -> None:
         assert panel.options is None or not isinstance(panel.options, dict)
 
 
-def left_out(told: Any, kept: Any, where: str = "") -> list[str]:
+def left_out(given: Any, kept: Any, where: str = "") -> list[str]:
     """What of a JSON value another one does not have, or has differently."""
-    if isinstance(told, dict):
+    if isinstance(given, dict):
         return [
             each
-            for key, value in told.items()
+            for key, value in given.items()
             for each in (
                 left_out(value, kept[key], f"{where}/{key}")
                 if isinstance(kept, dict) and key in kept
                 else [f"{where}/{key}"]
             )
         ]
-    if isinstance(told, list):
-        if not isinstance(kept, list) or len(kept) != len(told):
+    if isinstance(given, list):
+        if not isinstance(kept, list) or len(kept) != len(given):
             return [where]
-        pairs = enumerate(zip(told, kept, strict=True))
+        pairs = enumerate(zip(given, kept, strict=True))
         return [
             each for at, (one, other) in pairs for each in left_out(one, other, f"{where}/{at}")
         ]
-    return [] if told == kept else [where]
+    return [] if given == kept else [where]
 
 
 def test_every_panel_has_rows_and_its_question(tmp_path: Path) -> None:

@@ -45,11 +45,11 @@ def run(folder: Path, *command: str | Path) -> str:
         "SCARF_ANALYTICS": "false",
         "FLASK_APP": "superset.app:create_app()",
     }
-    told = subprocess.run(
+    done = subprocess.run(
         [*map(str, command)], env=environment, capture_output=True, text=True, check=False
     )
-    assert told.returncode == 0, told.stdout[-2000:] + told.stderr[-4000:]
-    return told.stdout
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    return done.stdout
 
 
 def bundled(target: Path, database: Path) -> Path:

@@ -20,7 +20,7 @@ A line is a record: the number of its type, the fields of its key, then its valu
     5t A                         a tombstone: `t` after the type, then the key
 
 Share groups (10 to 14) and streams groups (17 to 22) are written like the consumer group's record of the same role.
-`layout=3.7` makes any record an early-access one. Times that are not told follow from the time of the write.
+`layout=3.7` makes any record an early-access one. Times that are not given follow from the time of the write.
 
     records("3 1; 6 1")                               records
     log((1000, "5 A; 3 1"), (1400, "7 A 0-5; 6 1"))   writes and their times: (record, position) pairs

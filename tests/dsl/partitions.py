@@ -32,11 +32,11 @@ def _entry(text: str, epoch: int | None) -> TopicEntry:
     numbers: list[int] = []
     epochs: list[int] = []
     for span in spans.split(","):
-        span_range, _, told = span.partition("@")
+        span_range, _, given = span.partition("@")
         run = range_of(span_range)
         numbers += run
-        if told != "-" and (told or epoch is not None):
-            epochs += [int(told or epoch or 0)] * len(run)
+        if given != "-" and (given or epoch is not None):
+            epochs += [int(given or epoch or 0)] * len(run)
     return TopicEntry(topic or "foo", tuple(numbers), tuple(epochs))
 
 
@@ -47,7 +47,7 @@ def range_of(text: str) -> range:
 
 
 def topic_partitions(text: str) -> TopicPartitions:
-    """The same text as clients tell of partitions, by topic name."""
+    """The partitions as text, by topic name, as clients report them."""
     return tuple((topic, numbers) for topic, numbers, _ in entries(text))
 
 

@@ -18,7 +18,7 @@ from tests.dsl.partitions import TOPIC_IDS, entries, topic_partitions
 
 GROUP_ID = "g"
 CODES = {"STABLE": 0, "UNREVOKED": 1, "UNRELEASED": 2, "ODD": 9}
-UNTOLD_MS = 500
+DEFAULT_MS = 500
 """The time of a record that is part of no write."""
 
 
@@ -42,12 +42,12 @@ class Line:
         return self.plain[place] if len(self.plain) > place else default
 
 
-def records(lines: str, at_ms: int = UNTOLD_MS) -> list[Record]:
+def records(lines: str, at_ms: int = DEFAULT_MS) -> list[Record]:
     """The records of lines separated by `;`."""
     return [record_of(line, at_ms) for line in lines.split(";") if line.strip()]
 
 
-def record_of(text: str, at_ms: int = UNTOLD_MS) -> Record:
+def record_of(text: str, at_ms: int = DEFAULT_MS) -> Record:
     """The record of one line, written at a time in ms."""
     head, *words = text.split()
     options = dict(word.split("=", 1) for word in words if re.match(r"[a-z_]+(:\w+)?=", word))

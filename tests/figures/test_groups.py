@@ -129,7 +129,7 @@ def test_a_deleted_group_has_no_state() -> None:
     assert group.present is None
 
 
-def test_the_latest_life_tells_how_a_group_stands() -> None:
+def test_the_latest_life_shows_how_a_group_stands() -> None:
     """Rows come with the latest life first; a group that was deleted once and came back is not deleted."""
     (group,) = summaries(
         tables(

@@ -181,9 +181,9 @@ def test_sentences_show_controls(tmp_path: Path, capsys: pytest.CaptureFixture[s
     path = tmp_path / "server.log"
     path.write_text(f"{STAMP}{MARK}\x1b]0;title\x07\x9b31m \u202e odd\n", encoding="utf-8")
     print_file_notes([report.outcome() for report in read(path).reports])
-    told = capsys.readouterr().err
-    assert "odd" in told
-    assert told.removesuffix("\n").isprintable()
+    printed = capsys.readouterr().err
+    assert "odd" in printed
+    assert printed.removesuffix("\n").isprintable()
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def private() -> Iterator[None]:
     ids=lambda words: " ".join(map(str, words[::2])),
 )
 @pytest.mark.usefixtures("private")
-def test_nobody_else_reads_what_a_private_process_writes(
+def test_no_other_user_reads_what_a_private_process_writes(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its umask holds for files and folders of every command."""

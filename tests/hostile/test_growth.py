@@ -114,7 +114,7 @@ def test_work_is_linear(make: Callable[[int], TenantLog], size: int) -> None:
 
 
 def test_rows_are_linear_in_changes() -> None:
-    """Members of an epoch that have no record in it are counted, not listed; nobody is lost."""
+    """Members of an epoch that have no record in it are counted, not listed; no member is lost."""
     rows = audited(joining(200))
     assert len(rows[EPOCHS]) == 200
     assert len(rows[CONVERGENCE]) <= 3 * 200

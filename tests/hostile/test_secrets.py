@@ -54,7 +54,7 @@ def test_a_setting_that_is_not_known_is_hidden(name: str) -> None:
         ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"),
     ],
 )
-def test_what_helps_and_harms_nobody_is_shown(name: str, value: str) -> None:
+def test_what_is_no_secret_is_shown(name: str, value: str) -> None:
     """Sizes, counts and classes."""
     assert shown_setting(name, value) == value
 

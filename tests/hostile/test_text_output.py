@@ -38,7 +38,7 @@ from tests.cli.call import call
 from tests.hostile.named_log import NamedLog, Names
 
 OBEYED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Unicode categories of which no character may reach a terminal; only the program's own line breaks do."""
+"""Unicode categories whose characters may not reach a terminal; only the program's own line breaks do."""
 
 TITLE = "\x1b]0;OWNED\x1b\\"
 LINK = "\x1b]8;;http://evil.example/\x1b\\click\x1b]8;;\x1b\\"
@@ -60,7 +60,7 @@ PIECES = (
     *("\u202e", "\u2066", "\u200b", "\ufeff", "\u00ad", "\u061c", "\U000e0041", "\ue000"),
     *("[/x]", "[bold]", "[link=http://evil.example]", ":smile:", "{x}", "{0}", "%s", "\\"),
     *("</script>", "<b>", "&lt;", "**", "`", "|", "_x_", "$x$", "![a](http://e)", "@here", "#1"),
-    *("longest", "nobody", "Evidence:", "held up", "broker 1", "2026-11-21 09:11:49.463 UTC"),
+    *("longest", "nowhere", "Evidence:", "held up", "broker 1", "2026-11-21 09:11:49.463 UTC"),
     *("1.", "- ", "e\u0301", "\u0301", "注文", "\uff21", "\u3164", "🙂\u200d🙂", " "),
 )
 FORGED = "\nFORGED: all groups are healthy"
@@ -141,7 +141,7 @@ def live_texts(folder: Path) -> dict[str, str]:
 
 
 def obeyed(text: str) -> set[str]:
-    """Characters of the text that a terminal would obey, or nobody would see."""
+    """Characters of the text that a terminal would obey, or a reader could not see."""
     return {char for char in text if unicodedata.category(char) in OBEYED and char != "\n"}
 
 
@@ -169,7 +169,7 @@ PLAIN = Names(
     *("Qi-Z", "Qj-Z", "Qk-Z", "Ql-Z"),
 )
 WORDS = (
-    *("longest", "nobody", "held up", "The", "members", "rebalance", "joined", "member", "at"),
+    *("longest", "nowhere", "held up", "The", "members", "rebalance", "joined", "member", "at"),
     *("generation", "epoch", "Member", "{who}", "[/x]", "Set off by", "proven", "2@100", "UTC"),
     *("5.0 s", "Evidence", "by", "and", "**", "unknown", "partitions", "no record", "[red]"),
 )
@@ -191,8 +191,8 @@ def test_no_name_is_taken_for_a_word_of_a_sentence(
     of_renamed = texts(renamed, tmp_path_factory.mktemp("renamed"))
     for what, text in of_plain.items():
         if what != "explain markdown":
-            told = place.sub(lambda found: new[found[0]], text)
-            assert unlaid(of_renamed[what]) == unlaid(told), what
+            original = place.sub(lambda found: new[found[0]], text)
+            assert unlaid(of_renamed[what]) == unlaid(original), what
 
 
 def flat(names: Names) -> list[str]:
@@ -305,14 +305,14 @@ def strings(value: object) -> list[str]:
 
 def test_progress_shows_names_and_obeys_none(capsys: pytest.CaptureFixture[str]) -> None:
     """Folders and topics may stand in what is said of a step: in lines, and on a terminal in a line that moves."""
-    with progress.progress() as tell:
-        tell(f"read {TITLE}{FORGED}[/x]")
+    with progress.progress() as step:
+        step(f"read {TITLE}{FORGED}[/x]")
     assert capsys.readouterr().err.endswith(f"read {visible(TITLE + FORGED)}[/x]\n")
     screen = io.StringIO()
     moments = iter((0.0, 5.0, 6.0))
     terminal = Console(file=screen, force_terminal=True)
-    with progress.slow_progress(terminal, clock=lambda: next(moments)) as tell:
-        tell(f"{TITLE}{FORGED}")
+    with progress.slow_progress(terminal, clock=lambda: next(moments)) as step:
+        step(f"{TITLE}{FORGED}")
     assert TITLE not in screen.getvalue()
     assert "\n" not in screen.getvalue()
 
@@ -340,7 +340,7 @@ def test_no_id_speaks_as_a_broker() -> None:
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_a_console_obeys_no_text_that_nobody_escaped(*, terminal: bool) -> None:
+def test_a_console_obeys_no_unescaped_text(*, terminal: bool) -> None:
     """Neither markup of rich nor control characters; styles and line breaks are rich's own."""
     file = io.StringIO()
     screen = console(file, force_terminal=terminal, width=80)

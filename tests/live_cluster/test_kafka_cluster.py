@@ -21,7 +21,7 @@ from rebalance_audit.wire.segments.folder import SourceNotReadable
 def test_a_broker_that_fails_after_the_first_answer(
     error: KafkaError, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not told as an address that leads nowhere: the address was right."""
+    """Not reported as an address that leads nowhere: the address was right."""
 
     class Failing:
         def __init__(self, **_: object) -> None:

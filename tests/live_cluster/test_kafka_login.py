@@ -67,7 +67,7 @@ def test_logins(options: dict[str, str], arguments: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_what_kafka_python_cannot_do(options: dict[str, str], sentence: str) -> None:
-    """Told in one sentence before anything is connected."""
+    """Refused in one sentence before anything is connected."""
     with pytest.raises(BadRequest, match=sentence):
         KafkaCluster("host:9092", KafkaSettings(options=options))
 
@@ -112,7 +112,7 @@ def test_own_arguments_of_kafka_python_win() -> None:
 
 
 def test_aiokafka_logs_in_likewise(tmp_path: Path) -> None:
-    """Certificates in files become a context; what it cannot do is told in one sentence."""
+    """Certificates in files become a context; what it cannot do is refused in one sentence."""
     options = {"security.protocol": "SSL", "ssl.truststore.location": "/t.jks"}
     missing = KafkaCluster("h:9", KafkaSettings(options=options, admin={"ssl_cafile": "/nowhere"}))
     with pytest.raises(BadRequest, match=r"\[source.kafka.admin\] cannot be used: No such file"):

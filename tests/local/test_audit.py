@@ -59,9 +59,9 @@ def test_histories_of_a_group_in_two_partitions_are_not_mixed(tmp_path: Path) ->
     assert split
     assert both.group_ids - whole.group_ids == {"g"}
     for group_id in split:
-        told = [note for note in both.facts.notes if f"Group {group_id} has records in" in note]
-        assert len(told) == 1
-        assert "in partitions 2 and 50 of __consumer_offsets" in told[0]
+        found = [note for note in both.facts.notes if f"Group {group_id} has records in" in note]
+        assert len(found) == 1
+        assert "in partitions 2 and 50 of __consumer_offsets" in found[0]
         with pytest.raises(SourceNotReadable, match="in partitions 2 and 50"):
             ra.audit_segments(log, groups=[group_id])
     warned = call("inspect", log, "--json").err
@@ -103,7 +103,7 @@ def test_arrow_tables_have_the_types_of_the_contract(audit: ra.Audit) -> None:
         table = rows.to_arrow()
         assert table.schema == arrow_schema(table_schemas()[f"gold.{name}"])
         assert table.to_pylist() == list(rows)
-    nothing = audit.epochs.where(["nobody"]).to_arrow()
+    nothing = audit.epochs.where(["missing"]).to_arrow()
     assert nothing.schema == audit.epochs.to_arrow().schema
     assert (len(nothing), nothing.schema.field("started_at").type) == (
         0,
@@ -147,7 +147,7 @@ def test_a_window_takes_rows_that_begin_in_it(audit: ra.Audit) -> None:
     assert parts[1] == [*as_text] == [*in_ms] == [*naive]
 
 
-def test_groups_are_told_apart(audit: ra.Audit) -> None:
+def test_groups_stay_separate(audit: ra.Audit) -> None:
     """By their ids; what a table cannot be limited by is refused."""
     for group_id in audit.group_ids:
         found = audit.epochs.where([group_id])
@@ -162,7 +162,7 @@ def test_groups_are_told_apart(audit: ra.Audit) -> None:
 
 
 def test_only_some_groups_are_audited(audit: ra.Audit) -> None:
-    """Their rows are those of the whole audit; an unknown one is told with those that there are."""
+    """Their rows are those of the whole audit; an unknown one is refused with those that exist."""
     some = ra.audit_segments(LOG, ["klassik"], cluster="blue")
     assert some.group_ids == {"klassik"}
     assert [*some.epochs] == [*audit.epochs.where(["klassik"])]
@@ -176,9 +176,9 @@ def test_rules_and_logs_are_those_of_the_command_line() -> None:
     """What a broker logged settles how members went; a wrong zone is refused."""
     log = segments("consumer-static")
     server_log = log.parent / "server.log.gz"
-    alone, told = (ra.audit_segments(log, (), logs).members for logs in ([], [server_log]))
+    alone, with_log = (ra.audit_segments(log, (), logs).members for logs in ([], [server_log]))
     assert "probable" in {row["left_certainty"] for row in alone}
-    assert "probable" not in {row["left_certainty"] for row in told}
+    assert "probable" not in {row["left_certainty"] for row in with_log}
     with pytest.raises(ra.UnknownTimeZone, match="'Mars' is not a time zone"):
         ra.audit_segments(log, (), [server_log], broker_log_time_zone="Mars")
     loud = ra.FindingRules(storm_epochs=2)
@@ -195,7 +195,7 @@ def test_the_state_at_a_moment(audit: ra.Audit) -> None:
     printed = json.loads(call("state", LOG, "--group", "klassik", "--at", moment.isoformat()).out)
     assert json.loads(json.dumps(early.groups)) == printed["groups"]
     with pytest.raises(ra.UnknownGroup):
-        audit.state(groups=["nobody"])
+        audit.state(groups=["missing"])
 
 
 def test_a_notebook_shows_the_first_rows(audit: ra.Audit) -> None:

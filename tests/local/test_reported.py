@@ -63,7 +63,7 @@ def test_an_assignment_without_user_data_is_read() -> None:
     ]
 
 
-def test_a_version_before_each_member_is_told_from_the_bytes() -> None:
+def test_a_version_before_each_member_is_known_from_the_bytes() -> None:
     """Redpanda's value."""
     audit = audited("member-version-before-each")
     assert picked(audit.tables["epochs"], "epoch", "members") == [(1, 1), (2, 0), (3, 1), (4, 2)]
@@ -75,7 +75,7 @@ def test_a_version_before_each_member_is_told_from_the_bytes() -> None:
     )
 
 
-def test_nobody_knows_the_state_after_a_record_that_cannot_be_decoded() -> None:
+def test_the_state_is_unknown_after_a_record_that_cannot_be_decoded() -> None:
     """Neither `state` nor the tables say that the group is still Stable; before that record it was."""
     audit = audited("undecodable-end-classic")
     columns = ("from_offset", "to_offset", "group_state", "members_at_end", "is_current")
@@ -156,9 +156,9 @@ CAUSES = {
 def test_causes_of_the_last_epoch(case: str) -> None:
     """Epoch, cause, certainty, role and member."""
     rows = audited(case).tables["rebalance_causes"]
-    told = picked(rows, "epoch", "cause", "certainty", "role", "member_id")
+    causes = picked(rows, "epoch", "cause", "certainty", "role", "member_id")
     last = max(row["epoch"] for row in rows)
-    assert tuple(" ".join(map(str, row)) for row in told if row[0] == last) == CAUSES[case]
+    assert tuple(" ".join(map(str, row)) for row in causes if row[0] == last) == CAUSES[case]
 
 
 def test_a_join_phase_waits_for_a_pending_member() -> None:

@@ -124,7 +124,7 @@ def test_narrowed(options: tuple[str, ...], shared_out: Callable[[], None]) -> N
 
 
 def test_every_group_is_in_one_range() -> None:
-    """As heavy as each other as far as single groups allow it; also groups that nobody knew of."""
+    """As heavy as each other as far as single groups allow it; also unknown groups."""
     weights = {"d": 10, "a": 10, "c": 10, "b": 10}
     assert group_ranges(weights, 2) == [GroupRange("", "c"), GroupRange("c", None)]
     assert group_ranges({"a": 100, "b": 1}, 2) == [GroupRange("", "b"), GroupRange("b", None)]

@@ -85,7 +85,7 @@ def test_filters_are_in_the_address(page: Page, pages: dict[str, Path]) -> None:
         ),
     ],
 )
-def test_a_wrong_time_is_told(
+def test_a_wrong_time_is_refused(
     start: str, sentence: str, page: Page, pages: dict[str, Path]
 ) -> None:
     """Nothing moves, and a sentence says what is wrong."""

@@ -77,8 +77,8 @@ def test_every_log_makes_a_page_that_works(
             for violation in Axe().run(page).response["violations"]
             if violation["impact"] in {"serious", "critical"}
         ]
-        told = [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found]
-        assert found == [], json.dumps(told, indent=1)
+        problems = [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found]
+        assert found == [], json.dumps(problems, indent=1)
         assert troubles.seen == []
         if os.environ.get("PICTURES"):
             keep_pictures(page, f"{log}-{width}-{scheme}", on_paper=scheme == "light")
@@ -181,7 +181,7 @@ def test_a_bar_opens_its_group_and_a_double_click_on_it_shows_everything(
     ],
     ids=("end", "beginning"),
 )
-def test_long_names_can_be_told_apart(names: list[str], browser: Browser, tmp_path: Path) -> None:
+def test_long_names_differ_on_the_page(names: list[str], browser: Browser, tmp_path: Path) -> None:
     """Beside the lanes of groups, on a desktop and on a telephone: what is left of each name is its own."""
     write_groups(tmp_path, *(rows_of(name) for name in names))
     report(tmp_path)

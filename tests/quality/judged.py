@@ -1,4 +1,4 @@
-"""One lake of all that a check is to tell, and of what it must not: each kind of rows in clusters of its own."""
+"""One lake of all that a check must find, and of what it must not: each kind of rows in clusters of its own."""
 
 from collections import defaultdict
 from pathlib import Path

@@ -118,7 +118,7 @@ def test_runs_over_what_is_new_leave_what_one_run_does(spark: SparkSession, tmp_
         ("nowhere://bucket/audit", 'No FileSystem for scheme "nowhere"'),
     ],
 )
-def test_storage_that_spark_does_not_know_is_told_in_a_sentence(
+def test_storage_that_spark_does_not_know_is_refused_in_a_sentence(
     spark: SparkSession, lake: str, sentence: str
 ) -> None:
     """A URL whose file system has no jar on the class path: Hadoop's own words, not a stack trace."""

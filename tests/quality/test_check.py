@@ -28,18 +28,18 @@ def report(judged: Judged) -> CheckReport:
 
 
 def test_every_expectation_catches_its_planted_violation(report: CheckReport) -> None:
-    """Table by table, check by check: the planted row is among the keys that are told."""
-    told = {
+    """Table by table, check by check: the planted row is among the keys that are reported."""
+    reported = {
         result.expectation: [json.loads(key) for key in result.sample_keys]
         for result in report.broken
     }
     missed = [
         f"{planted.expectation} ({planted.mark})"
         for planted in violations()
-        if not any(planted.is_in(key) for key in told.get(planted.expectation, []))
+        if not any(planted.is_in(key) for key in reported.get(planted.expectation, []))
     ]
     assert missed == []
-    assert len(told) == len(report.results) > 300
+    assert len(reported) == len(report.results) > 300
     assert report.outcomes["passed_over"] == 0
 
 
@@ -85,7 +85,7 @@ def test_meta_checks_says_which_rows_broke_what(
     assert newest.user_metadata == report.check_id
 
 
-def test_people_are_told_what_broke_and_where_to_look(report: CheckReport) -> None:
+def test_people_read_what_broke_and_where_to_look(report: CheckReport) -> None:
     """Severity, expectation, how many rows, the first of them and some keys; fails come first."""
     text = command.summary("lake", report)
     lines = text.splitlines()

@@ -152,7 +152,7 @@ def test_a_folder_that_is_no_lake_is_an_error(spark: SparkSession, tmp_path: Pat
         checked(spark, tmp_path)
 
 
-def test_how_much_there_is_to_read_is_known_before(spark: SparkSession, lake: Path) -> None:
+def test_the_size_of_the_scope_is_known_before(spark: SparkSession, lake: Path) -> None:
     """The files of all tables that are there: few of them are read without compiled code."""
     tables = TableFrames(Lake(spark, str(lake)), Scope())
     files = (lake / "gold" / "epochs").glob("*.parquet")

@@ -206,7 +206,7 @@ WRONGS: Final = (
     Wrong(
         "an owner who does not exist",
         "gold.ownership",
-        _with(member_id=lambda _: "nobody"),
+        _with(member_id=lambda _: "missing"),
         "gold.ownership refers(cluster, group_id, incarnation, member_id) gold.members",
     ),
     Wrong(
@@ -267,7 +267,7 @@ WRONGS: Final = (
     Wrong(
         "a finding of a group that is not there",
         "gold.findings",
-        _with(lambda row: row["group_id"], group_id=lambda _: "nobody"),
+        _with(lambda row: row["group_id"], group_id=lambda _: "missing"),
         "gold.findings refers(cluster, group_id) gold.group_states",
     ),
     Wrong(

@@ -99,7 +99,7 @@ def test_a_file_is_replaced_only_by_a_whole_one(
 
 def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
     """One format at a time; the summary counts rows by table."""
-    told = json.loads(call("export", CAPTURE, "--sqlite", tmp_path / "a.sqlite", "--json").out)
-    assert (told["format"], told["rows"]["gold.epochs"]) == ("sqlite", 12)
+    summary = json.loads(call("export", CAPTURE, "--sqlite", tmp_path / "a.sqlite", "--json").out)
+    assert (summary["format"], summary["rows"]["gold.epochs"]) == ("sqlite", 12)
     refused = call("export", CAPTURE)
     assert (refused.code, "Give exactly one of --duckdb" in refused.err) == (2, True)

@@ -55,7 +55,7 @@ def windows(audit: ra.Audit) -> Iterator[dict[str, object]]:
     yield {"groups": ["neu"]}
     yield {"start": moment}
     yield {"end": moment}
-    yield {"groups": ["klassik", "nobody"], "start": moment}
+    yield {"groups": ["klassik", "missing"], "start": moment}
 
 
 def test_limits_are_those_of_the_audit(audit: ra.Audit, lake: Path) -> None:

@@ -30,7 +30,7 @@ every_id = pytest.mark.parametrize("group_id", OF_EARLIER_LAKE.values(), ids=OF_
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The lake, unpacked; nobody changes it."""
+    """The lake, unpacked; no test changes it."""
     return unpack_earlier_lake(tmp_path_factory.mktemp("long-ids"))
 
 
@@ -77,8 +77,8 @@ def test_commands_find_the_group(lake: Path, group_id: str) -> None:
     assert {row["group_id"] for row in json.loads(inspected.out)["epochs"]} == {group_id}
     state = call("state", "--lake", lake, "--cluster", CLUSTER, "--group", group_id)
     assert [group["group_id"] for group in json.loads(state.out)["groups"]] == [group_id]
-    told = call("explain", group_id, "--lake", lake, "--cluster", CLUSTER, "--epoch", "1")
-    assert (told.code, told.err) == (0, "")
+    explained = call("explain", group_id, "--lake", lake, "--cluster", CLUSTER, "--epoch", "1")
+    assert (explained.code, explained.err) == (0, "")
 
 
 @every_id

@@ -39,17 +39,17 @@ def of(found: Samples, name: str, **labels: str) -> Sequence[float]:
 
 def test_json_has_the_same_series() -> None:
     """`metrics --json`: every name, label and value of the OpenMetrics text, and what each metric means."""
-    told = json.loads(call("metrics", segments("consumer-protocol"), "--json").out)
+    printed = json.loads(call("metrics", segments("consumer-protocol"), "--json").out)
     found = {
         (
             metric["name"].removeprefix("rebalance_audit_"),
             frozenset(item for item in one["labels"].items() if item[0] != "cluster"),
         ): one["value"]
-        for metric in told["metrics"]
+        for metric in printed["metrics"]
         for one in metric["series"]
     }
     assert found == samples(audited_once(segments("consumer-protocol")), groups_max=500)
-    assert all(metric["meaning"].endswith(".") for metric in told["metrics"])
+    assert all(metric["meaning"].endswith(".") for metric in printed["metrics"])
 
 
 def test_metrics_are_sums_of_the_rows() -> None:
@@ -122,7 +122,7 @@ def test_the_number_of_series_is_bounded_and_says_what_it_leaves_out() -> None:
 
 
 def test_a_bound_that_is_not_known_is_no_series(tmp_path: Path) -> None:
-    """One classic rebalance without an upper bound leaves its group without one. A lake tells when it was audited."""
+    """One classic rebalance without an upper bound leaves its group without one. A lake knows when it was audited."""
     tables = empty_gold()
     tables["group_states"] = [
         {"group_id": "g", "group_state": "Stable", "is_current": True, "protocol": "classic"}
@@ -137,7 +137,7 @@ def test_a_bound_that_is_not_known_is_no_series(tmp_path: Path) -> None:
     assert of(found, "group_not_stable_seconds", bound="max") == []
 
 
-def test_runs_tell_when_they_ended_and_how_far_they_came(tmp_path: Path) -> None:
+def test_runs_show_when_they_ended_and_how_far_they_came(tmp_path: Path) -> None:
     """The newest audit that ended, by number and not by clock; ingests and runs that go on are none."""
     minute = 60_000
     runs = [

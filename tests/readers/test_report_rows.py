@@ -35,7 +35,7 @@ def backwards(name: str) -> pa.Table:
 
 
 def asked(open_gold: Callable[[str], pa.Table], what: str, limit: int) -> list[dict[str, Any]]:
-    """What the page tells of all groups."""
+    """What the page shows of all groups."""
     with closing(ReportRows(open_gold, "default")) as rows:
         return rows.of_groups(what, sorted(audit().group_ids), limit)
 
@@ -44,6 +44,6 @@ def asked(open_gold: Callable[[str], pa.Table], what: str, limit: int) -> list[d
 @pytest.mark.parametrize("what", OF_GROUPS)
 def test_rows_do_not_depend_on_the_order_of_the_tables(what: str, limit: int) -> None:
     """Threads of DuckDB hand rows over as they finish: two pages of one log would differ."""
-    told = asked(in_order, what, limit)
-    assert told or what in {"held_up", "progress", "lag"}
-    assert asked(backwards, what, limit) == told
+    rows = asked(in_order, what, limit)
+    assert rows or what in {"held_up", "progress", "lag"}
+    assert asked(backwards, what, limit) == rows

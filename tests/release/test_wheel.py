@@ -67,10 +67,10 @@ def fetched(address: str) -> str:
 def test_it_has_nothing_of_extras(environment: Path) -> None:
     """They bring Spark, lakes, agents, Numba, data frames and figures; what is left is small."""
     code = f"from importlib.util import find_spec; print([n for n in {OF_EXTRAS} if find_spec(n)])"
-    told = subprocess.run(
+    done = subprocess.run(
         [environment / "bin" / "python", "-c", code], check=True, capture_output=True, text=True
     )
-    assert told.stdout.strip() == "[]"
+    assert done.stdout.strip() == "[]"
     files = (each.lstat() for each in environment.rglob("*") if each.suffix != ".pyc")
     assert sum(each.st_size for each in files) < MEGABYTES_MOST << 20
 

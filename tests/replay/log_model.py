@@ -1,7 +1,7 @@
-"""A small coordinator for tests: it writes legal logs of one group in the shorthand, whatever it is told to do.
+"""A small coordinator for tests: it writes legal logs of one group in the shorthand, whatever it is asked to do.
 
 It knows the order of the records of each event and when a member may take a partition, and nothing of replay. What it
-is told and cannot do in its state it leaves out.
+is asked and cannot do in its state it leaves out.
 """
 
 from collections.abc import Callable, Iterable

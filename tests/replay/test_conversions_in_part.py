@@ -1,4 +1,4 @@
-"""Upgrades and downgrades of which the cleaner has taken some records while the log was read (KAFKA-19862)."""
+"""Upgrades and downgrades; the cleaner has taken some of their records while the log was read (KAFKA-19862)."""
 
 import pytest
 

@@ -191,7 +191,7 @@ def test_member_metadata_overwrites_the_description_and_keeps_the_assignment() -
     assert member.assigned == {FOO: {0, 1}}
 
 
-def test_a_classic_member_of_a_consumer_group_tells_its_protocols() -> None:
+def test_a_classic_member_of_a_consumer_group_reports_its_protocols() -> None:
     """The part of [5] that marks a member as speaking the classic protocol is kept."""
     members = modern("5 A classic=range; 5 B").members
     assert members["A"].classic == ClassicMembership(45000, (("range", b"s"),))
@@ -230,7 +230,7 @@ def test_a_partition_belongs_to_who_took_it_last() -> None:
 
 
 def test_partitions_pending_revocation_are_still_owned() -> None:
-    """Nobody else may have what a member has yet to give up."""
+    """No other member may have what a member has yet to give up."""
     group = modern("5 A; 3 2; 6 2; 8 A 2/0 UNREVOKED 0|1")
     assert group.owners == {(FOO, 0): "A", (FOO, 1): "A"}
 

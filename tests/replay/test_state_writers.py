@@ -74,7 +74,7 @@ class Guard:
             monkeypatch.setattr(cls, "__setattr__", self._setter(), raising=False)
 
     def _note(self) -> None:
-        """The module two frames up, unless that is a constructor, whose object nobody has yet."""
+        """The module two frames up, unless that is a constructor, whose object no one else has yet."""
         caller = sys._getframe(2)
         if caller.f_code.co_name != "__init__":
             self.writers.add(caller.f_globals["__name__"])

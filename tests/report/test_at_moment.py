@@ -40,8 +40,8 @@ def owned(member_id: str, topic: str, number: int) -> dict[str, Any]:
     }
 
 
-def test_members_without_partitions_are_told_too() -> None:
-    """Everybody who was there and nobody else; of those that left and came back, whom the epoch of the time has."""
+def test_members_without_partitions_are_listed_too() -> None:
+    """Every member of that moment and no other; of those that left and came back, whom the epoch of the time has."""
     state = OWN | {"protocol": "consumer", "group_state": "Stable", "epoch": 1}
     own: dict[str, list[dict[str, Any]]] = {
         "group_states": [state | {"from_at": 100, "to_at": None, "from_offset": 0}],
@@ -75,8 +75,8 @@ def partitions_of(assigned: Iterable[tuple[str, int]]) -> str:
     return partitions_text(rows) or "no partition"
 
 
-def told_at(tables: dict[str, list[dict[str, Any]]], group_id: str, at_ms: int) -> dict[str, str]:
-    """Member id -> what it had, as told."""
+def owned_at(tables: dict[str, list[dict[str, Any]]], group_id: str, at_ms: int) -> dict[str, str]:
+    """Member id -> what it had then, as printed."""
     own = {
         name: [row for row in rows if row.get("group_id") == group_id]
         for name, rows in tables.items()
@@ -112,7 +112,10 @@ def test_who_had_what_is_what_state_says(folder: Path) -> None:
                 )
                 for member in group["members"]
             }
-            assert told_at(tables, group["group_id"], at_ms) == expected, (group["group_id"], at_ms)
+            assert owned_at(tables, group["group_id"], at_ms) == expected, (
+                group["group_id"],
+                at_ms,
+            )
 
 
 @pytest.mark.parametrize("folder", sorted(CAPTURES.iterdir()), ids=lambda folder: folder.name)
@@ -127,4 +130,4 @@ def test_who_has_what_at_the_end_is_what_kafkas_admin_client_saw(folder: Path) -
         expected = {
             member["member_id"]: partitions_of(member["assignment"]) for member in group["members"]
         }
-        assert told_at(tables, group["group_id"], at_ms) == expected, group["group_id"]
+        assert owned_at(tables, group["group_id"], at_ms) == expected, group["group_id"]

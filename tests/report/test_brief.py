@@ -19,9 +19,9 @@ def finding(number: int, severity: str, to_at: int | None) -> Row:
 def test_a_row_per_group_has_the_sums_of_its_rebalances() -> None:
     """Those that lost most time first, under names that people know."""
     audit = audited_once(segments("consumer-protocol"))
-    told = brief(audit.tables, "blue")
-    groups = told["groups"]
-    assert told["groups_in_all"] == len(groups) == len(audit.group_ids)
+    summary = brief(audit.tables, "blue")
+    groups = summary["groups"]
+    assert summary["groups_in_all"] == len(groups) == len(audit.group_ids)
     assert [row["not_stable_estimate_ms"] for row in groups] == sorted(
         (row["not_stable_estimate_ms"] for row in groups), reverse=True
     )
@@ -35,15 +35,15 @@ def test_findings_are_bounded_and_those_that_go_on_lead() -> None:
     audit = audited_once(segments("classic-static"))
     findings = [finding(number, "info", number) for number in range(100)]
     findings += [finding(100, "critical", None), finding(101, "critical", 102)]
-    told = brief({**audit.tables, "findings": findings}, "blue")
-    assert told["findings_in_all"] == 102
-    assert len(told["findings"]) == FINDINGS_MAX < GROUPS_MAX
-    assert [row["finding_id"] for row in told["findings"]][:3] == ["100", "101", "99"]
+    summary = brief({**audit.tables, "findings": findings}, "blue")
+    assert summary["findings_in_all"] == 102
+    assert len(summary["findings"]) == FINDINGS_MAX < GROUPS_MAX
+    assert [row["finding_id"] for row in summary["findings"]][:3] == ["100", "101", "99"]
 
 
 def test_it_is_small_where_all_rows_are_not() -> None:
     """Eight groups in a few kilobytes, without a row of any epoch."""
     log = segments("consumer-protocol")
-    told = call("inspect", log, "--json", "--brief")
-    assert json.loads(told.out)["schema_version"] == 1
-    assert len(told.out) < 8_000 < len(call("inspect", log, "--json").out) / 10
+    outcome = call("inspect", log, "--json", "--brief")
+    assert json.loads(outcome.out)["schema_version"] == 1
+    assert len(outcome.out) < 8_000 < len(call("inspect", log, "--json").out) / 10

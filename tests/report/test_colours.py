@@ -19,7 +19,7 @@ from rebalance_audit.report.colours import (
     Shades,
 )
 
-TOLD_APART = 8.0
+DISTINCT = 8.0
 """CIEDE2000: several times the least difference that can be seen at all, since areas are small and lie apart."""
 
 
@@ -48,7 +48,7 @@ def test_every_area_stands_out_from_the_paper() -> None:
 
 
 def test_a_group_on_the_way_stands_out_from_one_that_is_stable() -> None:
-    """They lie side by side, and the difference is what the picture is for."""
+    """They are neighbours, and the difference is what the picture is for."""
     stable = STATES["Stable"].shades
     for name, look in STATES.items():
         if not look.is_quiet:
@@ -57,7 +57,7 @@ def test_a_group_on_the_way_stands_out_from_one_that_is_stable() -> None:
 
 
 def shades_in_one_place() -> dict[str, list[Shades]]:
-    """Colours that have to be told apart since they lie in one lane or in one bar."""
+    """Colours that must differ since they lie in one lane or in one bar."""
     return {
         "causes": [kind.shades for kind in CAUSE_KINDS],
         "what cost the time": [kind.shades for kind in COSTS.values()],
@@ -67,18 +67,18 @@ def shades_in_one_place() -> dict[str, list[Shades]]:
 
 
 def nearest(shown: Sequence[str], eyes: str | None) -> float:
-    """How far apart the two most similar colours are to such eyes, by CIEDE2000."""
+    """The distance of the two most similar colours for such eyes, by CIEDE2000."""
     seen = [Color(shade) if eyes is None else Color(shade).filter(eyes).clip() for shade in shown]
     return min(one.delta_e(other, method="2000") for one, other in combinations(seen, 2))
 
 
 @pytest.mark.parametrize("eyes", [None, "protan", "deutan", "tritan"])
 @pytest.mark.parametrize("place", shades_in_one_place())
-def test_colours_side_by_side_differ_to_all_eyes(place: str, eyes: str | None) -> None:
+def test_neighbouring_colours_differ_to_all_eyes(place: str, eyes: str | None) -> None:
     """Also to those who lack one of the three kinds of cones, on white and on black."""
     shades = shades_in_one_place()[place]
-    assert nearest([each.light for each in shades], eyes) >= TOLD_APART
-    assert nearest([each.dark for each in shades], eyes) >= TOLD_APART
+    assert nearest([each.light for each in shades], eyes) >= DISTINCT
+    assert nearest([each.dark for each in shades], eyes) >= DISTINCT
 
 
 def test_every_cause_has_one_colour() -> None:

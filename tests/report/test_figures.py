@@ -48,7 +48,7 @@ def seconds_of(axes: Axes, colour: str) -> dict[str, float]:
     return found
 
 
-def test_partitions_are_red_as_long_as_nobody_owned_them(demo: ra.Audit) -> None:
+def test_partitions_are_red_as_long_as_they_had_no_owner(demo: ra.Audit) -> None:
     """The sums of gold.ownership, lane by lane."""
     *_, under = ra.plot_group(demo, "group-3-consumer").axes
     expected: dict[str, float] = defaultdict(float)
@@ -123,7 +123,7 @@ def test_what_a_classic_log_leaves_open_is_hatched() -> None:
 
 
 def test_who_did_not_give_up_its_partitions_is_marked_until_it_was_removed(demo: ra.Audit) -> None:
-    """Client c74 of the demo was frozen for twenty seconds; nobody else took as long in all."""
+    """Client c74 of the demo was frozen for twenty seconds; no other took as long in all."""
     _, members, _ = ra.plot_group(demo, "group-3-consumer").axes
     marked = seconds_of(members, GIVING_UP)
     assert marked.pop("c74") == pytest.approx(20.0, abs=0.1)

@@ -31,7 +31,7 @@ LOGGED: Final = [folder for folder in ALL if list(folder.glob("server*.log*"))]
 UNSEEN_IN_RECORDS: Final = {"leader_rejoined", "subscription_changed"}
 """What begins a classic join phase and may leave no difference: nothing but the broker's log names the member."""
 OPEN_IN_RECORDS: Final = {"member_left", "member_session_expired"}
-"""How a member went; where times do not tell, the audit says `member departed`."""
+"""How a member went; where times do not decide, the audit says `member departed`."""
 WORST: Final = 10
 SHARE_PERCENT: Final = 25
 LONG_MS: Final = 1000
@@ -77,9 +77,9 @@ def reasons_of(folder: Path) -> dict[tuple[str, int], list[Row]]:
 def names_them(text: str, reasons: Iterable[Row]) -> bool:
     """Whether the text has the cause and the members of one of the reasons."""
     for reason in reasons:
-        told = set(reason["cause"].split("|"))
-        causes = told.union(*(SAME_THING.get(cause, set()) for cause in told))
-        if told & OPEN_IN_RECORDS:
+        named = set(reason["cause"].split("|"))
+        causes = named.union(*(SAME_THING.get(cause, set()) for cause in named))
+        if named & OPEN_IN_RECORDS:
             causes.add("member_departed")
         members = [each.strip() for each in (reason.get("member_id") or "").split(",")]
         if any(label(cause) in text for cause in causes) and all(who in text for who in members):
@@ -105,7 +105,7 @@ def with_one_life(tables: Tables) -> Iterator[Tables]:
 
 def test_brokers_reasons_stand_in_the_first_lines_of_every_epoch(log_of: Log) -> None:
     """With the brokers' logs: all but those that the audit itself calls no more than probable."""
-    told = 0
+    compared = 0
     for folder in LOGGED:
         reasons = reasons_of(folder)
         logs = sorted(folder.glob("server*.log*"))
@@ -117,13 +117,13 @@ def test_brokers_reasons_stand_in_the_first_lines_of_every_epoch(log_of: Log) ->
                 explained = explain_epoch(own, epoch, None)
                 lines = [explained.heading, *explained.sections[0].sentences[:2]]
                 assert names_them(" ".join(lines), its_reasons), (folder.name, lines, its_reasons)
-                told += 1
-    assert told > 250
+                compared += 1
+    assert compared > 250
 
 
 def test_reasons_stand_in_the_first_lines_without_brokers_logs(log_of: Log) -> None:
     """From records alone: all but those that leave no difference between two classic generations."""
-    told = 0
+    compared = 0
     for folder in ALL:
         reasons = reasons_of(folder)
         for own in with_one_life(audited_once(log_of(folder)).tables):
@@ -136,8 +136,8 @@ def test_reasons_stand_in_the_first_lines_without_brokers_logs(log_of: Log) -> N
                 explained = explain_epoch(own, epoch, None)
                 lines = [explained.heading, *explained.sections[0].sentences[:2]]
                 assert names_them(" ".join(lines), its_reasons), (folder.name, lines, its_reasons)
-                told += 1
-    assert told > 350
+                compared += 1
+    assert compared > 350
 
 
 @pytest.mark.parametrize("folder", LOGGED, ids=lambda folder: folder.name)
@@ -148,7 +148,7 @@ def test_explain_begins_with_the_reason_of_the_longest_rebalance(
     monkeypatch.setenv("COLUMNS", "1000")
     log, logs = log_of(folder), sorted(folder.glob("server*.log*"))
     tables = audited_once(log, broker_logs=logs).tables
-    reasons, told = reasons_of(folder), 0
+    reasons, compared = reasons_of(folder), 0
     for own in with_one_life(tables):
         group_id = own["epochs"][0]["group_id"]
         if not own["rebalances"] or not group_id.isprintable():
@@ -162,8 +162,8 @@ def test_explain_begins_with_the_reason_of_the_longest_rebalance(
             continue
         printed = call("explain", log, group_id, *(f"--broker-log={path}" for path in logs)).out
         assert names_them(first_three_lines(printed), named(its_reasons, own)), printed
-        told += 1
-    assert told
+        compared += 1
+    assert compared
 
 
 @pytest.mark.parametrize("columns", [100, 140])

@@ -33,7 +33,7 @@ def test_a_static_member_keeps_its_name_over_its_member_ids() -> None:
     assert NAMES.of("g", "pod-0-1111") == NAMES.of("g", "pod-0-2222") == "pod-0"
 
 
-def test_members_of_one_client_id_are_told_apart_by_the_end_of_their_id() -> None:
+def test_members_of_one_client_id_differ_by_the_end_of_their_id() -> None:
     """A library's default client id is the same for every member."""
     assert [NAMES.of("g", "app-a-3333"), NAMES.of("g", "app-b-4444")] == ["app …3333", "app …4444"]
 
@@ -53,15 +53,15 @@ def test_the_id_stands_where_nothing_else_is_known() -> None:
 
 def test_sentences_speak_of_members_by_name() -> None:
     """A member in a sentence is a part of it; no word is taken for one, however a member is called."""
-    names = MemberNames([member("longest", "evil"), member("nobody", "evil 2")])
+    names = MemberNames([member("longest", "evil"), member("it", "evil 2")])
     sentence = Sentence.of(
-        "The longest rebalance: nobody held it up, {first} and {second} least.",
+        "The longest rebalance: it held it up, {first} and {second} least.",
         first=MemberId("longest"),
         second=MemberId("unknown"),
     )
-    told = "The longest rebalance: nobody held it up, {} and unknown least."
-    assert names.in_sentence("g", sentence) == told.format("evil")
-    assert sentence == told.format("longest")
+    expected = "The longest rebalance: it held it up, {} and unknown least."
+    assert names.in_sentence("g", sentence) == expected.format("evil")
+    assert sentence == expected.format("longest")
 
 
 @pytest.mark.parametrize(
@@ -76,5 +76,5 @@ def test_the_first_moment_of_a_sentence_has_its_age(later_ms: int | None, age: s
         first=MomentUtc(moment_ms),
         last=MomentUtc(moment_ms + 10_537),
     )
-    told = f"2026-11-21 09:00:00.000 UTC from 2026-11-21 09:11:49.463 UTC{age} to 2026-11-21 09:12:00.000 UTC"
-    assert sentence.aged(None if later_ms is None else moment_ms + later_ms) == told
+    expected = f"2026-11-21 09:00:00.000 UTC from 2026-11-21 09:11:49.463 UTC{age} to 2026-11-21 09:12:00.000 UTC"
+    assert sentence.aged(None if later_ms is None else moment_ms + later_ms) == expected

@@ -118,8 +118,8 @@ def test_the_banner_is_the_first_sentence_of_inspect(capture: Path) -> None:
     on_screen = "".join(call("inspect", capture / "segments").out.split())
     assert "".join(sentence.split()) in on_screen
     by_cost = [row["finding_id"] for row in most_severe_first(audit.tables)]
-    told = [row["finding_id"] for row in most_severe_first({"findings": facts.findings})]
-    assert told == [each for each in by_cost if each in set(told)]
+    shown = [row["finding_id"] for row in most_severe_first({"findings": facts.findings})]
+    assert shown == [each for each in by_cost if each in set(shown)]
 
 
 @pytest.mark.parametrize("capture", LOGS, ids=lambda folder: folder.name)

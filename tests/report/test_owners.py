@@ -1,4 +1,4 @@
-"""Who owned a partition, as the page and `explain --at` tell it, against the callbacks of the clients."""
+"""Who owned a partition, on the page and in `explain --at`, against the callbacks of the clients."""
 
 import gzip
 import json
@@ -60,11 +60,11 @@ def test_owners_are_those_that_the_clients_say(capture: str) -> None:
     for group_id, rows in clients.items():
         for at_ms, owners in owners_by_callbacks(rows):
             for (topic, number), client in owners.items():
-                told = [
+                named = [
                     row["client_id"]
                     for row in intervals[group_id, topic, number]
                     if row["from_at"] <= at_ms and (row["to_at"] is None or at_ms < row["to_at"])
                 ]
-                assert told == [client], (group_id, at_ms, topic, number)
+                assert named == [client], (group_id, at_ms, topic, number)
                 compared += 1
     assert compared > 80

@@ -30,7 +30,7 @@ def test_the_member_that_kept_partitions_longest_is_named_first(tmp_path: Path) 
     assert "c74 and c54 each kept partitions that others waited for." in printed
 
 
-def test_nobody_is_named_for_a_share_that_nobody_waited_for(tmp_path: Path) -> None:
+def test_no_member_is_named_for_a_share_without_wait(tmp_path: Path) -> None:
     """A member that released its partitions within milliseconds held nothing up."""
     tables = audit_segments(extract_to(tmp_path)).tables
     for row in tables["rebalances"]:

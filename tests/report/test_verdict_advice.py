@@ -149,7 +149,7 @@ def test_the_creation_counts_as_a_rebalance(
 
 
 def took(seq: int, least: int, most: int | None, estimate: int | None) -> Row:
-    """A classic rebalance of which bounds are known, in ms."""
+    """A classic rebalance whose bounds are known, in ms."""
     bounds = {"duration_min_ms": least, "duration_max_ms": most, "duration_estimate_ms": estimate}
     return rebalance(seq, protocol="classic", duration_ms=least, **bounds)
 

@@ -31,7 +31,7 @@ IDS = st.one_of(st.just(bytes(16)), st.binary(min_size=16, max_size=16))
 
 
 def assert_lines_are_of_records(path: Path, wanted: RecordFilter = EVERYTHING) -> int:
-    """Each line is the JSON of a record's object, which is made anew of its bytes; returns how many there are."""
+    """Each line is the JSON of a record's object, recreated from its bytes; returns how many there are."""
     segment = Segment(PARTITION, path, 0, path.stat().st_size, None, 0)
     folder = LogFolder(path.parent, {PARTITION: (segment,)}, (), ())
     lines = b"".join(decoded_lines(folder, wanted)).splitlines()

@@ -83,13 +83,13 @@ def state_is_changed_without_a_record(patch: pytest.MonkeyPatch) -> None:
 
 
 def everybody_leads(patch: pytest.MonkeyPatch) -> None:
-    """Each classic member is told that it is the leader."""
+    """Each classic member gets an answer as the leader."""
 
-    def told(live: LiveGroup, member_id: str, *, with_members: bool) -> JoinGroupResponse:
+    def as_leader(live: LiveGroup, member_id: str, *, with_members: bool) -> JoinGroupResponse:
         del with_members
         return membership(live, member_id, with_members=True)._replace(leader=member_id)
 
-    patch.setattr("rebalance_audit.coordinator.classic.rebalance.membership", told)
+    patch.setattr("rebalance_audit.coordinator.classic.rebalance.membership", as_leader)
 
 
 def generations_are_counted_backwards(patch: pytest.MonkeyPatch) -> None:

@@ -87,8 +87,8 @@ class Situations:
     def _heartbeat(
         self, shard: ServedPartition, request: ConsumerGroupHeartbeatRequest, changed: Changed
     ) -> None:
-        told = request.subscribed_topic_names or request.subscribed_topic_regex
-        if request.member_epoch == JOIN_EPOCH and not told and changed:
+        topics = request.subscribed_topic_names or request.subscribed_topic_regex
+        if request.member_epoch == JOIN_EPOCH and not topics and changed:
             self.found.add("a first heartbeat without topics")
         subscribed = [
             change

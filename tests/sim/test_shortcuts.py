@@ -63,7 +63,7 @@ def test_quiet_heartbeats_in_place_leave_the_bytes_and_the_truth_as_they_are(
     """Sessions end at the same ms, and no observer sees that a heartbeat was not sent."""
     served = []
     for takes_shortcuts in (True, False):
-        # Without faults nobody joins, leaves or changes in the second minute.
+        # Without faults no member joins, leaves or changes in the second minute.
         minutes = 2 if faults else 1
         options = draw_options(seed, Overrides(minutes=minutes, groups=6, faults=faults))
         if faults:

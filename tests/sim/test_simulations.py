@@ -50,7 +50,7 @@ def test_an_upgrade_between_a_cooperative_members_join_and_its_sync_is_no_second
 
 
 def test_a_streams_member_that_missed_the_loss_of_its_tasks_is_no_second_owner() -> None:
-    """It opens what an earlier answer gave it, since it is not told again: Kafka's gap as well."""
+    """It opens what an earlier answer gave it, since no later one repeats it: Kafka's gap as well."""
     assert simulate(900_542).invariants.checks
 
 
@@ -148,7 +148,7 @@ def truth_rows(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def test_truth_tells_every_epoch_member_and_use(tmp_path: Path) -> None:
+def test_truth_has_every_epoch_member_and_use(tmp_path: Path) -> None:
     """Rows of all kinds, times in order, causes known."""
     simulate(12, Overrides(minutes=1, groups=5)).write(tmp_path)
     epochs = list(truth_rows(tmp_path, "epoch"))

@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def whole(
     spark: SparkSession, writer: WriterKind, tmp_path_factory: pytest.TempPathFactory
 ) -> Whole:
-    """One run of all layers over the mixed log into a new lake, which nobody changes."""
+    """One run of all layers over the mixed log into a new lake, which no test changes."""
     folder = tmp_path_factory.mktemp("whole")
     log, lake = write_log(folder / "log"), folder / "lake"
     options = LakeOptions(writer=writer)
@@ -54,7 +54,7 @@ def stage(spark: SparkSession, tmp_path: Path) -> Iterator[Stage]:
 
 @pytest.fixture(scope="session")
 def earlier(spark: SparkSession, whole: Whole, tmp_path_factory: pytest.TempPathFactory) -> Earlier:
-    """Two runs over growing pieces of the same log, cut inside of writes and transactions; nobody changes it either."""
+    """Two runs over growing pieces of the same log, cut inside of writes and transactions; no test changes it."""
     folder = tmp_path_factory.mktemp("earlier")
     pieces = Pieces(spark, whole.lake, folder, seed=1)
     lake = empty_lake(folder / "lake", whole.lake)

@@ -19,7 +19,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def names_of(segments: Path) -> TopicNames:
-    """Every topic name that a log tells."""
+    """Every topic name in a log."""
     names = read_topic_names(open_log_folder(segments))
     for record, position in records_of(segments):
         names.add_record(record.key, record.value, position.record_timestamp_ms)

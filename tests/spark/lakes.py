@@ -26,7 +26,7 @@ OF_THE_AUDIT = tuple(name for name in GOLD_TABLES if name != TableName.COMMIT_PR
 """What the audit in one process has too, unless progress is asked for."""
 SILVER_TABLES = ("silver.offset_commits", "silver.group_records", "silver.quarantine")
 TABLES = (*GOLD_TABLES, *SILVER_TABLES, "bronze.records")
-"""All that a log decides; the others tell of runs."""
+"""All that a log decides; the others record runs."""
 OF_RUNS = {"bronze.records": ("source", "ingested_at"), "silver.quarantine": ("detail",)}
 """Columns that say where and when something was read."""
 

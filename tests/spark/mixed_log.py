@@ -1,4 +1,4 @@
-"""A log of several brokers' partitions side by side: transactions, conversions, early layouts, damage."""
+"""A log with partitions of several brokers: transactions, conversions, early layouts, damage."""
 
 import shutil
 from collections.abc import Collection, Iterator

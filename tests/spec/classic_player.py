@@ -95,53 +95,53 @@ class ClassicPlayer:
 
     def step(self, state: Mapping[str, Any]) -> None:
         """Do what happened on the way to this state, and compare. Raises DifferenceError."""
-        kind, told = state["event"]
-        getattr(self, f"_{kind.lower()}")(told)
+        kind, event = state["event"]
+        getattr(self, f"_{kind.lower()}")(event)
         found = {"answers": self._answers(), **self._found()}
         expected = {"answers": _due(state["answers"]), **_expected(state["group"])}
         for name, value in expected.items():
             if found[name] != value:
                 raise DifferenceError(
-                    f"{kind} {told}: {name} is {found[name]}, by the specification {value}"
+                    f"{kind} {event}: {name} is {found[name]}, by the specification {value}"
                 )
 
-    def _joingroup(self, told: Mapping[str, Any]) -> None:
-        self._ids.next = told["fresh"]
+    def _joingroup(self, event: Mapping[str, Any]) -> None:
+        self._ids.next = event["fresh"]
         request = JoinGroupRequest(
             GROUP_ID,
             SESSION_MS,
             REBALANCE_MS,
-            REAL.get(told["member"], ""),
+            REAL.get(event["member"], ""),
             "test",
-            (JoinGroupProtocol("range", bytes((told["metadata"],))),),
-            told["instance"] or None,
+            (JoinGroupProtocol("range", bytes((event["metadata"],))),),
+            event["instance"] or None,
             client_id="client",
         )
-        self._send(request, told["fresh"])
+        self._send(request, event["fresh"])
 
-    def _syncgroup(self, told: Mapping[str, Any]) -> None:
-        name = told["member"]
+    def _syncgroup(self, event: Mapping[str, Any]) -> None:
+        name = event["member"]
         shares = tuple(
             SyncGroupAssignment(REAL[member], bytes(sorted(share)))
-            for member, share in told["assignment"].items()
+            for member, share in event["assignment"].items()
         )
         request = SyncGroupRequest(
-            GROUP_ID, told["generation"], REAL[name], INSTANCES.get(name), assignments=shares
+            GROUP_ID, event["generation"], REAL[name], INSTANCES.get(name), assignments=shares
         )
         self._send(request, name)
 
-    def _heartbeat(self, told: Mapping[str, Any]) -> None:
-        name = told["member"]
+    def _heartbeat(self, event: Mapping[str, Any]) -> None:
+        name = event["member"]
         instance = INSTANCES.get(name)
-        self._send(HeartbeatRequest(GROUP_ID, told["generation"], REAL[name], instance), name)
+        self._send(HeartbeatRequest(GROUP_ID, event["generation"], REAL[name], instance), name)
 
-    def _offsetcommit(self, told: Mapping[str, Any]) -> None:
-        name = told["member"]
+    def _offsetcommit(self, event: Mapping[str, Any]) -> None:
+        name = event["member"]
         partition = OffsetCommitRequestPartition(0, 42)
         request = OffsetCommitRequest(
             GROUP_ID,
             (OffsetCommitRequestTopic("foo", (partition,)),),
-            told["generation"],
+            event["generation"],
             REAL[name],
             INSTANCES.get(name),
             api_version=9,
@@ -189,7 +189,7 @@ class ClassicPlayer:
                 response = HeartbeatResponse(response.members[0].error_code)  # noqa: PLW2901
                 if response.error_code is ErrorCode.NONE:
                     continue
-            found[self._senders[token]] = _told(response)
+            found[self._senders[token]] = _answer(response)
         return found
 
     def _found(self) -> Mapping[str, Any]:
@@ -278,7 +278,7 @@ def _due(answers: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _told(response: Any) -> Mapping[str, Any]:
+def _answer(response: Any) -> Mapping[str, Any]:
     match response:
         case OffsetCommitResponse():
             error = response.topics[0].partitions[0].error_code
@@ -286,13 +286,17 @@ def _told(response: Any) -> Mapping[str, Any]:
             error = response.error_code
     if error is not ErrorCode.NONE:
         return {"error": error.name}
-    told = {"error": "", "generation": -1, "leader": "", "assignment": frozenset()}
+    answer = {"error": "", "generation": -1, "leader": "", "assignment": frozenset()}
     match response:
         case JoinGroupResponse():
-            return {**told, "generation": response.generation_id, "leader": NAMES[response.leader]}
+            return {
+                **answer,
+                "generation": response.generation_id,
+                "leader": NAMES[response.leader],
+            }
         case SyncGroupResponse():
-            return {**told, "assignment": frozenset(response.assignment)}
-    return told
+            return {**answer, "assignment": frozenset(response.assignment)}
+    return answer
 
 
 def play_classic(trace: Mapping[str, Any]) -> int:

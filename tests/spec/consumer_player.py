@@ -66,26 +66,26 @@ class Player:
 
     def step(self, state: Mapping[str, Any]) -> None:
         """Do what happened on the way to this state, and compare. Raises DifferenceError."""
-        kind, told = state["event"]
+        kind, event = state["event"]
         with self._assignor():
-            heard = getattr(self, f"_{kind.lower()}")(told)
+            heard = getattr(self, f"_{kind.lower()}")(event)
         answer = state["answer"]
         if heard is not None and heard != answer:
-            raise DifferenceError(f"{kind} {told}: answer {heard}, by the specification {answer}")
+            raise DifferenceError(f"{kind} {event}: answer {heard}, by the specification {answer}")
         expected, found = self._expected(state), self._found()
         for name, value in expected.items():
             if found[name] != value:
                 raise DifferenceError(
-                    f"{kind} {told}: {name} is {found[name]}, by the specification {value}"
+                    f"{kind} {event}: {name} is {found[name]}, by the specification {value}"
                 )
 
-    def _heartbeat(self, told: Mapping[str, Any]) -> Mapping[str, Any]:
-        self._driver.config.consumer_assignment_interval_ms = 0 if told["due"] else NEVER_MS
-        self._target = told["target"]
+    def _heartbeat(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
+        self._driver.config.consumer_assignment_interval_ms = 0 if event["due"] else NEVER_MS
+        self._target = event["target"]
         self._was_computed = False
-        heard = self._send(told["request"])
-        if self._was_computed != bool(told["target"]):
-            raise DifferenceError(f"{told}: target computed: {self._was_computed}")
+        heard = self._send(event["request"])
+        if self._was_computed != bool(event["target"]):
+            raise DifferenceError(f"{event}: target computed: {self._was_computed}")
         return heard
 
     def _leave(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -97,8 +97,8 @@ class Player:
     def _revocationends(self, member_id: str) -> None:
         self._fire(TimerKind.REBALANCE, member_id)
 
-    def _commit(self, told: Mapping[str, Any]) -> Mapping[str, Any]:
-        topic, number = told["partition"]
+    def _commit(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
+        topic, number = event["partition"]
         by_id = self._dialect not in {Dialect.R3_9, Dialect.R4_0}
         request = OffsetCommitRequest(
             GROUP_ID,
@@ -109,14 +109,14 @@ class Player:
                     topic_id(topic) if by_id else ZERO_UUID,
                 ),
             ),
-            told["epoch"],
-            told["member"],
+            event["epoch"],
+            event["member"],
             api_version=TOPIC_ID_VERSION if by_id else TOPIC_ID_VERSION - 1,
         )
         response = self._driver.ask(request)
         assert isinstance(response, OffsetCommitResponse)
         error = response.topics[0].partitions[0].error_code
-        return {"error": _error(error), "epoch": 0, "told": None}
+        return {"error": _error(error), "epoch": 0, "assigned": None}
 
     def _topics(self, image: Mapping[str, Any]) -> None:
         version = self._driver.topics.metadata_version + 1
@@ -128,13 +128,13 @@ class Player:
     def _clientacts(self, _: object) -> None:
         """Nothing reaches the coordinator."""
 
-    def _send(self, told: Mapping[str, Any]) -> Mapping[str, Any]:
-        owned, names = told["owned"], told["topics"]
+    def _send(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
+        owned, names = event["owned"], event["topics"]
         request = ConsumerGroupHeartbeatRequest(
             GROUP_ID,
-            told["member"],
-            told["epoch"],
-            told["instance"] or None,
+            event["member"],
+            event["epoch"],
+            event["instance"] or None,
             rebalance_timeout_ms=-1 if names is None else TIMEOUT_MS,
             subscribed_topic_names=None if names is None else tuple(sorted(names)),
             topic_partitions=None if owned is None else _by_topic(owned),
@@ -143,12 +143,12 @@ class Player:
         response = self._driver.ask(request)
         assert isinstance(response, ConsumerGroupHeartbeatResponse)
         if response.error_code is not ErrorCode.NONE:
-            return {"error": _error(response.error_code), "epoch": 0, "told": None}
+            return {"error": _error(response.error_code), "epoch": 0, "assigned": None}
         assignment = response.assignment
         return {
             "error": "",
             "epoch": response.member_epoch,
-            "told": None
+            "assigned": None
             if assignment is None
             else frozenset(
                 (number_of(topic.topic_id), number)
@@ -214,8 +214,8 @@ class Player:
         timers = {"sessions": armed[TimerKind.SESSION], "revoking": armed[TimerKind.REBALANCE]}
         first = self._release.first_epoch
         if group is None:
-            nobody = {"exists": False, "epoch": first, "assignmentEpoch": first}
-            return {**nobody, "target": {}, "members": {}, **timers}
+            absent = {"exists": False, "epoch": first, "assignmentEpoch": first}
+            return {**absent, "target": {}, "members": {}, **timers}
         assert isinstance(group, ModernGroup)
         targets = group.targets.keys() | group.members.keys()
         return {

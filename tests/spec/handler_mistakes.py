@@ -24,7 +24,7 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 
 
 def any_epoch_is_accepted(patch: pytest.MonkeyPatch) -> None:
-    """Nobody is fenced."""
+    """No member is fenced."""
     patch.setattr(heartbeat, "_require_epoch", lambda *_: None)
 
 
@@ -79,7 +79,7 @@ def the_previous_epoch_stays(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(reconciliation, "_moved", move)
 
 
-def nobody_steps_while_revoking(patch: pytest.MonkeyPatch) -> None:
+def no_member_steps_while_revoking(patch: pytest.MonkeyPatch) -> None:
     """The mistake that the handlers had for releases up to 4.1."""
     _change_releases(patch, steps_while_revoking=False)
 
@@ -123,7 +123,7 @@ def duplicates_of_an_instance_go_on(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_fail_over_forgets_revocations(patch: pytest.MonkeyPatch) -> None:
-    """After a load nobody's rebalance timeout runs."""
+    """After a load no rebalance timeout runs."""
     patch.setattr(handlers, "UNREVOKED", "nothing")
 
 
@@ -132,12 +132,12 @@ def an_emptied_group_keeps_its_target_epoch(patch: pytest.MonkeyPatch) -> None:
     _change_releases(patch, emptied_group_has_target=False)
 
 
-def a_joining_member_is_not_told(patch: pytest.MonkeyPatch) -> None:
+def a_joining_member_gets_no_assignment(patch: pytest.MonkeyPatch) -> None:
     """A JoinGroup that changes nothing is answered without the assignment."""
-    told = heartbeat.response_to
+    original = heartbeat.response_to
 
     def respond(work: Work, request: Any, before: Any, after: Any, **named: Any) -> Any:
-        response = told(work, request, before, after, **named)
+        response = original(work, request, before, after, **named)
         changed = after.assigned != before.assigned
         return response if changed else response._replace(assignment=None)
 
@@ -165,8 +165,8 @@ HANDLER_MISTAKES: Final[Sequence[Patch]] = (
     duplicates_of_an_instance_go_on,
     a_fail_over_forgets_revocations,
     an_emptied_group_keeps_its_target_epoch,
-    a_joining_member_is_not_told,
+    a_joining_member_gets_no_assignment,
 )
 
-RARELY_SEEN: Final[Sequence[tuple[Patch, int]]] = ((nobody_steps_while_revoking, 679),)
+RARELY_SEEN: Final[Sequence[tuple[Patch, int]]] = ((no_member_steps_while_revoking, 679),)
 """With the seed of a trace that sees it."""

@@ -79,8 +79,8 @@ def judge_seed(by: Judges, seed: int, minutes: int) -> Verdict:
 def _releases(meta: Path) -> list[str]:
     if not meta.exists():
         return [UNNAMED_RELEASE]
-    told = orjson.loads(meta.read_bytes())
-    versions = told.get("versions") or [told["broker_version"]]
+    recorded = orjson.loads(meta.read_bytes())
+    versions = recorded.get("versions") or [recorded["broker_version"]]
     return [version.rpartition(".")[0] for version in versions]
 
 

@@ -186,8 +186,10 @@ class LogJudge:
                         },
                         ["isAccepted", "observed"],
                     )
-                    told = release not in WITHOUT_HASH or any(_is(each, 4) for each in records)
-                    if answer[0] and (told or answer[1]["group"]["metadata"] == known["metadata"]):
+                    has_hash = release not in WITHOUT_HASH or any(_is(each, 4) for each in records)
+                    if answer[0] and (
+                        has_hash or answer[1]["group"]["metadata"] == known["metadata"]
+                    ):
                         life.group, life.topics, life.release = answer[1]["group"], topics, release
                         self._verdict.accepted[event.tag] += 1
                         return True
@@ -269,15 +271,15 @@ class LogJudge:
         """The guess with topics as numbers."""
         if event.tag != "Heartbeat":
             return event
-        told = Fields(event.value)
-        told["target"] = {
-            member_id: self._pairs(share) for member_id, share in told["target"].items()
+        fields = Fields(event.value)
+        fields["target"] = {
+            member_id: self._pairs(share) for member_id, share in fields["target"].items()
         }
-        request = Fields(told["request"])
+        request = Fields(fields["request"])
         owned = request["owned"]
         request["owned"] = NONE if owned is None else some(self._pairs(owned))
-        told["request"] = request
-        return Variant("Heartbeat", told)
+        fields["request"] = request
+        return Variant("Heartbeat", fields)
 
     def _upgraded(
         self, known: Any, before: ModernGroup | None, old_release: str, release: str
@@ -335,7 +337,7 @@ def guesses(
         names = subscription(after, member)
         said = was or next((known[each] for each in removed if each in known), None)
         renamed = said is not None and _subscribes_by(said) != _subscribes_by(member)
-        told = [some(names)] if was is None or removed else [NONE, some(names)]
+        topics_sent = [some(names)] if was is None or removed else [NONE, some(names)]
         nothing: Partitions = {}
         owned = [None, member.assigned, nothing]
         if was is None or removed:
@@ -347,7 +349,7 @@ def guesses(
             everybody = known.values(), after.members.values()
             preferences = _changes_of_assignor(*everybody, default_assignor)
         for epoch, topics, owns, unresolved, prefers in product(
-            epochs, told, owned, (False, True), preferences
+            epochs, topics_sent, owned, (False, True), preferences
         ):
             if unresolved and (topics == NONE or not member.subscribed_topic_regex):
                 continue

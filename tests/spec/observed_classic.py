@@ -176,19 +176,19 @@ class _Run:
     def joins_again(self) -> None:
         """All members do, with what they said before."""
         for name, member in list(self._now["members"]["#map"]):
-            told = Fields(
+            fields = Fields(
                 member=name, instance=member["instance"], metadata=member["metadata"], fresh=name
             )
-            self.does(Variant("JoinGroup", told))
+            self.does(Variant("JoinGroup", fields))
 
     def _joins(
         self, member_id: str, instance: str, metadata: int, *, known: bool, ends: bool = False
     ) -> None:
         name = self._names[member_id]
-        told = Fields(
+        fields = Fields(
             member=name if known else "", instance=instance, metadata=metadata, fresh=name
         )
-        self.does(Variant("JoinGroup", told), ends=ends)
+        self.does(Variant("JoinGroup", fields), ends=ends)
 
     def leaves(self, member_id: str, *, ends: bool = False) -> None:
         """LeaveGroup; the end of its session would do the same."""
@@ -201,7 +201,7 @@ class _Run:
 
     def syncs(self) -> None:
         """The leader brings the assignment."""
-        told = Fields(
+        fields = Fields(
             member=self._names[self.after.leader],
             generation=self.after.generation,
             assignment={
@@ -209,10 +209,10 @@ class _Run:
                 for member_id, member in self.after.members.items()
             },
         )
-        self.does(Variant("SyncGroup", told), ends=True)
+        self.does(Variant("SyncGroup", fields), ends=True)
 
     def predecessor(self, member_id: str) -> str:
-        """Who had its instance id under another member id; "" if nobody."""
+        """The member that had its instance id under another member id; "" if none."""
         instance = self.after.members[member_id].group_instance_id
         return next(
             (
@@ -235,7 +235,7 @@ class _Run:
         )
 
     def _group(self, recorded: _Recorded) -> Any:
-        """A group of which the record alone is known."""
+        """A group known from its record alone."""
         members = {
             self._names[member_id]: Fields(
                 instance=member.group_instance_id or "",
@@ -304,7 +304,7 @@ def _complete_generation(
     leader_first = sorted(members, key=lambda each: each != run.after.leader)
     new = [each for each in leader_first if each not in run.before.members]
     gone = [each for each in run.before.members if each not in members]
-    # Who leads next comes before the old leader goes, so that the lead falls to it and to nobody who stays.
+    # Who leads next comes before the old leader goes, so that the lead falls to it and to no member who stays.
     leading = [each for each in new if each == run.after.leader]
     replaced = {run.predecessor(each) for each in (new if instances_are_kept else leading)}
     run.asks_for_id(WAITED_FOR)

@@ -14,7 +14,7 @@ class Mistake(NamedTuple):
 SEEN_BY_PROPERTIES: Final = (
     Mistake("taken partitions count as free", "missing.exclude(a.taken.exclude(own))", "missing"),
     Mistake(
-        "nobody waits for a revocation",
+        "no member waits for a revocation",
         "if (revoked.keys() != Set() and ownsAny(a.owned, revoked.keys()))",
         "if (revoked.keys() != Set() and false)",
     ),

@@ -69,7 +69,7 @@ def test_the_handlers_do_what_the_specification_does(recorded: Sequence[Any]) ->
 def test_a_mistake_in_the_handlers_is_seen(
     mistake: Patch, recorded: Sequence[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A trace tells it from the specification."""
+    """A trace separates it from the specification."""
     mistake(monkeypatch)
     with pytest.raises(DifferenceError):
         sum(map(play, recorded))

@@ -66,9 +66,9 @@ def test_unknown_member_id_with_a_held_instance_id_is_fenced() -> None:
         wait 6000           | A joined 1 range of A,B; B joined 1 range
         sync A A=0-2 B=3-5  | A synced 0-2 | [2] 1 range A: A=0-2 B=3-5 @7000
         sync B              | B synced 3-5
-        join C@i2 id=nobody | C FENCED_INSTANCE_ID
-        beat C id=nobody    | C FENCED_INSTANCE_ID
-        join C@i9 id=nobody | C UNKNOWN_MEMBER_ID
+        join C@i2 id=absent | C FENCED_INSTANCE_ID
+        beat C id=absent    | C FENCED_INSTANCE_ID
+        join C@i9 id=absent | C UNKNOWN_MEMBER_ID
         """
     )
 
@@ -119,7 +119,7 @@ def test_scale_up_makes_one_rebalance() -> None:
 
 
 def test_scale_down_by_an_administrator_makes_one_rebalance() -> None:
-    """Instances are removed in one request; one that is not there is told so, and the others go all the same."""
+    """Instances are removed in one request; an absent one gets an error, and the others go all the same."""
     check(
         """
         join A@i1                |              | [2] 0 empty @1000
@@ -205,7 +205,7 @@ def test_a_static_leader_that_does_not_join_is_replaced_as_leader() -> None:
 
 
 def test_the_join_phase_goes_on_while_only_absent_static_members_are_left() -> None:
-    """Nobody could lead; it ends when the sessions do."""
+    """No member could lead; it ends when the sessions do."""
     check(
         """
         join A@i1 rebalance=10000 session=25000 |              | [2] 0 empty @1000
@@ -287,7 +287,7 @@ def test_static_membership_survives_a_fail_over() -> None:
         sync A A=0-2 B=3-5 | A synced 0-2     | [2] 1 range A: A=0-2 B=3-5 @7000
         sync B             | B synced 3-5
         failover
-        beat B id=nobody   | B FENCED_INSTANCE_ID
+        beat B id=absent   | B FENCED_INSTANCE_ID
         restart B
         join B             | B joined 1 range | [2] 1 range A: A=0-2 B2=3-5 @7000
         sync B             | B synced 3-5

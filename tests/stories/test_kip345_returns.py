@@ -11,7 +11,7 @@ from tests.coordinator.classic.stage import check
 
 
 def test_a_new_instance_joins_without_a_second_round() -> None:
-    """Static members are never told MEMBER_ID_REQUIRED."""
+    """Static members never get MEMBER_ID_REQUIRED."""
     check(
         """
         join A@i1          |              | [2] 0 empty @1000
@@ -65,7 +65,7 @@ def test_the_new_timeouts_of_a_returning_member_are_recorded() -> None:
 
 
 def test_the_leader_comes_back_without_a_rebalance() -> None:
-    """From version 9 on it is told the members and to skip the assignment; before, that another one leads."""
+    """From version 9 on the answer has the members and says to skip the assignment; before, that another one leads."""
     check(
         """
         join A@i1          |                                | [2] 0 empty @1000
@@ -214,7 +214,7 @@ def test_no_room_for_a_return_to_a_full_group() -> None:
 
 
 @pytest.mark.parametrize(("version", "knows_itself_as_leader"), [(9, True), (8, False)])
-def test_who_leads_as_a_returning_leader_is_told(
+def test_who_leads_in_the_answer_to_a_returning_leader(
     version: int, knows_itself_as_leader: bool
 ) -> None:
     """A client too old to skip the assignment is named the leader of before, so that it does not assign again."""

@@ -52,7 +52,7 @@ def state_of(acting: Play, ids: Mapping[str, str] | None = None) -> tuple[int, s
     return group.group_epoch, target, " ".join(members)
 
 
-def tell(story: list[Step], partition_count: int) -> None:
+def run_story(story: list[Step], partition_count: int) -> None:
     """Play the steps on a group that is not there yet, and compare after each."""
     acting = play(Topics.of(foo=partition_count), dialect=Dialect.R4_1)
     for command, group_epoch, target, members in story:
@@ -124,7 +124,7 @@ PARTITION_ADDED: list[Step] = [
 )
 def test_case_study(story: list[Step], partition_count: int) -> None:
     """Group epoch, target and every member are as the text shows them, step by step."""
-    tell(story, partition_count)
+    run_story(story, partition_count)
 
 
 MIGRATION: list[Step] = [
@@ -134,7 +134,7 @@ MIGRATION: list[Step] = [
     ("C pings; C asks; C syncs", 2, "2:A=0,1 B=3,4 C=2,5", "A=2:0,1 B=2:3,4 C=2:2,5"),
     ("B quits", 3, "2:A=0,1 C=2,5", "A=2:0,1 C=2:2,5"),
     ("A beats", 3, "3:A=0,1,4 C=2,3,5", "A=3:0,1,4 C=2:2,5"),
-    # C is told to join again, gives up all it has, and is at epoch 3 with the JoinGroup response.
+    # C must join again, gives up all it has, and is at epoch 3 with the JoinGroup response.
     ("C pings; C asks", 3, "3:A=0,1,4 C=2,3,5", "A=3:0,1,4 C=3:2,3,5"),
     ("C syncs", 3, "3:A=0,1,4 C=2,3,5", "A=3:0,1,4 C=3:2,3,5"),
     # B returns with the new protocol as D, and waits for both others.

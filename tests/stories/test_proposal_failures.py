@@ -123,7 +123,7 @@ def test_a_follower_that_never_syncs_is_dropped() -> None:
 
 
 def test_coordinator_failure_before_the_join_phase_is_over() -> None:
-    """Nobody is on record, so all join again as new members."""
+    """No member is on record, so all join again as new members."""
     check(
         """
         join A        | A=A          | [2] 0 empty @1000

@@ -58,7 +58,7 @@ def test_a_member_without_an_assignment_gets_an_empty_one() -> None:
 
 
 def test_a_new_member_makes_everybody_join_again() -> None:
-    """Heartbeats tell the others of the rebalance, which ends with the last of them."""
+    """Heartbeats announce the rebalance to the others; it ends with the last of them."""
     check(
         """
         join A                   | A=A                        | [2] 0 empty @1000

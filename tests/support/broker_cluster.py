@@ -1,4 +1,4 @@
-"""Three real Kafka brokers on loopback ports, the first of which is the controller as well."""
+"""Three real Kafka brokers on loopback ports; the first is the controller as well."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager

@@ -1,4 +1,4 @@
-"""What a broker's admin interface tells of groups, in the shape of `state` as far as it tells it.
+"""Groups as a broker's admin interface describes them, in the shape of `state` as far as it goes.
 
 Of classic groups there is no epoch, and of offsets no time of commit. Consumer groups are asked for with
 ConsumerGroupDescribe itself, as no client library shows the epochs.
@@ -28,28 +28,28 @@ def described_groups(broker: Broker, group_ids: Iterable[str]) -> list[dict[str,
     modern = sorted(each for each, kind in types.items() if kind == ConsumerGroupType.CONSUMER)
     classic = sorted(each for each, kind in types.items() if kind == ConsumerGroupType.CLASSIC)
     assert len(modern) + len(classic) == len(types)
-    told = {group["group_id"]: group for group in _consumer_groups(broker.port, modern)}
+    described = {group["group_id"]: group for group in _consumer_groups(broker.port, modern)}
     if classic:
         for group_id, answer in admin.describe_consumer_groups(classic).items():
-            told[group_id] = _classic_group(answer.result())
-    for group_id, offsets in _offsets(broker, list(told)).items():
-        told[group_id]["offsets"] = offsets
-    return [told[group_id] for group_id in sorted(told)]
+            described[group_id] = _classic_group(answer.result())
+    for group_id, offsets in _offsets(broker, list(described)).items():
+        described[group_id]["offsets"] = offsets
+    return [described[group_id] for group_id in sorted(described)]
 
 
-def as_admin_tells(described: dict[str, Any]) -> dict[str, Any]:
-    """Our own description less what the admin interface does not tell."""
-    told = dict(described)
-    if told["type"] == "Classic":
-        told["epoch"] = None
-    told["offsets"] = {
+def as_admin_shows(described: dict[str, Any]) -> dict[str, Any]:
+    """Our own description less what the admin interface does not show."""
+    shown = dict(described)
+    if shown["type"] == "Classic":
+        shown["epoch"] = None
+    shown["offsets"] = {
         topic: {
             number: {name: value for name, value in offset.items() if name != "committed_at"}
             for number, offset in numbers.items()
         }
         for topic, numbers in described["offsets"].items()
     }
-    return told
+    return shown
 
 
 def _types(admin: AdminClient, awaited: set[str]) -> dict[str, ConsumerGroupType]:
@@ -64,7 +64,7 @@ def _types(admin: AdminClient, awaited: set[str]) -> dict[str, ConsumerGroupType
         time.sleep(0.05)
 
 
-def _classic_group(told: Any) -> dict[str, Any]:
+def _classic_group(group: Any) -> dict[str, Any]:
     members = [
         {
             "member_id": member.member_id,
@@ -77,15 +77,15 @@ def _classic_group(told: Any) -> dict[str, Any]:
             ),
             "target": None,
         }
-        for member in told.members
+        for member in group.members
     ]
     return {
-        "group_id": told.group_id,
+        "group_id": group.group_id,
         "type": "Classic",
-        "state": told.state.name.title().replace("_", ""),
+        "state": group.state.name.title().replace("_", ""),
         "epoch": None,
         "assignment_epoch": None,
-        "assignor": told.partition_assignor,
+        "assignor": group.partition_assignor,
         "members": sorted(members, key=lambda member: member["member_id"]),
     }
 

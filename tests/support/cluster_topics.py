@@ -71,7 +71,7 @@ def _frame(record_type: int, fields: bytes) -> bytes:
 
 
 def _partition(topic_id: bytes, number: int, leader_epoch: int) -> bytes:
-    """Replicas and ISR are the only broker, nobody is removed or added, and it leads."""
+    """Replicas and ISR are the only broker, none is removed or added, and it leads."""
     only = b"\x02" + _int32(ONLY_BROKER)
     leading = _int32(ONLY_BROKER) + _int32(leader_epoch) + _int32(0)
     return _int32(number) + topic_id + only * 2 + b"\x01" * 2 + leading

@@ -79,19 +79,19 @@ def _wrong(epoch: Row, judged: list[Row], causes: list[str]) -> Iterator[str]:
     began = [row for row in judged if row["role"] != "meanwhile"]
     named = {row["cause"] for row in began}.union(*[row["alternatives"] or () for row in began])
     if causes[0] not in named:
-        told = [(row["cause"], row["certainty"], row["alternatives"]) for row in judged]
-        yield f"{told} do not name {causes[0]}"
+        verdicts = [(row["cause"], row["certainty"], row["alternatives"]) for row in judged]
+        yield f"{verdicts} do not name {causes[0]}"
 
 
 def _of_members(audit: Audit, truth: list[Row]) -> Iterator[Disagreement]:
-    """The members at the end, and the epochs that the broker told them last."""
+    """The members at the end, and the epochs that the broker sent them last."""
     state = {group["group_id"]: group for group in audit.state().groups}
     for row in truth:
         if "members" not in row:
             continue
         members = state[row["group"]]["members"] if row["group"] in state else []
         found = {member["member_id"]: member["epoch"] for member in members}
-        told = row["members"]
+        sent = row["members"]
         epochs = {member_id: epoch for member_id, epoch in found.items() if epoch is not None}
-        if found.keys() != told.keys() or not epochs.items() <= told.items():
-            yield Disagreement(row["group"], None, f"members {found}, told {told}", "the end")
+        if found.keys() != sent.keys() or not epochs.items() <= sent.items():
+            yield Disagreement(row["group"], None, f"members {found}, sent {sent}", "the end")

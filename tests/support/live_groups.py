@@ -30,7 +30,7 @@ PAUSE_SECONDS: Final = 0.5
 """Between two groups: Spark shall get on too."""
 PATIENCE_S: Final = 300
 STUCK_S: Final = 20
-"""How long nobody gets on before all members start anew.
+"""How long no member makes progress before all start anew.
 
 librdkafka gives up a ConsumerGroupHeartbeat after one interval and does not ask again for the assignment that its lost
 answer had: on a machine that stood still for a second such a member keeps what it has for ever, or nothing.
@@ -58,7 +58,7 @@ HASTE: Final = {
     "group.consumer.min.heartbeat.interval.ms": "500",
     "group.consumer.heartbeat.interval.ms": "500",
 }
-"""Settings of a broker whose groups are to rebalance without long waits."""
+"""Settings of a broker whose groups must rebalance without long waits."""
 PROTOCOLS: Final = ("classic", "consumer")
 
 

@@ -16,7 +16,7 @@ class Kept(NamedTuple):
     size_bytes: int
     """All that can be reached from the object."""
     blocks: int
-    """Allocations of the whole process: also those in caches that nobody refers to from the object."""
+    """Allocations of the whole process: also those in caches that nothing refers to from the object."""
 
 
 def kept_after_each(root: object, *steps: Callable[[], object]) -> Iterator[Kept]:

@@ -12,7 +12,7 @@ FIRST_OF_CONNECTIONS: Final = 32_768
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of the loopback that nobody listens on.
+    """Ports of the loopback that no program listens on.
 
     None that the system may give to a connection before the server starts, or starts again: a client that asks for a
     server that is gone may even be given the server's own port, and be connected with itself.

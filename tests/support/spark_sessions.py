@@ -28,7 +28,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # The same of plans that are recreated stage by stage.
     "spark.sql.adaptive.enabled": "false",
-    # Each plan is also written down for the user interface, which nobody looks at.
+    # Each plan is also written down for the user interface, which no test opens.
     "spark.sql.ui.explainMode": "simple",
 }
 HEAP: Final = "-Xms2g -Xmn1200m"

@@ -35,7 +35,7 @@ def test_moments_out_of_range_are_null(
 def test_moments_inside_of_lists_and_structs(
     given_ms: list[int | None], held_ms: list[int | None]
 ) -> None:
-    """Empty lists, missing lists and missing structs are told apart."""
+    """Empty lists, missing lists and missing structs stay distinct."""
     kind = "array<struct<offset: bigint, at: timestamp, fact: string>>"
 
     def rows(moments: list[Any]) -> list[Any]:

@@ -178,9 +178,9 @@ def test_spark_types_are_accepted(type_text: str) -> None:
 )
 def test_a_malformed_table_is_refused_by_name(changes: dict[str, Any], complaint: str) -> None:
     """A misspelt key, type, column or list is an error that names the file, never ignored."""
-    with pytest.raises(TableSchemaError, match=complaint) as told:
+    with pytest.raises(TableSchemaError, match=complaint) as caught:
         parsed(**changes)
-    assert "gold.sample" in str(told.value)
+    assert "gold.sample" in str(caught.value)
 
 
 def test_the_readme_keeps_what_is_around_the_list(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_every_rebalance_is_listed_with_its_reason_and_counted_in_an_hour(
     assert lost_ms == sum(row["not_stable_estimate_ms"] for row in hours) > 0
 
 
-def test_what_nobody_owned_is_summed_by_topic(audit: Audit, sql: duckdb.DuckDBPyConnection) -> None:
+def test_what_had_no_owner_is_summed_by_topic(audit: Audit, sql: duckdb.DuckDBPyConnection) -> None:
     """All gaps of `gold.ownership`, under the topic's name."""
     found = rows_of(sql, "from views.unowned_by_topic")
     gaps = [row["unowned_before_ms"] for row in audit.ownership if row["unowned_before_ms"]]
@@ -98,7 +98,7 @@ def test_what_nobody_owned_is_summed_by_topic(audit: Audit, sql: duckdb.DuckDBPy
 def test_a_gap_without_next_owner_counts_until_the_rebalance_ended() -> None:
     """The last member of a group went silent: its partitions had no owner until it was removed, and none afterwards.
 
-    A partition that nobody subscribes to any more is no gap: the rebalance counts no time for it.
+    A partition without subscribers is no gap: the rebalance counts no time for it.
     """
     at = 1_795_253_366_221
     group = {"group_id": "sink", "incarnation": 0, "log_partition": 0, "completeness": "complete"}
@@ -143,7 +143,7 @@ def gaps_of(tables: dict[str, list[dict[str, Any]]]) -> list[tuple[str, int, int
 
 
 def test_classic_groups_have_no_gap_that_is_only_bounded() -> None:
-    """Where partitions moved from one member to another, the records do not say for how long nobody had them."""
+    """Where partitions moved from one member to another, the records do not say for how long they had no owner."""
     audit = audited_once(segments("classic-cooperative"))
     assert any(row["unowned_before_ms"] for row in audit.ownership)
     with gold_sql(audit) as sql:
@@ -193,7 +193,7 @@ def test_who_never_gave_partitions_up_is_worse_than_all_who_did(
     worst, *others = rows_of(
         sql, "from views.worst_members where group_id = 'stuck' order by longest_hold_ms desc"
     )
-    (told,) = rows_of(
+    (cost,) = rows_of(
         sql,
         """select floor(date_diff('millisecond', way.revoke_started_at, next.started_at) / 1000)::bigint as whole_s
         from gold.convergence as way join gold.epochs as next
@@ -201,7 +201,7 @@ def test_who_never_gave_partitions_up_is_worse_than_all_who_did(
         where way.group_id = 'stuck' and way.revoke_started_at is not null and way.revoked_at is null""",
     )
     assert (worst["client_id"], worst["times_not_released"]) == ("stuck-0", 1)
-    assert worst["longest_hold_ms"] == told["whole_s"] * 1000 > 1000
+    assert worst["longest_hold_ms"] == cost["whole_s"] * 1000 > 1000
     assert [row["times_not_released"] for row in others] == [0]
     assert others[0]["longest_hold_ms"] < worst["longest_hold_ms"]
 

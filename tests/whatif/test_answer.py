@@ -53,10 +53,10 @@ def test_a_control_that_misses_the_log_gives_no_advice(logged: Logged, words: st
     assert found.refused is not None
     assert words in found.refused
     assert found.predictions == []
-    told = answer_object(found)
-    assert told["refused"] == found.refused
-    assert told["predicted"] == []
-    assert told["control"]["rebalances"]["median"] == 8
+    answer = answer_object(found)
+    assert answer["refused"] == found.refused
+    assert answer["predicted"] == []
+    assert answer["control"]["rebalances"]["median"] == 8
 
 
 def test_variants_are_ranked_by_what_is_lost() -> None:
@@ -105,7 +105,7 @@ def test_the_words_name_what_it_costs() -> None:
 
 
 def test_the_words_say_what_stayed_the_same() -> None:
-    """Nobody crashes: a longer session changes neither number of the control."""
+    """No member crashes: a longer session changes neither number of the control."""
     text = markdown(evaluate(DEPLOY, [Variant(session_timeout_ms=94_000)], seeds=3))
     assert "8 rebalances, as before, and 40 partitions moved, as before." in text
 

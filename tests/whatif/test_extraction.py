@@ -73,7 +73,7 @@ def test_a_death_lies_one_session_before_it_was_noticed(churn: Paired) -> None:
         assert killed.ends.get(ProcessEnd.KILLED, 0.0) > 0.9
 
 
-def test_a_freeze_is_told_from_a_death_where_the_member_id_came_back(churn: Paired) -> None:
+def test_a_freeze_is_no_death_where_the_member_id_came_back(churn: Paired) -> None:
     """Member 3 of the consumer group stood still from 58.6 s on for longer than its session."""
     frozen = lives(churn.script("same-848"), 3)[0]
     assert frozen.ends == {ProcessEnd.FROZEN: 1.0}
@@ -127,7 +127,7 @@ def test_groups_that_cannot_be_asked_get_one_sentence(capture: str, group: str, 
 
 def test_workers_of_connect_are_refused() -> None:
     """By the protocol type that they record."""
-    rows = group_rows(audit_segments(segments("oddities")).tables, "nobody")
+    rows = group_rows(audit_segments(segments("oddities")).tables, "missing")
     epoch = {
         "protocol": "classic",
         "protocol_type": "connect",

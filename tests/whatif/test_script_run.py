@@ -85,7 +85,7 @@ def test_a_killed_static_member_of_a_consumer_group_is_refused_until_its_session
 
 
 def test_a_frozen_process_goes_on_with_what_it_had() -> None:
-    """Shorter than the session nobody notices; longer, the group goes on without it, and it joins again."""
+    """Shorter than the session no one notices; longer, the group goes on without it, and it joins again."""
     short = script(instance("pod-0", (100, ProcessEnd.FROZEN, 105)), instance("pod-1"))
     long = script(instance("pod-0", (100, ProcessEnd.FROZEN, 120)), instance("pod-1"))
     assert (play(short).rebalances, play(short).unowned_ms) == (0, 0)
@@ -93,7 +93,7 @@ def test_a_frozen_process_goes_on_with_what_it_had() -> None:
 
 
 def test_moved_is_what_another_instance_gets() -> None:
-    """A leave and a return with range: partitions go to others and come back; with nobody else they stay."""
+    """A leave and a return with range: partitions go to others and come back; without others they stay."""
     assert play(RESTART).partitions_moved > 0
     alone = script(instance("pod-0", (100, ProcessEnd.CLOSED, 105)))
     assert play(alone).partitions_moved == 0
@@ -153,7 +153,7 @@ def test_topics_that_grow_come_and_go() -> None:
 
 
 def test_a_changed_subscription_rebalances() -> None:
-    """The member subscribes to a topic that was there before and that nobody read."""
+    """The member subscribes to a topic that existed before and had no reader."""
     of = script(
         instance("pod-0"),
         instance("pod-1"),
@@ -179,7 +179,7 @@ def test_what_lies_before_the_window_only_prepares_the_group() -> None:
     assert play(earlier) == RunOutcome()
 
 
-def test_a_topic_that_nobody_subscribes_to_lacks_no_owner() -> None:
+def test_a_topic_without_subscribers_lacks_no_owner() -> None:
     """Its partitions count from the subscription on."""
     of = script(
         instance("pod-0"), events=(SubscriptionChange(at(300), "pod-0", ("orders", "other")),)

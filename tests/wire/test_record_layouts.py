@@ -1,4 +1,4 @@
-"""Early layouts share a version number with the current one; the bytes tell which it is."""
+"""Early layouts share a version number with the current one; the bytes show which it is."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ CASES: list[tuple[str, int, str, str, dict[str, Any]]] = [
         GENERATION_FIELDS | {"members": 2 * [CLASSIC_MEMBER_FIELDS]},
     ),
     (
-        "2: no members, so nothing tells the two apart",
+        "2: no members, so the two look alike",
         2,
         "",
         f"{GENERATION} 00000000",
@@ -231,7 +231,7 @@ CASES: list[tuple[str, int, str, str, dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("record_type", "layout", "text", "data"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
 )
-def test_the_layout_is_told_from_the_bytes(
+def test_the_layout_is_known_from_the_bytes(
     record_type: int, layout: str, text: str, data: dict[str, Any]
 ) -> None:
     """Each layout is recognised, its fields are its own, and it encodes to the same bytes."""

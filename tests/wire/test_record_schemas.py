@@ -127,13 +127,15 @@ REFUSED: list[tuple[str, tuple[dict[str, Any] | str, ...], str]] = [
 
 
 @pytest.mark.parametrize(
-    ("messages", "told"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
+    ("messages", "complaint"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
 )
-def test_a_broken_schema_is_refused(messages: tuple[dict[str, Any] | str, ...], told: str) -> None:
+def test_a_broken_schema_is_refused(
+    messages: tuple[dict[str, Any] | str, ...], complaint: str
+) -> None:
     """Whatever the grammar does not know is an error that names file and position."""
     with pytest.raises(SchemaError) as refusal:
         loaded(*messages)
-    assert told in str(refusal.value)
+    assert complaint in str(refusal.value)
 
 
 def test_every_record_type_has_its_key_and_value() -> None:
@@ -183,12 +185,12 @@ def test_every_field_is_explained() -> None:
 
 def test_fields_that_may_be_missing_say_what_that_means() -> None:
     """Those that are younger than their record, and those with a tag; the words are a closed list."""
-    told = record_schemas().absences()
+    absences = record_schemas().absences()
     for message in record_schemas().values.values():
         for struct in (message.layouts[0].body, *message.layouts[0].structs.values()):
             for field in struct.fields:
                 if field.tag is not None:
-                    assert told[message.name, field.name].since, (message.name, field.name)
+                    assert absences[message.name, field.name].since, (message.name, field.name)
     for absent in ({}, {"before": "no"}, {"before": "none", "since": "none"}):
         with pytest.raises(SchemaError, match="absent needs provenance"):
             loaded(KEY, VALUE | {"fields": [FIELD | {"provenance": "4.1", "absent": absent}]})

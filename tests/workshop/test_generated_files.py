@@ -38,7 +38,7 @@ def test_what_is_checked_in_is_fresh(
     assert generated_files.main(due, ["--check"]) == 0, capsys.readouterr().err
 
 
-def test_a_stale_file_is_told_and_written(
+def test_a_stale_file_is_reported_and_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """--check ends with 1 and names the file, one that is missing too; --write writes these and no others."""
@@ -46,8 +46,8 @@ def test_a_stale_file_is_told_and_written(
     (tmp_path / "fresh").write_text("text of fresh")
     (tmp_path / "stale").write_text("old")
     assert generated_files.main(lambda: due, ["--check"]) == 1
-    told = capsys.readouterr().err.splitlines()
-    assert [line.partition(" is stale")[0] for line in told] == [
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(" is stale")[0] for line in lines] == [
         str(tmp_path / "stale"),
         str(tmp_path / "missing"),
     ]

@@ -1,4 +1,4 @@
-"""What programs are told is what docs/json says."""
+"""What programs get is what docs/json says."""
 
 import json
 import shutil
@@ -57,8 +57,8 @@ def test_so_is_what_a_webhook_gets(tmp_path: Path) -> None:
     """The body in JSON."""
     (tmp_path / "sent.json").write_text(json.dumps({"format": 1, "went_on": {}}))
     where = ("--url", "http://127.0.0.1:9/", "--sent", str(tmp_path / "sent.json"))
-    told = call("notify", LOG, *where, "--severity", "info", "--dry-run", "--json")
-    bodies = json.loads(told.out)["bodies"]
+    outcome = call("notify", LOG, *where, "--severity", "info", "--dry-run", "--json")
+    bodies = json.loads(outcome.out)["bodies"]
     assert bodies
     for body in bodies:
         checked("finding", body)

@@ -1,4 +1,4 @@
-"""What a test tells: records in the shorthand of `tests.dsl`, and a broker's lines beside them."""
+"""Stories of a test: records in the shorthand of `tests.dsl`, and a broker's lines beside them."""
 
 from collections.abc import Iterable
 

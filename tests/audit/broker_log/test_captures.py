@@ -53,10 +53,10 @@ def allowed(reasons: list[Row]) -> set[str]:
     "Updating metadata for member" is all that a broker knows of a cooperative member that comes back after it gave
     partitions up, or since a topic grew; records and line together say more.
     """
-    told = {cause for reason in reasons for cause in reason["cause"].split("|")}
-    if "subscription_changed" in told:
-        told |= {"cooperative_follow_up", "topic_metadata_changed"}
-    return told.union(*(EQUIVALENT.get(cause, set()) for cause in told))
+    causes = {cause for reason in reasons for cause in reason["cause"].split("|")}
+    if "subscription_changed" in causes:
+        causes |= {"cooperative_follow_up", "topic_metadata_changed"}
+    return causes.union(*(EQUIVALENT.get(cause, set()) for cause in causes))
 
 
 def judged(capture: str) -> list[tuple[Row, list[Row]]]:
@@ -132,8 +132,8 @@ REMOVED = {
 """Epochs of these captures that an administrator's removal set off, by the stories that were played."""
 
 
-def test_removals_by_administrators_are_told_from_leaves() -> None:
-    """The broker logs both as a LeaveGroup; what the request named and the reasons tell them apart, each time."""
+def test_removals_by_administrators_differ_from_leaves() -> None:
+    """The broker logs both as a LeaveGroup; what the request named and the reasons separate them, each time."""
     found = {
         (capture, row["group_id"], row["epoch"])
         for capture in NAMES

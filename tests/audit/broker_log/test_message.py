@@ -361,5 +361,5 @@ def test_no_wording_hides_another(wording: Wording, data: st.DataObject) -> None
 
 def test_every_kind_has_its_meaning_and_a_wording() -> None:
     """The list of facts is the list of what the tables can say, each with a sentence."""
-    told = {wording.kind for wording in (*PLAIN, *SCOPED)} - {None}
-    assert told == set(FactKind) == set(MEANINGS)
+    kinds = {wording.kind for wording in (*PLAIN, *SCOPED)} - {None}
+    assert kinds == set(FactKind) == set(MEANINGS)

@@ -137,7 +137,7 @@ def test_plain_packed_and_rotated_files(tmp_path: Path) -> None:
 
 
 def test_messages_over_several_lines(tmp_path: Path) -> None:
-    """A group id with a line break in it goes on in the next line; a stack trace belongs to nobody's message."""
+    """A group id with a line break in it goes on in the next line; a stack trace belongs to no message."""
     text = (
         f"[2024-05-01 12:00:00,123] INFO {NEW}Group a\nb with generation 5 is now empty. ({LOGGER})\n"
         f"[2024-05-01 12:00:01,123] WARN {NEW}Group c with generation 6 is now empty. ({LOGGER})\n"

@@ -221,7 +221,7 @@ def test_why_a_member_is_gone(
     cause: str | None,
     alternatives: tuple[str, ...],
 ) -> None:
-    """A line decides as far as its words go: who removed a member is open where nobody says and both are usual."""
+    """A line decides as far as its words go: who removed a member is open where both are usual and none is named."""
     fact = BrokerFact(kind, 0, "g", "1", "server.log:1", member_id="a", text=text)
     found = departure_of_fact(
         fact,

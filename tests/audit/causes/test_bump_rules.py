@@ -48,7 +48,7 @@ def causes(got: dict[str, list[Row]], epoch: int, group: str = "g") -> list[tupl
     return [(row["cause"], row["certainty"]) for row in rows]
 
 
-def told(epoch: int, *writes: tuple[int, str]) -> list[tuple[str, str]]:
+def causes_of(epoch: int, *writes: tuple[int, str]) -> list[tuple[str, str]]:
     """Causes of an epoch in a log of (time, write) pairs."""
     return causes(audit_log(log(*writes), AuditOptions(topic_name=TOPIC_NAMES.get)), epoch)
 
@@ -88,15 +88,15 @@ def test_an_expression_that_others_have_resolved_bumps() -> None:
     join = (9_000, "5 C regex={0}; 3 4 {1}; 7 C -; 6 4; 8 C 4/0 -")
     known = (join[0], join[1].format("^f", "h7"))
     fresh = (join[0], join[1].format("^new", "h8"))
-    assert told(4, A_JOINS, *resolved, known) == [("member_joined", "proven")]
-    assert told(4, A_JOINS, *resolved, fresh) == [("topic_metadata_changed", "proven")]
+    assert causes_of(4, A_JOINS, *resolved, known) == [("member_joined", "proven")]
+    assert causes_of(4, A_JOINS, *resolved, fresh) == [("topic_metadata_changed", "proven")]
 
 
 def test_an_assignor_is_a_cause_only_where_nothing_else_is_left() -> None:
     """Up to 4.3 another preference bumps nothing; with the same hash only 4.4 can have written the epoch."""
     write = "5 A assignor=range; 3 3 {0}; 7 A 0-5; 6 3; 8 A 3/2 0-5"
-    assert told(3, A_JOINS, (9_000, write.format("h7"))) == [("assignor_changed", "proven")]
-    assert told(3, A_JOINS, (9_000, write.format("h8"))) == [
+    assert causes_of(3, A_JOINS, (9_000, write.format("h7"))) == [("assignor_changed", "proven")]
+    assert causes_of(3, A_JOINS, (9_000, write.format("h8"))) == [
         ("topic_metadata_changed", "proven"),
         ("assignor_changed", "possible"),
     ]
@@ -109,7 +109,7 @@ def test_what_a_returning_static_member_prefers_bumps_nothing_in_4_0() -> None:
         "8t A; 7t A; 5t A; 5 A2 instance=i; 7 A2 0-5; 8 A2 0/0 0-5; 5 A2 instance=i assignor=range; "
         "4 foo:9; 3 2 h0; 7 A2 0-8; 6 2; 8 A2 2/0 0-8"
     )
-    assert told(2, (1_000, joins), (5_000, "8 A -2/1 0-5"), (7_000, back)) == [
+    assert causes_of(2, (1_000, joins), (5_000, "8 A -2/1 0-5"), (7_000, back)) == [
         ("topic_metadata_changed", "proven")
     ]
 
@@ -155,7 +155,7 @@ def test_a_first_value_is_no_change(
     writes: Sequence[tuple[int, str]], cause: tuple[str, str]
 ) -> None:
     """What is compared with nothing proves nothing about topics."""
-    assert told(2, *writes) == [cause]
+    assert causes_of(2, *writes) == [cause]
 
 
 def test_an_altered_offset_raises_the_epoch_of_a_share_group_without_members() -> None:
@@ -163,7 +163,7 @@ def test_an_altered_offset_raises_the_epoch_of_a_share_group_without_members() -
     alters = "11 {0} h0; 15 foo"
     gone = (2_000, "14t A; 13t A; 10t A; 11 3 h0; 12 3")
     joins = (1_000, "10 A; 11 2 h7; 13 A 0-5; 12 2; 14 A 2/0 0-5")
-    assert told(4, joins, gone, (9_000, alters.format(4))) == [("offsets_altered", "proven")]
+    assert causes_of(4, joins, gone, (9_000, alters.format(4))) == [("offsets_altered", "proven")]
     whole = AuditOptions(is_whole=lambda _: True)
     rows = audit_log(log((1_000, alters.format(2))), whole)
     assert [(row["cause"], row["certainty"]) for row in rows["rebalance_causes"]] == [
@@ -176,7 +176,7 @@ def test_an_expression_given_up_shows_when_metadata_are_looked_at_again() -> Non
     """The hash counts fewer topics behind a fail-over though no topic changed: no proof of another shape."""
     resolved = [(2_000, "5 B regex=^b; 8 B 2/0 -"), (2_500, "16 ^b bar; 3 3 h8"), ANSWERED]
     changed = (3_000, "5 B regex=^z; 16t ^b; 8 B 3/3 -")
-    got = told(4, A_JOINS, *resolved, changed, (90_000, "3 4 h7; 6 4; 8 A 4/2 0-5"))
+    got = causes_of(4, A_JOINS, *resolved, changed, (90_000, "3 4 h7; 6 4; 8 A 4/2 0-5"))
     assert got == [("subscription_changed", "probable")]
 
 
@@ -184,7 +184,7 @@ def test_a_topic_that_others_still_name_is_not_given_up() -> None:
     """The expression goes, its topic stays subscribed by name: only its shape is left."""
     resolved = [(2_000, "5 B regex=^f; 8 B 2/0 -"), (2_500, "16 ^f foo; 3 3 h8"), ANSWERED]
     changed = (3_000, "5 B regex=^z; 16t ^f; 8 B 3/3 -")
-    got = told(4, A_JOINS, *resolved, changed, (90_000, "3 4 h9; 6 4; 8 A 4/2 0-5"))
+    got = causes_of(4, A_JOINS, *resolved, changed, (90_000, "3 4 h9; 6 4; 8 A 4/2 0-5"))
     assert got == [("topic_metadata_changed", "proven")]
 
 
@@ -195,9 +195,9 @@ def test_an_upgrade_does_not_begin_the_generation_that_it_ends() -> None:
         "5 C; 3 3 h7; 7 A 0-1; 7 B 2-3; 7 C 4-5; 6 3; 8 C 3/0 UNRELEASED -"
     )
     writes = [(1_000, "2 0 state_at=1000"), (4_000, "2 1 range A=0-5"), (9_000, taken_over)]
-    assert told(2, *writes) == [("member_joined", "probable")]
-    assert told(3, *writes)[0] == ("member_joined", "proven")
-    assert ("protocol_upgraded", "proven") not in told(3, *writes)
+    assert causes_of(2, *writes) == [("member_joined", "probable")]
+    assert causes_of(3, *writes)[0] == ("member_joined", "proven")
+    assert ("protocol_upgraded", "proven") not in causes_of(3, *writes)
 
 
 def test_a_static_member_of_3_7_comes_back_with_other_topics() -> None:

@@ -244,7 +244,7 @@ def test_evidence_makes_an_end_likelier(
 
 
 def test_an_application_goes_as_a_whole() -> None:
-    """One of which nothing is known went with two that left; where others stay, that says little."""
+    """An unknown one went with two that left; where others stay, that says little."""
     left = COMMITS._replace(since_commit_ms=20, phase=EMPTIED, gone_together=2)
     unknown = CLASSIC._replace(phase=EMPTIED, gone_together=2)
     alone = shares(unknown)[LEFT]

@@ -71,17 +71,17 @@ def departure(rules: DepartureRules, *writes: tuple[int, str]) -> Row:
             [A_JOINS, B_JOINS, (2_500, "8 A 2/2 UNREVOKED 0-2|3-5"), (302_600, f"{GONE}; 3 4")],
             "member_rebalance_timeout",
             OPEN,
-            id="it kept what it was to give up for its rebalance timeout",
+            id="it kept what it had to give up for its rebalance timeout",
         ),
         pytest.param(
             [A_JOINS, B_JOINS, (2_500, "8 A 2/2 UNREVOKED 0-2|3-5"), (302_460, f"{GONE}; 3 4")],
             "member_rebalance_timeout",
             OPEN,
-            id="its timer started 40 ms before the record that tells of it",
+            id="its timer started 40 ms before the record that shows it",
         ),
     ],
 )
-def test_what_times_and_company_tell(
+def test_what_times_and_company_show(
     writes: list[tuple[int, str]], cause: str, alternatives: list[str]
 ) -> None:
     """Leave, expiry, timeout and removal write the same records; each is claimed only if something favours it."""
@@ -103,7 +103,7 @@ def answers(**leader_epochs: int) -> list[Any]:
     ]
 
 
-def test_nobody_owes_an_answer_to_a_coordinator_that_is_not_there() -> None:
+def test_no_member_owes_an_answer_to_an_absent_coordinator() -> None:
     """While the coordinator moves no member can answer a target: that is no silence."""
     got = audit_log(answers(at_ms=39_000), AuditOptions(topic_name=TOPIC_NAMES.get))
     (row,) = [row for row in got["rebalance_causes"] if row["epoch"] == 4]

@@ -12,10 +12,10 @@ B_JOINS = (2_000, "5 B; 3 3 h7; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/0 UNRELEASED -")
 A_GIVES = [(2_500, "8 A 2/2 UNREVOKED 0-2|3-5"), (3_000, "8 A 3/2 0-2"), (3_400, "8 B 3/3 3-5")]
 GROWN = "3 {0} h{1}; 7 A 0-2,6; 6 {0}; 8 A {0}/{2} 0-2,6"
 HOLE = (0, "")
-"""A record of the group that nobody can read."""
+"""A record of the group that cannot be decoded."""
 
 
-def told(*writes: tuple[int, str]) -> dict[str, list[Row]]:
+def audited(*writes: tuple[int, str]) -> dict[str, list[Row]]:
     """Tables of a log of (time, write) pairs and holes."""
     audit = LogAudit(AuditOptions(topic_name=TOPIC_NAMES.get))
     before = 0
@@ -48,11 +48,11 @@ def proven(got: dict[str, list[Row]], epoch: int) -> list[str]:
 
 
 def test_a_lost_member_record_takes_later_proof_away() -> None:
-    """B came in a record that nobody can read: what it changes next is no proof that members did nothing."""
+    """B came in an unreadable record: what it changes next is no proof that members did nothing."""
     unread = (2_000, "3 3 h7; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/0 UNRELEASED -")
     changes = (9_000, "5 B topics=foo,bar; 3 4 h9; 7 B 3-5+bar:0; 6 4; 8 B 4/3 3-5+bar:0")
     grows = (12_000, GROWN.format(5, 11, 3))
-    got = told(A_JOINS, HOLE, unread, *A_GIVES, changes, grows)
+    got = audited(A_JOINS, HOLE, unread, *A_GIVES, changes, grows)
     assert [row[:2] for row in verdicts(got)] == [
         (2, "complete"),
         (3, "gap"),
@@ -71,7 +71,7 @@ def test_doubt_ends_when_the_group_is_known_again() -> None:
         (9_500, "3 6 h10; 7 A 0-2,6; 6 6; 8 A 6/5 0-2,6"),
         (9_600, "8 B 6/3 3-5"),
     ]
-    got = told(
+    got = audited(
         A_JOINS, B_JOINS, *A_GIVES, *again, (12_000, "3 7 h11; 7 A 0-2,6-7; 6 7; 8 A 7/6 0-2,6-7")
     )
     assert verdicts(got)[-2:] == [
@@ -82,7 +82,7 @@ def test_doubt_ends_when_the_group_is_known_again() -> None:
 
 def test_an_epoch_that_is_skipped_is_not_the_only_one_in_doubt() -> None:
     """A member that joined in the gap may have caused the next epoch."""
-    got = told(
+    got = audited(
         A_JOINS, B_JOINS, *A_GIVES, (9_000, GROWN.format(5, 9, 3)), (12_000, "3 6 h10; 8 A 6/5 0-2")
     )
     assert verdicts(got)[-2:] == [
@@ -95,7 +95,7 @@ def test_an_epoch_that_is_skipped_is_not_the_only_one_in_doubt() -> None:
 def test_a_member_that_joins_again_after_its_tombstones_were_cleaned(host: str) -> None:
     """It is believed in all the time; its first assignment comes from epoch 0 though."""
     emptied, joins = (9_000, "3 3 h0"), f"5 A host={host}; 3 4 h7; 7 A 0-5; 6 4; 8 A 4/0 0-5"
-    got = told(A_JOINS, emptied, (90_000, joins))
+    got = audited(A_JOINS, emptied, (90_000, joins))
     assert not proven(got, 3)
     assert not proven(got, 4)
     assert verdicts(got)[-1][1] == "gap"
@@ -103,20 +103,20 @@ def test_a_member_that_joins_again_after_its_tombstones_were_cleaned(host: str) 
 
 def test_a_group_made_again_inside_a_hole() -> None:
     """The numbers go on by chance; the newcomer gets at once what the old members never gave up."""
-    got = told(A_JOINS, (90_000, "5 C; 3 3 h7; 7 C 0-5; 6 3; 8 C 3/0 0-5"))
+    got = audited(A_JOINS, (90_000, "5 C; 3 3 h7; 7 C 0-5; 6 3; 8 C 3/0 0-5"))
     assert (verdicts(got)[-1][1], proven(got, 3)) == ("gap", [])
 
 
 def test_a_group_does_not_begin_where_an_earlier_member_is() -> None:
     """The first epoch record that is left has the number of a first one, but A was there before."""
-    got = told((500, "8 A 1/1 0-5"), (1_000, "5 B; 3 2 h7; 7 A 0-2; 7 B 3-5; 6 2; 8 B 2/0 3-5"))
+    got = audited((500, "8 A 1/1 0-5"), (1_000, "5 B; 3 2 h7; 7 A 0-2; 7 B 3-5; 6 2; 8 B 2/0 3-5"))
     assert "group_created" not in {row["cause"] for row in got["rebalance_causes"]}
     assert proven(got, 2) == []
 
 
 def test_a_member_that_was_there_already_does_not_join() -> None:
-    """Its record without topics is lost: the next one looks like its first, its assignment tells otherwise."""
-    got = told(A_JOINS, (9_000, "5 B; 3 3 h7; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/2 UNRELEASED -"))
+    """Its record without topics is lost: the next one looks like its first, its assignment shows otherwise."""
+    got = audited(A_JOINS, (9_000, "5 B; 3 3 h7; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/2 UNRELEASED -"))
     assert (verdicts(got)[-1][1], proven(got, 3)) == ("gap", [])
 
 
@@ -124,16 +124,16 @@ def test_a_member_that_was_there_already_does_not_join() -> None:
 def test_a_member_of_a_lost_beginning_does_not_join(state: str) -> None:
     """Two epochs in a row end the doubt about the start; but who comes gets an assignment, and gives up nothing yet."""
     begins = (1_000, "5 A; 3 5 h7; 7 A 0-2; 7 B 3-5; 6 5; 8 A 5/4 0-2")
-    got = told(begins, (2_000, f"5 B; 3 6 h8; 7 A 0-3; 7 B 4-5; 6 6{state}"))
+    got = audited(begins, (2_000, f"5 B; 3 6 h8; 7 A 0-3; 7 B 4-5; 6 6{state}"))
     assert (verdicts(got)[-1][1], proven(got, 6)) == ("gap", [])
     joins = "5 B; 3 6 h8; 7 A 0-3; 7 B 4-5; 6 6; 8 B 6/0 UNRELEASED -"
-    assert proven(told(begins, (2_000, joins)), 6) == ["member_joined"]
+    assert proven(audited(begins, (2_000, joins)), 6) == ["member_joined"]
 
 
-def test_an_expression_that_nobody_is_known_to_have() -> None:
+def test_an_expression_that_no_member_is_known_to_have() -> None:
     """The record of its member is lost, and with it what that gave up."""
     resolved = [(2_000, "5 B regex=^b; 8 B 2/0 -"), (2_500, "16 ^b bar; 3 3 h8")]
-    got = told(A_JOINS, *resolved, (9_000, "16 ^typo; 3 4 h7"))
+    got = audited(A_JOINS, *resolved, (9_000, "16 ^typo; 3 4 h7"))
     assert (verdicts(got)[-1][1], proven(got, 4)) == ("gap", [])
 
 
@@ -141,8 +141,8 @@ def test_a_row_with_a_gap_is_not_proven_in_a_classic_group() -> None:
     """An empty group admits only a join, as long as none of its records is lost."""
     begins = [(1_000, "2 0 state_at=1000"), (4_000, "2 1 range A=0-5"), (9_000, "2 2")]
     joins = (20_000, "2 3 range B=0-5")
-    assert verdicts(told(*begins, joins))[-1][1:] == ("complete", "member_joined", "proven")
-    assert verdicts(told(*begins, HOLE, joins))[-1][1:] == ("gap", "member_joined", "possible")
+    assert verdicts(audited(*begins, joins))[-1][1:] == ("complete", "member_joined", "proven")
+    assert verdicts(audited(*begins, HOLE, joins))[-1][1:] == ("gap", "member_joined", "possible")
 
 
 @pytest.mark.parametrize(
@@ -154,16 +154,16 @@ def test_a_row_with_a_gap_is_not_proven_in_a_classic_group() -> None:
     ],
 )
 def test_a_generation_without_a_record(is_whole: bool | None, found: list[tuple[int, str]]) -> None:
-    """Nobody assigned it, or its record is lost: the partition's other records tell, if somebody counts them."""
+    """No assignor assigned it, or its record is lost: the partition's record count decides, if it is known."""
     options = AuditOptions(is_whole=lambda _partition: is_whole)
     story = log((4_000, "2 2 range A=0-5"), (9_000, "2 4 range A=0-2 B=3-5"))
     assert [row[:2] for row in verdicts(audit_log(story, options))] == found
 
 
 def test_what_compaction_left_at_the_start_is_the_group_as_it_was() -> None:
-    """Two epochs in a row show that the cleaner had not been there: nobody has to tell anything again."""
+    """Two epochs in a row show that the cleaner had not been there: no record has to be written again."""
     left = "5 A; 5 B; 8 B 4/4 3-5; 8 A 4/4 0-2; 3 5 h7; 7 A 0-2; 7 B 3-5; 6 5"
-    got = told((1_000, left), (2_000, GROWN.format(6, 9, 4)))
+    got = audited((1_000, left), (2_000, GROWN.format(6, 9, 4)))
     assert verdicts(got) == [
         (5, "gap", "unknown", "possible"),
         (6, "complete", "topic_metadata_changed", "proven"),
@@ -174,7 +174,7 @@ def test_members_that_compaction_left_without_a_chain_belong_to_the_start() -> N
     """The cleaner took the assignments before the first epoch: what then cannot follow is no second hole."""
     left = "5 A; 5 B; 3 5 h7; 7 A 0-2; 7 B 3-5; 6 5"
     reached = [(1_500, "8 A 5/4 0-2"), (1_600, "8 B 5/4 3-5")]
-    got = told((1_000, left), *reached, (2_000, GROWN.format(6, 9, 5)))
+    got = audited((1_000, left), *reached, (2_000, GROWN.format(6, 9, 5)))
     assert verdicts(got) == [
         (5, "gap", "member_joined", "possible"),
         (6, "complete", "topic_metadata_changed", "proven"),
@@ -184,7 +184,7 @@ def test_members_that_compaction_left_without_a_chain_belong_to_the_start() -> N
 def test_durations_over_two_clocks_are_never_negative() -> None:
     """The next coordinator's clock is 5 s behind: the duration of what ends before it began is unknown."""
     moved = [(1_900, "8 A 2/2 UNREVOKED 0-2|3-5"), (1_950, "8 A 3/2 0-2"), (1_990, "8 B 3/3 3-5")]
-    got = told((5_000, A_JOINS[1]), (6_500, B_JOINS[1]), *moved)
+    got = audited((5_000, A_JOINS[1]), (6_500, B_JOINS[1]), *moved)
     for table, rows in got.items():
         for row in rows:
             negative = {
@@ -199,7 +199,7 @@ def test_durations_over_two_clocks_are_never_negative() -> None:
 
 def test_who_owned_what_before_the_log_begins_is_not_complete() -> None:
     """Compaction keeps the last assignment; since when it held is unknown."""
-    got = told((1_000, "5 A; 8 A 4/4 0-2; 3 5 h7; 7 A 0-2; 6 5"), (1_500, "8 A 5/4 0-3"))
+    got = audited((1_000, "5 A; 8 A 4/4 0-2; 3 5 h7; 7 A 0-2; 6 5"), (1_500, "8 A 5/4 0-3"))
     assert {(row["topic_partition"], row["completeness"]) for row in got["ownership"]} >= {
         (0, "gap"),
         (1, "gap"),
@@ -211,6 +211,6 @@ def test_who_owned_what_before_the_log_begins_is_not_complete() -> None:
 
 @pytest.mark.parametrize("previous", [2, 0], ids=["moves", "stays, as in 4.2"])
 def test_where_a_members_epoch_stays_its_previous_one_may_stay_too(previous: int) -> None:
-    """Told to give up partitions, a member keeps its epoch; nothing is missing whichever previous epoch it writes."""
-    got = told(A_JOINS, (5_000, f"5 A topics=bar; 3 3 h9; 8 A 2/{previous} UNREVOKED 0-2|3-5"))
+    """Asked to give up partitions, a member keeps its epoch, whichever previous epoch it writes; nothing is missing."""
+    got = audited(A_JOINS, (5_000, f"5 A topics=bar; 3 3 h9; 8 A 2/{previous} UNREVOKED 0-2|3-5"))
     assert [row[:2] for row in verdicts(got)] == [(2, "complete"), (3, "complete")]

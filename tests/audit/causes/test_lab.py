@@ -49,13 +49,13 @@ def test_a_release_is_asked_about_at_least_forty_stories(played: Path) -> None:
 def test_what_a_broker_says_at_level_debug_is_read(played: Path) -> None:
     """Of consumer groups only there: a member's subscription changed. Each such line is a fact about its member."""
     with gzip.open(played / "server.log.gz", "rt", encoding="utf-8") as lines:
-        said = [told for line in lines if (told := UPDATED.search(line)) is not None]
+        updates = [match for line in lines if (match := UPDATED.search(line)) is not None]
     facts = read_facts([played / "server.log.gz"], zone_of("UTC"))
     changed = [fact for fact in facts if fact.kind is FactKind.SUBSCRIPTION_CHANGED]
     assert [(fact.group_id, fact.member_id) for fact in changed] == [
-        (told["group"], told["member"]) for told in said
+        (match["group"], match["member"]) for match in updates
     ]
-    assert ("DEBUG" in {told["level"] for told in said}) == (played.name == "lab-4.2")
+    assert ("DEBUG" in {match["level"] for match in updates}) == (played.name == "lab-4.2")
 
 
 def test_stories_name_known_steps_and_causes() -> None:

@@ -33,7 +33,7 @@ FOO_BAR = group_hash({"foo": 11, "bar": 21})
 JOINED = (1_000, f"5 A; 3 2 h{FOO_6}; 7 A 0-5; 6 2; 8 A 2/0 0-5")
 
 
-def told(
+def causes_of(
     *writes: tuple[int, str], shapes: Mapping[str, Sequence[TopicShape]] = SHAPES
 ) -> list[tuple[str, str, str, str]]:
     """Role, cause, certainty and detail of the last epoch's causes."""
@@ -90,7 +90,7 @@ def test_real_hashes_are_recomputed_bit_by_bit(segments: Path) -> None:
 
 def test_a_topic_that_grew_is_named() -> None:
     """Nothing that members did changes the hash, and the metadata log says what did."""
-    assert told(JOINED, (2_000, f"3 3 h{FOO_8}")) == [
+    assert causes_of(JOINED, (2_000, f"3 3 h{FOO_8}")) == [
         (
             "began",
             "topic_metadata_changed",
@@ -103,13 +103,13 @@ def test_a_topic_that_grew_is_named() -> None:
 def test_a_controller_whose_clock_is_ahead_while_the_coordinators_is_behind() -> None:
     """Each may be 5 s off: by the controller's clock the topic grew almost 10 s after the epoch."""
     later = {"foo": (SHAPES["foo"][0], SHAPES["foo"][1]._replace(at_ms=11_900))}
-    ((*_, certainty, detail),) = told(JOINED, (2_000, f"3 3 h{FOO_8}"), shapes=later)
+    ((*_, certainty, detail),) = causes_of(JOINED, (2_000, f"3 3 h{FOO_8}"), shapes=later)
     assert (certainty, "foo has 8 partitions" in detail) == ("proven", True)
 
 
 def test_no_topic_changed() -> None:
     """A member gave up the expression that brought bar, which bumps nothing; a later comparison finds it missing."""
-    (found,) = told(
+    (found,) = causes_of(
         (900, "5 A topics=foo regex=^b; 3 2 h1; 7 A 0-5; 6 2; 8 A 2/0 0-5"),
         (1_000, f"16 ^b bar; 3 3 h{FOO_BAR}"),
         (1_100, "7 A 0-5+bar:0; 6 3; 8 A 3/2 0-5+bar:0"),
@@ -122,20 +122,22 @@ def test_no_topic_changed() -> None:
 
 def test_a_hash_of_other_topics_proves_nothing() -> None:
     """It shows that the members are not those that the log has: a record of another one is lost."""
-    (found,) = told(JOINED, (1_500, f"3 3 h{FOO_BAR}"))
+    (found,) = causes_of(JOINED, (1_500, f"3 3 h{FOO_BAR}"))
     assert found[:3] == ("began", "topic_metadata_changed", "probable")
 
 
 def test_a_topic_that_grew_while_a_member_joined() -> None:
     """The join suffices; that the topic grew too happened meanwhile."""
-    rows = told(JOINED, (2_000, f"5 B; 3 3 h{FOO_8}; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/0 UNRELEASED -"))
+    rows = causes_of(
+        JOINED, (2_000, f"5 B; 3 3 h{FOO_8}; 7 A 0-2; 7 B 3-5; 6 3; 8 B 3/0 UNRELEASED -")
+    )
     assert [row[:3] for row in rows] == [
         ("began", "member_joined", "proven"),
         ("meanwhile", "topic_metadata_changed", "probable"),
     ]
 
 
-def test_another_answer_about_a_topic_is_news() -> None:
+def test_another_answer_about_a_topic_is_a_change() -> None:
     """A shape of a time that was asked about makes an audit anew; a later one does not."""
     answers = {"foo": SHAPES["foo"][:1]}
     outside = ExternalFacts(AuditOptions(topic_shapes=lambda name: answers[name]))

@@ -13,7 +13,7 @@ from tests.audit.commits.test_ends_of_members import A_GOES, SETTLED, commits, e
     ],
     ids=["the other one stopped too", "few"],
 )
-def test_a_single_commit_that_is_missing_tells_after_many_that_came_in_time(
+def test_a_single_missing_commit_counts_after_many_that_came_in_time(
     before: range, other_ms: int, how: str
 ) -> None:
     """A has always had something to commit. B is at work a moment before A goes, but within A's interval."""

@@ -93,12 +93,12 @@ def test_a_member_that_goes_as_the_timer_of_a_heartbeat_fires_expired(
 ) -> None:
     """Each record of a member is written with its heartbeat, which starts the session's timer; so do the next ones.
 
-    After so many heartbeats that their delays add up, the interval tells nothing any more.
+    After so many heartbeats that their delays add up, the interval shows nothing any more.
     """
     assert end_of("A", *SETTLED, (2_500 + after_ms, A_GOES))["cause"] == how
 
 
-def test_silence_tells_nothing_of_a_member_that_had_been_silent_as_long_before() -> None:
+def test_silence_shows_nothing_of_a_member_that_had_been_silent_as_long_before() -> None:
     """One long pause before is enough for doubt."""
     others = commits(3, *range(6_000, 160_000, 5_000))
     cause = end_of("A", *SETTLED, *others, *commits(0, 5_000, 10_000, 100_000), (160_000, A_GOES))
@@ -217,7 +217,7 @@ def test_one_end_fits_the_join_phase_that_a_classic_member_missed(
     assert (cause["cause"], cause["certainty"]) == (how, "probable")
 
 
-def test_offsets_reset_while_nobody_owns_the_partition_are_nobodys() -> None:
+def test_offsets_reset_while_a_partition_has_no_owner_belong_to_no_member() -> None:
     """An administrator sets offsets of the empty group; then A joins, and is gone without having committed."""
     cause = end_of(
         "A",

@@ -53,7 +53,7 @@ def test_a_member_whose_end_alone_began_the_phase_had_expired_where_its_session_
     ],
     ids=["it did not lead", "all generations are there", "within its session"],
 )
-def test_a_leader_that_is_gone_after_a_generation_that_nobody_assigned_had_died(
+def test_a_leader_that_is_gone_after_a_generation_without_assignment_had_died(
     leader: str, generation: int, silent_ms: int, how: str
 ) -> None:
     """Whoever leads assigns as soon as all have joined, and the assignment makes a generation leave a record."""

@@ -1,4 +1,4 @@
-"""What offset commits tell of members that were removed, or went while the coordinator moved."""
+"""What offset commits show of members that were removed, or went while the coordinator moved."""
 
 import pytest
 

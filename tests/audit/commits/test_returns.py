@@ -1,4 +1,4 @@
-"""What it tells about a member's end that it comes back under its own id."""
+"""What a return under its own id shows about a member's end."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""An audit that is saved and resumed between two commits, or before a member comes back, tells the same ends."""
+"""An audit saved and resumed between two commits, or before a member comes back, reports the same ends."""
 
 import pytest
 
@@ -33,10 +33,10 @@ CLASSIC = "session=6000 timeout=30000"
     ],
     ids=["a member comes back", "a late poll", "an expiry by heartbeats", "a stop", "a batch"],
 )
-def test_what_commits_tell_of_an_end_does_not_depend_on_where_the_audit_was_saved(
+def test_what_commits_show_of_an_end_does_not_depend_on_where_the_audit_was_saved(
     writes: list[tuple[int, str]], word: str
 ) -> None:
-    """Saved after every record, of which each commit is one."""
+    """Saved after every record, each commit among them."""
     made = [
         *commits(0, 5_000, 10_000, 15_000, 20_000),
         *commits(1, 4_990, 9_990, 14_990, 19_990),

@@ -1,4 +1,4 @@
-"""Members that go as their whole application is stopped: one that shows how it ended tells of the others."""
+"""Members that go as their whole application is stopped: one that shows how it ended explains the others."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.audit.commits.test_ends_of_members import A_GOES, SETTLED, commits, e
 @pytest.mark.parametrize(
     ("last_ms", "after", "how"),
     [(59_990, "range D=0-5", "member_departed"), (20_000, "", "member_departed")],
-    ids=["somebody is there", "nobody shows a leave"],
+    ids=["a member is there", "no member shows a leave"],
 )
 def test_a_classic_member_left_if_all_went_and_another_one_left(
     last_ms: int, after: str, how: str
@@ -29,7 +29,7 @@ def test_a_classic_member_left_if_all_went_and_another_one_left(
 @pytest.mark.parametrize(
     ("later_ms", "last_ms", "how"),
     [(30, 15_990, "member_left"), (300, 15_990, "member_departed"), (30, 9_000, "member_departed")],
-    ids=["at once", "later", "nobody shows a leave"],
+    ids=["at once", "later", "no member shows a leave"],
 )
 def test_a_member_of_a_consumer_group_left_if_another_one_had_just_done_so(
     later_ms: int, last_ms: int, how: str

@@ -1,4 +1,4 @@
-"""What the timer tells that all members of a group commit by: who closed, who rejoined, and who was at work."""
+"""What the timer shows that all members of a group commit by: who closed, who rejoined, and who was at work."""
 
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions

@@ -21,7 +21,7 @@ B_GOES = (60_000, "8t B; 7t B; 5t B; 3 4; 7 A 0-5; 6 4; 8 A 4/3 0-5")
         ([5_000], [], None, "no_commit"),
         ([5_000, 23_000], [31_000], 26_000, None),
     ],
-    ids=["both", "none before", "none since", "while nobody owns it"],
+    ids=["both", "none before", "none since", "while it has no owner"],
 )
 def test_work_stopped_with_the_last_commit_of_one_owner_until_the_first_of_the_next(
     of_a: list[int], of_b: list[int], uncommitted_ms: int | None, why: str | None
@@ -36,8 +36,8 @@ def test_work_stopped_with_the_last_commit_of_one_owner_until_the_first_of_the_n
         (row for row in rows if row["topic_partition"] == 3), key=lambda row: row["from_offset"]
     )
     assert [row["member_id"] for row in third] == ["A", "B", "A"]
-    told = third[1]
-    assert (told["uncommitted_before_ms"], told["uncommitted_before_unknown"]) == (
+    handover = third[1]
+    assert (handover["uncommitted_before_ms"], handover["uncommitted_before_unknown"]) == (
         uncommitted_ms,
         why,
     )
@@ -52,7 +52,7 @@ def test_work_stopped_with_the_last_commit_of_one_owner_until_the_first_of_the_n
 
 
 @pytest.mark.parametrize(("is_whole", "first_ms"), [(True, 5_000), (None, 5_000), (False, None)])
-def test_where_compaction_takes_commits_nobody_knows_the_first(
+def test_where_compaction_takes_commits_the_first_is_unknown(
     is_whole: bool | None, first_ms: int | None
 ) -> None:
     """It keeps the newest commit for a partition: where one of the owner before is left, it took none since."""
@@ -63,9 +63,9 @@ def test_where_compaction_takes_commits_nobody_knows_the_first(
     ]
     options = AuditOptions(is_whole=lambda _partition: is_whole)
     rows = audit_log(log(*sorted(writes)), options)["ownership"]
-    told = {
+    spans = {
         row["member_id"]: (row["first_committed_at"], row["last_committed_at"])
         for row in rows
         if row["to_at"] is not None
     }
-    assert told == {"A": (first_ms, 6_000), "B": (31_000, 36_000)}
+    assert spans == {"A": (first_ms, 6_000), "B": (31_000, 36_000)}

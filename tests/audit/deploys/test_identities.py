@@ -47,7 +47,7 @@ def test_a_star_is_the_only_wildcard(pattern: str, group_id: str, fits: bool) ->
 def test_only_members_that_a_pod_begins_with_prove_its_rollout(
     by: str, story: str, earlier: list[tuple[str, float]], is_proven: bool
 ) -> None:
-    """A consumer that is made anew in a running process has a client id of its own: the next number."""
+    """A consumer that a running process recreates has a client id of its own: the next number."""
 
     def row(number: str, seen: float) -> dict[str, Any]:
         prefix = f"{NEW}-StreamThread" if by == "name" else "consumer-orders"

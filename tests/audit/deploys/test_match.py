@@ -422,7 +422,7 @@ def test_nothing_is_proven_where_records_are_missing() -> None:
 
 
 def test_a_row_has_the_cost_and_the_evidence() -> None:
-    """Both clocks stand side by side: the broker's for the member, the cluster's for the pod."""
+    """Both clocks are used: the broker's for the member, the cluster's for the pod."""
     (row,) = rows_of(Member(client_id=NEW), [CREATED])
     assert row["deploy_id"] == "kubernetes:shop@7f4c9d8b6c"
     assert (row["rebalances"], row["rebalance_seqs"]) == (1, [3])

@@ -57,7 +57,7 @@ def test_what_was_done_to_a_group_is_found(capture: str, group_id: str, kind: st
 
 
 def test_a_slow_revoker_has_the_members_own_time() -> None:
-    """The client slept ten seconds in its callback; the record that told it and the one that ended it say so."""
+    """The client slept ten seconds in its callback; the records at its begin and its end say so."""
     rows = [row for row in found("consumer-protocol") if row["kind"] == "slow_revoker"]
     (row,) = [row for row in rows if row["group_id"] == "slow"]
     assert row["to_at"] - row["from_at"] == pytest.approx(10_000, abs=50)

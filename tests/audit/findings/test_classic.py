@@ -12,7 +12,7 @@ def back_with(topics: str) -> Write:
 
 
 def test_a_static_member_back_with_another_topic() -> None:
-    """Nobody owns the new topic until the next generation, and the finding ends with it."""
+    """The new topic has no owner until the next generation, and the finding ends with it."""
     later = (9000, "2 2 range A2@i1=0-2+bar:0 B@i2=3-5 topics:A2=foo,bar")
     row = only(findings(STATIC, back_with("foo,bar"), later), "static_subscription_ignored")
     assert pick(row, "severity", "topics", "member_ids", "from_at", "to_at") == (
@@ -38,7 +38,7 @@ def test_a_static_member_back_with_a_topic_that_another_one_has() -> None:
     assert findings(before, after) == {}
 
 
-def test_a_topic_that_nobody_was_given() -> None:
+def test_a_topic_without_assignment() -> None:
     """The group subscribes to a topic that exists, and for over a minute no member has any of it."""
     story = [
         (1000, "2 1 range A=0-2 topics=foo,bar"),
@@ -54,7 +54,7 @@ def test_a_topic_that_nobody_was_given() -> None:
     )
     deleted = AuditOptions(topic_lives=lambda topic: [(0, 500 if topic == "bar" else None)])
     assert findings(*story, options=deleted) == {}
-    assert findings(*story) == {}, "nobody says whether the topic exists"
+    assert findings(*story) == {}, "no record says whether the topic exists"
 
 
 def test_a_partition_that_got_lost() -> None:

@@ -76,13 +76,13 @@ def test_a_loop_of_mixed_subscriptions_says_so() -> None:
 
 
 def test_comings_and_goings_end_a_loop() -> None:
-    """Five generations with one cause are a loop only when nobody came or went between them."""
+    """Five generations with one cause are a loop only when no member came or went between them."""
     broken = ["A,B", "A,B", "A,B,C", "A,B,C", "A,B,C"]
     assert "rebalance_loop" not in findings(CREATED, *generations(broken, 9_000))
 
 
 def test_a_client_that_keeps_coming_back() -> None:
-    """A dynamic client gets a new member id each time; its client id and host tell that it is the same."""
+    """A dynamic client gets a new member id each time; its client id and host show that it is the same."""
     flaps = [name for number in range(8) for name in ("A", f"A,B{number}")]
     row = only(
         findings((0, "2 1 range A=0-2 B=3-5"), *generations(flaps, 20_000)), "flapping_member"

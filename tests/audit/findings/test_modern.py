@@ -14,7 +14,7 @@ GONE_A = "8t A; 7t A; 5t A; 3 4"
 
 
 def handed_over(after_ms: int) -> list[Write]:
-    """A gives up its partitions that long after it was told to, and B gets them."""
+    """A gives up its partitions that long after the request, and B gets them."""
     return [
         A_JOINS,
         B_JOINS,
@@ -54,7 +54,7 @@ def test_a_stuck_group_names_who_blocks_it() -> None:
     assert "stuck_group" not in findings(*handed_over(290_000))
 
 
-def test_whom_nobody_waited_for_did_not_hold_a_stuck_group_up() -> None:
+def test_a_member_that_kept_no_one_waiting_did_not_hold_a_stuck_group_up() -> None:
     """A takes long to revoke what B gets, but B, which does not send a heartbeat, reaches the epoch after it."""
     late: Write = (500_000, "3 4; 7 A 0; 7 B 1-5; 6 4")
     story = [*handed_over(500), late, (500_100, "8 A 3/3 UNREVOKED 0|1-2"), (900_000, "8 A 4/3 0")]
@@ -64,7 +64,7 @@ def test_whom_nobody_waited_for_did_not_hold_a_stuck_group_up() -> None:
 
 
 def test_a_group_that_is_still_stuck_when_the_log_ends() -> None:
-    """The end of the log, not the group's last record, tells how long it has lasted; it has no end."""
+    """The end of the log, not the group's last record, shows how long it has lasted; it has no end."""
     story = log(A_JOINS, B_JOINS, A_REVOKES)
     options = AuditOptions(log_end_ms=900_000)
     kinds = {row["kind"]: row for row in found_in(story, options)}
@@ -74,7 +74,7 @@ def test_a_group_that_is_still_stuck_when_the_log_ends() -> None:
 
 
 def test_an_epoch_that_never_got_a_target() -> None:
-    """The last living member died too: nobody's heartbeat computes a target until the next event."""
+    """The last living member died too: no heartbeat computes a target until the next event."""
     dead = [*handed_over(500), (60_000, GONE_A), (103_500, "8t B; 7t B; 5t B; 3 5 h0")]
     row = only(findings(*dead), "epoch_without_target")
     assert pick(row, "from_at", "to_at", "severity") == (60_000, 103_500, "warning")
@@ -185,7 +185,7 @@ LATE_TARGET: list[Write] = [
         (LATE_TARGET, 100_000, set()),
     ],
 )
-def test_nobody_is_slow_while_no_coordinator_is_there(
+def test_no_member_is_slow_without_a_coordinator(
     story: list[Write], moves_ms: int, kinds: set[str]
 ) -> None:
     """Each step takes 30 s or more, after the coordinator has moved, or from the old one to the new one."""
@@ -299,8 +299,8 @@ def test_shares_that_stay_unequal() -> None:
     assert findings(*equal, options=later, **thresholds) == {}
 
 
-def test_moves_that_nobody_needed() -> None:
-    """Partitions that swap owners while nobody comes or goes were moved for nothing; growth moves nothing."""
+def test_unnecessary_moves() -> None:
+    """Partitions that swap owners while no member comes or goes were moved for nothing; growth moves nothing."""
     swaps: list[Write] = []
     for number in range(6):
         at_ms, epoch = 100_000 * (number + 1), 4 + number
@@ -368,7 +368,7 @@ def test_a_series_goes_on_until_it_is_quiet_for_a_window() -> None:
         assert row["to_at"] == to_at
 
 
-def test_a_group_that_the_new_coordinator_serves_to_nobody() -> None:
+def test_a_group_that_the_new_coordinator_does_not_serve() -> None:
     """All are gone without a word to the new broker; one that was heard, or one that is left, denies it."""
     lost = [*handed_over(500), (60_000, GONE_A), (60_400, "8t B; 7t B; 5t B; 3 5 h0")]
     kinds = {row["kind"]: row for row in found_in(moved_at(60_000, *lost))}

@@ -61,7 +61,7 @@ def test_a_backward_commit(commit: str, detail: str | None) -> None:
     )
 
 
-def test_a_commit_of_a_partition_that_nobody_owns() -> None:
+def test_a_commit_of_a_partition_without_owner() -> None:
     """A commits after it gave the partition up; before that it may."""
     row = only(_found(*HANDED_OVER, (70_000, "1 foo:1 620")), "commit_without_ownership")
     assert pick(row, "severity", "topics") == ("info", ["foo"])
@@ -101,7 +101,7 @@ def test_records_that_retention_deleted(start: int, lost: bool) -> None:
     ids=["records wait", "idle", "a record just came", "nothing sampled"],
 )
 def test_a_member_that_stalls_with_lag(samples: list[EndOffset], stalled: bool) -> None:
-    """An idle partition is told from a stuck one by its end offsets."""
+    """End offsets separate an idle partition from a stuck one."""
     found = _found(A_OWNS, *STEADY, samples=samples, log_end_ms=900_000)
     assert ("stalled_with_lag" in found) == stalled
     if stalled:

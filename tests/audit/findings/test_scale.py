@@ -99,7 +99,7 @@ def test_what_rollouts_bring_about_is_no_finding_of_its_own(
 
 
 def replaced_in_turn(*client_ids: str) -> list[Write]:
-    """A consumer group with these clients, of which the first three restart in turn."""
+    """A consumer group with these clients; the first three restart in turn."""
     at_ms, epoch, writes = 1_000, 1, list[Write]()
 
     def change(text: str, delay_ms: int) -> None:
@@ -191,7 +191,7 @@ def test_what_repeats_is_one_finding_with_a_count() -> None:
     assert len(findings(*far)["stuck_group"]) == 2
 
 
-def test_members_that_only_a_hole_keeps_in_the_group_block_nobody() -> None:
+def test_members_that_only_a_gap_keeps_in_the_group_block_no_rebalance() -> None:
     """The tombstones of C are lost: no later epoch is reached by it, and the group is not stuck for that."""
     story: list[Write] = [
         *handed_over(500),
@@ -220,5 +220,5 @@ def test_members_that_only_a_hole_keeps_in_the_group_block_nobody() -> None:
     ],
 )
 def test_the_name_of_a_deployment(name: str, deployment: str) -> None:
-    """What pods and clients of one deployment have in common; names that are only numbers tell nothing."""
+    """What pods and clients of one deployment have in common; names that are only numbers have nothing."""
     assert common_name(name) == deployment

@@ -37,7 +37,7 @@ def idle(partition: int, until_ms: int, step_ms: int = 5_000, since_ms: int = 5_
     return [(at_ms, f"1 foo:{partition} 7") for at_ms in range(since_ms, until_ms + 1, step_ms)]
 
 
-def told(*writes: Write, end_ms: int | None = None) -> dict[str, list[Row]]:
+def findings_of(*writes: Write, end_ms: int | None = None) -> dict[str, list[Row]]:
     """The findings; the log ends at `end_ms`, or with the last record."""
     end_ms = end_ms or max(at_ms for at_ms, _ in writes)
     options = AuditOptions(topic_name=TOPIC_NAMES.get, log_end_ms=end_ms)
@@ -46,7 +46,9 @@ def told(*writes: Write, end_ms: int | None = None) -> dict[str, list[Row]]:
 
 def test_a_member_that_stops_while_another_goes_on_is_silent() -> None:
     """It is still in the group when the log ends; it commits whether there is anything or not."""
-    row = only(told(*group(TIMED), *idle(0, MINUTE), *commits(3, 10 * MINUTE)), "silent_member")
+    row = only(
+        findings_of(*group(TIMED), *idle(0, MINUTE), *commits(3, 10 * MINUTE)), "silent_member"
+    )
     assert pick(row, "severity", "from_at", "to_at", "member_ids", "topics") == (
         "warning",
         MINUTE,
@@ -64,7 +66,9 @@ def test_a_member_that_stops_while_another_goes_on_is_silent() -> None:
 def test_a_silence_ends_when_the_member_is_removed() -> None:
     """An hour later somebody notices."""
     gone = (HOUR, f"8t {TIMED}; 7t {TIMED}; 5t {TIMED}; 3 4")
-    row = only(told(*group(TIMED), *idle(0, MINUTE), *commits(3, HOUR - 1), gone), "silent_member")
+    row = only(
+        findings_of(*group(TIMED), *idle(0, MINUTE), *commits(3, HOUR - 1), gone), "silent_member"
+    )
     assert pick(row, "from_at", "to_at") == (MINUTE, HOUR)
     assert "for 59 min, until it was gone" in row["detail"]
 
@@ -75,7 +79,7 @@ def test_a_silence_that_a_record_lies_in_is_found_though_the_member_went_on() ->
     again = commits(0, 20 * MINUTE, since_ms=10 * MINUTE)
     later = (21 * MINUTE, f"8 {TIMED} 4/3 0-2")
     writes = [*group(TIMED), *idle(0, MINUTE), *commits(3, 21 * MINUTE), changed, *again, later]
-    row = only(told(*writes), "silent_member")
+    row = only(findings_of(*writes), "silent_member")
     assert pick(row, "from_at", "to_at") == (MINUTE, 8 * MINUTE)
     assert "for at least 7 min, then it resumed" in row["detail"]
 
@@ -89,9 +93,9 @@ def test_a_silence_that_a_record_lies_in_is_found_though_the_member_went_on() ->
     ],
 )
 def test_how_long_silence_has_to_last(until_ms: int, step_ms: int, kinds: set[str]) -> None:
-    """Not as long as a batch takes, and not while the other one commits too seldom to tell that there was no hole."""
+    """Not as long as a batch takes, and not while the other one commits too seldom to rule out a gap."""
     others = commits(3, MINUTE + until_ms, step_ms)
-    assert set(told(*group(TIMED), *idle(0, MINUTE), *others)) == kinds
+    assert set(findings_of(*group(TIMED), *idle(0, MINUTE), *others)) == kinds
 
 
 @pytest.mark.parametrize(
@@ -110,7 +114,7 @@ def test_a_member_that_may_have_nothing_to_consume_is_compared_with_one_that_has
         *commits(0, MINUTE),
         *[(at_ms, f"1 {committed.format(at_ms)}") for at_ms in range(5_000, HOUR, 5_000)],
     ]
-    found = told(*writes)
+    found = findings_of(*writes)
     assert set(found) == kinds
     for row in found.get("silent_member", []):
         assert row["severity"] == "info"
@@ -124,7 +128,7 @@ def test_a_pause_like_those_before_is_none() -> None:
         for begin_ms in range(5_000, 30 * MINUTE, 6 * MINUTE)
         for write in commits(0, begin_ms + 20_000, since_ms=begin_ms)
     ]
-    assert not told(*group("A"), *bursts, *commits(3, HOUR))
+    assert not findings_of(*group("A"), *bursts, *commits(3, HOUR))
 
 
 def test_a_member_that_gave_its_partitions_up_is_not_silent() -> None:
@@ -133,15 +137,15 @@ def test_a_member_that_gave_its_partitions_up_is_not_silent() -> None:
         (MINUTE, f"3 4; 7 {TIMED} -; 7 B 0-5; 6 4; 8 {TIMED} 4/3 -"),
         (MINUTE + 100, "8 B 4/3 0-5"),
     ]
-    found = told(*group(TIMED), *commits(0, MINUTE - 1), *moved, *commits(3, HOUR))
+    found = findings_of(*group(TIMED), *commits(0, MINUTE - 1), *moved, *commits(3, HOUR))
     assert "silent_member" not in found
 
 
-def test_a_group_in_which_nobody_commits_any_more_has_stopped() -> None:
+def test_a_group_in_which_no_member_commits_any_more_has_stopped() -> None:
     """As soon as the log has gone on for long enough."""
     writes = [*group(TIMED), *idle(0, MINUTE), *commits(3, MINUTE - 1)]
-    assert not told(*writes, end_ms=16 * MINUTE - 1)
-    row = only(told(*writes, end_ms=16 * MINUTE), "commits_stopped")
+    assert not findings_of(*writes, end_ms=16 * MINUTE - 1)
+    row = only(findings_of(*writes, end_ms=16 * MINUTE), "commits_stopped")
     assert pick(row, "severity", "from_at", "to_at", "member_ids") == (
         "warning",
         MINUTE,
@@ -156,29 +160,29 @@ def test_a_group_in_which_nobody_commits_any_more_has_stopped() -> None:
 
 def test_a_group_that_may_have_nothing_to_consume_has_not_stopped() -> None:
     """Commits of an unknown library, at night."""
-    assert not told(*group("A"), *commits(0, MINUTE), *commits(3, MINUTE), end_ms=10 * HOUR)
+    assert not findings_of(*group("A"), *commits(0, MINUTE), *commits(3, MINUTE), end_ms=10 * HOUR)
 
 
 def test_a_group_that_stopped_and_went_on_is_found_by_a_record_in_between() -> None:
     """A heartbeat with another subscription shows that the members live, and do not work."""
     changed = (30 * MINUTE, "5 B host=/b topics=foo,bar; 3 4; 7 B 3-5; 6 4; 8 B 4/3 3-5")
     again = commits(0, HOUR, since_ms=40 * MINUTE)
-    row = only(told(*group(TIMED), *idle(0, MINUTE), changed, *again), "commits_stopped")
+    row = only(findings_of(*group(TIMED), *idle(0, MINUTE), changed, *again), "commits_stopped")
     assert pick(row, "from_at", "to_at") == (MINUTE, 30 * MINUTE)
 
 
-def test_a_hole_in_the_log_makes_nobody_silent() -> None:
+def test_a_gap_in_the_log_makes_no_member_silent() -> None:
     """An hour is missing; after it B commits first."""
     after = commits(3, HOUR + 2_000, since_ms=HOUR)
-    assert not told(*group(TIMED), *idle(0, MINUTE), *commits(3, MINUTE), *after)
+    assert not findings_of(*group(TIMED), *idle(0, MINUTE), *commits(3, MINUTE), *after)
 
 
-def test_an_administrator_that_sets_offsets_makes_nobody_silent() -> None:
+def test_an_administrator_that_sets_offsets_makes_no_member_silent() -> None:
     """`--reset-offsets` needs a group without members; the member that comes back commits as it did."""
     gone = (MINUTE + 1, f"8t {TIMED}; 7t {TIMED}; 5t {TIMED}; 8t B; 7t B; 5t B; 3 4")
     reset = [(2 * MINUTE, f"1 foo:{number} 7") for number in range(6)]
     back = [(HOUR, f"5 {TIMED}; 3 5; 7 {TIMED} 0-5; 6 5; 8 {TIMED} 5/0 0-5")]
     later = commits(0, HOUR + 10 * MINUTE, since_ms=HOUR + 5_000)
-    assert not told(
+    assert not findings_of(
         *group(TIMED), *idle(0, MINUTE), *commits(3, MINUTE), gone, *reset, *back, *later
     )

@@ -37,6 +37,6 @@ def test_it_lasts_until_one_of_them_has_the_partition_no_more(
 
 
 def test_missing_records_look_the_same() -> None:
-    """Then nobody knows, and nothing is reported but the gap."""
+    """Then the owner is unknown, and only the gap is reported."""
     found = findings(BEGINS, TAKES, options=AuditOptions(is_whole=lambda _: False))
     assert [*found] == ["log_gap"]

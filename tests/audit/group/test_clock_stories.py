@@ -64,23 +64,23 @@ def tables_of(entries: Log) -> dict[str, list[Row]]:
 
 def causes(tables: dict[str, list[Row]], certainty: str | None = None) -> set[tuple[object, ...]]:
     """Causes of each epoch, with one certainty or any."""
-    told = ("epoch", "cause", "member_id", "certainty")
+    columns = ("epoch", "cause", "member_id", "certainty")
     return {
-        tuple(row[each] for each in told)
+        tuple(row[each] for each in columns)
         for row in tables["rebalance_causes"]
         if certainty in {None, row["certainty"]}
     }
 
 
 def taken_over(writes: Writes, place: int, step_ms: int, *, is_seen: bool) -> Log:
-    """From a write on another broker leads; without leader epochs, as a live cluster shows the log, nobody sees it."""
+    """From a write on another broker leads; without leader epochs, as on a live cluster, it cannot be seen."""
     entries = []
     log_offset = 0
     for number, (at_ms, lines) in enumerate(writes):
         moved = number >= place
         ahead_ms = step_ms if moved else 0
-        told = re.sub(r"(?<=state_at=)\d+", lambda at: str(int(at[0]) + ahead_ms), lines)  # noqa: B023
-        for record, position in log((at_ms + ahead_ms, told)):
+        shifted = re.sub(r"(?<=state_at=)\d+", lambda at: str(int(at[0]) + ahead_ms), lines)  # noqa: B023
+        for record, position in log((at_ms + ahead_ms, shifted)):
             leader_epoch = int(moved) if is_seen else None
             entries.append(
                 (record, position._replace(log_offset=log_offset, leader_epoch=leader_epoch))

@@ -1,4 +1,4 @@
-"""Members that left a classic group empty: what comes next tells a leave from a removal."""
+"""Members that left a classic group empty: what comes next separates a leave from a removal."""
 
 import pytest
 

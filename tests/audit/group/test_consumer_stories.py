@@ -280,7 +280,7 @@ def test_growth_of_a_topic() -> None:
 
 
 def test_subscriptions_and_expressions() -> None:
-    """A changed subscription and a newly resolved expression are told apart by their own records."""
+    """A changed subscription and a newly resolved expression differ in their own records."""
     got = tables(
         (1000, "5 A regex=^f; 8 A 1/0 -"),
         (1100, "16 ^f foo; 3 2"),
@@ -338,8 +338,8 @@ def test_no_duration_goes_from_one_coordinators_clock_to_anothers() -> None:
     assert pick(got["epochs"], "converged_at", "assign_ms", epoch=3) == [(3400, 0)]
     durations = ("reconcile_ms", "convergence_ms", "slowest_member_ms", "unowned_partition_ms")
     assert pick(got["epochs"], *durations, epoch=3) == [(None,) * len(durations)]
-    told = ("member_id", "reached_at", "latency_ms", "revoke_ms")
-    assert sorted(pick(got["convergence"], *told, epoch=3)) == [
+    columns = ("member_id", "reached_at", "latency_ms", "revoke_ms")
+    assert sorted(pick(got["convergence"], *columns, epoch=3)) == [
         ("A", 3000, None, None),
         ("B", 3400, None, None),
     ]

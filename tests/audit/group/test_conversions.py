@@ -95,7 +95,7 @@ def test_an_upgrade_finds_a_join_phase_without_members(
     assert ("member_joined", "proven") in causes(got, number + 1)
 
 
-@pytest.mark.parametrize("recorded", ["2 1 range Z=0-5", "2 1"], ids=["others", "nobody"])
+@pytest.mark.parametrize("recorded", ["2 1 range Z=0-5", "2 1"], ids=["others", "no owner"])
 def test_an_upgrade_of_members_that_the_last_record_lacks_deletes_no_group(recorded: str) -> None:
     """Its counter goes on: A had joined generation 2 and waited for it, the members of generation 1 had gone."""
     upgrade = (9_000, f"{TAKEN_OVER.format(2)}; {B_JOINS.format(3)}")
@@ -113,7 +113,7 @@ def test_a_consumer_group_in_place_of_an_empty_classic_one_counts_anew() -> None
 
 
 def test_a_static_member_that_takes_over_with_another_subscription_begins_a_rebalance() -> None:
-    """Its bump is overtaken by the downgrade that it asks for: nobody keeps what the target has."""
+    """Its bump is overtaken by the downgrade that it asks for: no member keeps what the target has."""
     joins = (1_000, "5 A instance=i1; 3 2; 7 A 0-5; 6 2; 8 A 2/0 0-5")
     static = "8t A; 7t A; 5t A; 5 C instance=i1; 7 C 0-5; 8 C 0/0 0-5"
     downgrade = "5 C instance=i1 session=6000 topics=bar; 3 3; 8t C; 7t C; 6t; 5t C; 3t"
@@ -228,7 +228,7 @@ def test_the_first_epoch_of_a_group_has_the_number_of_its_release(
 
 
 def test_what_was_kept_over_an_upgrade_is_not_unowned() -> None:
-    """The target comes before the assignment, so for a moment it has nobody: that moment ends."""
+    """The target comes before the assignment, so for a moment it has no member: that moment ends."""
     upgrade = (9_000, "2t; 5 A session=6000; 3 2; 7 A 0-5; 6 2; 8 A 2/2 0-5")
     joined = (10_000, B_JOINS.format(3))
     answers = [(10_500, "8 A 3/2 0-2"), (10_600, "8 B 3/3 3-5")]

@@ -35,7 +35,7 @@ def marks(*writes: tuple[int, str]) -> list[tuple[int, str]]:
     return sorted((row["epoch"], row["completeness"]) for row in rows if row["epoch"] > 2)
 
 
-def test_a_hole_in_the_middle_stays_in_doubt_until_every_member_has_told_of_itself() -> None:
+def test_a_gap_in_the_middle_stays_in_doubt_until_every_member_has_a_new_record() -> None:
     """Epoch 3 is lost, and it shows once more before epoch 5: two consecutive epochs say nothing of who is there."""
     hole = ((4000, "5 C; 3 4"), (4500, "7 C 5; 6 4; 8 B 4/3 3-4"))
     assert marks(*hole, (5000, "5 C topics=bar; 3 5")) == [(4, "gap"), (5, "gap")]
@@ -90,7 +90,7 @@ def test_ownership_across_missing_generations_is_marked() -> None:
 
 
 @pytest.mark.parametrize(("is_whole", "completeness"), [(False, "gap"), (True, "complete")])
-def test_a_revocation_that_nobody_asked_for(is_whole: bool, completeness: str) -> None:
+def test_a_revocation_without_request(is_whole: bool, completeness: str) -> None:
     """A member is asked to give a partition up first: without that record others may be missing, too."""
     held = marks_of_ownership(*BEFORE[:2], (3000, "8 A 2/1 0-2"), is_whole=is_whole)
     assert held["A", 3, 3000] == held["A", 0, None] == completeness
@@ -117,7 +117,7 @@ def test_durations_across_a_hole_are_unknown() -> None:
 
 @pytest.mark.parametrize(("is_whole", "completeness"), [(False, "gap"), (True, "complete")])
 def test_an_upgrade_behind_generations_without_a_record(is_whole: bool, completeness: str) -> None:
-    """Nobody may have assigned them; where records are missing, theirs may be."""
+    """They may have had no assignment; where records are missing, theirs may be."""
     upgrade = "2t; 5 A session=6000; 3 4; 7 A 0-5; 6 4; 8 A 4/4 0-5"
     options = AuditOptions(is_whole=lambda _partition: is_whole)
     writes = (CREATED, (2000, "2 1 range A=0-5"), (9000, upgrade))
@@ -193,7 +193,7 @@ def test_a_newcomer_owes_no_answer_to_earlier_targets() -> None:
     assert epochs[2]["convergence_ms"] == 1500
 
 
-def test_what_compaction_left_behind_the_first_epoch_is_no_change_since() -> None:
+def test_what_compaction_left_after_the_first_epoch_is_no_change_since() -> None:
     """B's records are younger than epoch 4, the first that is left, but B and its target may be older."""
     left = (
         (1000, "7 A 0-2; 6 4; 3 4"),

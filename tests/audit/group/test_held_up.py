@@ -34,7 +34,7 @@ RECONCILIATIONS: dict[str, tuple[Writes, list[tuple[str, int | None, str, str]]]
         ],
         [("c-a", 4000, "kept_partitions", "proven")],
     ),
-    "nobody": (
+    "no member": (
         [(1000, TWO), (5000, "3 3; 6 3"), (5010, "8 A 3/2 0-2"), (5020, "8 B 3/2 3-5")],
         [],
     ),

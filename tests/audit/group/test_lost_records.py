@@ -1,4 +1,4 @@
-"""Records of a group that cannot be decoded: nobody knows the group's state until the next one that can."""
+"""Records of a group that cannot be decoded: its state is unknown until the next one that can."""
 
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
@@ -42,7 +42,7 @@ def test_the_state_is_unknown_until_the_next_record() -> None:
 
 
 def test_a_group_without_any_readable_record_is_unknown() -> None:
-    """The record's type tells the protocol; where it does not, the log names a group and no more."""
+    """The record's type gives the protocol; where it does not, the log names a group and no more."""
     assert states(audited((1_000, 8))) == [(0, "Unknown", "consumer", None, "gap")]
     assert states(audited((1_000, FUTURE))) == []
 

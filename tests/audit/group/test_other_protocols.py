@@ -1,4 +1,4 @@
-"""Classic groups whose members are no plain consumers: Connect, registries, Streams, protocols that nobody knows."""
+"""Classic groups whose members are no plain consumers: Connect, registries, Streams, unknown protocols."""
 
 from typing import Any
 
@@ -99,7 +99,7 @@ def tasks(numbers: tuple[int, ...], next_rebalance_ms: int = REJOIN_NEVER) -> by
     return encode_assignment(Assignment((("in", numbers),) if numbers else (), user_data))
 
 
-def test_a_protocol_that_nobody_knows_has_bytes_and_sizes() -> None:
+def test_an_unknown_protocol_has_bytes_and_sizes() -> None:
     """Nothing is made up for it: no topics, no partitions, no time without owner."""
     rows = tables(FOREIGN, (10, [("m", b"abc", b"x")]), (20, [("m", b"abcdef", b"yz")]))
     assert last_cause(rows) == (

@@ -102,7 +102,7 @@ def test_time_without_owner_counts_up_to_the_end_of_what_goes_on() -> None:
 
 
 def test_what_a_member_had_that_is_gone_has_no_consumer_until_a_target_gives_it_away() -> None:
-    """A is removed, and no heartbeat has computed a new target assignment yet, so nobody owns its partitions."""
+    """A is removed, and no heartbeat has computed a new target assignment yet, so its partitions have no owner."""
     state, goes_on = now(
         A_JOINS, B_JOINS, A_REVOKES, A_ACKS, B_GETS, (9_000, "8t A; 7t A; 5t A; 3 4")
     )
@@ -126,10 +126,10 @@ def test_partitions_of_a_share_group_are_not_counted_by_consumer() -> None:
         pytest.param(12_000, 6_000, id="they have"),
     ],
 )
-def test_a_classic_group_in_which_nobody_commits_any_more_is_said(
+def test_a_classic_group_in_which_no_member_commits_any_more_is_reported(
     ends_ms: int, silent_since: int | None
 ) -> None:
-    """Every commit advances the offset, so nothing shows that members also commit when idle: nobody is named."""
+    """Every commit advances the offset, so nothing shows that members also commit when idle: no member is named."""
     joins = (1_010, "2 1 range A=0-5 state_at=1000")
     commits = [(at_ms, f"1 foo:0 {at_ms}") for at_ms in (2_000, 4_000, 6_000)]
     options = AuditOptions(topic_name=TOPIC_NAMES.get, log_end_ms=ends_ms)
@@ -312,7 +312,7 @@ def cuts(records: Records, options: AuditOptions) -> Iterator[tuple[Group, Row |
 
 
 @pytest.mark.parametrize("capture", NAMES)
-def test_a_log_cut_after_any_write_names_nobody_who_has_arrived(capture: str) -> None:
+def test_a_log_cut_after_any_write_names_no_member_that_has_arrived(capture: str) -> None:
     """Those for whom the group waits are those that the records show, at every moment of every consumer group."""
     assert_named_as_shown(read_capture(capture))
 

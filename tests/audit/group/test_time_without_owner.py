@@ -7,7 +7,7 @@ from tests.audit.group.test_held_up import CREATED, STEADY, Writes, commits, eag
 from tests.dsl import log
 
 STORIES: dict[str, tuple[Writes, tuple[int, int | None, int | None]]] = {
-    "a group is empty when its last member's session ends, and nobody had what the other one left": (
+    "a group is empty when its last member's session ends, and what the other one left had no owner": (
         [
             CREATED,
             eager(4010, 1, 4000, "A", "B"),

@@ -1,4 +1,4 @@
-"""Rows of gold tables, and what they say of each hour of a group: told minute by minute, by hand."""
+"""Rows of gold tables, and what they say of each hour of a group: counted minute by minute, by hand."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -126,8 +126,8 @@ class Stay(NamedTuple):
         least = max(0, share(self.began, self.ended, hour) - spare)
         probably = self.began if ended is None else ended - row["duration_estimate_ms"]
         most = None
-        told = row["duration_max_ms"] is not None or row["started_at_earliest"] is not None
-        if row["protocol"] != "classic" or told:
+        is_bounded = row["duration_max_ms"] is not None or row["started_at_earliest"] is not None
+        if row["protocol"] != "classic" or is_bounded:
             most = share(self.earliest, self.ended, hour)
         return least, max(least, share(probably, self.ended, hour)), most
 

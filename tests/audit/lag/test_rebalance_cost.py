@@ -58,7 +58,7 @@ def test_records_that_waited_before_are_delayed_as_well() -> None:
 
 
 def test_without_end_offsets_the_rate_before_gives_an_estimate() -> None:
-    """Ten records a second for twenty seconds; nothing bounds it."""
+    """Ten records a second for twenty seconds; there is no upper bound."""
     row = _rebalance(_story((83_000, "1 foo:1 830")))
     assert _records(row, "delayed") == (None, None)
     assert (row["records_delayed_estimate"], row["records_delayed_by"]) == (200, "commit_rate")

@@ -100,7 +100,7 @@ def test_a_person_can_read_it() -> None:
 @pytest.mark.parametrize(
     "topic", ["orders", "id:orders", "name:orders", "name:id:x", "", "ü:ö", bytes(range(16))]
 )
-def test_topic_ids_and_names_are_told_apart(topic: str | bytes) -> None:
+def test_topic_ids_and_names_stay_distinct(topic: str | bytes) -> None:
     """Including names that no broker allows but that a damaged record may hold."""
     assert text_topic(topic_text(topic)) == topic
 

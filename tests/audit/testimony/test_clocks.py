@@ -53,7 +53,7 @@ STRAIGHT = [at_ms for at_ms, *_ in ENDS]
     ],
 )
 def test_a_constant_shift_is_found(by_ms: int, note: str | None, off_ms: int) -> None:
-    """Zones are set to the quarter of an hour, clocks to the median; the user is told."""
+    """Zones are set to the quarter of an hour, clocks to the median; the user gets a note."""
     found = align(*shifted(by_ms))
     assert times(found) == pytest.approx([at_ms + off_ms for at_ms in STRAIGHT], abs=3)
     assert (found.notes == []) if note is None else (note in found.notes[0])
@@ -82,7 +82,7 @@ def test_each_broker_has_its_own_clock() -> None:
     ],
 )
 def test_nonsense_is_left_out(lines: list[Line]) -> None:
-    """The log of another cluster or time is not used, and the user is told."""
+    """The log of another cluster or time is not used, and the user gets a note."""
     found = align(*lines)
     assert times(found) == []
     assert "was not used: no constant shift of its clock fits" in found.notes[0]

@@ -33,7 +33,7 @@ BUMPED: Line = (9_001, "[GroupId g] Bumped group epoch to 3 with metadata hash 1
     ],
 )
 def test_why_a_member_is_gone(message: str, expected: str) -> None:
-    """Leave, expiry, timeout and removal write the same records; one line tells which, with or without the bump's."""
+    """Leave, expiry, timeout and removal write the same records; one line says which, with or without the bump's."""
     records = log(JOIN_A, JOIN_B, B_GOES)
     assert causes(audit(records), 3) == ["member_departed probable B"]
     for lines in ([(9_000, message)], [(9_000, message), BUMPED]):
@@ -120,7 +120,7 @@ def test_a_join_is_no_proof_that_a_group_began() -> None:
 
 
 def test_a_join_in_the_log_alone_need_not_have_bumped() -> None:
-    """Without its record nobody can tell whether it brought topics: the metadata may have changed instead."""
+    """Without its record it is unknown whether it brought topics: the metadata may have changed instead."""
     lines = [
         (8_999, "[GroupId g] Member C joins the consumer group using the consumer protocol."),
         (9_000, "[GroupId g] Bumped group epoch to 7 with metadata hash 1."),

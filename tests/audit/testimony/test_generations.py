@@ -101,7 +101,7 @@ def test_the_logged_trigger_is_the_primary_cause() -> None:
             "2 2 range A=0-5 topics=foo,bar state_at=5000",
             "Updating metadata for member A",
             "subscription_changed proven A",
-            id="a release that does not tell leaders from followers",
+            id="a release that does not separate leaders from followers",
         ),
         pytest.param(
             "2 2 range A=0-5 state_at=5000",

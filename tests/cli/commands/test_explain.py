@@ -22,7 +22,7 @@ OF_COMMITS = {
     "detail": "It wrote much.",
     "facts": None,
 }
-"""Additional findings of a run that decodes offset commits, which do not tell their life of the group."""
+"""Additional findings of a run that decodes offset commits, which do not carry their life of the group."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def told(*arguments: str | Path) -> dict[str, Any]:
+def explained(*arguments: str | Path) -> dict[str, Any]:
     """What --json prints, sentences by section."""
     outcome = call("explain", *arguments, "--json")
     assert outcome.code == 0, outcome.err
@@ -62,7 +62,7 @@ def test_an_epoch_in_words_says_why_how_long_who_and_which_partitions() -> None:
 
 def test_the_group_as_a_whole_has_its_longest_and_its_last_rebalance() -> None:
     """Without --epoch and --at: how often, why mostly, the longest rebalance, and what the log cannot show."""
-    sections = told(segments("classic-static"), "fleet")["by_title"]
+    sections = explained(segments("classic-static"), "fleet")["by_title"]
     assert sections["How often"][0].startswith("It went through 8 generations in 8 rebalances")
     assert "each took 47.7 s or less, as far as the log shows" in sections["In short"][0]
     assert any("static subscription ignored" in sentence for sentence in sections["Findings"])
@@ -71,9 +71,11 @@ def test_the_group_as_a_whole_has_its_longest_and_its_last_rebalance() -> None:
     )
 
 
-def test_a_moment_tells_the_state_and_the_owners_then() -> None:
+def test_a_moment_has_the_state_and_the_owners_then() -> None:
     """The epoch at that time, the state, and who had which partitions; an uncertain cause has its alternatives."""
-    sections = told(segments("classic-static"), "fleet", "--at", "2026-11-21T09:07:06Z")["by_title"]
+    sections = explained(segments("classic-static"), "fleet", "--at", "2026-11-21T09:07:06Z")[
+        "by_title"
+    ]
     then = sections["At 2026-11-21 09:07:06.000 UTC"]
     assert then[0].startswith("The group was Stable in generation 5, since")
     assert then[0].endswith(
@@ -94,7 +96,7 @@ def test_a_moment_tells_the_state_and_the_owners_then() -> None:
 
 def test_programs_get_the_rows_behind_the_sentences() -> None:
     """--json has the epoch, its causes and each member's progress towards it, with the columns of the contract."""
-    found = told(*SLOW, "--epoch", "4")
+    found = explained(*SLOW, "--epoch", "4")
     assert found["epoch"]["epoch"] == 4
     assert found["epoch"]["started_at"] == "2026-11-21T09:25:10.274Z"
     assert [row["cause"] for row in found["causes"]] == ["member_joined"]
@@ -107,17 +109,17 @@ def test_programs_get_the_rows_behind_the_sentences() -> None:
 )
 def test_a_lake_answers_as_the_segments_do(lake: Path, question: tuple[str, ...]) -> None:
     """The same sentences, whether the rows come from this process or from Delta tables."""
-    here = told(*SLOW, *question, "--cluster", "blue")
-    there = told("--lake", lake, "--cluster", "blue", SLOW[1], *question)
+    here = explained(*SLOW, *question, "--cluster", "blue")
+    there = explained("--lake", lake, "--cluster", "blue", SLOW[1], *question)
     for found in (here, there):
         found["by_title"].pop("Findings", None)
     assert there["by_title"] == here["by_title"]
 
 
 @pytest.mark.parametrize("question", [(), ("--epoch", "4")], ids=" ".join)
-def test_what_offset_commits_show_is_told_too(lake: Path, question: tuple[str, ...]) -> None:
+def test_what_offset_commits_show_is_explained_too(lake: Path, question: tuple[str, ...]) -> None:
     """A finding without a life of the group belongs to the epoch that it overlaps."""
-    sentences = told("--lake", lake, "--cluster", "blue", SLOW[1], *question)["by_title"][
+    sentences = explained("--lake", lake, "--cluster", "blue", SLOW[1], *question)["by_title"][
         "Findings"
     ]
     assert any("It wrote much." in sentence for sentence in sentences)
@@ -174,8 +176,8 @@ def test_a_group_or_cluster_that_the_lake_does_not_have(
 
 def test_markdown_for_a_ticket() -> None:
     """The sentences of the terminal under headings; what looks like markup in a name stays text."""
-    told = call("explain", *SLOW, "--markdown").out
-    lines = told.splitlines()
+    markdown = call("explain", *SLOW, "--markdown").out
+    lines = markdown.splitlines()
     assert lines[0].startswith("**slow is ")
     assert "### How often" in lines
     plain = " ".join(call("explain", *SLOW).out.split())

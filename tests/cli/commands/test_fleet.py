@@ -88,7 +88,7 @@ def test_a_command_about_one_group_chooses_no_cluster(fleet: Path, command: list
 def test_a_group_of_one_cluster_needs_no_name_of_it(fleet: Path) -> None:
     """No other cluster can be meant."""
     assert "took 5.0 s" in call("explain", "--lake", fleet, "billing").out
-    assert "no group 'nobody'" in call("explain", "--lake", fleet, "nobody").err
+    assert "no group 'missing'" in call("explain", "--lake", fleet, "missing").err
     assert "1 min" in call("explain", "--lake", fleet, "--cluster", "green", "checkout").out
 
 
@@ -144,11 +144,11 @@ def test_agents_are_asked_which_cluster_they_mean(fleet: Path) -> None:
                 "explain": {},
             }
             for tool, arguments in about.items():
-                told = await ask(tool, group="checkout", **arguments)
-                assert "'checkout' is in 3 clusters (blue, eu/1, green)" in told, tool
-                told = json.dumps(await ask(tool, group="checkout", cluster="eu/1", **arguments))
-                assert "eu/1-member" in told, tool
-                assert "green-member" not in told, tool
+                refusal = await ask(tool, group="checkout", **arguments)
+                assert "'checkout' is in 3 clusters (blue, eu/1, green)" in refusal, tool
+                of_one = json.dumps(await ask(tool, group="checkout", cluster="eu/1", **arguments))
+                assert "eu/1-member" in of_one, tool
+                assert "green-member" not in of_one, tool
                 assert "blue-member" in json.dumps(await ask(tool, group="billing", **arguments))
             worst = (await ask("worst_rebalances"))["rebalances"]
             assert [row["cluster"] for row in worst] == ["green", "eu/1", "blue", "blue"]

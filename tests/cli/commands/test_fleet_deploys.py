@@ -130,7 +130,7 @@ def test_explain_has_the_rollouts_of_its_cluster_alone(source: list[str]) -> Non
 
 
 def test_rollouts_that_fit_no_rebalance_are_answered(tmp_path: Path) -> None:
-    """Otherwise a reader cannot tell them from rollouts that were not read."""
+    """Otherwise a reader cannot separate them from rollouts that were not read."""
     lake, late = tmp_path / "lake", tmp_path / "late.csv"
     write_fleet(lake)
     late.write_text("name,started_at\nlater,2026-09-23T00:00:00Z\n", encoding="utf-8")

@@ -126,7 +126,7 @@ def test_group_leaves_the_rows_of_that_group() -> None:
         assert one[name] == [row for row in everything[name] if row["group_id"] == "mover"]
 
 
-def test_the_version_is_told_where_it_is_asked_for() -> None:
+def test_the_version_is_printed_where_it_is_asked_for() -> None:
     """Before the tables, so that a reader of a stream knows it first; without the flag there are tables alone."""
     plain, versioned = (
         call("inspect", segments("migration"), "--json", *flag).out
@@ -198,8 +198,8 @@ def test_epochs_are_shown_on_demand_the_newest_first() -> None:
             r"^Epoch (\d+)", call("inspect", log, "--group", "stuck", option).out, re.MULTILINE
         )
         assert shown == ["5", "4", "3", "2"]
-    told = call("explain", log, "stuck", "--epochs").out.partition("Every epoch")[2]
-    assert re.findall(r"^  Epoch (\d+)", told, re.MULTILINE) == ["5", "4", "3", "2"]
+    epochs = call("explain", log, "stuck", "--epochs").out.partition("Every epoch")[2]
+    assert re.findall(r"^  Epoch (\d+)", epochs, re.MULTILINE) == ["5", "4", "3", "2"]
     assert call("inspect", log, "--epochs").code == 2
     assert call("explain", log, "stuck", "--epochs", "--epoch", "5").code == 2
 

@@ -22,7 +22,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("question", [(), ("--all",), ("--group", "neu", "--group", "klassik")])
-def test_a_lake_is_told_as_its_segments_are(lake: Path, question: tuple[str, ...]) -> None:
+def test_a_lake_is_reported_as_its_segments_are(lake: Path, question: tuple[str, ...]) -> None:
     """Word for word, below the name of the source and, of segments, a line on what they hold."""
     there, here = (
         call("inspect", *where, *question).out.splitlines()

@@ -13,7 +13,7 @@ MIDDLE = ("--from", f"{DAY}T09:25:10Z", "--to", f"{DAY}T09:25:20Z")
 LATER = ("--from", f"{DAY}T09:25:54Z")
 
 
-def told(*arguments: str) -> str:
+def inspected(*arguments: str) -> str:
     """The text, its lines joined: where it breaks depends on the terminal."""
     outcome = call("inspect", LOG, *arguments)
     assert outcome.code == 0, outcome.err
@@ -50,7 +50,7 @@ def told(*arguments: str) -> str:
 )
 def test_the_text_says_what_it_leaves_out(limits: tuple[str, ...], sentences: list[str]) -> None:
     """Counts of what is shown and of what there is; a group asked for by name is never left out."""
-    text = told(*limits)
+    text = inspected(*limits)
     assert [sentence for sentence in sentences if sentence not in text] == []
 
 
@@ -58,17 +58,17 @@ def test_the_text_says_what_it_leaves_out(limits: tuple[str, ...], sentences: li
 def test_text_and_json_mean_the_same_stretch_of_time(limits: tuple[str, ...]) -> None:
     """The text counts the rebalances and findings that --json has."""
     rows = json.loads(call("inspect", LOG, "--json", *limits).out)
-    text = told(*limits)
+    text = inspected(*limits)
     for table in ("rebalances", "findings"):
         counted = re.search(rf"(\d+) of \d+ {table}", text)
         assert counted is not None
         assert int(counted[1]) == len(rows[table])
 
 
-def test_who_held_a_rebalance_up_is_told_though_it_ended_later() -> None:
+def test_the_member_that_held_a_rebalance_up_is_named_though_it_ended_later() -> None:
     """A rebalance keeps its epochs, also those past the end of the time asked for."""
-    whole = told("--group", "slow")
-    cut = told("--group", "slow", "--to", f"{DAY}T09:25:10Z")
+    whole = inspected("--group", "slow")
+    cut = inspected("--group", "slow", "--to", f"{DAY}T09:25:10Z")
     sentence = "took 10.6 s: slow-0 at 127.0.0.1 held it up for 10.0 s."
     assert sentence in whole
     assert sentence in cut
@@ -76,4 +76,4 @@ def test_who_held_a_rebalance_up_is_told_though_it_ended_later() -> None:
 
 def test_nothing_is_said_about_limits_where_there_are_none() -> None:
     """The usual text has no sentence on what was left out."""
-    assert "Only what began" not in told()
+    assert "Only what began" not in inspected()

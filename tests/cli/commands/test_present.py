@@ -16,24 +16,26 @@ from tests.support.lake_without_spark import write_lake
 ALL = sorted(folder.name for folder in CAPTURES.iterdir())
 STABLE_IN_THE_LOG = {"PreparingRebalance": "Stable", "CompletingRebalance": "Stable"}
 """A classic group's records show it only between two rebalances."""
-TOLD = re.compile(r"(Empty or gone|[A-Z][A-Za-z]+)(?: \(([\d,]+)\)| with ([\d,]+) members?)?$")
+STANDING_TEXT = re.compile(
+    r"(Empty or gone|[A-Z][A-Za-z]+)(?: \(([\d,]+)\)| with ([\d,]+) members?)?$"
+)
 
 
-class Told(NamedTuple):
+class Standing(NamedTuple):
     """What an output says about a group's present."""
 
     group_state: str
     members: int
 
 
-GONE = Told("Empty or gone", 0)
+GONE = Standing("Empty or gone", 0)
 
 
-def told(words: str) -> Told:
+def standing_of(words: str) -> Standing:
     """`Stable (3)`, `Stable with 3 members`, `Empty`, `Empty or gone`."""
-    found = TOLD.fullmatch(" ".join(words.split()))  # also over spaces that do not break
+    found = STANDING_TEXT.fullmatch(" ".join(words.split()))  # also over spaces that do not break
     assert found, words
-    return Told(found[1], int(found[2] or found[3] or 0))
+    return Standing(found[1], int(found[2] or found[3] or 0))
 
 
 Cells: TypeAlias = Mapping[str, Sequence[str]]
@@ -62,11 +64,11 @@ def cells_of_captures(tmp_path_factory: pytest.TempPathFactory) -> Cells:
     return cells_of(tmp_path_factory.mktemp("lake"), logs)
 
 
-def everything_told(folder: Path, cells: Cells) -> dict[str, dict[str, Told]]:
+def every_output(folder: Path, cells: Cells) -> dict[str, dict[str, Standing]]:
     """Group id -> output -> what it says: tables, texts and the page, for groups that left a record."""
     tables = audited_once(folder).tables
     overview = call("inspect", folder, "--all").out
-    found: dict[str, dict[str, Told]] = {}
+    found: dict[str, dict[str, Standing]] = {}
     for group_id in sorted({row["group_id"] for row in tables["group_states"]}):
         if group_id not in cells:
             continue  # escaped there, for control characters
@@ -88,26 +90,28 @@ def everything_told(folder: Path, cells: Cells) -> dict[str, dict[str, Told]]:
         headline = re.search(r"group, (.*?) at the end", detail.replace("\n", " "))
         assert headline, detail[:500]
         found[group_id] = {
-            "page": told(cells[group_id][2]),
-            "inspect --group": told(headline[1]),
-            "tables": Told(current[0]["group_state"], current[0]["members_at_end"])
+            "page": standing_of(cells[group_id][2]),
+            "inspect --group": standing_of(headline[1]),
+            "tables": Standing(current[0]["group_state"], current[0]["members_at_end"])
             if current
             else GONE,
-            "members": Told(current[0]["group_state"], len(staying)) if current else GONE,
+            "members": Standing(current[0]["group_state"], len(staying)) if current else GONE,
         }
         if line is not None:
-            state = next(part for part in re.split(r"  +", line[1])[1:] if TOLD.fullmatch(part))
-            found[group_id]["inspect"] = told(state)
+            state = next(
+                part for part in re.split(r"  +", line[1])[1:] if STANDING_TEXT.fullmatch(part)
+            )
+            found[group_id]["inspect"] = standing_of(state)
         explained = call("explain", folder, group_id)
         if explained.code == 0:
             first = explained.out.replace("\n", " ").partition(" at the end of the log.")[0]
-            found[group_id]["explain"] = told(first.partition(f"{group_id} is ")[2])
+            found[group_id]["explain"] = standing_of(first.partition(f"{group_id} is ")[2])
     return found
 
 
 def require_alike(
-    found: Mapping[str, Mapping[str, Told]],
-    expected: Mapping[str, Told],
+    found: Mapping[str, Mapping[str, Standing]],
+    expected: Mapping[str, Standing],
     unreported: Collection[str] = (),
 ) -> None:
     """Every output says the expected about every group; a group without expectation is deleted."""
@@ -118,7 +122,7 @@ def require_alike(
         for where, said in places.items()
         # Offsets committed since then keep the name as an Empty group; the tables of groups do not show that.
         if said != expected.get(group_id, GONE)
-        and (said, expected.get(group_id)) != (GONE, Told("Empty", 0))
+        and (said, expected.get(group_id)) != (GONE, Standing("Empty", 0))
     ]
     assert not wrong, "\n".join(wrong)
     assert set(expected) & set(found)
@@ -134,7 +138,7 @@ def test_every_place_says_of_a_group_what_kafkas_admin_client_saw(
         (CAPTURES / capture / "describe.json").read_text()
     )["groups"]
     expected = {
-        group["group_id"]: Told(
+        group["group_id"]: Standing(
             STABLE_IN_THE_LOG.get(group["state"], group["state"]), len(group["members"])
         )
         for group in described
@@ -144,11 +148,11 @@ def test_every_place_says_of_a_group_what_kafkas_admin_client_saw(
     monkeypatch.setenv("COLUMNS", "400")
     prefix = f"{capture}: "
     cells = {
-        group_id.removeprefix(prefix): told_of_it
-        for group_id, told_of_it in cells_of_captures.items()
+        group_id.removeprefix(prefix): standing
+        for group_id, standing in cells_of_captures.items()
         if group_id.startswith(prefix)
     }
-    require_alike(everything_told(segments(capture), cells), expected, unreported)
+    require_alike(every_output(segments(capture), cells), expected, unreported)
 
 
 @pytest.mark.swarm
@@ -163,8 +167,8 @@ def test_every_place_says_what_state_says_of_groups_with_many_lives(
     assert any(row["incarnation"] > 0 for row in audited_once(log).tables["group_states"])
     standing = json.loads(call("state", log).out)["groups"]
     expected = {
-        group["group_id"]: Told(group["state"], len(group["members"])) for group in standing
+        group["group_id"]: Standing(group["state"], len(group["members"])) for group in standing
     }
     monkeypatch.setenv("COLUMNS", "400")
     cells = cells_of(tmp_path / "lake", {"": log})
-    require_alike(everything_told(log, cells), expected)
+    require_alike(every_output(log, cells), expected)

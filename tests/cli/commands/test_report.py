@@ -107,7 +107,7 @@ def write_groups(lake: Path, *groups: dict[str, list[dict[str, Any]]]) -> None:
     )
 
 
-def test_a_page_tells_how_often_how_long_why_and_what_to_do(page: Page) -> None:
+def test_a_page_shows_how_often_how_long_why_and_what_to_do(page: Page) -> None:
     """Figures, causes with their meaning, findings with advice, every group with its members and gaps."""
     for expected in (
         "the true time of 9.8 s 31 ms – 14.1 s lies between the two",
@@ -229,7 +229,7 @@ def test_a_log_of_two_weeks_names_the_groups_that_got_worse(tmp_path: Path) -> N
 
 
 def test_two_minutes_are_more_than_a_few_bars(page: Page) -> None:
-    """Pieces of time are as fine as a hundred bars allow: a minute and a half is told by the second."""
+    """Pieces of time are as fine as a hundred bars allow: a minute and a half is shown by the second."""
     assert page.data["bucket_ms"] == 1000
 
 
@@ -286,8 +286,8 @@ def test_a_window_leaves_out_what_began_outside_of_it(
     """Rebalances, causes, charts; a state lasts, so a group whose state spans the window is counted."""
     write_groups(tmp_path, rows_of("early"), rows_of("late", minute=60))
     page = report(tmp_path, *window)
-    told = {row["cells"][0]: row["cells"][3] for row in page.data["groups"]}
-    assert [name for name in sorted(told) if told[name] == "1"] == groups
+    rebalances = {row["cells"][0]: row["cells"][3] for row in page.data["groups"]}
+    assert [name for name in sorted(rebalances) if rebalances[name] == "1"] == groups
     assert f"{len(groups)} rebalances" in page.text
 
 
@@ -320,15 +320,19 @@ def test_the_summary_is_what_the_page_shows(lake: Path, tmp_path: Path) -> None:
     """For programs: --json and --summary have the figures of the page and where it is."""
     out, summary = tmp_path / "page.html", tmp_path / "summary.json"
     outcome = call("report", "--lake", lake, *BLUE, "--out", out, "--json", "--summary", summary)
-    told = json.loads(outcome.out)
-    assert told == json.loads(summary.read_text())
-    assert (told["groups"], told["rebalances"], told["not_stable_min_ms"]) == (3, 11, 15895)
-    # One generation follows a move of the coordinator: nobody knows how long its join phase was at most.
-    assert told["not_stable_max_ms"] is None
-    assert told["not_stable_ms"] is None
-    assert told["not_stable_min_ms"] < told["not_stable_estimate_ms"]
-    assert told["bytes"] == out.stat().st_size
-    assert told["groups_in_detail"] == ["neu", "klassik", "ortsfest"]
+    printed = json.loads(outcome.out)
+    assert printed == json.loads(summary.read_text())
+    assert (printed["groups"], printed["rebalances"], printed["not_stable_min_ms"]) == (
+        3,
+        11,
+        15895,
+    )
+    # One generation follows a move of the coordinator: its join phase has no known upper bound.
+    assert printed["not_stable_max_ms"] is None
+    assert printed["not_stable_ms"] is None
+    assert printed["not_stable_min_ms"] < printed["not_stable_estimate_ms"]
+    assert printed["bytes"] == out.stat().st_size
+    assert printed["groups_in_detail"] == ["neu", "klassik", "ortsfest"]
 
 
 @pytest.mark.parametrize(
@@ -375,7 +379,7 @@ def test_a_lake_of_one_cluster_needs_no_name_of_it(
     file = tmp_path / "own.toml"
     file.write_text('cluster = "default"\n')
     unknown = f"{lake} has no run of cluster default; it has blue."
-    assert unknown in call("explain", "--lake", lake, "nobody", "--config", file).err
+    assert unknown in call("explain", "--lake", lake, "missing", "--config", file).err
     monkeypatch.setenv("REBALANCE_AUDIT_CLUSTER", "default")
     assert unknown in call("report", "--lake", lake, "--out", tmp_path / "page.html").err
 
@@ -432,6 +436,6 @@ def test_a_share_group_is_not_said_to_have_owners(tmp_path: Path) -> None:
         for *_, text, _ in owned[name]["owned"]:
             assert text.startswith("had at least " if shared else "owned ")
     assert "for unknown" not in page.text
-    told = call("explain", segments("share-streams"), "sharers").out
-    assert "rebalancing for 3.3 s" in told
-    assert "without owner for" not in told
+    printed = call("explain", segments("share-streams"), "sharers").out
+    assert "rebalancing for 3.3 s" in printed
+    assert "without owner for" not in printed

@@ -13,10 +13,10 @@ from tests.workshop.test_json_schemas import checked
 def test_it_writes_a_log_that_inspect_reads(tmp_path: Path) -> None:
     """Segments, metadata and truth; the options on stderr, one sentence on stdout."""
     out = tmp_path / "log"
-    told = call("simulate", "--seed", "3", "--minutes", "1", "--groups", "2", "--out", out)
-    assert told.code == 0, told.err
-    assert told.out.startswith(f"{out}: ")
-    assert "coordinator.dialect = " in told.err
+    outcome = call("simulate", "--seed", "3", "--minutes", "1", "--groups", "2", "--out", out)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith(f"{out}: ")
+    assert "coordinator.dialect = " in outcome.err
     assert (out / "truth.jsonl").stat().st_size
     assert call("inspect", out).code == 0
 
@@ -24,10 +24,10 @@ def test_it_writes_a_log_that_inspect_reads(tmp_path: Path) -> None:
 def test_its_summary_is_what_it_wrote(tmp_path: Path) -> None:
     """For programs, by its schema."""
     out = tmp_path / "log"
-    told = call(
+    outcome = call(
         "simulate", "--seed", "3", "--minutes", "1", "--groups", "2", "--out", out, "--json"
     )
-    summary = orjson.loads(told.out)
+    summary = orjson.loads(outcome.out)
     checked("simulate", summary)
     assert (summary["seed"], summary["groups"]) == (3, 2)
     assert summary["records"] == len(call("decode", out).out.splitlines())
@@ -42,13 +42,13 @@ def test_it_leaves_a_folder_alone_that_holds_something(tmp_path: Path) -> None:
 
 def test_a_long_run_is_given_its_faults_and_commits(tmp_path: Path) -> None:
     """So many faults a day on a sound network, groups of one protocol only, and no commits."""
-    told = call(
+    outcome = call(
         *("simulate", "--seed", "3", "--minutes", "1", "--groups", "3", "--out", tmp_path / "calm"),
         *("--faults-per-day", "24", "--commit-interval", "0", "--protocol", "consumer"),
         *("--topic-partitions", "30", "--dialect", "4.4"),
     )
-    assert told.code == 0, told.err
-    options = dict(line.split(" = ", 1) for line in told.err.splitlines() if " = " in line)
+    assert outcome.code == 0, outcome.err
+    options = dict(line.split(" = ", 1) for line in outcome.err.splitlines() if " = " in line)
     rates = [float(options[f"faults.{name}"]) for name in GROUP_FAULTS]
     assert sum(rates) * 24 * 60 == pytest.approx(24, rel=0.05)
     assert options["network.loss_probability"] == "0.0000"
@@ -75,7 +75,7 @@ def test_options_that_contradict_each_other_are_refused(
     flags: tuple[str, ...], sentence: str, tmp_path: Path
 ) -> None:
     """Bad arguments, and nothing written."""
-    told = call("simulate", "--seed", "3", "--out", tmp_path / "log", *flags)
-    assert told.code == 2
-    assert sentence in told.err
+    outcome = call("simulate", "--seed", "3", "--out", tmp_path / "log", *flags)
+    assert outcome.code == 2
+    assert sentence in outcome.err
     assert not (tmp_path / "log").exists()

@@ -119,7 +119,7 @@ def test_a_group_that_cannot_be_asked_is_refused_in_a_sentence() -> None:
     [
         (("--group", "same-848", "--json", "--markdown"), "not both"),
         ((), "No group given"),
-        (("--group", "nobody"), "no group 'nobody'"),
+        (("--group", "missing"), "no group 'missing'"),
         (("--group", "same-848", "--lake", "x"), "Give SEGMENTS or --lake, not both"),
         (("--group", "same-848", "--session-timeout", "soon"), "'soon' is not a duration"),
         (("--group", "same-848", "--deploy", "blue-green"), "Write rolling:30s or at-once"),

@@ -56,7 +56,7 @@ ONE = {"foo": 6}
         ("sticky", ONE, "A foo: foo 0-2 @4; B foo: foo 2-5 @5", "A foo 0,1,5; B foo 2-4"),
         ("sticky", ONE, "A foo: foo 0-2 @5; B foo: foo 2-5 @5", "A foo 0-2; B foo 3-5"),
         ("sticky", ONE, "A foo: foo 0-2; B foo: foo 3-5; C foo", "A foo 0,1; B foo 3,4; C foo 2,5"),
-        # The same members, cooperatively: A and B first give up what C is to have, then C gets it.
+        # The same members, cooperatively: A and B first give up what C will have, then C gets it.
         (
             "cooperative-sticky",
             ONE,

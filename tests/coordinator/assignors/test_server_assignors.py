@@ -66,7 +66,7 @@ CASES = {
         "A -; B -; C bar 0; D bar 1; E bar 2",
         "A bar 0; B bar 1; C bar 2; D -; E -",
     ),
-    "nobody subscribes": ("A; B: foo 0", "A -; B -", "A -; B -"),
+    "no member subscribes": ("A; B: foo 0", "A -; B -", "A -; B -"),
     "one of two subscribes": ("A; B zar", "A -; B zar 0-3", "A -; B zar 0-3"),
 }  # fmt: skip
 

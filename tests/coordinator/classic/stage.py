@@ -9,7 +9,7 @@ member id and generation as a real client does; the member ids that client A is 
     beat A                   Heartbeat (options: gen=1 id=B)
     leave A                  LeaveGroup with what the client knows (`leave A,B` is one request; options: v=2)
     remove @i1,@i2           LeaveGroup by instance ids alone, as an administrator sends it
-    commit A foo:0=42        OffsetCommit as a member (`commit - foo:0=42` as nobody's member; options: gen= id= v=)
+    commit A foo:0=42        OffsetCommit as a member (`commit - foo:0=42` without a member; options: gen= id= v=)
     restart A                the client forgets its member id and generation
     wait 3000                time passes
     failover                 another coordinator loads the log
@@ -175,8 +175,8 @@ class Stage:
         self._send(self._client("admin"), LeaveGroupRequest(GROUP_ID, identities))
 
     def _commit(self, plain: list[str], options: dict[str, str]) -> None:
-        nobody = plain[0] == "-"
-        client = Client("-") if nobody else self._client(plain[0])
+        without_member = plain[0] == "-"
+        client = Client("-") if without_member else self._client(plain[0])
         topics = []
         for word in plain[1:]:
             place, _, committed = word.partition("=")
@@ -274,7 +274,7 @@ class Stage:
         return self._names[member_id]
 
     def name_of(self, member_id: str) -> str:
-        """The story's name for a member id; one that no client was told yet becomes its sender's next."""
+        """The story's name for a member id; one that no client has yet becomes its sender's next."""
         if member_id not in self._names:
             client_id = member_id.partition("-")[0]
             for client in self.clients.values():

@@ -18,7 +18,7 @@ from tests.coordinator.classic.stage import Stage
 RANGE = (JoinGroupProtocol("range", b"\0\0"),)
 STABLE = ("join A@i1", "wait 3000", "sync A A=0-5")
 JOINING = (*STABLE, "join B topics=bar", "join B topics=bar")
-NOBODY: tuple[str, ...] = ()
+NO_MEMBER: tuple[str, ...] = ()
 
 
 def join(member_id: str = "", **fields: Any) -> JoinGroupRequest:
@@ -29,13 +29,13 @@ def join(member_id: str = "", **fields: Any) -> JoinGroupRequest:
 
 CASES: list[tuple[tuple[str, ...], tuple[object, ...], ErrorCode]] = [
     # JoinGroup
-    (NOBODY, join(), ErrorCode.MEMBER_ID_REQUIRED),
-    (NOBODY, join("x"), ErrorCode.UNKNOWN_MEMBER_ID),
-    (NOBODY, join(group_id=""), ErrorCode.INVALID_GROUP_ID),
-    (NOBODY, join(session_timeout_ms=5_999), ErrorCode.INVALID_SESSION_TIMEOUT),
-    (NOBODY, join(session_timeout_ms=1_800_001), ErrorCode.INVALID_SESSION_TIMEOUT),
-    (NOBODY, join(protocol_type=""), ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-    (NOBODY, join(protocols=()), ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    (NO_MEMBER, join(), ErrorCode.MEMBER_ID_REQUIRED),
+    (NO_MEMBER, join("x"), ErrorCode.UNKNOWN_MEMBER_ID),
+    (NO_MEMBER, join(group_id=""), ErrorCode.INVALID_GROUP_ID),
+    (NO_MEMBER, join(session_timeout_ms=5_999), ErrorCode.INVALID_SESSION_TIMEOUT),
+    (NO_MEMBER, join(session_timeout_ms=1_800_001), ErrorCode.INVALID_SESSION_TIMEOUT),
+    (NO_MEMBER, join(protocol_type=""), ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    (NO_MEMBER, join(protocols=()), ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
     (STABLE, join("x"), ErrorCode.UNKNOWN_MEMBER_ID),
     (STABLE, join("x", group_instance_id="i1"), ErrorCode.FENCED_INSTANCE_ID),
     (STABLE, join("x", group_instance_id="i2"), ErrorCode.UNKNOWN_MEMBER_ID),
@@ -47,8 +47,8 @@ CASES: list[tuple[tuple[str, ...], tuple[object, ...], ErrorCode]] = [
     ),
     ((*STABLE, "join B@i2", "join A"), join(), ErrorCode.GROUP_MAX_SIZE_REACHED),
     # SyncGroup
-    (NOBODY, SyncGroupRequest("", 1, "x"), ErrorCode.INVALID_GROUP_ID),
-    (NOBODY, SyncGroupRequest("g", 1, "x"), ErrorCode.UNKNOWN_MEMBER_ID),
+    (NO_MEMBER, SyncGroupRequest("", 1, "x"), ErrorCode.INVALID_GROUP_ID),
+    (NO_MEMBER, SyncGroupRequest("g", 1, "x"), ErrorCode.UNKNOWN_MEMBER_ID),
     (STABLE, SyncGroupRequest("g", 1, "x"), ErrorCode.UNKNOWN_MEMBER_ID),
     (STABLE, SyncGroupRequest("g", 1, "x", "i1"), ErrorCode.FENCED_INSTANCE_ID),
     (STABLE, SyncGroupRequest("g", 2, "A"), ErrorCode.ILLEGAL_GENERATION),
@@ -60,15 +60,15 @@ CASES: list[tuple[tuple[str, ...], tuple[object, ...], ErrorCode]] = [
     ),
     (JOINING, SyncGroupRequest("g", 1, "A"), ErrorCode.REBALANCE_IN_PROGRESS),
     # Heartbeat
-    (NOBODY, HeartbeatRequest("", 1, "x"), ErrorCode.INVALID_GROUP_ID),
-    (NOBODY, HeartbeatRequest("g", 1, "x"), ErrorCode.UNKNOWN_MEMBER_ID),
+    (NO_MEMBER, HeartbeatRequest("", 1, "x"), ErrorCode.INVALID_GROUP_ID),
+    (NO_MEMBER, HeartbeatRequest("g", 1, "x"), ErrorCode.UNKNOWN_MEMBER_ID),
     (STABLE, HeartbeatRequest("g", 1, "x"), ErrorCode.UNKNOWN_MEMBER_ID),
     (STABLE, HeartbeatRequest("g", 1, "x", "i1"), ErrorCode.FENCED_INSTANCE_ID),
     (STABLE, HeartbeatRequest("g", 0, "A"), ErrorCode.ILLEGAL_GENERATION),
     (JOINING, HeartbeatRequest("g", 1, "A"), ErrorCode.REBALANCE_IN_PROGRESS),
     # LeaveGroup; before version 3 the member's error is the response's
-    (NOBODY, LeaveGroupRequest("", ()), ErrorCode.INVALID_GROUP_ID),
-    (NOBODY, LeaveGroupRequest("g", (MemberIdentity("x"),), 2), ErrorCode.UNKNOWN_MEMBER_ID),
+    (NO_MEMBER, LeaveGroupRequest("", ()), ErrorCode.INVALID_GROUP_ID),
+    (NO_MEMBER, LeaveGroupRequest("g", (MemberIdentity("x"),), 2), ErrorCode.UNKNOWN_MEMBER_ID),
     (STABLE, LeaveGroupRequest("g", (MemberIdentity("x"),), 2), ErrorCode.UNKNOWN_MEMBER_ID),
 ]
 
@@ -85,7 +85,7 @@ def test_refused_requests(steps: tuple[str, ...], request_sent: Any, expected: E
     response: Any = stage.driver.ask(request_sent)
     assert response.error_code is expected
     # A refused request writes nothing, but the first request for a group creates it.
-    creates = steps == NOBODY and isinstance(request_sent, JoinGroupRequest)
+    creates = steps == NO_MEMBER and isinstance(request_sent, JoinGroupRequest)
     written = len(stage.driver.log) - log_length
     assert written == (creates and not request_sent.member_id and _is_valid(request_sent))
 

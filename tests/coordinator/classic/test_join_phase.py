@@ -78,7 +78,7 @@ def test_without_initial_delay_the_first_member_goes_ahead() -> None:
 
 
 def test_a_pending_member_holds_the_join_phase_until_its_session_timeout() -> None:
-    """C was told an id and did not come back; the others wait for it as for a member."""
+    """C got an id and did not come back; the others wait for it as for a member."""
     check(
         """
         join A                | A=A                        | [2] 0 empty @1000

@@ -26,7 +26,7 @@ PROTOCOLS = ("range", "sticky", "range,sticky", "sticky,range")
 
 
 class ClassicGroupMachine(RuleBasedStateMachine):
-    """A group of up to six clients, two of which share an instance id; what each was told is kept by generation."""
+    """A group of up to six clients, two with one instance id; what each was assigned is kept by generation."""
 
     @initialize(
         limit=sampled_from([3, 5, 100]), delay_ms=sampled_from([0, 3_000]), recorded=booleans()
@@ -42,7 +42,7 @@ class ClassicGroupMachine(RuleBasedStateMachine):
         )
         self.fail_overs = 0
         self.leaders: dict[tuple[int, int, int], set[str]] = defaultdict(set)
-        self.told: dict[tuple[int, int, int], dict[str, set[bytes]]] = defaultdict(dict)
+        self.assigned: dict[tuple[int, int, int], dict[str, set[bytes]]] = defaultdict(dict)
         self.heard = 0
 
     def play(self, step: str) -> None:
@@ -73,8 +73,8 @@ class ClassicGroupMachine(RuleBasedStateMachine):
             if reply.error_code is ErrorCode.NONE and reply.members and not reply.skip_assignment:
                 self.leaders[self._counted(reply.generation_id)].add(reply.leader)
         elif reply.error_code is ErrorCode.NONE:
-            told = self.told[self._counted(client.generation)]
-            told.setdefault(client.name, set()).add(reply.assignment)
+            by_client = self.assigned[self._counted(client.generation)]
+            by_client.setdefault(client.name, set()).add(reply.assignment)
         if reply.error_code in {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}:
             client.member_id, client.generation = "", -1
 
@@ -145,7 +145,7 @@ class ClassicGroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def one_leader_of_each_generation(self) -> None:
-        """No other client was told the members of a generation to assign to."""
+        """No other client got the members of a generation to assign to."""
         if not hasattr(self, "stage"):
             return
         for leaders in self.leaders.values():
@@ -153,11 +153,11 @@ class ClassicGroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def one_assignment_of_each_generation(self) -> None:
-        """A client that asks again is told the same."""
+        """A client that asks again gets the same answer."""
         if not hasattr(self, "stage"):
             return
-        for told in self.told.values():
-            for assignments in told.values():
+        for by_client in self.assigned.values():
+            for assignments in by_client.values():
                 assert len(assignments) == 1
 
     @invariant()

@@ -17,7 +17,7 @@ from rebalance_audit.resources import checkout_root
 from tests.coordinator.classic.stage import Stage
 
 MATRIX = """
-                     rebalance needed     all joined            nobody left   leader synced   group removed
+                     rebalance needed     all joined            no member left   leader synced   group removed
 Empty                PreparingRebalance   -                     -             -               Dead
 PreparingRebalance   -                    CompletingRebalance   Empty         -               Dead
 CompletingRebalance  PreparingRebalance   -                     -             Stable          Dead

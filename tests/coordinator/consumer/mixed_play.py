@@ -6,7 +6,7 @@ Commands in addition to those of `play`:
     C syncs [gives=C:0-2,D:3-5]      C pings      C quits      admin removes named=i1,i2
 
 A member is known by its letter; its real member id, which the coordinator makes, shows as that letter in records.
-`told` is the answer to the last request: an error's name, the generation, or the partitions.
+`answered` is the answer to the last request: an error's name, the generation, or the partitions.
 """
 
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class MixedPlay:
     generations: dict[str, int] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
     """Letter -> token of its JoinGroup that may still be parked."""
-    told: str = ""
+    answered: str = ""
 
     @property
     def driver(self) -> CoordinatorDriver:
@@ -69,7 +69,7 @@ class MixedPlay:
         if serve is None:
             text = self.acting.run(command)
             if letter not in {"wait", "topics", "fail", "delete"}:
-                self.told = self.acting.answer()
+                self.answered = self.acting.answer()
         else:
             serve(letter, options)
             text = self.acting.text(self.driver.records_since(start))
@@ -94,9 +94,9 @@ class MixedPlay:
         )
         token = self.tokens[letter] = self.driver.send(request)
         response = self.driver.replies.get(token)
-        self.told = "parked"
+        self.answered = "parked"
         if isinstance(response, JoinGroupResponse):
-            self.told = response.error_code.name
+            self.answered = response.error_code.name
             if response.error_code is ErrorCode.MEMBER_ID_REQUIRED:
                 self.ids[letter] = response.member_id
                 del self.tokens[letter]
@@ -117,9 +117,9 @@ class MixedPlay:
                 if response.error_code is ErrorCode.NONE:
                     self.ids[letter] = response.member_id
                     self.generations[letter] = response.generation_id
-                    self.told = f"generation {response.generation_id}"
+                    self.answered = f"generation {response.generation_id}"
                 else:
-                    self.told = response.error_code.name
+                    self.answered = response.error_code.name
 
     def _sync(self, letter: str, options: dict[str, str]) -> None:
         gives = []
@@ -139,14 +139,14 @@ class MixedPlay:
         )
         response = self.driver.replies.get(self.driver.send(request))
         if response is None:
-            self.told = "parked"
+            self.answered = "parked"
             return
         assert isinstance(response, SyncGroupResponse)
-        self.told = response.error_code.name
+        self.answered = response.error_code.name
         if response.error_code is ErrorCode.NONE:
             assignment = decode_assignment(response.assignment)
             assert assignment is not None
-            self.told = topics_text(assignment.assigned_partitions)
+            self.answered = topics_text(assignment.assigned_partitions)
 
     def _ping(self, letter: str, options: dict[str, str]) -> None:
         request = HeartbeatRequest(
@@ -157,7 +157,7 @@ class MixedPlay:
         )
         response = self.driver.ask(request)
         assert isinstance(response, HeartbeatResponse)
-        self.told = response.error_code.name
+        self.answered = response.error_code.name
 
     def _quit(self, letter: str, options: dict[str, str]) -> None:
         self._leave(MemberIdentity(self.ids.get(letter, letter), options.get("instance")))
@@ -169,12 +169,12 @@ class MixedPlay:
     def _leave(self, *identities: MemberIdentity) -> None:
         response = self.driver.ask(LeaveGroupRequest("g", identities))
         assert isinstance(response, LeaveGroupResponse)
-        self.told = ",".join(member.error_code.name for member in response.members)
+        self.answered = ",".join(member.error_code.name for member in response.members)
 
 
 def perform_mixed(mixed: MixedPlay, scenario: list[tuple[str, ...]]) -> None:
-    """Carry out rows of (command, records) or (command, records, what is told)."""
-    for command, records, *told in scenario:
+    """Carry out rows of (command, records) or (command, records, answer)."""
+    for command, records, *expected in scenario:
         assert mixed.run(command) == records, command
-        if told:
-            assert mixed.told == told[0], command
+        if expected:
+            assert mixed.answered == expected[0], command

@@ -10,7 +10,7 @@ Commands, about group `g`; a member keeps the epoch of its last answer and the s
 Records, in the shorthand of `tests.dsl`: `5 A`, `3 2 hA` (hashes are lettered as they appear, h0 is
 0), `7 A 0-2`, `6 3 t1000`, `8 A 2/2 UNREVOKED 0-2@2|3-5@2`; a topic that is not named is foo.
 
-Answers: `2 has 0-2` (epoch and assignment), `2` (no assignment told), or the name of an error.
+Answers: `2 has 0-2` (epoch and assignment), `2` (no assignment in it), or the name of an error.
 """
 
 import string
@@ -66,10 +66,10 @@ class Play:
         """The answer to the last heartbeat."""
         if self.last.error_code is not ErrorCode.NONE:
             return self.last.error_code.name
-        told = str(self.last.member_epoch)
+        text = str(self.last.member_epoch)
         if self.last.assignment is not None:
-            told += f" has {self.partitions(self.last.assignment.topic_partitions)}"
-        return told + (" computes" if self.last.should_compute_assignment else "")
+            text += f" has {self.partitions(self.last.assignment.topic_partitions)}"
+        return text + (" computes" if self.last.should_compute_assignment else "")
 
     # --- requests ----------------------------------------------------------------------------------
 
@@ -121,12 +121,12 @@ class Play:
 
     def owned(self, text: str) -> tuple[TopicIdPartitions, ...]:
         """Partitions as requests give them."""
-        told = []
+        partitions = []
         for name, numbers, _ in entries(text):
             topic = self.driver.topics.topic(name)
             assert topic is not None
-            told.append(TopicIdPartitions(topic.topic_id, numbers))
-        return tuple(told)
+            partitions.append(TopicIdPartitions(topic.topic_id, numbers))
+        return tuple(partitions)
 
     # --- records -----------------------------------------------------------------------------------
 
@@ -150,8 +150,8 @@ class Play:
                     f"3 {value.epoch} {self.hashes.setdefault(value.metadata_hash, 'h' + letter)}"
                 )
             case RecordType.CONSUMER_GROUP_PARTITION_METADATA:
-                told = (f"{topic.topic_name}:{topic.num_partitions}" for topic in value.topics)
-                return " ".join(("4", *told))
+                topics = (f"{topic.topic_name}:{topic.num_partitions}" for topic in value.topics)
+                return " ".join(("4", *topics))
             case RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA:
                 return f"6 {value.assignment_epoch} t{value.assignment_timestamp}"
             case RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER:
@@ -182,13 +182,13 @@ class Play:
             topic = self.driver.topics.topic_by_id(entry.topic_id)
             name = entry.topic_id.hex() if topic is None else topic.name
             epochs = getattr(entry, "assignment_epochs", ()) or (None,) * len(entry.partitions)
-            told = []
+            parts_of_topic = []
             for epoch in dict.fromkeys(epochs):
                 pairs = zip(entry.partitions, epochs, strict=True)
                 of_epoch = [number for number, at in pairs if at == epoch]
                 suffix = "" if epoch is None else f"@{epoch}"
-                told += [span + suffix for span in spans(of_epoch)]
-            parts.append((name != "foo", name, ",".join(told)))
+                parts_of_topic += [span + suffix for span in spans(of_epoch)]
+            parts.append((name != "foo", name, ",".join(parts_of_topic)))
         texts = (text if name == "foo" else f"{name}:{text}" for _, name, text in sorted(parts))
         return "+".join(texts) or "-"
 

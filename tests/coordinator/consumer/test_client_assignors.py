@@ -71,7 +71,7 @@ def test_a_member_computes_and_the_group_takes_its_target() -> None:
     assert acting.last.assignment[2:] == (0, 1, b"B"), "the member gets the assignor's metadata"
 
 
-def test_the_chosen_member_is_told_until_it_asks() -> None:
+def test_the_chosen_member_is_asked_until_it_answers() -> None:
     """A lost response costs nothing."""
     acting = _started()
     acting.run("A joins")
@@ -240,7 +240,7 @@ CHOICES = [
     ("the KIP's ranges", {"B": "c:3-4:3", "C": "c:2-4:4", "A": "c:1-5:5"}, "c", "A"),
     ("no range takes in all, versions do", {"A": "c:1-3:2", "B": "c:2-4:3"}, "c", "A B"),
     ("only one reads all versions in use", {"A": "c:1-3:3", "B": "c:2-4:4"}, "c", "B"),
-    ("nobody reads all versions in use", {"A": "c:1-3:1", "B": "c:2-4:4"}, None, ""),
+    ("no member reads all versions in use", {"A": "c:1-3:1", "B": "c:2-4:4"}, None, ""),
     ("nothing in common", {"A": "c:0-1:1", "B": "d:0-1:1"}, None, ""),
     ("somebody has none", {"A": "c:0-1:1", "B": ""}, None, ""),
     (

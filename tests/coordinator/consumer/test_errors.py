@@ -36,7 +36,7 @@ INVALID = [
     ("empty rack", JOIN._replace(rack_id="")),
     ("no rebalance timeout", JOIN._replace(rebalance_timeout_ms=-1)),
     ("a rebalance timeout of nothing", JOIN._replace(rebalance_timeout_ms=0)),
-    ("owned partitions not told", JOIN._replace(topic_partitions=None)),
+    ("owned partitions missing", JOIN._replace(topic_partitions=None)),
     (
         "owned partitions when it joins",
         JOIN._replace(topic_partitions=(TopicIdPartitions(FOO, (0,)),)),

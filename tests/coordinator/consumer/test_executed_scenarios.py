@@ -74,7 +74,7 @@ INTERVAL: Scenario = [
 def test_the_assignment_interval_delays_the_target_and_the_rebalance_timeout_ends_a_member() -> (
     None
 ):
-    """A target waits for the interval of a second; a member that never revokes is removed 300 s after it was told."""
+    """A target waits for the interval of a second; a member that never revokes is removed 300 s after the request."""
     perform(play(consumer_assignment_interval_ms=1000), INTERVAL)
 
 

@@ -28,7 +28,7 @@ REGEXES = ("", "fo.*", ".*")
 
 
 class Client:
-    """A member that follows KIP-848: it uses what it is told it may use, and says so."""
+    """A member that follows KIP-848: it uses what its answers assign to it, and reports it."""
 
     def __init__(self, name: str, instance_id: str | None) -> None:
         """It has not joined."""
@@ -47,7 +47,7 @@ class Client:
         return f"{self.name}{self.incarnation}"
 
     def take(self, response: ConsumerGroupHeartbeatResponse) -> None:
-        """Follow an answer: partitions that are no longer in it are to be revoked, the others are used."""
+        """Follow an answer: partitions that are no longer in it must be revoked, the others are used."""
         if response.error_code in {ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID}:
             self.member_epoch, self.owned, self.to_revoke = 0, {}, {}
             self.joined = False
@@ -56,10 +56,10 @@ class Client:
         self.joined = True
         self.member_epoch = response.member_epoch
         if response.assignment is not None:
-            told = partitions_of(response.assignment.topic_partitions)
-            self.to_revoke = minus(self.owned, told)
+            assigned = partitions_of(response.assignment.topic_partitions)
+            self.to_revoke = minus(self.owned, assigned)
             if not self.to_revoke:
-                self.owned = told
+                self.owned = assigned
 
     def revoke(self) -> None:
         """Give up what is no longer assigned."""
@@ -131,20 +131,20 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
             topic_partitions=(),
         )
 
-    @rule(names=st.permutations(NAMES), lost=st.booleans(), tells=st.booleans())
-    def beat(self, names: list[str], lost: bool, tells: bool) -> None:
+    @rule(names=st.permutations(NAMES), lost=st.booleans(), reports=st.booleans())
+    def beat(self, names: list[str], lost: bool, reports: bool) -> None:
         """Two heartbeats, with or without what the client owns; the answers may be lost."""
         for client in [self.clients[name] for name in names if self.clients[name].joined][:2]:
-            owned = _told(client.owned) if tells or lost else None
+            owned = _by_topic(client.owned) if reports or lost else None
             self._send(client, lost=lost, topic_partitions=owned)
 
     @rule(name=st.sampled_from(NAMES))
     def revoke(self, name: str) -> None:
-        """A client gives up what it was told to, and says so."""
+        """A client gives up what it must, and reports it."""
         client = self.clients[name]
         if client.joined and client.to_revoke:
             client.revoke()
-            self._send(client, topic_partitions=_told(client.owned))
+            self._send(client, topic_partitions=_by_topic(client.owned))
 
     @rule(name=st.sampled_from(NAMES), topics=st.sampled_from(SUBSCRIPTIONS))
     def subscribe(self, name: str, topics: tuple[str, ...]) -> None:
@@ -169,7 +169,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         for client in self.clients.values():
             if client.joined:
                 client.revoke()
-                self._send(client, topic_partitions=_told(client.owned))
+                self._send(client, topic_partitions=_by_topic(client.owned))
 
     def teardown(self) -> None:
         """Without further events the group converges: stopped members expire, the others get all their targets."""
@@ -275,7 +275,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         return group
 
 
-def _told(partitions: Partitions) -> tuple[TopicIdPartitions, ...]:
+def _by_topic(partitions: Partitions) -> tuple[TopicIdPartitions, ...]:
     return tuple(
         TopicIdPartitions(topic, tuple(sorted(numbers)))
         for topic, numbers in partitions.items()

@@ -23,7 +23,7 @@ def _classic(*rows: tuple[str, ...], **settings: object) -> MixedPlay:
     )
     mixed.run("C syncs gives=C:0-2,,S:3-5")
     mixed.run("S syncs instance=i1")
-    assert mixed.told == "3-5"
+    assert mixed.answered == "3-5"
     perform_mixed(mixed, list(rows))
     return mixed
 
@@ -76,19 +76,19 @@ def test_a_waiting_classic_member_is_called_when_its_partitions_are_free() -> No
     mixed.run("D beats epoch=2")
     mixed.run("C asks owns=0-2")
     mixed.run("E asks")
-    assert mixed.told == "MEMBER_ID_REQUIRED"
+    assert mixed.answered == "MEMBER_ID_REQUIRED"
     records = mixed.run("E asks")
     assert records.startswith("5 E; 3 3 hA;")
-    assert mixed.told == "generation 3"
+    assert mixed.answered == "generation 3"
     mixed.run("E syncs")
-    assert mixed.told == "-"
+    assert mixed.answered == "-"
     mixed.run("E pings")
-    assert mixed.told == "NONE", "others still hold what it waits for"
+    assert mixed.answered == "NONE", "others still hold what it waits for"
     mixed.run("C asks")
     mixed.run("S asks instance=i1")
     mixed.run("D beats owns=-")
     mixed.run("E pings")
-    assert mixed.told == "REBALANCE_IN_PROGRESS"
+    assert mixed.answered == "REBALANCE_IN_PROGRESS"
 
 
 def test_the_last_member_of_the_consumer_protocol_turns_the_group_back() -> None:
@@ -113,7 +113,7 @@ def test_the_last_member_of_the_consumer_protocol_turns_the_group_back() -> None
         assigned = {name: group.members[mixed.ids[name]].assigned for name in ("C", "S")}
         assert assigned == {"C": {"foo": frozenset({0, 1})}, "S": {"foo": frozenset({3, 4})}}
         mixed.run("C pings generation=2")
-        assert mixed.told == "REBALANCE_IN_PROGRESS"
+        assert mixed.answered == "REBALANCE_IN_PROGRESS"
 
 
 def test_a_classic_member_takes_the_place_of_the_last_consumer_member() -> None:
@@ -147,7 +147,7 @@ def test_a_replacement_that_changes_the_subscription_rebalances() -> None:
         "; 8t S; 7t S; 6t; 5t S; 4t; 3t; 2 2 at1000 S"
     )
     mixed.run("S pings instance=i1 generation=2")
-    assert mixed.told == "REBALANCE_IN_PROGRESS"
+    assert mixed.answered == "REBALANCE_IN_PROGRESS"
 
 
 def test_a_static_member_moves_to_the_consumer_protocol_without_having_left() -> None:
@@ -160,9 +160,9 @@ def test_a_static_member_moves_to_the_consumer_protocol_without_having_left() ->
     assert records == (
         "8t S; 7t S; 5t S; 5 T; 7 T 3-4; 8 T 0/0 STABLE 3-4@1; 5 T; 8 T 2/0 STABLE 3-4@1"
     )
-    assert mixed.told == "2 has 3-4"
+    assert mixed.answered == "2 has 3-4"
     mixed.run("S pings instance=i1")
-    assert mixed.told == "FENCED_INSTANCE_ID"
+    assert mixed.answered == "FENCED_INSTANCE_ID"
 
 
 def test_an_administrator_removes_static_members_of_either_protocol_in_one_write() -> None:
@@ -171,13 +171,13 @@ def test_an_administrator_removes_static_members_of_either_protocol_in_one_write
     mixed.run("D joins")
     mixed.run("E joins instance=i2")
     records = mixed.run("admin removes named=i1,i2,i3")
-    assert mixed.told == "NONE,NONE,UNKNOWN_MEMBER_ID"
+    assert mixed.answered == "NONE,NONE,UNKNOWN_MEMBER_ID"
     assert records.count("3 4") == 1
     assert records.startswith("8t S; 7t S; 5t S; 8t E; 7t E; 5t E; 3 4")
 
 
 TIMEOUTS = [
-    ("told to join and does not", ["D joins", "C pings"], 60_000),
+    ("asked to join and does not", ["D joins", "C pings"], 60_000),
     ("joined and does not sync", ["D joins", "C asks timeout=60000"], 60_000),
 ]
 
@@ -186,7 +186,7 @@ TIMEOUTS = [
     ("steps", "timeout_ms"), [row[1:] for row in TIMEOUTS], ids=[row[0] for row in TIMEOUTS]
 )
 def test_a_classic_member_that_does_not_follow_is_out(steps: list[str], timeout_ms: int) -> None:
-    """Its rebalance timeout runs from the first time it was told; heartbeats do not extend it."""
+    """Its rebalance timeout runs from the first request to rejoin; heartbeats do not extend it."""
     mixed = MixedPlay(play())
     mixed.run("C asks")
     mixed.run(f"C asks timeout={timeout_ms}")
@@ -238,7 +238,7 @@ def test_what_classic_members_of_a_consumer_group_are_refused(command: str, erro
     mixed.run("D joins")
     mixed.ids["D"] = "D"
     assert mixed.run(command) == ""
-    assert mixed.told == error
+    assert mixed.answered == error
 
 
 STAYS_CLASSIC = [
@@ -262,9 +262,9 @@ def test_a_classic_group_that_must_not_move_stays_as_it_is(
     mixed.run("wait 3000")
     mixed.run(f"C syncs gives={gives}")
     assert mixed.run("D joins") == ""
-    assert mixed.told == "GROUP_ID_NOT_FOUND"
+    assert mixed.answered == "GROUP_ID_NOT_FOUND"
     mixed.run("C pings")
-    assert mixed.told == "NONE"
+    assert mixed.answered == "NONE"
 
 
 def test_a_custom_assignors_data_is_not_thrown_away() -> None:
@@ -275,7 +275,7 @@ def test_a_custom_assignors_data_is_not_thrown_away() -> None:
     mixed.run("wait 3000")
     mixed.run("C syncs gives=C:0-5 data=x")
     assert mixed.run("D joins") == ""
-    assert mixed.told == "GROUP_ID_NOT_FOUND"
+    assert mixed.answered == "GROUP_ID_NOT_FOUND"
 
 
 def test_an_upgrade_with_partitions_that_no_longer_exist_is_refused() -> None:
@@ -283,9 +283,9 @@ def test_an_upgrade_with_partitions_that_no_longer_exist_is_refused() -> None:
     mixed = _classic()
     mixed.run("topics foo=3")
     assert mixed.run("D joins") == ""
-    assert mixed.told == "UNKNOWN_SERVER_ERROR"
+    assert mixed.answered == "UNKNOWN_SERVER_ERROR"
     mixed.run("C pings")
-    assert mixed.told == "NONE"
+    assert mixed.answered == "NONE"
 
 
 def test_an_upgrade_in_the_middle_of_a_rebalance_sends_everybody_back() -> None:
@@ -293,7 +293,7 @@ def test_an_upgrade_in_the_middle_of_a_rebalance_sends_everybody_back() -> None:
     mixed = _classic()
     mixed.run("E asks")
     mixed.run("E asks")
-    assert mixed.told == "parked"
+    assert mixed.answered == "parked"
     records = mixed.run("D joins")
     assert records.startswith("2t; 5 ")
     group = mixed.driver.group()
@@ -314,7 +314,7 @@ def test_no_classic_member_joins_where_migration_is_off() -> None:
     mixed = MixedPlay(play(migration_policy=MigrationPolicy.DISABLED))
     mixed.run("A joins")
     assert mixed.run("C asks") == ""
-    assert mixed.told == "INCONSISTENT_GROUP_PROTOCOL"
+    assert mixed.answered == "INCONSISTENT_GROUP_PROTOCOL"
 
 
 def test_4_0_upgrades_with_its_topic_metadata() -> None:
@@ -344,14 +344,14 @@ def test_a_group_above_the_classic_limit_is_not_turned_back() -> None:
 
 
 def test_a_member_that_changes_its_protocol_under_its_id_is_held_to_the_new_one() -> None:
-    """It was told to join again as a classic member; as a member of the consumer protocol it need not."""
+    """It was asked to join again as a classic member; as a member of the consumer protocol it need not."""
     mixed = _classic()
     mixed.run("D joins")
     mixed.run("C pings")
-    assert mixed.told == "REBALANCE_IN_PROGRESS"
+    assert mixed.answered == "REBALANCE_IN_PROGRESS"
     member_id = mixed.ids.pop("C")
     mixed.run(f"{member_id} joins")
-    assert mixed.told == "2 has 0-1"
+    assert mixed.answered == "2 has 0-1"
     mixed.run(f"{member_id} beats owns=0-1")
     for _ in range(10):
         mixed.run("wait 30000")

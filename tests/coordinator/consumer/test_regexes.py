@@ -55,7 +55,7 @@ def test_expressions_are_resolved_again_for_new_topics_and_after_ten_minutes() -
     acting.run("wait 0")
     acting.run("A beats")
     assert acting.run("topics foo=6 foo2=1") == ""
-    assert acting.run("A beats") == "", "a new topic concerns nobody before the search"
+    assert acting.run("A beats") == "", "a new topic concerns no member before the search"
     assert acting.run("wait 10000") == ""
     assert acting.run("A beats") == "", "10 s are not over"
     acting.run("wait 1")
@@ -91,7 +91,7 @@ def test_a_search_under_way_is_lost_with_the_coordinator_and_asked_for_again() -
     assert acting.run("wait 0") == "16 fo.* foo v1 t1000; 3 2 hA"
 
 
-def test_an_expression_that_nobody_wants_any_more_is_not_recorded() -> None:
+def test_an_expression_without_members_is_not_recorded() -> None:
     """The member changed its expression while the search was under way."""
     acting = play()
     acting.run("A joins regex=fo.*")

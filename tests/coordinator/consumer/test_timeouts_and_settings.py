@@ -144,7 +144,7 @@ ANSWERS: Scenario = [
 ]
 
 
-def test_an_assignment_is_told_when_it_is_news_or_the_member_may_not_know_it() -> None:
+def test_an_assignment_is_sent_when_it_is_new_or_the_member_may_lack_it() -> None:
     """To a member that joins, that sends everything (after an error), or whose assignment changed."""
     perform(play(), ANSWERS)
 

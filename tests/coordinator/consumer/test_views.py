@@ -35,7 +35,7 @@ def _described(assignment: DescribedAssignment) -> str:
 
 
 def test_a_group_in_the_middle_of_a_rebalance_is_described() -> None:
-    """The assignment includes what a member has yet to give up; the target is what it is to have."""
+    """The assignment includes what a member has yet to give up; the target is what it will have."""
     acting = play()
     acting.run("A joins instance=i rack=r assignor=range")
     acting.run("B joins topics=foo,bar assignor=range")
@@ -45,7 +45,7 @@ def test_a_group_in_the_middle_of_a_rebalance_is_described() -> None:
     (group,) = response.groups
     assert (group.group_state, group.group_epoch, group.assignment_epoch) == ("Reconciling", 3, 3)
     assert group.assignor_name == "range"
-    told = [
+    described = [
         (
             member.member_id,
             member.instance_id,
@@ -57,7 +57,7 @@ def test_a_group_in_the_middle_of_a_rebalance_is_described() -> None:
         )
         for member in group.members
     ]
-    assert told == [
+    assert described == [
         ("A", "i", "r", 2, "foo:0,1,2,3,4,5", "foo:0,1,2", MEMBER_TYPE_CONSUMER),
         ("B", None, None, 3, "bar:0,1,2", "bar:0,1,2 foo:3,4,5", MEMBER_TYPE_CONSUMER),
     ]
@@ -134,7 +134,7 @@ COMMITS = [
     ("an epoch before it had the partition", "B", 2, 3, "STALE_MEMBER_EPOCH"),
     ("an old epoch, not its partition", "A", 2, 3, "STALE_MEMBER_EPOCH"),
     ("an epoch too high", "A", 4, 0, "STALE_MEMBER_EPOCH"),
-    ("nobody", "", -1, 0, "UNKNOWN_MEMBER_ID"),
+    ("missing", "", -1, 0, "UNKNOWN_MEMBER_ID"),
     ("a stranger", "Z", 3, 0, "UNKNOWN_MEMBER_ID"),
 ]
 
@@ -171,7 +171,7 @@ def test_anybody_may_commit_to_an_empty_group() -> None:
 
 
 def test_a_classic_member_takes_the_epoch_for_its_generation() -> None:
-    """ILLEGAL_GENERATION where a consumer member would be told STALE_MEMBER_EPOCH."""
+    """ILLEGAL_GENERATION where a consumer member would get STALE_MEMBER_EPOCH."""
     mixed = MixedPlay(play())
     for step in ("A joins", "C asks", "C asks"):
         mixed.run(step)

@@ -55,12 +55,12 @@ def test_partitions_are_assigned_once_they_are_initialised(
     assert record_types(driver, lambda: driver.sleep(INITIALISATION_MS)) == "15"
     assert record_types(driver, lambda: beat(driver, "A", first_epoch)) == "11 13 12 14"
     assert triggers(driver)[-1] == (first_epoch + 1, [Trigger.SHARE_PARTITIONS_PENDING])
-    (told,) = beat(driver, "A", first_epoch + 1, "foo").assignment or ()
-    assert told.partitions == (0, 1)
+    (assigned,) = beat(driver, "A", first_epoch + 1, "foo").assignment or ()
+    assert assigned.partitions == (0, 1)
 
 
 def test_members_share_partitions() -> None:
-    """Three members of a topic with two partitions: nobody waits for anybody."""
+    """Three members of a topic with two partitions: none waits for another."""
     driver = started()
     for member_id in "ABC":
         beat(driver, member_id, 0, "foo")
@@ -86,7 +86,7 @@ def test_an_identical_rejoin_bumps_nothing() -> None:
 
 @pytest.mark.parametrize("dialect", SINCE_4_1)
 def test_the_last_departure(dialect: Dialect) -> None:
-    """From 4.4 on the assignment epoch follows when nobody is left."""
+    """From 4.4 on the assignment epoch follows when no member is left."""
     driver = started(dialect)
     beat(driver, "A", 0, "foo")
     expected = "14t 13t 10t 11 12" if dialect is Dialect.R4_4 else "14t 13t 10t 11"
@@ -120,7 +120,7 @@ def test_a_deleted_topic_leaves_the_state_at_once() -> None:
 
 
 def test_a_fail_over_forgets_what_was_asked_for_and_asks_again_after_a_while() -> None:
-    """The log tells which partitions are being initialised; the answer is lost with the broker."""
+    """The log has the partitions that are being initialised; the answer is lost with the broker."""
     driver = started(share_retry_interval_ms=30_000)
     beat(driver, "A", 0, "foo")
     driver.fail_over()

@@ -33,9 +33,9 @@ def started(dialect: Dialect = Dialect.R4_4, **settings: Any) -> CoordinatorDriv
 
 
 def beat(
-    driver: CoordinatorDriver, member_id: str, epoch: int, **told: Any
+    driver: CoordinatorDriver, member_id: str, epoch: int, **fields: Any
 ) -> StreamsGroupHeartbeatResponse:
-    """Send a heartbeat; one that joins tells everything."""
+    """Send a heartbeat; one that joins has every field."""
     if epoch == 0:
         owned = {"active_tasks": (), "standby_tasks": (), "warmup_tasks": ()}
         everything = {
@@ -43,9 +43,9 @@ def beat(
             "topology": READS_FOO,
             "process_id": member_id,
         }
-        told = {**everything, **owned, **told}
+        fields = {**everything, **owned, **fields}
     response = driver.ask(
-        StreamsGroupHeartbeatRequest("g", member_id, epoch, client_id=member_id, **told)
+        StreamsGroupHeartbeatRequest("g", member_id, epoch, client_id=member_id, **fields)
     )
     assert isinstance(response, StreamsGroupHeartbeatResponse)
     return response

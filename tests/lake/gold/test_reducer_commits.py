@@ -112,13 +112,13 @@ def audit_of(kept: dict[str, Any]) -> dict[str, Any]:
     audit: dict[str, Any] = loaded(kept)["audit"]
     del audit["checksum"]
     runs = audit.get("commits", {}).get("of_partition", [])
-    told = [
+    commits = [
         (topic, number, run["is"])
         for run in runs
         for topic, of in run["of"].items()
         for number in of
     ]
-    return audit | {"commits": sorted(told, key=lambda each: each[:2])}
+    return audit | {"commits": sorted(commits, key=lambda each: each[:2])}
 
 
 @pytest.mark.parametrize("elsewhere", [0, 99], ids=["before", "after"])

@@ -49,7 +49,7 @@ def batches(groups: int, size: int) -> Iterator[pa.RecordBatch]:
 
 @pytest.mark.parametrize(("groups", "size"), [(1, 4), (20, 4), (1, RECORDS)])
 def test_rows_of_large_records_do_not_wait_for_a_full_batch(groups: int, size: int) -> None:
-    """Some dozen records may have as many bytes as a task is to hold: their rows go out, however few they are."""
+    """Some dozen records may have as many bytes as a task may hold: their rows go out, however few they are."""
     sizes = [
         len(rows)
         for table, _, rows in unpacked_stream(reduced(batches(groups, size), ReducerOptions()))

@@ -40,7 +40,7 @@ def test_a_pack_that_lies_across_the_rest_of_another() -> None:
 
 
 def test_summaries_of_packs_are_those_of_their_commits_in_order_of_the_log() -> None:
-    """Packs that lie across each other are as good as one; pauses are those within a stretch; the last commit tells."""
+    """Overlapping packs are as good as one; pauses are those within a stretch; the last commit decides."""
     commits = HeldCommits()
     commits.hold(A, pack(10, 14, 30), 1, is_transactional=False)
     commits.hold(A, pack(11, 20), 2, is_transactional=True)

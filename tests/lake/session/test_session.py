@@ -1,4 +1,4 @@
-"""What Spark is told on one machine."""
+"""Spark's settings on one machine."""
 
 from rebalance_audit.lake.session.spark_session import (
     DIGITS,
@@ -13,9 +13,9 @@ def test_few_cores_are_not_shared_with_a_collector() -> None:
     of_two, of_four = (
         local_settings(master)[DRIVER_OPTIONS] for master in ("local[2]", "local[4]")
     )
-    told = local_settings("local[2]", leaves_java_alone=True)[DRIVER_OPTIONS]
+    settings = local_settings("local[2]", leaves_java_alone=True)[DRIVER_OPTIONS]
     assert of_two.startswith(f"{SERIAL} {DIGITS} -Dlog4j2.configurationFile=")
-    assert "GC" not in of_four + told
+    assert "GC" not in of_four + settings
 
 
 def test_a_shuffle_has_as_many_tasks_as_two_rounds_of_the_cores() -> None:

@@ -1,4 +1,4 @@
-"""Which errors tell of a Python worker that was lost."""
+"""Which errors mean that a Python worker was lost."""
 
 import pytest
 
@@ -22,7 +22,7 @@ AT_FILES = "\tat org.apache.hadoop.fs.FSDataInputStream.read(FSDataInputStream.j
         (["org.apache.spark.api.python.PythonException: ValueError", AT_PYTHON], False),
     ],
 )
-def test_a_lost_worker_is_told_from_other_trouble(lines: list[str], is_lost: bool) -> None:
+def test_a_lost_worker_is_no_other_trouble(lines: list[str], is_lost: bool) -> None:
     """What Java says of a stream counts only where it was one to Python; an error in Python is none of it."""
     assert (worker_end(RuntimeError("\n".join(lines))) is not None) == is_lost
 

@@ -31,7 +31,7 @@ from tests.wire.golden import capture
     ],
 )
 def test_specs_that_name_no_source(spec: str, sentence: str) -> None:
-    """A wrong word is told in one sentence that says what to write instead."""
+    """A wrong word is refused in one sentence that says what to write instead."""
     with pytest.raises(BadRequest, match=sentence):
         parse_source(spec)
 
@@ -48,7 +48,7 @@ def test_specs_that_name_a_source() -> None:
 
 
 def test_sources_that_cannot_be_read(tmp_path: Path) -> None:
-    """No such folder, no segments in it, another topic's partition, no Delta table: told before Spark starts."""
+    """No such folder, no segments in it, another topic's partition, no Delta table: refused before Spark starts."""
     (tmp_path / "orders-0").mkdir()
     (tmp_path / "orders-0" / f"{0:020d}.log").write_bytes(b"")
     cases = {
@@ -79,7 +79,7 @@ def test_requests_that_make_no_sense(tmp_path: Path) -> None:
 
 
 def test_lakes_that_cannot_be_written(tmp_path: Path) -> None:
-    """A lake below a file, or that is one: told before anything is made."""
+    """A lake below a file, or that is one: refused before anything is made."""
     file = tmp_path / "file"
     file.write_text("")
     source = parse_source(f"segments:{capture('offsets').segments}")

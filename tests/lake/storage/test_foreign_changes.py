@@ -9,7 +9,7 @@ OURS = "20261121T031200Z-0a1b2c3d"
 
 
 @pytest.mark.parametrize(
-    ("operation", "user_metadata", "append_only", "told"),
+    ("operation", "user_metadata", "append_only", "reason"),
     [
         ("MERGE", OURS, False, None),
         ("WRITE", f"{OURS}/3", False, None),
@@ -26,9 +26,9 @@ OURS = "20261121T031200Z-0a1b2c3d"
     ],
 )
 def test_who_may_have_changed_rows(
-    operation: str | None, user_metadata: str | None, append_only: bool, told: str | None
+    operation: str | None, user_metadata: str | None, append_only: bool, reason: str | None
 ) -> None:
     """Runs, operations that keep rows, and new rows of an append-only table are expected; nothing else is."""
     commits = [TableCommit(4, "OPTIMIZE", None, 1), TableCommit(5, operation, user_metadata, 2)]
-    expected = told and f"was changed by another program (version 5: {told})"
+    expected = reason and f"was changed by another program (version 5: {reason})"
     assert change_by_others(commits, append_only=append_only) == expected

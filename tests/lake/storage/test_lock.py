@@ -18,7 +18,7 @@ with sole_run(sys.argv[1], "blue", "run-1"):
 """
 
 
-def test_a_second_run_is_told_of_the_first_until_that_is_gone(tmp_path: Path) -> None:
+def test_a_second_run_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
     """One sentence with the other run's id; other clusters are free; a process that was killed holds nothing."""
     lake = str(tmp_path / "lake")
     command = [sys.executable, "-c", HOLDER, lake]
@@ -46,8 +46,8 @@ def test_a_lake_on_other_storage_has_no_lock() -> None:
 def test_clusters_with_long_names_have_locks_of_their_own(tmp_path: Path) -> None:
     """Of names as long as Kafka's identifiers may be, in letters that take twelve characters in a file's name."""
     lake, name = str(tmp_path / "lake"), "\U0001f600" * 249
-    told = pytest.raises(LakeBusy, match="is being written by run-1")
-    with sole_run(lake, name, "run-1"), sole_run(lake, f"{name}!", "run-2"), told:
+    refused = pytest.raises(LakeBusy, match="is being written by run-1")
+    with sole_run(lake, name, "run-1"), sole_run(lake, f"{name}!", "run-2"), refused:
         sole_run(lake, name, "run-3").__enter__()
 
 

@@ -46,7 +46,7 @@ def test_what_one_record_calls_forth_may_be_more_than_a_batch() -> None:
 
 
 def test_columns_that_a_row_lacks_are_null() -> None:
-    """A key that is to go has no more than its key; a record in quarantine has no stretch of a file."""
+    """A key to delete has no more than its key; a record in quarantine has no stretch of a file."""
     rows = OutputRows({})
     rows.add("epochs", GONE, {"group_id": "g", "incarnation": 0, "epoch": 4})
     rows.add(QUARANTINE, NEW, {"partition": 1, "offset": 2, "timestamp": 3, "raw": b"x"})

@@ -22,7 +22,7 @@ STEPS = 9
 
 @pytest.mark.parametrize("capture", ["classic-cooperative", "compacted", "failover"])
 def test_growing_log(capture: str, tmp_path: Path) -> None:
-    """Cut anywhere, also inside a batch: the last thing said of a rebalance is what the whole log tells."""
+    """Cut anywhere, also inside a batch: the last report of a rebalance is what the whole log shows."""
     assert_same_in_the_end(CAPTURES / capture / "segments", tmp_path)
 
 
@@ -36,7 +36,7 @@ def test_growing_log_of_a_simulation(seed: int, tmp_path: Path) -> None:
 
 
 def assert_same_in_the_end(whole: Path, tmp_path: Path) -> None:
-    """The last that is told of each rebalance equals what the audit of the whole log says."""
+    """The last report of each rebalance equals what the audit of the whole log says."""
     names = survey(open_log_folder(whole))[1]
     options = AuditOptions(
         topic_name=names.name_of,
@@ -45,17 +45,17 @@ def assert_same_in_the_end(whole: Path, tmp_path: Path) -> None:
         topic_shapes=names.shapes_of,
     )
     live = LiveAudit(options, names)
-    told: dict[tuple[str, int, int], dict[str, Any]] = {}
+    last: dict[tuple[str, int, int], dict[str, Any]] = {}
     log = None
     for _ in grown(whole, tmp_path):
         log = log or GrowingSegments(tmp_path)
         for log_partition, found in log.read():
             live.take(log_partition, found)
         for news in live.updates():
-            told |= {key_of(row): without_cost(row) for row, _ in news.ended}
+            last |= {key_of(row): without_cost(row) for row, _ in news.ended}
     rebalances = audit_segments(whole).tables["rebalances"]
     ended = [row for row in rebalances if row["outcome"] != "open"]
-    assert told == {key_of(row): without_cost(row) for row in ended}
+    assert last == {key_of(row): without_cost(row) for row in ended}
 
 
 def without_cost(row: dict[str, Any]) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def grown_once(folder: Path) -> Path:
 
 
 def grown(whole: Path, folder: Path) -> Iterator[None]:
-    """The partitions grow side by side, each segment of one after the other."""
+    """The partitions grow in parallel, each segment of one after the other."""
     partitions = []
     for partition in sorted(whole.glob("__consumer_offsets-*")):
         (folder / partition.name).mkdir()

@@ -80,7 +80,7 @@ def one_call(receiver: Receiver, file: Path, findings: list[Row], kind: str = "j
     return deliver(findings, SentFindings.read(file), webhook, ALL)
 
 
-def tell(receiver: Receiver, file: Path, findings: list[Row], kind: str = "json") -> list[str]:
+def notified(receiver: Receiver, file: Path, findings: list[Row], kind: str = "json") -> list[str]:
     """What one call sent."""
     return one_call(receiver, file, findings, kind).sent
 
@@ -89,10 +89,10 @@ def test_a_finding_is_sent_once(receiver: Receiver, tmp_path: Path) -> None:
     """First what goes on; later what is new, ended or not; never what was sent or had ended before the first call."""
     file = tmp_path / "sent.json"
     old, open_one = finding("old", ended=True), finding("open")
-    assert tell(receiver, file, [old, open_one]) == ["open"]
-    assert tell(receiver, file, [old, open_one]) == []
-    assert tell(receiver, file, [old, finding("open", ended=True)]) == []
-    assert tell(receiver, file, [old, finding("short", ended=True)]) == ["short"]
+    assert notified(receiver, file, [old, open_one]) == ["open"]
+    assert notified(receiver, file, [old, open_one]) == []
+    assert notified(receiver, file, [old, finding("open", ended=True)]) == []
+    assert notified(receiver, file, [old, finding("short", ended=True)]) == ["short"]
     assert [body["finding"]["finding_id"] for body in receiver.bodies] == ["open", "short"]
     assert receiver.bodies[0]["finding"]["from_at"] == "2026-11-21T03:12:00.000Z"
     assert receiver.bodies[0]["schema_version"] == 1
@@ -104,8 +104,8 @@ def test_what_was_not_taken_is_sent_next_time(receiver: Receiver, tmp_path: Path
     two = [finding("1"), finding("2")]
     receiver.codes = [503, 429, 202, 503, 408, 425]
     with pytest.raises(NotDelivered, match=r"refused a finding: HTTP 425\. .*1 sent, 1 left"):
-        tell(receiver, file, two)
-    assert tell(receiver, file, two) == ["2"]
+        notified(receiver, file, two)
+    assert notified(receiver, file, two) == ["2"]
     assert [body["finding"]["finding_id"] for body in receiver.bodies] == ["1", "2"]
 
 
@@ -129,8 +129,8 @@ def test_an_address_that_is_wrong_loses_no_finding(receiver: Receiver, tmp_path:
     findings = [finding("1"), finding("2")]
     receiver.codes = [404, 404]
     with pytest.raises(NotDelivered, match=r"HTTP 404.*2 left for the next call"):
-        tell(receiver, file, findings)
-    assert sorted(tell(receiver, file, findings)) == ["1", "2"]
+        notified(receiver, file, findings)
+    assert sorted(notified(receiver, file, findings)) == ["1", "2"]
 
 
 def test_a_finding_on_which_the_server_fails_goes_last(receiver: Receiver, tmp_path: Path) -> None:
@@ -160,11 +160,11 @@ def test_a_server_that_is_down_is_not_asked_for_each_finding(
     findings = [finding(str(number)) for number in range(9)]
     receiver.codes = [500] * 6
     with pytest.raises(NotDelivered, match="9 left for the next call"):
-        tell(receiver, file, findings)
-    assert tell(receiver, file, findings) == [*"2345678", "0", "1"]
+        notified(receiver, file, findings)
+    assert notified(receiver, file, findings) == [*"2345678", "0", "1"]
 
 
-def test_nobody_listens(receiver: Receiver, tmp_path: Path) -> None:
+def test_no_server_listens(receiver: Receiver, tmp_path: Path) -> None:
     """The sentence names the host and not the address, which is a secret."""
     webhook = Webhook("http://127.0.0.1:9/s3cret", "json", pause=lambda _: None)
     with pytest.raises(NotDelivered, match=r"127\.0\.0\.1 refused a finding: .*refused") as error:
@@ -172,12 +172,12 @@ def test_nobody_listens(receiver: Receiver, tmp_path: Path) -> None:
     assert "s3cret" not in str(error.value)
 
 
-def test_pagerduty_is_told_of_the_end(receiver: Receiver, tmp_path: Path) -> None:
+def test_pagerduty_receives_the_end(receiver: Receiver, tmp_path: Path) -> None:
     """Trigger and resolve have the same key, so that an incident closes by itself."""
     file = tmp_path / "sent.json"
-    tell(receiver, file, [finding("1")], "pagerduty")
+    notified(receiver, file, [finding("1")], "pagerduty")
     for _ in "12":
-        tell(receiver, file, [finding("1", ended=True)], "pagerduty")
+        notified(receiver, file, [finding("1", ended=True)], "pagerduty")
     trigger, resolve = receiver.bodies
     assert (trigger["event_action"], resolve["event_action"]) == ("trigger", "resolve")
     assert trigger["dedup_key"] == resolve["dedup_key"] == "1"
@@ -193,13 +193,13 @@ def test_a_large_group_makes_no_large_message(
     """Ten thousand members with the longest names: a receiver that refuses the body would not learn of the finding."""
     large = finding("1") | {"group_id": "g" * 32_767, "member_ids": ["m" * 32_767] * 10_000}
     large |= {"detail": "d" * 1_000_000}
-    tell(receiver, tmp_path / "sent.json", [large], kind)
+    notified(receiver, tmp_path / "sent.json", [large], kind)
     assert len(json.dumps(receiver.bodies)) < 40_000
 
 
 def test_slack_gets_plain_text(receiver: Receiver, tmp_path: Path) -> None:
     """Names from the log do not become links or mentions."""
-    tell(receiver, tmp_path / "sent.json", [finding("1")], "slack")
+    notified(receiver, tmp_path / "sent.json", [finding("1")], "slack")
     (message,) = receiver.bodies
     header, section, context = message["blocks"]
     assert message["text"] == "stuck group: group &lt;shop&gt;"

@@ -67,7 +67,7 @@ def test_a_file_has_tables_as_wide_as_their_cells(
 
 
 def test_a_column_is_as_wide_as_its_longest_word() -> None:
-    """Where the words of all columns have room; else the widest columns give way first, and none vanishes."""
+    """Where the words of all columns fit; else the widest columns shrink first, and none vanishes."""
     table = Table("Name", "Story")
     table.add_row("a-name-of-21-characters", "once upon a time " * 5)
     layout.fit(table, 60)

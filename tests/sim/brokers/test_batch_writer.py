@@ -81,14 +81,14 @@ def test_a_delete_horizon_takes_the_place_of_the_first_timestamp(
     assert (cleaned.header.delete_horizon_ms, marker.header.delete_horizon_ms) == (horizon_ms,) * 2
     assert cleaned.header.last_offset == 160
     assert cleaned.records() == [LogRecord(*record) for record in records]
-    told = marker.records()
-    assert isinstance(told, list)
-    assert [(record.log_offset, record.record_timestamp_ms) for record in told] == [
+    of_marker = marker.records()
+    assert isinstance(of_marker, list)
+    assert [(record.log_offset, record.record_timestamp_ms) for record in of_marker] == [
         (161, AT_MS + 99)
     ]
 
 
-def test_a_compressed_batch_does_not_tell_when_it_was_written() -> None:
+def test_a_compressed_batch_hides_when_it_was_written() -> None:
     """The time in the gzip header is 0: the same seed writes the same bytes at any time."""
     batch = encode_batch(two_records(100), 5, Codec.GZIP)
     magic, moment = batch[61:63], batch[65:69]

@@ -29,7 +29,7 @@ def in_transaction(served: ServedPartition) -> None:
 
 
 def in_bulk(served: ServedPartition) -> None:
-    """Write commits that nobody waits for."""
+    """Write commits that no client waits for."""
     first = next(served.log.batches())
     record = first.records[0]
     again = LoggedRecord(served.next_offset, served.now_ms, record.key, record.value)

@@ -58,8 +58,8 @@ def test_an_id_that_leaves_before_it_joins_is_why_the_group_rebalances() -> None
     left = BumpReason(Trigger.MEMBER_LEFT, member_id)
     assert result.bumps == (Bump("g", 2, (left,)),)
     assert result.departures == ()
-    [told] = reasons_of(result.bumps[0], Happening(leave), None, driver.now_ms)
-    assert told == Reason(RebalanceCause.MEMBER_LEFT, driver.now_ms, member_id)
+    [reason] = reasons_of(result.bumps[0], Happening(leave), None, driver.now_ms)
+    assert reason == Reason(RebalanceCause.MEMBER_LEFT, driver.now_ms, member_id)
 
 
 def test_what_happens_in_a_join_phase_does_not_begin_it() -> None:

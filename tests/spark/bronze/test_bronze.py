@@ -80,7 +80,7 @@ class Hasty(Ledger):
     looks = True
 
     def catch_up(self) -> None:
-        """Only if it is to look."""
+        """Only if it should look."""
         if self.looks:
             super().catch_up()
 
@@ -152,14 +152,14 @@ def test_the_ledger_says_what_bronze_has(spark: SparkSession, log: Log, tmp_path
 def test_a_file_that_has_not_changed_is_not_read_again(
     spark: SparkSession, log: Log, tmp_path: Path
 ) -> None:
-    """Name, size and time tell, also in a copy at another place; what is touched is compared with bronze."""
+    """Name, size and time decide, also in a copy at another place; what is touched is compared with bronze."""
     lake = tmp_path / "lake"
     first = take(spark, log.spec, lake)
     copy = shutil.copytree(tmp_path / "log", tmp_path / "copy")
     (file,) = copy.glob(f"__consumer_offsets-{PARTITION}/*.log")
     times = file.stat()
     whole = bytearray(file.read_bytes())
-    whole[len(whole) // 2] ^= 1  # nobody would notice without reading
+    whole[len(whole) // 2] ^= 1  # unnoticed without reading
     file.write_bytes(whole)
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
     unread = take(spark, f"segments:{copy}", lake)
@@ -171,7 +171,7 @@ def test_a_file_that_has_not_changed_is_not_read_again(
 
 
 def test_a_source_that_fills_holes_in_front(spark: SparkSession, log: Log, tmp_path: Path) -> None:
-    """What a later source has in front of bronze's end is added, and told as late."""
+    """What a later source has in front of bronze's end is added, and reported as late."""
     lake = tmp_path / "lake"
     whole = in_source(spark, log.spec)
     log.write(log.batches[:20] + log.batches[40:])

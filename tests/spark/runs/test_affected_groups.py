@@ -55,8 +55,8 @@ CASES = {
     "old-rules": (snapshot("old-rules", rules="before"), None, "rebuilt"),
     "asked": (snapshot("asked", topics=("a", "renamed")), None, "rebuilt"),
     "asked-other": (snapshot("asked-other", topics=("a", "b")), None, None),
-    "told": (snapshot("told"), None, "resumed"),
-    "told-late": (snapshot("told-late"), 10, "rebuilt"),
+    "named": (snapshot("named"), None, "resumed"),
+    "named-late": (snapshot("named-late"), 10, "rebuilt"),
     "lost-behind": (snapshot("lost-behind", partition=2, next_offset=5), None, "resumed"),
     "lost-before": (snapshot("lost-before", partition=2, next_offset=6), None, "rebuilt"),
 }
@@ -67,8 +67,8 @@ ELSEWHERE = [
     snapshot("two-quiet", partition=3),
 ]
 """Of groups that have commits in another partition of the log as well."""
-TOLD = [(1, "told", False), (1, "told-late", True)]
-"""What brokers' logs tell of, and whether of the past."""
+NAMED = [(1, "named", False), (1, "named-late", True)]
+"""The groups that brokers' logs name, and whether in the past."""
 
 COMMITTED = [
     (1, "commits", 12),
@@ -97,7 +97,7 @@ def test_groups_are_touched_for_a_reason(spark: SparkSession, stage: Stage) -> N
         RULES,
         is_clean=True,
         broker_updates=spark.createDataFrame(
-            TOLD, "partition int, group_id string, is_late boolean"
+            NAMED, "partition int, group_id string, is_late boolean"
         ),
         commits=spark.createDataFrame(COMMITTED, "partition int, group_id string, offset bigint"),
         last_run="last",
@@ -109,7 +109,7 @@ def test_groups_are_touched_for_a_reason(spark: SparkSession, stage: Stage) -> N
     assert found == expected | {"two-partitions": "rebuilt"}
     assert (affected.resumed, affected.rebuilt) == (9, 9)
     after = {row["group_id"]: row["after"] for row in affected.groups.collect()}
-    # Audits know the commits before their group's last record, or the last commit that they were told of; those of the
+    # Audits know the commits before their group's last record, or the last commit that they were given; those of the
     # last run, all before its end.
     assert {
         group: after[group]

@@ -44,11 +44,11 @@ class Disk:
 
 
 def at(step: str, harm: Callable[[], object]) -> Callable[[str], None]:
-    """Does harm when a run tells that it has come to a step."""
-    return lambda told: harm() if told == step else None  # type: ignore[return-value]
+    """Does harm when a run reports that it has come to a step."""
+    return lambda reported: harm() if reported == step else None  # type: ignore[return-value]
 
 
-def test_what_is_refused_in_the_middle_is_told_and_mended(
+def test_what_is_refused_in_the_middle_is_reported_and_mended(
     spark: SparkSession, whole: Whole, tmp_path: Path
 ) -> None:
     """A sentence each time, whichever step it hits; then one run gives the tables of a clean one."""

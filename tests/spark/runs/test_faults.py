@@ -52,8 +52,8 @@ def test_runs_notice_what_others_did(spark: SparkSession, whole: Whole, lake: Pa
     report = run_audit(spark, request_of(f"segments:{whole.log}", lake))
     assert differences(lake, whole) == {}
     assert not report.resumed
-    for name, (_, told) in FAULTS.items():
-        assert [note for note in report.notes if note.startswith(f"{name} {told}")]
+    for name, (_, expected) in FAULTS.items():
+        assert [note for note in report.notes if note.startswith(f"{name} {expected}")]
 
 
 def test_lost_commits_are_noticed_after_others_took_their_numbers(

@@ -50,7 +50,7 @@ def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
 ) -> None:
     """Driver and workers are killed after some commit, then Java alone; then the tables are those of one run.
 
-    While a run is at work, another one over the same cluster is turned away. Without its Java a run tells so, and ends.
+    While a run is at work, another one over the same cluster is turned away. Without its Java a run says so, and ends.
     """
     random = Random(SEED)
     lake, log = Path(shutil.copytree(earlier.lake, tmp_path / "lake")), tmp_path / "log"
@@ -81,10 +81,10 @@ def test_killed_runs_leave_nothing_that_the_next_does_not_mend(
                 if victim == "java":
                     (java,) = javas_below(process.pid)
                     kill(java)
-                    _, told = process.communicate(timeout=PATIENCE_S)
+                    _, printed = process.communicate(timeout=PATIENCE_S)
                     # Spark's Python workers may add a traceback of theirs, before or after.
-                    assert JAVA_GONE in told
-                    assert not re.search(r'File ".*rebalance_audit/', told), told
+                    assert JAVA_GONE in printed
+                    assert not re.search(r'File ".*rebalance_audit/', printed), printed
                     assert process.returncode == UNEXPECTED
             finally:
                 with contextlib.suppress(ProcessLookupError):

@@ -48,7 +48,7 @@ def as_written(lake: Lake, name: str) -> list[dict[str, Any]]:
 
 
 def quiet(_: str) -> None:
-    """Progress that nobody reads."""
+    """Progress that is not printed."""
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +207,7 @@ def test_a_run_at_work_is_left_alone(lake: Lake) -> None:
         ({"vacuum_hours_of": {"epochs": 9}}, "There is no table epochs"),
     ],
 )
-def test_a_table_that_is_none_is_told_before_anything_is_done(
+def test_a_table_that_is_none_is_refused_before_anything_is_done(
     fields: dict[str, Any], sentence: str, lake: Lake
 ) -> None:
     """One sentence with the names that there are."""
@@ -215,7 +215,7 @@ def test_a_table_that_is_none_is_told_before_anything_is_done(
         care(lake, **fields)
 
 
-def test_a_lake_without_tables_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_lake_without_tables_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     """Rather than a success over nothing, as with a path that is mistyped."""
     with pytest.raises(LakeNotReadable, match="has no table to maintain"):
         care(Lake(spark, str(tmp_path)))

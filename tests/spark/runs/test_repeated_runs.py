@@ -35,23 +35,23 @@ def go_on(log: Path, whole: Path) -> None:
 
 def test_runs_go_on_until_asked_to_end(whole: Whole, tmp_path: Path) -> None:
     """What comes into the source is in the tables after the next run; asked to end, it finishes the run it is in."""
-    lake, summary = tmp_path / "lake", tmp_path / "summary.json"
+    lake, file = tmp_path / "lake", tmp_path / "summary.json"
     log = write_log(tmp_path / "log", share=0.6)
 
-    def told() -> dict[str, Any]:
-        return json.loads(summary.read_bytes()) if summary.exists() else {}
+    def summary() -> dict[str, Any]:
+        return json.loads(file.read_bytes()) if file.exists() else {}
 
     config = configuration(tmp_path, f"[findings]\ngrowth_records = {FINDINGS.growth_records}")
     arguments = ("run", "--source", f"segments:{log}", "--lake", lake, "--cluster", CLUSTER)
-    repeated = (*arguments, "--config", config, "--every", 0.5, "--summary", summary)
+    repeated = (*arguments, "--config", config, "--every", 0.5, "--summary", file)
     with subprocess.Popen([*PROGRAM, *map(str, repeated)], text=True) as process:
         try:
-            wait_for(process, lambda: bool(told()))
-            first = told()
+            wait_for(process, lambda: bool(summary()))
+            first = summary()
             go_on(log, write_log(tmp_path / "whole"))
             wait_for(
                 process,
-                lambda: told()["run_id"] != first["run_id"] and told()["groups_resumed"] > 0,
+                lambda: summary()["run_id"] != first["run_id"] and summary()["groups_resumed"] > 0,
             )
             process.send_signal(signal.SIGTERM)
             assert process.wait(PATIENCE_S) == 0

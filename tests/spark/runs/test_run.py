@@ -96,7 +96,7 @@ def test_group_records_are_readable(whole: Whole) -> None:
 
 
 def test_offset_commits_know_their_transaction(whole: Whole) -> None:
-    """Commits and tombstones, each with what became of its transaction as the markers of its producer tell."""
+    """Commits and tombstones, each with what became of its transaction by the markers of its producer."""
     rows = table(whole.lake, "silver.offset_commits")
     log = read_log(whole.log)
     states = []
@@ -192,7 +192,7 @@ def assert_gold_alone(
     Without the shapes of topics, no cause names the topic that changed.
     """
     assert report.counts.read == whole.report.counts.read
-    # Two of the planted records are commits, and nobody looked at those.
+    # Two of the planted records are commits, which were not read.
     commits = len(table(whole.lake, "silver.offset_commits"))
     assert report.counts.passed_over == commits + 2
     assert report.counts.quarantined == len(BAD_RECORDS) - 2

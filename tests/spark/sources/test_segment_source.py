@@ -29,7 +29,7 @@ SPLITS = (1, 2_000, 1 << 30)
 
 
 def read(spark: SparkSession, path: Path, **options: Any) -> DataFrame:
-    """All that there is to read, and no lower limit to the size of a piece."""
+    """The whole source, without a lower limit to the size of a piece."""
     given: dict[str, Any] = {"columns": list(OF_SEGMENTS), "cores": 1_000} | options
     segments = [segment for found in open_log_folder(path).segments.values() for segment in found]
     return read_segments(spark, segments, **given).frame
@@ -223,7 +223,7 @@ def test_errors_of_workers_are_one_sentence(spark: SparkSession, tmp_path: Path)
     assert f"{gone} cannot be read" in str(explained(reading.value))
 
 
-def test_a_file_that_is_replaced_is_told_and_one_that_grows_is_not(
+def test_a_file_that_is_replaced_is_reported_and_one_that_grows_is_not(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """The log cleaner puts smaller files in the place of those that tasks were planned for; a broker appends."""
@@ -246,8 +246,8 @@ def test_a_file_that_is_replaced_is_told_and_one_that_grows_is_not(
 
 
 @pytest.mark.parametrize("name", ["compacted", "offsets"])
-def test_counts_tell_where_a_record_is_missing(spark: SparkSession, name: str) -> None:
-    """Also if the log ends in offset commits that nobody read: the local audit says the same of each partition."""
+def test_counts_show_where_a_record_is_missing(spark: SparkSession, name: str) -> None:
+    """Also if the log ends in unread offset commits: the local audit says the same of each partition."""
     path = capture(name).segments
     counted, _ = survey(open_log_folder(path))
     source = SegmentsSource(f"segments:{path}", str(path))

@@ -193,7 +193,7 @@ def test_no_difference_is_no_commit(spark: SparkSession, lake: Lake) -> None:
     assert named(lake, "blue") == {"a": "one"}
 
 
-def test_a_change_feed_tells_what_has_changed(spark: SparkSession, lake: Lake) -> None:
+def test_a_change_feed_has_what_changed(spark: SparkSession, lake: Lake) -> None:
     """Rows added, changed, removed; not those beside them in a file, nor those that are as they were."""
     Sink(lake, "green", FIRST_RUN).append(TOPICS, topics(spark, a="mine"))
     sink = Sink(lake, "blue", SECOND_RUN)
@@ -269,7 +269,7 @@ def test_whoever_was_slower_tries_again_or_gives_way(
 
 
 def test_every_reader_finds_every_name(spark: SparkSession, lake: Lake) -> None:
-    """Files have statistics of names, of which Delta keeps the beginning: no reader may pass over a file for it."""
+    """Files have statistics of names, and Delta keeps only their beginning: no reader may pass over a file for it."""
     ids = ["it's", "a\\'b", "b\0c", "x" * 10_000, "\U0001f600" * 40, "\U0010ffff" * 50]
     ids += ["z" * 31 + "\U0001f600" * 10, "é" * 100, "plain", ""]
     sink = Sink(lake, "blue", FIRST_RUN)

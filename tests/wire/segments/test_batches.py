@@ -109,7 +109,7 @@ def test_transactional_batch(tmp_path: Path) -> None:
 def test_transaction_markers(
     tmp_path: Path, head: str, records: str, marker: TransactionMarker
 ) -> None:
-    """Kafka's own COMMIT and ABORT markers are told apart."""
+    """Kafka's own COMMIT and ABORT markers stay distinct."""
     found = one(tmp_path, bytes(7) + bytes.fromhex(head + records))
     assert found.header.is_control
     assert found.control_marker() == marker

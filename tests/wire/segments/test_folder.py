@@ -20,7 +20,7 @@ from rebalance_audit.wire.segments.folder import (
 from tests.wire.golden import capture
 from tests.wire.segments.hand_made import batch, batches_of, commits, segment
 
-NOBODY = 65534
+UNPRIVILEGED = 65534
 
 
 def offsets(folder: LogFolder, partition: int | None = None) -> list[tuple[int, int]]:
@@ -232,10 +232,10 @@ def test_no_permission() -> None:
 
 @contextmanager
 def as_ordinary_user() -> Iterator[None]:
-    """The user nobody where the tests run as the superuser, who may read everything."""
+    """An unprivileged user where the tests run as the superuser, who may read everything."""
     user = os.geteuid()
     if user == 0:
-        os.seteuid(NOBODY)
+        os.seteuid(UNPRIVILEGED)
     try:
         yield
     finally:

@@ -93,7 +93,7 @@ def test_lz4_wrapper_of_the_oldest_format(tmp_path: Path) -> None:
     assert records(tmp_path, message(3, 0, old, attributes=3)) == [LogRecord(3, -1, None, b"a")]
 
 
-def test_formats_side_by_side(tmp_path: Path) -> None:
+def test_formats_in_one_segment(tmp_path: Path) -> None:
     """A log that outlived upgrades holds all three formats; each is read by its own rules."""
     made = commits(30)
     parts = (
