@@ -36,7 +36,7 @@ class Bounds(NamedTuple):
         return Bounds(least, most, max(least, estimate if most is None else min(estimate, most)))
 
     def times(self, partitions: int) -> "Bounds":
-        """The same duration summed over this many partitions."""
+        """This duration summed over so many partitions."""
         most = None if self.most is None else self.most * partitions
         estimate = None if self.estimate is None else self.estimate * partitions
         return Bounds(self.least * partitions, most, estimate)
@@ -58,7 +58,7 @@ class Bounds(NamedTuple):
         return Bounds.between(least, most, estimate)
 
     def at_least(self, least: int) -> "Bounds":
-        """The same number, which is also known to be at least this."""
+        """These bounds with a lower bound of at least this."""
         return Bounds.between(max(least, self.least), self.most, self.estimate)
 
     @property

@@ -31,7 +31,7 @@ class Jar(NamedTuple):
 
     @property
     def coordinates(self) -> str:
-        """As `spark.jars.packages` takes it."""
+        """The artifact as `spark.jars.packages` takes it."""
         return ":".join(self)
 
 

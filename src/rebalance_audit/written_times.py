@@ -180,7 +180,7 @@ def time_of(value: object) -> int | None:
 
 @lru_cache(maxsize=4_096)
 def time_in(text: str) -> int | None:
-    """As `time_of`, of a text; a date may be of any year."""
+    """The time in a text, in epoch milliseconds, of any year; None if it is no time."""
     text = _WEEKDAY.sub("", text.strip(), count=1)
     if _NUMBER.fullmatch(text):
         return epoch_ms(int(text) if text.isdigit() else float(text.replace(",", ".")))

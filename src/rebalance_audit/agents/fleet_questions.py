@@ -85,7 +85,7 @@ def window_ms(text: str) -> tuple[int, int]:
 
 
 def bounds_ms(start: str | None, end: str | None) -> tuple[int, int]:
-    """The same of two moments; None is open. Raises BadRequest for an end that is not after the start."""
+    """Start and end in epoch milliseconds; None is open. Raises BadRequest for an end that is not after the start."""
     from_ms, to_ms = moment_ms(start), moment_ms(end)
     found = FIRST_MS if from_ms is None else from_ms, LAST_MS if to_ms is None else to_ms
     if found[0] >= found[1]:

@@ -43,7 +43,7 @@ def progress() -> Iterator[OnProgress]:
 def slow_progress(
     console: Console | None = None, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[OnProgress]:
-    """The same for frequent updates of mostly fast steps: only on a terminal, and only after SLOW_S.
+    """Show frequent updates of mostly fast steps: only on a terminal, and only after SLOW_S.
 
     No thread draws the line: the audit forks.
     """

@@ -73,7 +73,7 @@ class PageSource(NamedTuple):
     require_cluster: Callable[[], None]
     """Raises LakeNotReadable where nothing was ever written about the cluster."""
     gold: GoldRows
-    """The same tables row by row."""
+    """The gold tables row by row."""
     deploys: Sequence[Row] = ()
     """Rows of gold.deploys."""
 

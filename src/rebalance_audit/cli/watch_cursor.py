@@ -42,7 +42,7 @@ class WatchCursor:
             raise BadRequest(f"{self._file} is of another source, {source}; name another file.")
 
     def unreported(self, updates: list[GroupUpdate]) -> list[GroupUpdate]:
-        """The same without the rebalances that were already reported unchanged."""
+        """The updates without the rebalances that were already reported unchanged."""
         return [group._replace(ended=self._of_group(group)) for group in updates]
 
     def _of_group(self, group: GroupUpdate) -> list[tuple[dict[str, Any], int]]:

@@ -63,7 +63,7 @@ class Route(NamedTuple):
 
 
 class TimerRoute(NamedTuple):
-    """As `Route`, for timers; here a modern group without members still is its own type's."""
+    """A row key of the timers' dispatch table; a modern group without members keeps its type."""
 
     kind: TimerKind
     holder: GroupType | None = None

@@ -36,7 +36,7 @@ _STOPPED: Final[Mapping[str | None, str]] = {
     "Stable": "possibly {it} {hangs} or {is_} gone. The group is not rebalancing: its coordinator says Stable",
     "PreparingRebalance": "the group may wait for {them} (possible), unless {it} {has} rejoined",
 }
-"""The same state, None where it is unknown -> what it may mean that members have stopped committing."""
+"""State of the group, None where it is unknown -> what it may mean that members have stopped committing."""
 
 _ONE: Final = {"it": "it", "them": "it", "hangs": "hangs", "is_": "is", "has": "has"}
 _SEVERAL: Final = {"it": "they", "them": "them", "hangs": "hang", "is_": "are", "has": "have"}
@@ -141,7 +141,7 @@ def group_text(present: Present | None) -> str:
 
 
 def cell_of(present: Present | None) -> str:
-    """The same for a cell of a table."""
+    """The group in the words of a table's cell."""
     return GONE if present is None else present.cell()
 
 

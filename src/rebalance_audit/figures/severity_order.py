@@ -60,4 +60,4 @@ def _lost_ms(finding: TableRow, rebalances: Sequence[TableRow]) -> float:
 MOST_SEVERE_FIRST_SQL: Final = """rank, lost_ms desc, to_at is not null,
     epoch_ms(from_at) - coalesce(epoch_ms(to_at), 0), coalesce(to_at, from_at) desc,
     coalesce(group_id, ''), kind, finding_id"""
-"""The same order of rows of `figures.findings`, for DuckDB."""
+"""`order by` of rows of `figures.findings` in DuckDB, most severe first."""

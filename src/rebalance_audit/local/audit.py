@@ -209,7 +209,7 @@ def audit_in_parts(
     with_progress: bool = False,
     on_progress: OnProgress = no_progress,
 ) -> AuditParts[Finished]:
-    """As `audit_segments`, but `finish` makes something picklable of the tables, perhaps in several processes.
+    """Audit segments, and let `finish` make something picklable of the tables, perhaps in several processes.
 
     It may be given all groups at once, or ranges of their ids.
     """
@@ -275,7 +275,7 @@ def audit_in_parts(
 
 
 def _with_deploys(finish: Finish[Finished], read: DeploysRead) -> Finish[Finished]:
-    """The same, given the table of rollouts as well."""
+    """`finish` over tables that include the rollouts."""
 
     def finish_all(tables: dict[str, list[Row]]) -> Finished:
         return finish({**tables, DEPLOYS: in_key_order(DEPLOYS, deploy_rows(tables, read.deploys))})

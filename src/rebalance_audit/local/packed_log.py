@@ -26,7 +26,7 @@ _COPY_BYTES: Final = 1 << 20
 
 
 def open_log(path: str | Path) -> LogFolder:
-    """As `open_log_folder`; an archive (tar, zip, gzip, bzip2, xz, zstd) and compressed segments are read as well.
+    """Open a log: a folder of segments, plain or compressed, or an archive (tar, zip, gzip, bzip2, xz, zstd) of one.
 
     What is packed is unpacked into a temporary folder, which is removed with the LogFolder and at the end of the
     process. Raises SourceNotReadable, also for an archive that exceeds a limit or holds a segment twice.

@@ -84,7 +84,7 @@ def anomalies_of(parts: Iterable[Share[Finished]]) -> dict[str, dict[str, int]]:
 
 
 def unread_of(parts: Iterable[Share[Finished]]) -> dict[str, dict[str, int]]:
-    """The same of what cannot be read."""
+    """What all parts cannot read, the group first that the log has first."""
     return _in_log_order((part.met, part.unread) for part in parts)
 
 

@@ -45,7 +45,7 @@ def relations_of_lake(lake: str, cluster: str | None) -> Relations:
 
 
 def sql_over(relations: Relations) -> duckdb.DuckDBPyConnection:
-    """The same connection over gold tables by their full names."""
+    """A DuckDB connection without network over gold tables by their full names."""
     sql = duckdb.connect(":memory:", config=dict(OFFLINE))
     sql.execute("set timezone = 'UTC'; create schema gold")
     for name, relation in relations.items():

@@ -198,7 +198,7 @@ METRICS_OF_PROGRESS: Final[Mapping[str, tuple[str, str]]] = {
         from views.lag_by_owner join chosen using (cluster, group_id) group by all having sum(beyond_end) > 0""",
     ),
 }
-"""The same of a lake with gold.progress. An audit of segments has no rows there."""
+"""Name -> meaning and query of metrics of gold.progress, where an audit of segments has no rows."""
 
 
 def _durations(labels: str, chosen: str = "") -> str:
@@ -260,7 +260,7 @@ METRICS_OF_RUNS: Final[Mapping[str, tuple[str, str]]] = {
         from audits where outcome = 'done' group by cluster""",
     ),
 }
-"""The same of the runs that made a lake."""
+"""Name -> meaning and query of metrics of the runs that made a lake."""
 
 METRICS_OF_BRONZE: Final[Mapping[str, tuple[str, str]]] = {
     "bronze_newest_record_timestamp_seconds": (
@@ -268,4 +268,4 @@ METRICS_OF_BRONZE: Final[Mapping[str, tuple[str, str]]] = {
         "select cluster, epoch_ms(max(last_record_at)) / 1000.0 as value from ingested group by cluster",
     ),
 }
-"""The same of a lake that has bronze. An ingest that follows a live cluster keeps meta.ingested up to date."""
+"""Name -> meaning and query of metrics of a lake with bronze. Live ingests keep meta.ingested up to date."""

@@ -61,7 +61,7 @@ def metrics_text(rows: GoldRows, groups_max: int) -> bytes:
 
 
 def metrics_shape(rows: GoldRows, groups_max: int) -> list[dict[str, Any]]:
-    """The same for programs that read no OpenMetrics: each metric with its meaning and its series.
+    """The metrics for programs that read no OpenMetrics: each with its meaning and its series.
 
     Raises LakeNotReadable.
     """

@@ -39,7 +39,7 @@ class Explained:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """The same for notebooks."""
+        """The sections as HTML, which notebooks show."""
         parts = [f"<p><strong>{escape(self.heading)}</strong></p>"]
         for place, section in enumerate(self.sections):
             parts += [f"<h4>{escape(section.title)}</h4>"] if place else []

@@ -41,7 +41,7 @@ class MemberNames:
         return self._names.get((group_id, member_id), member_id)
 
     def of(self, group_id: str, member_id: str | None) -> str:
-        """The same for people, cut where it is very long."""
+        """The member's name for people: cut where it is very long."""
         return shortened(self.whole(group_id, member_id))
 
     def in_sentence(self, group_id: str, sentence: str) -> str:

@@ -20,7 +20,7 @@ from rebalance_audit.resources import caches_folder
 FROM_BYTES: Final = 16 << 20
 """Below, starting the compiler's runtime takes longer than the plain reader needs for the log."""
 UNCOMPILED_FROM_BYTES: Final = 100 << 20
-"""The same where the walk has yet to be compiled, which takes 3 to 6 s of one core."""
+"""The limit where the walk has yet to be compiled, which takes 3 to 6 s of one core."""
 _FOLDER: Final = "NUMBA_CACHE_DIR"
 _MARKER: Final = "compiled"
 

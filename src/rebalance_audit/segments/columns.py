@@ -70,7 +70,7 @@ class Blobs(NamedTuple):
         return [bytes(data[begin:end]) if there else None for begin, end, there in bounds]
 
     def numbers(self, at: Int64s, big_endian: str) -> Int64s:
-        """See `numbers_at`. Where a string is too short it is any number: check the sizes."""
+        """Big-endian numbers at these places. Where a string is too short it is any number: check the sizes."""
         return numbers_at(self.data, at, big_endian)
 
 

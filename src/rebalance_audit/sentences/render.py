@@ -40,7 +40,7 @@ def reason_text(*reasons: CodedReason) -> str:
 
 
 def sentence_of(*reasons: CodedReason) -> Sentence:
-    """The same with members and names as slots."""
+    """The sentences with members and names as slots."""
     return Sentence(_joined(" ", reasons))
 
 

@@ -78,7 +78,7 @@ class Sentence(str):
 
     @classmethod
     def joined(cls, between: str, parts: Iterable[str]) -> Self:
-        """As `str.join`."""
+        """The parts, sentences or texts, with `between` between them."""
         found: list[str] = []
         for part in parts:
             found += [between, part] if found else [part]

@@ -147,7 +147,7 @@ def moment(timestamp_ms: int | None) -> str:
 
 
 def utc(timestamp_ms: int | None) -> str:
-    """The same with its zone, for a sentence."""
+    """`2026-11-21 11:14:05.123 UTC`, for a sentence."""
     return (
         "a time that the log does not hold"
         if timestamp_ms is None

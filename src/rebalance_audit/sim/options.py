@@ -292,7 +292,7 @@ def _draw_faults(chance: Chance) -> FaultOptions:
 
 
 def _as_often(drawn: FaultOptions, per_day: float) -> FaultOptions:
-    """The same mixture of faults, scaled to so many a day in each group, with those of the cluster equally rare."""
+    """This mixture of faults, scaled to so many a day in each group, with those of the cluster equally rare."""
     rates = {each.name: float(getattr(drawn, each.name)) for each in fields(FaultOptions)}
     of_groups = sum(rates[name] for name in GROUP_FAULTS) * MINUTES_A_DAY
     if not of_groups:

@@ -48,7 +48,7 @@ def schema_of_columns(columns: Mapping[str, str]) -> pa.Schema:
 
 
 def ddl_of_columns(columns: Mapping[str, str]) -> str:
-    """The same as DDL."""
+    """The DDL of columns: name -> type."""
     return ", ".join(f"{name} {kind}" for name, kind in columns.items())
 
 
@@ -126,7 +126,7 @@ def _column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
 
 
 def _moments(values: Sequence[int | None]) -> pa.Array:
-    """The same as `micros_of` of each."""
+    """Timestamps in microseconds as `micros_of` makes them, all at once."""
     try:
         millis = pa.array(values, pa.int64())
     except (OverflowError, pa.ArrowInvalid):

@@ -22,7 +22,7 @@ def cluster_and_group(name: str) -> tuple[str, str]:
 
 
 def with_fleet_names(tables: FleetTables) -> dict[str, list[dict[str, Any]]]:
-    """The same rows of a lake with a `fleet_name` for each group id."""
+    """The rows of a lake with each group id replaced by its `fleet_name`."""
     return {name: [_named(row) for row in rows] for name, rows in tables.items()}
 
 

@@ -58,7 +58,7 @@ class StreamsSubscription(NamedTuple):
     unique_field: int
     """Differs in each join request since version 8; 0 before."""
     error_code: int
-    """See `ERRORS`; 0 for none, and before version 9."""
+    """A key of `ERRORS`; 0 for none, and before version 9."""
     unread: tuple[str, ...]
     """JSON names of fields that the bytes do not hold."""
 
@@ -70,7 +70,7 @@ class StreamsAssignment(NamedTuple):
     active: StreamsTasks
     standby: StreamsTasks
     error_code: int
-    """See `ERRORS`; 0 for none, and before version 4."""
+    """A key of `ERRORS`; 0 for none, and before version 4."""
     next_rebalance_ms: int | None
     """When the client rejoins, epoch ms: `REJOIN_AT_ONCE`, `REJOIN_NEVER`; None if not known (before version 7)."""
     unread: tuple[str, ...]

@@ -11,7 +11,7 @@ from rebalance_audit.replay.groups.modern_group import UNRELEASED, ModernGroup
 EARLY_FIRST_EPOCH: Final = 1
 """Epoch in a group's first epoch record, up to release 4.2."""
 FIRST_EPOCH: Final = 2
-"""The same from release 4.3 on (streams groups: 4.2), where a new group has the implicit epoch 1."""
+"""Epoch in the first epoch record from release 4.3 on (streams groups: 4.2): a new group has the implicit epoch 1."""
 
 
 class Beginning(Enum):
@@ -25,7 +25,7 @@ class Beginning(Enum):
     """The group had begun before, with a member without topics, which from 4.3 on writes no epoch record."""
 
     def in_partition(self, *, is_whole: bool | None) -> "Beginning":
-        """The same where it is known whether the partition lacks a record: where none is missing, none came before."""
+        """Certain instead of likely in a partition that lacks no record: none came before."""
         return Beginning.CERTAIN if is_whole and self is Beginning.LIKELY else self
 
 

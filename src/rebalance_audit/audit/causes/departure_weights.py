@@ -35,11 +35,11 @@ class DepartureWeights(NamedTuple):
     dry: float = 0.12
     """Share of members that have nothing to commit, unless they have been seen to commit unchanged positions."""
     dry_unknown: float = 0.5
-    """The same where two commits are all it made."""
+    """Share with nothing to commit among members that made no more than two commits."""
     dry_alone: float = 0.3
-    """The same where no other member ever committed."""
+    """Share with nothing to commit where no other member ever committed."""
     dry_with_others: float = 0.5
-    """The same where the other members made no commit more than it did."""
+    """Share with nothing to commit where the other members made no commit more than it did."""
     kinship: float = 0.3
     """What such a commit of another client in the group counts."""
     dry_scale_ms: float = 9_000.0
@@ -54,7 +54,7 @@ class DepartureWeights(NamedTuple):
     on_close: float = 0.75
     """Share of clients that commit as they close, before the group has shown whether its clients do."""
     dry_close: float = 0.3
-    """The same share of those that have nothing to commit, as a part of it."""
+    """What part of `on_close` holds for clients that have nothing to commit."""
     close_ms: float = 190.0
     """Mean time from that commit to the leave."""
     habit: float = 4.0
@@ -100,11 +100,11 @@ class DepartureWeights(NamedTuple):
     moved: float = 3.0
     """Odds of an expiry where the coordinator moved since the member was last seen, against elsewhere."""
     moved_and_joined: float = 20.0
-    """The same where its client joined in the same phase, under another member id."""
+    """Odds of an expiry where, besides, its client joined in the same phase under another member id."""
     company: float = 0.45
     """How much simultaneous departures reveal where no member is left: 1 = they all ended alike."""
     company_of_some: float = 0.1
-    """The same where others stay: a join phase that waits for one that died collects leaves as well."""
+    """`company` where others stay: a join phase that waits for one that died collects leaves as well."""
     others_stay: float = 0.02
     """Share of removals of dynamic members that leave others in the group: Kafka's Admin removes all."""
     back_ms: float = 3_000.0
@@ -118,7 +118,7 @@ class DepartureWeights(NamedTuple):
     kept_id_late: float = 0.05
     """Share of leaves of clients that come back under their member id, where they may have polled too late."""
     kept_id: float = 0.005
-    """The same where they cannot: clients keep their id until they are closed."""
+    """Share of such leaves where they cannot have: clients keep their id until they are closed."""
     # Groups in which the coordinator assigns
     assigned_heartbeat_ms: float = 5_000.0
     """Set: the default of group.consumer.heartbeat.interval.ms."""

@@ -60,7 +60,7 @@ class CommitHabits:
 
     @property
     def idle_in_group(self) -> int:
-        """The same of all clients."""
+        """Commits without any new position that all clients made, at least."""
         return sum(self.idle.values())
 
     def note_leave(self, *, with_commit: bool) -> None:

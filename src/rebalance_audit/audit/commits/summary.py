@@ -99,7 +99,7 @@ class CommitSummary(NamedTuple):
         return mean_ms if max(mean_ms, self.pause_ms) * _ON_TIME >= self.longest_ms else None
 
     def with_longest(self, longest_ms: int) -> "CommitSummary":
-        """The same with another longest pause."""
+        """This summary with another longest pause."""
         return self._replace(longest_ms=longest_ms)
 
     @property

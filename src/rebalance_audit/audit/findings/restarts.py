@@ -32,7 +32,7 @@ def who_is(identity: Identity) -> Who:
 
 
 def who_was(row: Row) -> Who:
-    """The same, from a row of gold.members."""
+    """The client's identity in a row of gold.members."""
     if row["instance_id"] is not None:
         return row["instance_id"], "", ""
     return "", row["client_id"], row["client_host"]

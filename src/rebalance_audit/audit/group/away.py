@@ -73,7 +73,7 @@ def ids_come_back(
 def clients_come_back(
     clients: Collection[tuple[str, str]], at_ms: int, verdicts: tuple[Verdict, ...]
 ) -> tuple[Verdict, ...]:
-    """The same of a classic group, whose clients join under new ids. `clients`: client ids and hosts."""
+    """Verdicts once clients of a classic group join under new ids. `clients`: client ids and hosts."""
     waiting = list(clients)
     known: dict[str, DepartureFacts] = {}
     for verdict in verdicts:

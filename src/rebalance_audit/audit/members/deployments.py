@@ -20,7 +20,7 @@ def deployment_of(identity: Identity) -> str:
 
 
 def deployment_of_row(row: Row) -> str:
-    """The same, from a row of gold.members."""
+    """The name of the deployment in a row of gold.members."""
     return common_name(row["instance_id"] or row["client_id"])
 
 

@@ -45,7 +45,7 @@ class CommitBook:
     _before: dict[TopicPartition, int]
     """Last commit (epoch ms) of the owner before."""
     _of_round: dict[TopicPartition, CommitSummary]
-    """The same since the last generation or epoch."""
+    """Since the last generation or epoch."""
     round_most: int
     """Most commits of one partition since then."""
     _round_ms: int

@@ -18,7 +18,7 @@ class Phase(NamedTuple):
     others_rhythm: CommitRhythm | None
     """The rhythm of that member."""
     others_idle_commits: int
-    """As `DepartureFacts.idle_commits`, for that member."""
+    """Commits without any new position that the member, or others with its client id, have been seen to make."""
     other_changes: int
     """Other members that came or went in the same phase."""
     skipped: int
@@ -48,7 +48,7 @@ class DepartureFacts(NamedTuple):
     Classic: the end of its last join phase. Otherwise its last record. None if another coordinator saw it.
     """
     since_seen_ms: int
-    """The same by any coordinator's clock."""
+    """Since the last thing other than a commit that only a living member causes, by any coordinator's clock."""
     since_commit_ms: int | None
     """Since its last commit; None if it never committed, or clocks contradict each other.
 
@@ -63,7 +63,7 @@ class DepartureFacts(NamedTuple):
     idle_commits: int
     """Commits without any new position that the member, or others with its client id, have been seen to make."""
     idle_in_group: int
-    """The same of all members of the group."""
+    """Commits without any new position of all members of the group."""
     closed_with_commit: int
     closed_without_commit: int
     """Earlier ends in the group that were leaves: those right after a commit, and the others."""

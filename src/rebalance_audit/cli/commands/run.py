@@ -196,7 +196,7 @@ def _explain(report: "RunReport") -> None:
 
 
 def shape(request: "RunRequest", report: "RunReport") -> dict[str, Any]:
-    """The same for programs."""
+    """The report of a run as JSON."""
     counts = report.counts
     return {
         "run_id": report.run_id,

@@ -151,7 +151,7 @@ class LiveGroup:
         self._support.update(member.protocol_names())
 
     def replace_static(self, old_member_id: str, new_member_id: str) -> LiveMember:
-        """The same static member under a new id: assignment, leadership and the sync it owes stay its own."""
+        """Give a static member a new id: it keeps its assignment, its leadership and the sync it owes."""
         member = self.members.pop(old_member_id)
         assert member.instance_id is not None
         member.member_id = new_member_id

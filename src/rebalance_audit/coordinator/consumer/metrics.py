@@ -25,7 +25,7 @@ class Metrics(NamedTuple):
     consumer_group_rebalance_count: int
     """Group epochs bumped by heartbeats, JoinGroups and resolved expressions; not by members that left."""
     consumer_group_rebalance_rate: float
-    """The same rebalances, per second over the last 30 seconds."""
+    """Those group epochs per second, over the last 30 seconds."""
 
 
 class RebalanceMeter:

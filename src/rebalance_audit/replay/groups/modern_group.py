@@ -139,7 +139,7 @@ class ModernGroup:
     recorded_topics: dict[str, int] | None = None
     """Topic name -> partition count of the last [4] value (releases 3.7 to 4.0); None if the log has none."""
     recorded_shapes: Mapping[str, RecordedTopic] = field(default_factory=dict)
-    """The same record in full, by topic name."""
+    """Topic name -> topic in full of the last [4] value."""
     topology_epoch: int = -1
     """Streams only, as are the next two."""
     validated_topology_epoch: int | None = None

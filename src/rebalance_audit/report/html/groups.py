@@ -108,7 +108,7 @@ def _times(count: TableRow) -> str:
 def _of_one_group(
     group: TableRow, rows: Sequence[TableRow], names: MemberNames
 ) -> list[dict[str, Any]]:
-    """The same for the section of a group, which need not name the group."""
+    """What was found in one group, for its own section, which need not name the group."""
     kinds = dict.fromkeys((row["severity"], row["kind"]) for row in rows)
     counts = [
         {
@@ -189,7 +189,7 @@ def _arguments(facts: PageFacts, name: str) -> str:
 def _answer(
     group: TableRow, own: Mapping[str, list[TableRow]], facts: PageFacts
 ) -> Iterator[Sentence]:
-    """The same sentences as in the text."""
+    """The first sentences about a group, as the terminal prints them."""
     rebalances = own["longest"]
     tables = {
         "group_states": [row | {"group_id": group["group_id"]} for row in group["states"] or ()],

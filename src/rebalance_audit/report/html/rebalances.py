@@ -38,7 +38,7 @@ def shown(text: str) -> str:
 
 
 def shown_sentence(text: str) -> str:
-    """The same for a sentence that is no longer than its names, which are cut already."""
+    """A sentence with control characters escaped; its names are short already."""
     return visible(text)
 
 

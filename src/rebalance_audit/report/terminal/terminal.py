@@ -41,7 +41,7 @@ def print_lake_report(
     extent: Extent,
     end_ms: int | None,
 ) -> None:
-    """The same from the gold tables of a lake, which `source` names: they have no facts about the files."""
+    """Print the report of a lake's gold tables, which `source` names; they have no facts about the files."""
     layout = ConsoleReport(console, tables, end_ms)
     layout.line(cell(source, "bold"))
     _answer(layout, tables, group_ids, extent)

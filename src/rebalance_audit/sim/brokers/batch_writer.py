@@ -40,7 +40,7 @@ _COMPRESS: Final[Mapping[Codec, Callable[[bytes], bytes]]] = {
     Codec.LZ4: lz4_encode,
     Codec.ZSTD: zstd_encode,
 }
-"""The same encoders as the batch builder's."""
+"""Codec -> its encoder, those of the batch builder."""
 
 
 class LoggedRecord(NamedTuple):

@@ -209,7 +209,7 @@ class PartitionLog:
             replay_batch(self.log_partition, batch, shard)
 
     def replay_outcome_into(self, shard: Shard) -> None:
-        """The same, but reads only the last record of every key among consecutive offset commits.
+        """Bring a shard to the end of the log with the last record of every key among consecutive offset commits.
 
         The final state of the partition is the same; the order in which its groups first appeared is not.
         """

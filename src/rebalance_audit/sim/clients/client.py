@@ -394,7 +394,7 @@ class Client(ABC):
         self.cluster.ask(self.name, self.served, sent, hear, routine=True)
 
     def _in_transaction(self, request: OffsetCommitRequest) -> TxnOffsetCommitRequest:
-        """The same commit as part of a transaction, which the process ends soon, unless it dies before."""
+        """A commit as part of a transaction, which the process ends soon, unless it dies before."""
         life = self._life
         sent = self._transactions.begin(
             request.group_id,

@@ -26,7 +26,7 @@ class Committing(Enum):
     MANUAL = "manual"
     """The application, now and then after work, what moved; not as it closes."""
     ON_WAKE_UP = "manual and on wake-up"
-    """The same, and once more when it is woken up to stop: `wakeup`, `commitSync`, `close`."""
+    """The application, after work, and once more when it is woken up to stop: `wakeup`, `commitSync`, `close`."""
     TRANSACTIONAL = "transactional"
     """The application's producer, in a transaction now and then, what moved (`sendOffsetsToTransaction`).
 
