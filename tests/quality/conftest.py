@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.checks.scope import Scope
+from rebalance_audit.lake.checks.check_frames import Scope
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.session.spark_session import DRIVER_OPTIONS
 from rebalance_audit.lake.storage.tables import Lake

@@ -10,7 +10,7 @@ from chispa import assert_df_equality
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeNotReadable
-from rebalance_audit.lake.checks.scope import Scope
+from rebalance_audit.lake.checks.check_frames import Scope
 from rebalance_audit.lake.runs.maintain import MaintainRequest, maintain
 from rebalance_audit.lake.runs.request import GOLD_ONLY, RunRequest
 from rebalance_audit.lake.runs.run import run_audit

@@ -10,8 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable
-from rebalance_audit.lake.checks.scope import Scope
-from rebalance_audit.lake.checks.table_frames import TableFrames
+from rebalance_audit.lake.checks.check_frames import Scope, TableFrames
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.quality.check import CheckReport, CheckRequest, run_check
 from tests.quality.planted import Row

@@ -28,8 +28,8 @@ from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
 from rebalance_audit.lake.runs.maintain import MaintainRequest, maintain
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.storage.lake_options import LakeOptions
 from rebalance_audit.lake.storage.stage import FOLDER
+from rebalance_audit.lake.storage.table_place import LakeOptions
 from rebalance_audit.lake.storage.table_writer import KINDS, WriterKind
 from rebalance_audit.lake.storage.tables import Lake
 from tests.cli.call import PROGRAM

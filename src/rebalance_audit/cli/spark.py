@@ -13,24 +13,24 @@ from rebalance_audit.cli.requirements import require_java
 from rebalance_audit.cli.spark_jars import jars_folder
 from rebalance_audit.config import Config, effective_config
 from rebalance_audit.lake.bronze.kafka_stream import Duration
-from rebalance_audit.lake.checks.scope import Scope
+from rebalance_audit.lake.checks.check_frames import Scope
 from rebalance_audit.lake.runs import maintain as care
-from rebalance_audit.lake.runs.deploy_costs import write_deploy_costs
+from rebalance_audit.lake.runs.answers import write_deploy_costs, write_predictions
 from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest, run_ingest
-from rebalance_audit.lake.runs.predictions import write_predictions
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
-from rebalance_audit.lake.session.spark_end import reporting_a_failed_start, stopping
 from rebalance_audit.lake.session.spark_session import (
     SUBMITTED,
     active_session,
     build_session,
     is_connect,
+    reporting_a_failed_start,
+    stopping,
 )
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
-from rebalance_audit.lake.storage.lake_options import LakeOptions
+from rebalance_audit.lake.storage.table_place import LakeOptions
 from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings

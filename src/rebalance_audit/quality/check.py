@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable
-from rebalance_audit.lake.checks.check_frames import CheckedTable, broken_rows, checked_table
-from rebalance_audit.lake.checks.check_log import CheckResult, write_results
-from rebalance_audit.lake.checks.scope import Scope
-from rebalance_audit.lake.checks.table_frames import TableFrames
-from rebalance_audit.lake.session.small_queries import small_queries
-from rebalance_audit.lake.storage.run_ids import new_run_id
+from rebalance_audit.lake.checks.check_frames import (
+    CheckedTable,
+    CheckResult,
+    Scope,
+    TableFrames,
+    broken_rows,
+    checked_table,
+    write_results,
+)
+from rebalance_audit.lake.session.settings import small_queries
+from rebalance_audit.lake.storage.table_log import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.schemas import table_schemas

@@ -3,7 +3,7 @@
 import pytest
 
 from rebalance_audit.errors import SparkEnded
-from rebalance_audit.lake.session.spark_end import reporting_a_failed_start, worker_end
+from rebalance_audit.lake.session.spark_session import reporting_a_failed_start, worker_end
 
 AT_PYTHON = "\tat org.apache.spark.api.python.PythonWorkerFactory.create(PythonWorkerFactory.scala)"
 AT_FILES = "\tat org.apache.hadoop.fs.FSDataInputStream.read(FSDataInputStream.java)"

@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from rebalance_audit.lake.sources import commits_first as module
-from rebalance_audit.lake.sources.commits_first import commits_first
+from rebalance_audit.lake.records import commit_packs as module
+from rebalance_audit.lake.records.commit_packs import commits_first
 
 COMMIT, GROUP, MARKER = b"\0\1\0\1g\0\1t\0\0\0\0", b"\0\3\0\1g", b"\0\0\0\1"
 

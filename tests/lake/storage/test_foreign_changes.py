@@ -2,8 +2,7 @@
 
 import pytest
 
-from rebalance_audit.lake.storage.foreign_changes import change_by_others
-from rebalance_audit.lake.storage.table_log import TableCommit
+from rebalance_audit.lake.storage.table_log import TableCommit, change_by_others
 
 OURS = "20261121T031200Z-0a1b2c3d"
 

@@ -7,11 +7,11 @@ from rebalance_audit.lake.gold.output_rows import (
     FRAME_ROW_BYTES,
     GONE,
     NEW,
+    QUARANTINE,
     REBUILT,
     OutputRows,
     output_columns,
 )
-from rebalance_audit.lake.gold.outputs import QUARANTINE
 from tests.support.stream_rows import unpacked_stream
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.deploys.deploy_rows import deploy_rows
-from rebalance_audit.lake.runs.deploy_costs import write_deploy_costs
+from rebalance_audit.lake.runs.answers import write_deploy_costs
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.local.deploys import read_deploys
 from rebalance_audit.readers.lake_deploys import stored_deploys

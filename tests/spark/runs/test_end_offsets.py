@@ -15,7 +15,7 @@ from rebalance_audit.lake.runs.request import GOLD_ONLY, check_request
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.sources.source import Source
-from rebalance_audit.lake.storage.lake_options import LakeOptions
+from rebalance_audit.lake.storage.table_place import LakeOptions
 from rebalance_audit.lake.storage.table_writer import WriterKind
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.local.end_offsets import read_end_offsets

@@ -18,9 +18,9 @@ from pyspark.sql import SparkSession
 from rebalance_audit.errors import LakeError
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
-from rebalance_audit.lake.storage.lake_options import LakeOptions
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
 from rebalance_audit.lake.storage.stage import FOLDER
+from rebalance_audit.lake.storage.table_place import LakeOptions
 from rebalance_audit.lake.storage.table_writer import KINDS, WriterKind, Written
 from rebalance_audit.tables.schemas import TableName, TableSchema
 from tests.spark.lakes import TABLES, Whole, difference, empty_lake, request_of

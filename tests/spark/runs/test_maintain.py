@@ -16,11 +16,11 @@ from rebalance_audit.lake.runs.maintain import MaintainReport, MaintainRequest, 
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.sources.source_spec import parse_source
-from rebalance_audit.lake.storage.lake_options import LakeOptions
 from rebalance_audit.lake.storage.lock import sole_owner, sole_run
-from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import FOLDER
+from rebalance_audit.lake.storage.table_log import new_run_id
+from rebalance_audit.lake.storage.table_place import LakeOptions
 from rebalance_audit.lake.storage.table_writer import WriterKind
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.holes import RANGES_MAX, holes_among
-from rebalance_audit.lake.records.missing_offsets import holes_in
+from rebalance_audit.lake.runs.missing_records import holes_in
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.local.audit import audit_segments
 from tests.spark.faults import SEEN_IN_LOG

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.runs.predictions import write_predictions
+from rebalance_audit.lake.runs.answers import write_predictions
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.whatif.answer import evaluate
 from rebalance_audit.whatif.answer_rows import answer_table_rows, refused_row

@@ -17,13 +17,13 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from rebalance_audit.errors import BadRequest, LakeBusy, LakeNotWritable
 from rebalance_audit.lake.runs.maintain import AGES
 from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
-from rebalance_audit.lake.session.temporary_settings import temporary_settings
-from rebalance_audit.lake.storage.key_range import KeyRange
-from rebalance_audit.lake.storage.lake_options import LakeOptions
+from rebalance_audit.lake.session.settings import temporary_settings
 from rebalance_audit.lake.storage.lock import OWNER
-from rebalance_audit.lake.storage.run_ids import commit_metadata
+from rebalance_audit.lake.storage.row_changes import KeyRange
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import GONE, GivenRows
+from rebalance_audit.lake.storage.table_log import commit_metadata
+from rebalance_audit.lake.storage.table_place import LakeOptions
 from rebalance_audit.lake.storage.table_writer import (
     KINDS,
     Outrun,

@@ -12,12 +12,12 @@ from rebalance_audit.lake.gold.output_rows import (
     BATCH_ROWS,
     GONE,
     NEW,
+    QUARANTINE,
     REBUILT,
     OutputRows,
     frame_ddl,
     output_columns,
 )
-from rebalance_audit.lake.gold.outputs import QUARANTINE
 from rebalance_audit.lake.storage.stage import ROW_GROUP, Stage
 
 COUNTS = {REBUILT: 2 * BATCH_ROWS + 3, NEW: 70, GONE: 5}

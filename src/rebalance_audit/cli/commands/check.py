@@ -13,7 +13,7 @@ from rebalance_audit.sentences import words
 from rebalance_audit.visible import visible
 
 if TYPE_CHECKING:
-    from rebalance_audit.lake.checks.check_log import CheckResult
+    from rebalance_audit.lake.checks.check_frames import CheckResult
     from rebalance_audit.quality.check import CheckReport
 
 EXAMPLES: Final = """\b

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.lake.bronze.end_offset_sampler import EndOffsetSampler
-from rebalance_audit.lake.bronze.kafka_stream import Duration, KafkaStream
+from rebalance_audit.lake.bronze.kafka_stream import Duration, EndOffsetSampler, KafkaStream
 from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.bronze.record_files import PartitionInBronze
 from rebalance_audit.lake.bronze.record_table import Appended, Bronze, as_quarantine, offset_of
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
-from rebalance_audit.lake.session.small_queries import FEW_BYTES, small_queries
+from rebalance_audit.lake.session.settings import FEW_BYTES, small_queries
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.sources.source import Source

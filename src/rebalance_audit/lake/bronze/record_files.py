@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rebalance_audit.lake.records.commit_packs import commits_first
 from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS
-from rebalance_audit.lake.sources.commits_first import commits_first
 from rebalance_audit.lake.storage.data_files import FILE, DataFile, DataFolder
 from rebalance_audit.moments import utc_datetime
 from rebalance_audit.tables.arrow_types import padded

@@ -16,15 +16,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.bronze.record_files import WRITTEN, write_records
+from rebalance_audit.lake.records.commit_packs import commits_first
 from rebalance_audit.lake.records.record_columns import DAMAGE
 from rebalance_audit.lake.session.pieces import Pieces, through
-from rebalance_audit.lake.sources.commits_first import commits_first
-from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder, described_in
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import GivenRows, Staged
-from rebalance_audit.lake.storage.table_writer import Outrun, TableChange
+from rebalance_audit.lake.storage.table_writer import Outrun, TableChange, with_retries
 from rebalance_audit.shown_settings import without_credentials
 from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.tables.schemas import TableName, table_schemas

@@ -1,21 +1,95 @@
-"""Tables with a column for each check that needs more than the row itself, and the rows that break checks.
+"""Which rows a check looks at, and at which time."""
 
-`tables.rules` says in SQL what is wrong with a row: null, or a sentence. One pass evaluates all checks of a table.
-"""
-
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from threading import Lock
+from typing import Any, Final, Literal, TypeAlias
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.lake.checks.scope import Scope
-from rebalance_audit.lake.checks.table_frames import TableFrames
-from rebalance_audit.tables.checks import Check, single_checks
-from rebalance_audit.tables.rules import OF_NEIGHBOURS, problem, rows_with_problems, view_name
-from rebalance_audit.tables.schemas import TableSchema
+from rebalance_audit.lake.gold.output_tables import begins_within
+from rebalance_audit.lake.storage.table_log import commit_metadata
+from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.moments import utc_datetime
+from rebalance_audit.tables.checks import Check, CheckKind, CheckSeverity, single_checks
+from rebalance_audit.tables.rules import (
+    OF_NEIGHBOURS,
+    CheckBounds,
+    problem,
+    rows_with_problems,
+    view_name,
+)
+from rebalance_audit.tables.schemas import TableName, TableSchema
+from rebalance_audit.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which rows are checked, and at which time."""
+
+    cluster: str | None = None
+    """None: rows of all clusters."""
+    from_ms: int | None = None
+    """Rows that begin at this moment or later, epoch milliseconds; rows without a time are in every window."""
+    to_ms: int | None = None
+    """Rows that begin before this moment, epoch milliseconds."""
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    limits: Mapping[str, int] = field(default_factory=dict)
+    """Name of a limit -> milliseconds; if it is 0 or absent, the checks that use it are skipped."""
+
+    kept_ms: Mapping[str, int] = field(default_factory=dict)
+    """Full table name -> milliseconds for which rows are kept once they have ended; an absent table keeps all rows."""
+
+    @property
+    def is_window(self) -> bool:
+        """Whether rows outside a window of time are left out."""
+        return self.from_ms is not None or self.to_ms is not None
+
+    @property
+    def bounds(self) -> CheckBounds:
+        """What checks depend on besides the rows."""
+        limits = {name: limit_ms for name, limit_ms in self.limits.items() if limit_ms}
+        return CheckBounds(self.now, limits, self.kept_ms)
+
+    def rows(self, schema: TableSchema, table: DataFrame) -> DataFrame:
+        """The rows of a table that begin in the window."""
+        if schema.begins_at is None:
+            return table
+        return table.where(begins_within(schema.begins_at, self.from_ms, self.to_ms))
+
+
+class TableFrames:
+    """The tables of a lake as they are when a check begins: each is looked up only once."""
+
+    def __init__(self, lake: Lake, scope: Scope) -> None:
+        """Nothing is read yet."""
+        self._lake = lake
+        self._scope = scope
+        self._found: dict[str, tuple[int, DataFrame] | None] = {}
+        self._lock = Lock()
+
+    def find(self, name: str) -> tuple[int, DataFrame] | None:
+        """Version of a table, and its rows of the cluster that is checked; None if there is no table.
+
+        Raises LakeNotReadable.
+        """
+        with self._lock:
+            if name not in self._found:
+                version = self._lake.version(name)
+                self._found[name] = None if version is None else (version, self._read(name))
+            return self._found[name]
+
+    def size_bytes(self, names: Iterable[str]) -> int:
+        """How many bytes the files of these tables have. Raises LakeNotReadable."""
+        return sum(self._lake.log(name).size_bytes() for name in self._lake.existing(names))
+
+    def _read(self, name: str) -> DataFrame:
+        table = self._lake.read(name)
+        cluster = self._scope.cluster
+        return table if cluster is None else table.where(F.col("cluster") == cluster)
 
 
 @dataclass(slots=True)
@@ -156,3 +230,50 @@ def _cannot(tables: TableFrames, check: Check, columns: Sequence[str], scope: Sc
         if missing := [name for name in check.used_there() if name not in found[1].columns]:
             return f"{check.table} is from an earlier release and lacks {', '.join(missing)}"
     return None
+
+
+ALL_CLUSTERS: Final = "*"
+Outcome: TypeAlias = Literal["held", "broken", "passed_over"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The result of one expectation; fields are named as the columns."""
+
+    table: str
+    expectation: str
+    kind: CheckKind
+    severity: CheckSeverity
+    outcome: Outcome
+    rows_checked: int | None = None
+    unexpected_count: int | None = None
+    sample_keys: tuple[str, ...] = ()
+    """Keys of some rows that break it, each as JSON."""
+    detail: str | None = None
+    table_version: int | None = None
+
+
+def write_results(lake: Lake, check_id: str, scope: Scope, results: Sequence[CheckResult]) -> None:
+    """Append a check's results to meta.checks in one commit. Raises LakeNotWritable."""
+    cluster = ALL_CLUSTERS if scope.cluster is None else scope.cluster
+    common = {
+        "cluster": cluster,
+        "check_id": check_id,
+        "from_at": utc_datetime(scope.from_ms),
+        "to_at": utc_datetime(scope.to_ms),
+        "checked_at": scope.now,
+        "package_version": __version__,
+    }
+    rows = [common | _row(result) for result in results]
+    with commit_metadata(lake.spark, check_id):
+        lake.create([TableName.CHECKS])
+        lake.add_rows(TableName.CHECKS, cluster, lambda _: rows)
+
+
+def _row(result: CheckResult) -> dict[str, Any]:
+    return {
+        **asdict(result),
+        "checked_table": result.table,
+        "success": result.outcome != "broken",
+        "sample_keys": list(result.sample_keys),
+    }

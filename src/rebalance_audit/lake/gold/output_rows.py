@@ -1,29 +1,42 @@
-"""Rows of several tables in one frame: columns `table`, `mark` and `rows`, and a list of structs for each table.
-
-One pass over a group's records makes rows of eleven tables, and a Spark stage has one schema. A row of the frame has a
-batch of rows of one table in the list of that table, and the other lists are null: Spark's Parquet writer visits each
-null leaf of each row that it writes, which costs more than the rows themselves if every one of them has its own.
-"""
+"""What the reducer makes rows of: an output for each table."""
 
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rebalance_audit.audit.rows import Row
-from rebalance_audit.lake.gold.outputs import FILES, OUTPUTS
+from rebalance_audit.audit.hours.group_hours import with_commits_elsewhere
+from rebalance_audit.audit.rows import GOLD_OF_GROUP, GROUP_HOURS, PROGRESS, Row
 from rebalance_audit.lake.storage.data_files import FILE
 from rebalance_audit.lake.storage.stage import MARK, ROWS, TABLE, list_of_rows
+from rebalance_audit.replay.changes import Position
 from rebalance_audit.tables.arrow_types import (
     arrow_type,
     column_of,
     ddl_of_columns,
     schema_of_columns,
 )
-from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.tables.schemas import TableName, table_schemas
+from rebalance_audit.wire.json_shape import key_data, value_data
+from rebalance_audit.wire.records import Record, Undecodable
+
+GROUP_RECORDS: Final = "group_records"
+QUARANTINE: Final = "quarantine"
+SNAPSHOTS: Final = "snapshots"
+FILES: Final = "files"
+"""No table: the data files of PROGRESS that tasks have written, see `data_files.FILE`."""
+OUTPUTS: Final[Mapping[str, str]] = {
+    **{name: f"gold.{name}" for name in (*GOLD_OF_GROUP, GROUP_HOURS, PROGRESS)},
+    GROUP_RECORDS: TableName.GROUP_RECORDS,
+    QUARANTINE: TableName.QUARANTINE,
+    SNAPSHOTS: TableName.SNAPSHOTS,
+}
+"""Name in the frame -> full name of the table."""
+
 
 REBUILT: Final = "rebuilt"
 """Mark of a row of a group that was replayed from its first record: it replaces what the table has of the group."""
@@ -167,3 +180,73 @@ def _bounded(rows: pa.StructArray) -> Iterator[int]:
     half = len(rows) // 2
     yield from _bounded(rows[:half])
     yield from _bounded(rows[half:])
+
+
+def record_row(group_id: str, record: Record, position: Position, write_offset: int | None) -> Row:
+    """The row of a decoded record, without its producer; `write_offset` is that of the first record of its write."""
+    tombstone = record.value is None
+    return {
+        "partition": position.log_partition,
+        "offset": position.log_offset,
+        "timestamp": position.record_timestamp_ms,
+        "leader_epoch": position.leader_epoch,
+        "record_type": int(record.record_type),
+        "record_name": record.record_type.name,
+        "group_id": group_id,
+        "member_id": getattr(record.key, "member_id", None),
+        "value_version": record.value_version,
+        "layout": record.layout,
+        "tombstone": tombstone,
+        "key_json": orjson.dumps(key_data(record)).decode(),
+        "value_json": None if tombstone else orjson.dumps(value_data(record)).decode(),
+        "write_id": f"{position.log_partition}:{write_offset}",
+    }
+
+
+def quarantine_row(
+    found: Undecodable, position: Position, key: bytes | None, value: bytes | None
+) -> Row:
+    """The row of a record that could not be decoded."""
+    return {
+        "partition": position.log_partition,
+        "offset": position.log_offset,
+        "timestamp": position.record_timestamp_ms,
+        "key": key,
+        "value": value,
+        "reason": found.reason.value,
+        "detail": found.detail,
+        "record_type": found.record_type,
+        "value_version": found.value_version,
+    }
+
+
+class HourRows:
+    """Rows of gold.group_hours, one for each group and hour: those of a group id are held until the next one comes.
+
+    Kafka keeps a group in one partition of the log, but after partitions were added to it, offset commits of the group
+    may be in several; its records are in one, or the run is refused.
+    """
+
+    def __init__(self, rows: OutputRows) -> None:
+        """The rows go to `rows`."""
+        self._rows = rows
+        self._group_id = ""
+        self._held: dict[int, tuple[str, Row, bool]] = {}
+
+    def add(self, group_id: str, mark: str, row: Row, *, of_records: bool) -> None:
+        """Take the row of an hour; `of_records`: of the partition that has the group's records, not only commits."""
+        if group_id != self._group_id:
+            self.release()
+            self._group_id = group_id
+        held = self._held.get(row["hour"])
+        if held is not None:
+            _, before, was_of_records = held
+            row = with_commits_elsewhere(*((before, row) if was_of_records else (row, before)))
+            of_records |= was_of_records
+        self._held[row["hour"]] = mark, row, of_records
+
+    def release(self) -> None:
+        """Emit the rows of the group id: there are no others."""
+        for mark, row, _ in self._held.values():
+            self._rows.add(GROUP_HOURS, mark, row | {"group_id": self._group_id})
+        self._held.clear()

@@ -29,12 +29,20 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.lake.bronze.end_offsets import SAMPLES, samples_of
-from rebalance_audit.lake.gold.finished_groups import FinishedGroups
-from rebalance_audit.lake.gold.group_memory import AskedTopics, Memory, Provisional
-from rebalance_audit.lake.gold.hour_rows import HourRows
-from rebalance_audit.lake.gold.output_rows import GONE, NEW, REBUILT, OutputRows, frame_ddl
-from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, QUARANTINE, SNAPSHOTS
-from rebalance_audit.lake.gold.record_rows import quarantine_row, record_row
+from rebalance_audit.lake.gold.group_memory import AskedTopics, FinishedGroups, Memory, Provisional
+from rebalance_audit.lake.gold.output_rows import (
+    GONE,
+    GROUP_RECORDS,
+    NEW,
+    QUARANTINE,
+    REBUILT,
+    SNAPSHOTS,
+    HourRows,
+    OutputRows,
+    frame_ddl,
+    quarantine_row,
+    record_row,
+)
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import (
     DECIDED,
@@ -290,9 +298,7 @@ class _Group:
         memory = self._memory(state)
         for table, key in self._provisional.gone():
             if table == MEMBERS:
-                memory = (
-                    None  # the row may hold an earlier stay of the member id: rebuild the group
-                )
+                memory = None  # the row may hold an earlier stay of the member id: rebuild it
             self._rows.add(table, GONE, key | {"group_id": self.group_id})
         self._finish_progress(memory, self.audit.due_ms)
 

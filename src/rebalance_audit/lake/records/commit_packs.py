@@ -17,8 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.audit.commits.summary import NO_POSITION, Summaries
 from rebalance_audit.audit.hours.commit_hours import run_begins
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.records.byte_columns import ByteColumn
-from rebalance_audit.lake.records.commit_columns import are_decodable
+from rebalance_audit.lake.records.commit_columns import ByteColumn, are_decodable
 from rebalance_audit.lake.records.record_columns import RECORD
 from rebalance_audit.segments.commits import summed_up
 from rebalance_audit.tables.arrow_types import ddl_of_columns
@@ -301,3 +300,29 @@ class HeldCommits:
         for stretch, key, summary in places:
             found.setdefault(ends[stretch], {})[names[key]] = summary
         return found
+
+
+HELD_BYTES: Final = 8 << 20
+"""At most so many bytes of others are held: a log may have no commits."""
+
+
+def commits_first(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of one task, which will be one file, the few that are no commits last.
+
+    Parquet keeps the smallest and largest value of each page of a column. With 99 of 100 records offset commits, every
+    page would have others among them; so a reader of group records skips nearly all pages (`routing.is_other`). The
+    rows have the columns `key` and `is_control`.
+    """
+    held: list[pa.RecordBatch] = []
+    held_bytes = 0
+    for batch in batches:
+        is_commit = are_commits(batch)
+        yield batch.filter(is_commit)
+        others = batch.filter(pc.invert(is_commit))
+        if others.num_rows:
+            held.append(others)
+            held_bytes += others.nbytes
+            if held_bytes > HELD_BYTES:
+                yield from held
+                held, held_bytes = [], 0
+    yield from held

@@ -26,7 +26,7 @@ from rebalance_audit.lake.records.routing import (
     is_commit,
     is_control,
 )
-from rebalance_audit.lake.storage.key_range import LISTED_GROUPS
+from rebalance_audit.lake.storage.row_changes import LISTED_GROUPS
 from rebalance_audit.lake.storage.stage import Stage
 
 GROUP: Final = ("partition", "group_id")

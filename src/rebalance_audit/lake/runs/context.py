@@ -18,12 +18,11 @@ from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.broker_logs import StoredBrokerLogs
 from rebalance_audit.lake.runs.request import GOLD, RunRequest
 from rebalance_audit.lake.runs.run_log import ALL, RunEntry, RunLog
-from rebalance_audit.lake.runs.run_report import RunReport
-from rebalance_audit.lake.runs.step_costs import Timeline
-from rebalance_audit.lake.session.temporary_settings import temporary_settings
+from rebalance_audit.lake.runs.run_report import RunReport, Timeline
+from rebalance_audit.lake.session.settings import temporary_settings
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits
-from rebalance_audit.lake.storage.run_ids import new_run_id
 from rebalance_audit.lake.storage.sinks import Sink
+from rebalance_audit.lake.storage.table_log import new_run_id
 from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import OnProgress

@@ -23,12 +23,11 @@ from rebalance_audit.errors import (
     SparkEnded,
     superseded,
 )
-from rebalance_audit.lake.session.spark_end import worker_end
+from rebalance_audit.lake.session.spark_session import worker_end
 from rebalance_audit.lake.sources.source import Source
-from rebalance_audit.lake.storage.commit_retry import CONFLICT
-from rebalance_audit.lake.storage.run_ids import RUN_ID
 from rebalance_audit.lake.storage.stage import rows_gone
-from rebalance_audit.lake.storage.table_writer import Outrun
+from rebalance_audit.lake.storage.table_log import RUN_ID
+from rebalance_audit.lake.storage.table_writer import CONFLICT, Outrun
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable

@@ -14,11 +14,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotReadable
-from rebalance_audit.lake.gold.broker_lines import moments_in_silver
-from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses_without_group
+from rebalance_audit.lake.gold.broker_logs import moments_in_silver
 from rebalance_audit.lake.gold.group_memory import answers
-from rebalance_audit.lake.gold.output_rows import GONE
-from rebalance_audit.lake.gold.outputs import SNAPSHOTS
+from rebalance_audit.lake.gold.output_rows import GONE, SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import with_commits
 from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
@@ -26,10 +24,15 @@ from rebalance_audit.lake.records.commit_packs import commit_packs, decided_pack
 from rebalance_audit.lake.records.record_counts import RecordCounts, count_records
 from rebalance_audit.lake.runs.affected_groups import AffectedGroups, NewRecords
 from rebalance_audit.lake.runs.context import RunContext
-from rebalance_audit.lake.runs.known_holes import holes_since
+from rebalance_audit.lake.runs.missing_records import (
+    gaps_of,
+    holes_since,
+    losses_in_quarantine,
+    losses_without_group,
+)
 from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, Revise, few_tasks, is_final
 from rebalance_audit.lake.runs.progress import Progress
-from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
+from rebalance_audit.lake.session.settings import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, add_commits
 from rebalance_audit.lake.storage.stage import StagedTables
 from rebalance_audit.tables.schemas import TableName

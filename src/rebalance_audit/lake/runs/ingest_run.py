@@ -14,8 +14,8 @@ from rebalance_audit.lake.runs.error_translation import ErrorTranslation
 from rebalance_audit.lake.runs.request import RunRequest, check_request
 from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
 from rebalance_audit.lake.sources.source import Source
-from rebalance_audit.lake.storage.lake_options import LakeOptions
-from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
+from rebalance_audit.lake.storage.table_log import commit_metadata, new_run_id
+from rebalance_audit.lake.storage.table_place import LakeOptions
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.schemas import TableName

@@ -22,19 +22,16 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.bronze.ledger import Ledger
-from rebalance_audit.lake.runs.catalog_views import CatalogViews, make_catalog_views
-from rebalance_audit.lake.runs.lake_clusters import clusters_of
-from rebalance_audit.lake.session.parallel_map import parallel_map
-from rebalance_audit.lake.session.pieces import parallelism
-from rebalance_audit.lake.session.temporary_settings import temporary_settings
+from rebalance_audit.lake.session.pieces import parallel_map, parallelism
+from rebalance_audit.lake.session.settings import temporary_settings
 from rebalance_audit.lake.storage.lock import sole_ingest, sole_run
-from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.table_definition import APPEND_ONLY
-from rebalance_audit.lake.storage.table_log import first_line
+from rebalance_audit.lake.storage.table_log import commit_metadata, first_line, new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.schemas import TableName, table_schemas
+from rebalance_audit.tables.views import views
 
 FILE_BYTES: Final = 128 << 20
 """Approximate size of a file."""
@@ -107,6 +104,16 @@ class TableCare:
     vacuum_hours: int = 0
     version: int | None = None
     """Delta version of the table afterwards."""
+
+
+@dataclass(slots=True)
+class CatalogViews:
+    """Which views a catalog has now."""
+
+    names: list[str] = field(default_factory=list)
+    """As SQL calls them."""
+    refused: str | None = None
+    """Why the catalog refused the others: many support tables only."""
 
 
 @dataclass(slots=True)
@@ -314,3 +321,27 @@ def _settings(lake: Lake, request: MaintainRequest) -> Iterator[None]:
         wanted[_RETENTION_CHECK] = "false"
     with temporary_settings(lake.spark, wanted):
         yield
+
+
+def make_catalog_views(lake: Lake) -> CatalogViews:
+    """Create or replace the views whose tables exist. A missing view is no failure: nothing depends on it."""
+    done = CatalogViews()
+    if lake.is_folder:
+        return done
+    try:
+        for view in views():
+            if all(lake.version(name) is not None for name in view.tables):
+                made = lake.make_view(view)
+                done.names += [] if made is None else [made]
+    except PySparkException as error:
+        done.refused = str(error).partition("\n")[0]
+    return done
+
+
+def clusters_of(lake: Lake) -> list[str]:
+    """Their names, sorted; none in a lake without runs. Raises LakeNotReadable."""
+    if lake.version(TableName.RUNS) is None:
+        return []
+    return sorted(
+        row[0] for row in lake.read(TableName.RUNS).select("cluster").distinct().collect()
+    )

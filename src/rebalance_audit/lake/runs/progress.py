@@ -13,7 +13,7 @@ from rebalance_audit.audit.holes import Holes, holes_of
 from rebalance_audit.errors import later_release
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.run_log import ALL
-from rebalance_audit.lake.session.parallel_map import parallel_map
+from rebalance_audit.lake.session.pieces import parallel_map
 from rebalance_audit.lake.storage.table_log import TableMark
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime

@@ -18,7 +18,6 @@ from rebalance_audit.audit.rows import OWNERSHIP
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.bronze.ingest import damaged_stretches
 from rebalance_audit.lake.gold import topics
-from rebalance_audit.lake.gold.gaps import gaps_of, losses_in_quarantine, losses_without_group
 from rebalance_audit.lake.gold.output_tables import rows_of
 from rebalance_audit.lake.gold.reducer import with_commits
 from rebalance_audit.lake.gold.reducer_options import Gaps
@@ -31,7 +30,12 @@ from rebalance_audit.lake.records.record_counts import (
     count_records_beside,
 )
 from rebalance_audit.lake.runs.context import RunContext
-from rebalance_audit.lake.runs.known_holes import holes_of_log
+from rebalance_audit.lake.runs.missing_records import (
+    gaps_of,
+    holes_of_log,
+    losses_in_quarantine,
+    losses_without_group,
+)
 from rebalance_audit.lake.runs.plan import (
     COMMITS_OF_A_RECORD,
     Plan,
@@ -40,7 +44,7 @@ from rebalance_audit.lake.runs.plan import (
     is_final,
 )
 from rebalance_audit.lake.runs.progress import Progress
-from rebalance_audit.lake.session.small_queries import FEW_RECORDS, small_queries
+from rebalance_audit.lake.session.settings import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, replace_commits
 from rebalance_audit.lake.storage.stage import StagedTables
 from rebalance_audit.tables.schemas import TableName

@@ -11,7 +11,7 @@ from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.lag.end_offsets import EndOffsets
 from rebalance_audit.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.sources.source import Source
-from rebalance_audit.lake.storage.lake_options import LakeOptions
+from rebalance_audit.lake.storage.table_place import LakeOptions
 from rebalance_audit.location import is_catalog, local_path, parse_catalog
 from rebalance_audit.tables.window import Window
 

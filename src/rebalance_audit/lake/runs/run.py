@@ -23,19 +23,17 @@ from rebalance_audit.lake.gold.broker_logs import unmatched_notes
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.error_translation import ErrorTranslation
 from rebalance_audit.lake.runs.increment import ChangesGone, increment_plan
-from rebalance_audit.lake.runs.plan import Plan
+from rebalance_audit.lake.runs.plan import Plan, account, replay
 from rebalance_audit.lake.runs.progress import Progress, changes_by_others, progress_of
 from rebalance_audit.lake.runs.rebuild import rebuild_plan
-from rebalance_audit.lake.runs.replayed import account, replay
 from rebalance_audit.lake.runs.request import RunRequest, check_request
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.runs.source_findings import write_source_findings
 from rebalance_audit.lake.runs.writer import Writer
-from rebalance_audit.lake.session.small_queries import small_queries
+from rebalance_audit.lake.session.settings import small_queries
 from rebalance_audit.lake.sources.delta_source import DeltaSource
 from rebalance_audit.lake.storage.lock import sole_run
-from rebalance_audit.lake.storage.run_ids import commit_metadata
-from rebalance_audit.lake.storage.table_log import first_line
+from rebalance_audit.lake.storage.table_log import commit_metadata, first_line
 from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
 

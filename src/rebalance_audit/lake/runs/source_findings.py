@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.findings.of_sources import SourcesDiffer
 from rebalance_audit.lake.bronze.record_table import DIFFERS
-from rebalance_audit.lake.gold.finding_rows import evidence, finding_rows
+from rebalance_audit.lake.gold.commit_findings import evidence, finding_rows
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.tables.schemas import TableName
 

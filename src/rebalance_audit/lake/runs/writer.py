@@ -15,19 +15,18 @@ from rebalance_audit.lake.gold.commit_findings import (
     is_of_records,
     scope_of,
 )
-from rebalance_audit.lake.gold.output_rows import NEW
+from rebalance_audit.lake.gold.output_rows import GROUP_RECORDS, NEW, OUTPUTS, QUARANTINE, SNAPSHOTS
 from rebalance_audit.lake.gold.output_tables import (
     continue_stints,
     in_window,
     rebuilt_rows_of,
     rows_of,
 )
-from rebalance_audit.lake.gold.outputs import GROUP_RECORDS, OUTPUTS, QUARANTINE, SNAPSHOTS
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.runs.context import RunContext
+from rebalance_audit.lake.runs.plan import Replayed
 from rebalance_audit.lake.runs.progress import Progress, marks_of_tables, progress_columns
-from rebalance_audit.lake.runs.replayed import Replayed
-from rebalance_audit.lake.session.parallel_map import parallel_map
+from rebalance_audit.lake.session.pieces import parallel_map
 from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.table_writer import Written

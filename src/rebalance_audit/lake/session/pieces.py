@@ -1,6 +1,8 @@
 """Work cut into pieces, one for each task."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
@@ -59,3 +61,15 @@ def through(
     if isinstance(rows, Pieces):
         return rows.through(change, changed_ddl)
     return rows.mapInArrow(change, changed_ddl)
+
+
+THREADS: Final = min(4, os.cpu_count() or 1)
+
+Item = TypeVar("Item")
+Done = TypeVar("Done")
+
+
+def parallel_map(work: Callable[[Item], Done], items: Iterable[Item]) -> list[Done]:
+    """What the work makes of each item, in their order. Raises the first error, when all have ended."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(work, items))

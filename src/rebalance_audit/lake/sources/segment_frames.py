@@ -16,8 +16,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.records.record_columns import ddl
-from rebalance_audit.lake.records.segment_rows import SegmentRows
+from rebalance_audit.lake.records.record_columns import SegmentRows, ddl
 from rebalance_audit.lake.session.pieces import TASKS_PER_CORE, Pieces, parallelism
 from rebalance_audit.lake.sources.remote_log import RemoteLog
 from rebalance_audit.segments.available import should_use_compiled_walk

@@ -148,7 +148,7 @@ class DataFile:
                 self._schema,
                 compression="zstd",
                 filesystem=self._folder.files,
-                # Readers of a few rows skip pages, see `commits_first`.
+                # Readers of a few rows skip pages, see `commit_packs.commits_first`.
                 write_page_index=True,
             )
         self._writer.write_table(pa.Table.from_batches(self._waiting))

@@ -22,14 +22,14 @@ from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder
-from rebalance_audit.lake.storage.run_ids import appends_of, run_of
-from rebalance_audit.lake.storage.sql_text import standard_literal
 from rebalance_audit.lake.storage.stage import GONE, GivenRows
 from rebalance_audit.lake.storage.table_definition import (
     arrow_fields,
     plain_fields,
     properties,
+    standard_literal,
 )
+from rebalance_audit.lake.storage.table_log import appends_of, run_of
 from rebalance_audit.lake.storage.table_place import Folder
 from rebalance_audit.lake.storage.table_writer import (
     Outrun,

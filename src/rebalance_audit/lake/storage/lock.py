@@ -17,7 +17,7 @@ from typing import Final
 from urllib.parse import quote
 
 from rebalance_audit.errors import LakeBusy, LakeNotWritable
-from rebalance_audit.lake.storage.run_ids import RUN_ID
+from rebalance_audit.lake.storage.table_log import RUN_ID
 from rebalance_audit.location import is_catalog, local_path
 
 OWNER: Final = ".owner"

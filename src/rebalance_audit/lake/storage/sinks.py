@@ -13,11 +13,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import superseded
-from rebalance_audit.lake.storage.commit_retry import with_retries
 from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.lake.storage.row_changes import gone_keys, same_key
 from rebalance_audit.lake.storage.stage import GONE, GivenRows, RowsHere
-from rebalance_audit.lake.storage.table_writer import TableChange, Written
+from rebalance_audit.lake.storage.table_writer import TableChange, Written, with_retries
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 

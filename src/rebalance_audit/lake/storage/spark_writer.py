@@ -1,40 +1,40 @@
 """Changes tables with Spark: wherever Spark has a file system or a catalog, and from any number of machines."""
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from itertools import count
+from pathlib import Path
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.lake.session.temporary_settings import temporary_settings
-from rebalance_audit.lake.storage.aborted_creates import remove_aborted_create
-from rebalance_audit.lake.storage.commit_retry import outrun_on_conflict
-from rebalance_audit.lake.storage.key_range import KeyRange, range_of_keys
-from rebalance_audit.lake.storage.optimize import optimize
+from rebalance_audit.lake.session.settings import temporary_settings
 from rebalance_audit.lake.storage.row_changes import (
     CHANGE,
     DELETE,
     INSERT,
     UPDATE,
     WENT_ON,
+    KeyRange,
     changes_between,
     goes_on,
+    range_of_keys,
     same_key,
 )
-from rebalance_audit.lake.storage.run_ids import USER_METADATA, appends_of
-from rebalance_audit.lake.storage.sql_text import quoted_comment, text_literal
 from rebalance_audit.lake.storage.stage import GivenRows, Stage
-from rebalance_audit.lake.storage.table_definition import definition
-from rebalance_audit.lake.storage.table_log import TableCommit, TableLog
+from rebalance_audit.lake.storage.table_definition import definition, quoted_comment, text_literal
+from rebalance_audit.lake.storage.table_log import USER_METADATA, TableCommit, TableLog, appends_of
 from rebalance_audit.lake.storage.table_place import TablePlace
 from rebalance_audit.lake.storage.table_writer import (
     Outrun,
     TableChange,
     WriterKind,
     Written,
+    outrun_on_conflict,
 )
+from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.schemas import TableSchema
 
 FEW_CHANGES: Final = 20_000
@@ -228,3 +228,38 @@ class SparkWriter:
         if made:
             return made[-1]
         raise Outrun(f"{self._place.address(schema)} has no commit of {commit.run_id}")
+
+
+def optimize(spark: SparkSession, sql_name: str, order: Sequence[str]) -> Row:
+    """Optimize a table; returns Delta's metrics, such as `numFilesAdded`."""
+    clustered_by = spark.sql(f"DESCRIBE DETAIL {sql_name}").select("clusteringColumns").first()
+    is_clustered = clustered_by is not None and bool(clustered_by[0])
+    by = f" ZORDER BY ({', '.join(order)})" if order and not is_clustered else ""
+    metrics = spark.sql(f"OPTIMIZE {sql_name}{by}").select("metrics.*").first()
+    assert metrics is not None
+    return metrics
+
+
+LOG: Final = "_delta_log"
+STAGED: Final = "_staged_commits"
+
+
+def remove_aborted_create(table: str) -> None:
+    """Remove the log's folder of a table without a version, if it has only files that were still being written.
+
+    A process that died, or a full disk, left them. Delta takes any folder that is not empty for a table: then
+    `CREATE TABLE IF NOT EXISTS` does nothing, and every read finds no table. Object stores have no empty folders, and a
+    file there is complete or does not exist.
+
+    To be called under `lock.sole_table_maker`. Raises OSError.
+    """
+    path = None if is_catalog(table) else local_path(table)
+    if path is None or not (path / LOG).is_dir():
+        return
+    if all(_is_uncommitted(found) for found in (path / LOG).iterdir()):
+        shutil.rmtree(path / LOG)
+
+
+def _is_uncommitted(found: Path) -> bool:
+    """Whether it is a file that Delta would have renamed, or its folder for commits of catalogs, still empty."""
+    return found.name.startswith(".") or (found.name == STAGED and not any(found.iterdir()))

@@ -1,10 +1,13 @@
-"""What makes a table, from `schemas/tables`: a statement for Spark, or Arrow's schema for delta-rs."""
+"""What makes a table, from `schemas/tables`: a statement for Spark, or Arrow's schema for delta-rs; and texts in SQL.
 
+An expression in one text is one call to Java; as pyspark's columns it is a call or more for each of its parts.
+"""
+
+import re
 from typing import Any, Final
 
 import pyarrow as pa
 
-from rebalance_audit.lake.storage.sql_text import quoted_comment
 from rebalance_audit.tables.arrow_types import arrow_type
 from rebalance_audit.tables.schemas import TableSchema
 
@@ -95,3 +98,24 @@ def plain_fields(schema: TableSchema) -> pa.Schema:
     """The columns without comments: other metadata would make it another schema."""
     fields: list[Any] = [field.remove_metadata() for field in arrow_fields(schema)]
     return pa.schema(fields)
+
+
+PLAIN: Final = re.compile(r"[\w.:/@ -]*", re.ASCII)
+
+
+def text_literal(text: str) -> str:
+    """An expression of Spark's for a text. Nothing of it can be taken for a quote, an escape or a variable."""
+    if PLAIN.fullmatch(text):
+        return f"'{text}'"
+    return f"CAST(X'{text.encode().hex()}' AS STRING)"
+
+
+def standard_literal(text: str) -> str:
+    """A literal of standard SQL, as delta-rs reads it: a quote is written twice, and nothing is an escape."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quoted_comment(text: str) -> str:
+    """A text where a statement of Spark's takes a literal alone, as for a comment."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -1,12 +1,18 @@
-"""What the log of a Delta table says: versions, who made them, the table's id and properties.
+"""What the log of a Delta table says: versions, who made them, the table's id and properties, and what others changed.
 
 Of a lake on a local disk, and of one that delta-rs writes, `deltalake` reads it. Elsewhere Spark does: DESCRIBE HISTORY
 and DESCRIBE DETAIL, a job each.
+
+Every commit of this program names its run in `userMetadata`. What other programs commit may change rows on which a run
+builds: a RESTORE, a DELETE, an append. Some of their commits change none: OPTIMIZE, VACUUM, properties.
 """
 
 import json
 import re
-from collections.abc import Mapping
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, Final, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -18,6 +24,37 @@ from pyspark.sql.types import StructType
 
 from rebalance_audit.delta_folder import check_log
 from rebalance_audit.location import local_path
+
+RUN_ID: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
+OWN_COMMIT: Final = re.compile(rf"{RUN_ID.pattern}(/\d+)?")
+"""`userMetadata` of this program's commits; an ingest counts its commits after a slash."""
+USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+def appends_of(cluster: str) -> str:
+    """Transaction id of a cluster's appends to a table: Delta refuses the second of two with one number."""
+    return f"rebalance-audit/{cluster}"
+
+
+def new_run_id(started_at: datetime) -> str:
+    """An id that no other run has; ids of runs that started in different seconds sort by time. `started_at` is UTC."""
+    return f"{started_at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
+
+
+def run_of(spark: SparkSession) -> str:
+    """The id in `userMetadata` of the session's commits now; empty outside of `commit_metadata`."""
+    return spark.conf.get(USER_METADATA, "") or ""
+
+
+@contextmanager
+def commit_metadata(spark: SparkSession, run_id: str) -> Iterator[None]:
+    """Put the id into `userMetadata` of every commit inside the block, also those that make tables or add columns."""
+    spark.conf.set(USER_METADATA, run_id)
+    try:
+        yield
+    finally:
+        spark.conf.unset(USER_METADATA)
+
 
 CREATION: Final = "CREATE TABLE"
 """Delta's name for a commit that makes a table without rows; a clone has rows from its first commit on."""
@@ -254,3 +291,41 @@ def _commit_of(entry: Mapping[str, Any]) -> TableCommit:
         entry.get("timestamp", 0),
         entry.get("operationMetrics"),
     )
+
+
+KEEPS_ROWS: Final = frozenset(
+    {
+        "ADD COLUMN",
+        "ADD COLUMNS",
+        "ADD CONSTRAINT",
+        "CHANGE COLUMN",
+        "CLUSTER BY",
+        "COMPUTE STATS",
+        "DROP CONSTRAINT",
+        "OPTIMIZE",
+        "REORG",
+        "SET TBLPROPERTIES",
+        "UNSET TBLPROPERTIES",
+        "UPGRADE PROTOCOL",
+        "VACUUM END",
+        "VACUUM START",
+    }
+)
+"""Delta's names of operations (`DeltaOperations`) after which a table has the rows that it had."""
+
+APPENDS: Final = frozenset({"STREAMING UPDATE", "WRITE"})
+"""Of a table with `delta.appendOnly`: whatever adds rows there adds them to those that the table has."""
+
+
+def change_by_others(commits: Iterable[TableCommit], *, append_only: bool) -> str | None:
+    """What the first commit of another program that may have changed rows did; None if there is none.
+
+    New rows of an append-only table are no such change: runs and ingests look for them anyway.
+    """
+    harmless = KEEPS_ROWS | APPENDS if append_only else KEEPS_ROWS
+    for commit in commits:
+        if OWN_COMMIT.fullmatch(commit.user_metadata or ""):
+            continue
+        if commit.operation not in harmless:
+            return f"was changed by another program (version {commit.version}: {commit.operation})"
+    return None

@@ -10,7 +10,7 @@ from deltalake.exceptions import DeltaError
 from pyspark.errors import PySparkException
 
 from rebalance_audit.errors import LakeNotWritable
-from rebalance_audit.lake.session.parallel_map import parallel_map
+from rebalance_audit.lake.session.pieces import parallel_map
 from rebalance_audit.lake.storage.lock import sole_table_maker
 from rebalance_audit.lake.storage.table_log import TableLog, first_line
 from rebalance_audit.lake.storage.table_place import TablePlace

@@ -12,11 +12,16 @@ and changes nothing. Repeating a change is harmless: rows are merged by key, and
 transactions of the cluster, numbered by that version.
 """
 
-from collections.abc import Iterator, Sequence
+import random
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
+
+from pyspark.errors import PySparkException
 
 from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.lake.storage.stage import GivenRows
@@ -106,3 +111,35 @@ class TableWriter(Protocol):
 
     def vacuum(self, schema: TableSchema, hours: int, *, dry_run: bool) -> int:
         """Remove files that no version has used for so many hours; returns how many there were."""
+
+
+ATTEMPTS: Final = 8
+PAUSE_SECONDS: Final = 0.5
+CONFLICT: Final = re.compile(r"DELTA_CONCURRENT_\w+|DELTA_(?:METADATA|PROTOCOL)_CHANGED")
+"""Delta's error conditions in Spark where another commit came first."""
+
+
+@contextmanager
+def outrun_on_conflict() -> Iterator[None]:
+    """Raise Outrun for an error of Spark's where another commit came first."""
+    try:
+        yield
+    except PySparkException as error:
+        if CONFLICT.search(str(error)) is None:
+            raise
+        raise Outrun(str(error)) from None
+
+
+def with_retries(commit: Callable[[], None]) -> None:
+    """Make a commit that reads and writes only rows of its own; try again if another program committed first.
+
+    Raises Outrun if others come first every time.
+    """
+    for attempt in range(1, ATTEMPTS):
+        try:
+            commit()
+        except Outrun:
+            time.sleep(attempt * PAUSE_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311 - only to desynchronise two runs
+        else:
+            return
+    commit()

@@ -21,16 +21,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.delta_folder import check_commits, check_files
 from rebalance_audit.errors import LakeNotReadable, LakeNotWritable, later_release
-from rebalance_audit.lake.session.small_queries import small_queries
-from rebalance_audit.lake.session.temporary_settings import temporary_settings
-from rebalance_audit.lake.storage.commit_retry import with_retries
+from rebalance_audit.lake.session.settings import small_queries, temporary_settings
 from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
-from rebalance_audit.lake.storage.foreign_changes import change_by_others
-from rebalance_audit.lake.storage.lake_options import LakeOptions, is_name_of_delta_rs, writer_of
 from rebalance_audit.lake.storage.local_rows import arrow_of, arrow_rows
-from rebalance_audit.lake.storage.run_ids import run_of
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
-from rebalance_audit.lake.storage.sql_text import quoted_comment
 from rebalance_audit.lake.storage.stage import GivenRows, RowsHere, Stage, stage_folder
 from rebalance_audit.lake.storage.table_definition import (
     CHANGE_FEED,
@@ -38,6 +32,7 @@ from rebalance_audit.lake.storage.table_definition import (
     LAYOUT_NUMBER,
     OLDEST_LAYOUT,
     WRITER,
+    quoted_comment,
 )
 from rebalance_audit.lake.storage.table_log import (
     CREATION,
@@ -46,11 +41,26 @@ from rebalance_audit.lake.storage.table_log import (
     TableCommit,
     TableLog,
     TableMark,
+    change_by_others,
     first_line,
+    run_of,
 )
 from rebalance_audit.lake.storage.table_maker import TableMaker, translated
-from rebalance_audit.lake.storage.table_place import Folder, changes_reader, place_of
-from rebalance_audit.lake.storage.table_writer import KINDS, TableChange, TableWriter, WriterKind
+from rebalance_audit.lake.storage.table_place import (
+    Folder,
+    LakeOptions,
+    changes_reader,
+    is_name_of_delta_rs,
+    place_of,
+    writer_of,
+)
+from rebalance_audit.lake.storage.table_writer import (
+    KINDS,
+    TableChange,
+    TableWriter,
+    WriterKind,
+    with_retries,
+)
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.plain_values import plain
 from rebalance_audit.tables.schemas import TableName, table_schemas

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from rebalance_audit.lake.storage.run_ids import commit_metadata, new_run_id
+from rebalance_audit.audit.deploys.rollout import Rollout
 from rebalance_audit.lake.storage.sinks import Sink
+from rebalance_audit.lake.storage.table_log import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.table_maker import translated
 from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime
-from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.tables.schemas import TableName, table_schemas
 
 AnswerRow: TypeAlias = Mapping[str, Any]
 
@@ -60,3 +61,48 @@ def values_of(row: AnswerRow, names: Sequence[str]) -> tuple[Any, ...]:
 
 def _stored(row: AnswerRow, moments: Sequence[str]) -> AnswerRow:
     return {**row, **{name: utc_datetime(row[name]) for name in moments if name in row}}
+
+
+_ANSWER: Final = ("group_id", "from_at", "to_at")
+"""Columns that the rows of one answer share."""
+
+
+def write_predictions(
+    lake: Lake, cluster: str, rows: Sequence[AnswerRow], now: datetime
+) -> Written:
+    """Write whole answers, whose moments are epoch milliseconds; raises as `replace_rows`.
+
+    Rows of the same groups and windows that the answers do not have are removed.
+    """
+    answered = {values_of(row, _ANSWER) for row in rows}
+    return replace_rows(
+        lake,
+        cluster,
+        TableName.WHAT_IF,
+        rows,
+        lambda row: values_of(row, _ANSWER) in answered,
+        now,
+    )
+
+
+def write_deploy_costs(
+    lake: Lake, cluster: str, deploys: Sequence[Rollout], rows: Sequence[AnswerRow], now: datetime
+) -> Written:
+    """Write all rows about these rollouts, whose moments are epoch milliseconds; raises as `replace_rows`."""
+    keys = {deploy.key for deploy in deploys}
+    return replace_rows(
+        lake,
+        cluster,
+        TableName.DEPLOYS,
+        [_with_moments(row) for row in rows],
+        lambda row: (row["deploy_id"], row["started_at"]) in keys,
+        now,
+    )
+
+
+def _with_moments(row: AnswerRow) -> AnswerRow:
+    evidence = [
+        {**item, "at": utc_datetime(item["at"]), "pod_at": utc_datetime(item["pod_at"])}
+        for item in row["evidence"]
+    ]
+    return {**row, "evidence": evidence}

@@ -1,7 +1,7 @@
-"""Settings for queries over few rows: for them, what makes large queries fast costs more than it saves.
+"""Settings of a Spark session that hold for a block of code, and those for queries over few rows.
 
-An increment makes some hundred queries of a task or two. They are over before the code that Spark generates for each
-has paid for itself.
+What makes large queries fast costs small ones more than it saves: an increment makes some hundred queries of a task or
+two. They are over before the code that Spark generates for each has paid for itself.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,22 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.session.temporary_settings import temporary_settings
+
+@contextmanager
+def temporary_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Set them for all queries of the session inside the block; afterwards the session has what it had before."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    try:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, earlier in before.items():
+            if earlier is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, earlier)
+
 
 FEW_RECORDS: Final = 100_000
 """With up to this many new records a whole run is over before compiled code has paid for itself."""
