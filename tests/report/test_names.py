@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Sentence
+from rebalance_audit.sentences.render import filled
 
 
 def member(member_id: str, client_id: str, instance_id: str | None = None) -> dict[str, Any]:
@@ -54,10 +54,10 @@ def test_the_id_stands_where_nothing_else_is_known() -> None:
 def test_sentences_speak_of_members_by_name() -> None:
     """A member in a sentence is a part of it; no word is taken for one, however a member is called."""
     names = MemberNames([member("longest", "evil"), member("it", "evil 2")])
-    sentence = Sentence.of(
-        "The longest rebalance: it held it up, {first} and {second} least.",
-        first=MemberId("longest"),
-        second=MemberId("unknown"),
+    sentence = filled(
+        "The longest rebalance: it held it up, {first:member} and {second:member} least.",
+        {"first": "it", "second": "unknown"},
+        first="longest",  # comes before the row's
     )
     expected = "The longest rebalance: it held it up, {} and unknown least."
     assert names.in_sentence("g", sentence) == expected.format("evil")
@@ -70,11 +70,11 @@ def test_sentences_speak_of_members_by_name() -> None:
 def test_the_first_moment_of_a_sentence_has_its_age(later_ms: int | None, age: str) -> None:
     """Where it is known what time it is, unless the log's clock is ahead; an id is no moment."""
     moment_ms = 1_795_252_309_463
-    sentence = Sentence.of(
-        "{who} from {first} to {last}",
-        who=MemberId("2026-11-21 09:00:00.000 UTC"),
-        first=MomentUtc(moment_ms),
-        last=MomentUtc(moment_ms + 10_537),
+    sentence = filled(
+        "{who:member} from {first:moment} to {last:moment}",
+        who="2026-11-21 09:00:00.000 UTC",
+        first=moment_ms,
+        last=moment_ms + 10_537,
     )
     expected = f"2026-11-21 09:00:00.000 UTC from 2026-11-21 09:11:49.463 UTC{age} to 2026-11-21 09:12:00.000 UTC"
     assert sentence.aged(None if later_ms is None else moment_ms + later_ms) == expected

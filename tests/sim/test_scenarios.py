@@ -1,9 +1,9 @@
 """Rare situations that seeds must lead to: what is never simulated is never tested."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rebalance_audit.coordinator.consumer.handlers import ConsumerHandlers
-from rebalance_audit.coordinator.handling import Dialect, Response
 from rebalance_audit.coordinator.reasons import Trigger
 from rebalance_audit.coordinator.requests.consumer import (
     JOIN_EPOCH,
@@ -11,10 +11,12 @@ from rebalance_audit.coordinator.requests.consumer import (
 )
 from rebalance_audit.replay.changes import MemberSubscribed
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
-from rebalance_audit.sim.brokers.partition_log import LoggedBatch
+from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.options import Overrides, draw_options
 from rebalance_audit.sim.scenario import Simulation
+
+if TYPE_CHECKING:
+    from rebalance_audit.coordinator.handling import Dialect
 
 SEEDS = (224, 375, 740, 764)
 WANTED = {
@@ -40,7 +42,7 @@ RARE_TRIGGERS = {
 }
 
 
-class Situations:
+class Situations(Observer):
     """Notes which of them occur."""
 
     def __init__(self) -> None:
@@ -105,12 +107,6 @@ class Situations:
             and shard.config.consumer_regex_resolution_ms > request.rebalance_timeout_ms == -1
         ):
             self.found.add("a slow resolution")
-
-    def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
-        """Nothing to note."""
-
-    def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
-        """Nothing to note."""
 
     def stopped(self, shard: ServedPartition) -> None:
         """A coordinator is gone."""

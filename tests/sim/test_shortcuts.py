@@ -1,6 +1,5 @@
 """Shortcuts for routine work: the outcome is the same as without them."""
 
-from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -8,14 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.coordinator.handling import Dialect, RecordDraft, Response
+from rebalance_audit.coordinator.handling import Dialect, RecordDraft
 from rebalance_audit.coordinator.requests.classic import HeartbeatRequest
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.replay.shard import Shard
-from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
+from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.brokers.dialects import encode_commits, encode_draft, plain_commits
-from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.invariants.log_is_state import require_equal
 from rebalance_audit.sim.options import Overrides, draw_options
 from rebalance_audit.sim.scenario import Simulation
@@ -27,7 +24,7 @@ from tests.support.examples import examples
 pytestmark = pytest.mark.swarm
 
 
-class HeartbeatCounter:
+class HeartbeatCounter(Observer):
     """Counts the heartbeats that coordinators serve in full."""
 
     def __init__(self) -> None:
@@ -39,18 +36,6 @@ class HeartbeatCounter:
         del shard, changed
         kinds = HeartbeatRequest | ConsumerGroupHeartbeatRequest
         self.served += isinstance(happening.request, kinds)
-
-    def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
-        """Not observed."""
-
-    def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
-        """Not observed."""
-
-    def stopped(self, shard: ServedPartition) -> None:
-        """Not observed."""
-
-    def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
-        """Not observed."""
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from rebalance_audit.figures.rows import TableRow, Tables, is_classic, is_share
 from rebalance_audit.replay.describe import UNKNOWN
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 from rebalance_audit.sentences import words
-from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Sentence
+from rebalance_audit.sentences.render import filled
+from rebalance_audit.sentences.sentence import MemberId, Sentence
 
 MEMBERS_SHOWN = 20
 
@@ -23,9 +24,7 @@ def sentences_at(own: Tables, moment_ms: int) -> Iterator[Sentence]:
     if last is None:
         return
     if last["to_at"] is not None and last["to_at"] <= moment_ms:
-        yield Sentence(
-            ("The group did not exist: it was deleted at ", MomentUtc(last["to_at"]), ".")
-        )
+        yield filled("The group did not exist: it was deleted at {to_at:moment}.", last)
         return
     yield _state(own, last, moment_ms)
     shared = is_share(last)
@@ -33,13 +32,14 @@ def sentences_at(own: Tables, moment_ms: int) -> Iterator[Sentence]:
 
 
 def _state(own: Tables, state: TableRow, moment_ms: int) -> Sentence:
-    since = MomentUtc(state["from_at"])
     if state["group_state"] == UNKNOWN:
-        where = f"offset {state['from_offset']} of partition {state['log_partition']}"
-        cannot = f": the record at {where} cannot be decoded."
-        return Sentence(("The group's state is unknown since ", since, cannot))
+        return filled(
+            "The group's state is unknown since {from_at:moment}: the record at offset {from_offset} of partition "
+            "{log_partition} cannot be decoded.",
+            state,
+        )
     if state["protocol"] != "classic":
-        return Sentence((f"The group was {state['group_state']}, since ", since, "."))
+        return filled("The group was {group_state}, since {from_at:moment}.", state)
     following = min(
         (
             row
@@ -51,24 +51,26 @@ def _state(own: Tables, state: TableRow, moment_ms: int) -> Sentence:
         key=lambda row: row["epoch"],
         default=None,
     )
-    stood = f"The group was {state['group_state']} in generation {state['epoch']}, since "
+    stood = filled(
+        "The group was {group_state} in generation {epoch}, since {from_at:moment}", state
+    )
     latest_ms = None if following is None else following["join_started_latest"]
     if following is None or latest_ms is None:
-        return Sentence((stood, since, "."))
+        return Sentence((stood, "."))
     earliest_ms = following["join_started_earliest"]
     if latest_ms <= moment_ms:
-        followed = f"The group was rebalancing: generation {following['epoch']} followed at "
-        return Sentence((followed, MomentUtc(following["converged_at"]), "."))
-    if earliest_ms is None or earliest_ms <= moment_ms:
-        return Sentence.of(
-            "{stood}{since}, or was already rebalancing: the join phase of generation {number} began at {latest} at "
-            "the latest, and no record says when.",
-            stood=stood,
-            since=since,
-            number=following["epoch"],
-            latest=MomentUtc(latest_ms),
+        followed = (
+            "The group was rebalancing: generation {epoch} followed at {converged_at:moment}."
         )
-    return Sentence((stood, since, "."))
+        return filled(followed, following)
+    if earliest_ms is None or earliest_ms <= moment_ms:
+        return filled(
+            "{stood}, or was already rebalancing: the join phase of generation {epoch} began at "
+            "{join_started_latest:moment} at the latest, and no record says when.",
+            following,
+            stood=stood,
+        )
+    return Sentence((stood, "."))
 
 
 def _members(own: Tables, incarnation: int, moment_ms: int, *, shared: bool) -> Iterator[Sentence]:

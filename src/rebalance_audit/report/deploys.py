@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 from rebalance_audit.bounds import NOTHING, Bounds
 from rebalance_audit.figures.rows import TableRow, Tables, bounds_in
 from rebalance_audit.sentences import words
-from rebalance_audit.sentences.sentence import EvidenceSentence, MemberId, MomentUtc, Name, Sentence
+from rebalance_audit.sentences.render import filled
+from rebalance_audit.sentences.sentence import EvidenceSentence, MomentUtc, Name, Sentence
 
 DEPLOYS_SHOWN: Final = 10
 EVIDENCE_SHOWN: Final = 2
@@ -175,23 +176,14 @@ def evidence_sentence(item: TableRow) -> Sentence | None:
     """`Evidence: pod-3 joined at …; its client id names pod …, created at …`; None for the time alone."""
     if item["member_id"] is None:
         return None
-    parts: list[str] = [
-        "Evidence: ",
-        MemberId(item["member_id"]),
-        f" {_CHANGES.get(item['change'], 'changed')} at ",
-        MomentUtc(item["at"]),
-        "; ",
-    ]
     if item["pod"] is None:
-        parts.append(_MATCHES[item["matched_by"]])
+        why = _MATCHES[item["matched_by"]]
     else:
-        parts += [
-            _BY_ADDRESS if item["matched_by"] == "pod_address" else _BY_NAME,
-            Name(item["pod"]),
-            f", {item['pod_change']} at ",
-            MomentUtc(item["pod_at"]),
-        ]
-    return EvidenceSentence((*parts, "."))
+        names = _BY_ADDRESS if item["matched_by"] == "pod_address" else _BY_NAME
+        why = filled("{names}{pod:name}, {pod_change} at {pod_at:moment}", item, names=names)
+    how = _CHANGES.get(item["change"], "changed")
+    what = filled("{member_id:member} {how} at {at:moment}; {why}", item, how=how, why=why)
+    return EvidenceSentence(("Evidence: ", what, "."))
 
 
 def sentences_of_group(own: Tables) -> Iterator[Sentence]:

@@ -24,7 +24,6 @@ from rebalance_audit.figures.severity_order import most_severe_first
 from rebalance_audit.report import causes, deploys
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.at_moment import sentences_at
-from rebalance_audit.report.causes import label
 from rebalance_audit.report.cost import cost_in_total, cost_of
 from rebalance_audit.report.evidence import evidence_of, rests_on_log
 from rebalance_audit.report.held_up import HeldUp, held_up_of
@@ -40,13 +39,8 @@ from rebalance_audit.report.unknowns import (
 )
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading, time_sentence
 from rebalance_audit.sentences import words
-from rebalance_audit.sentences.sentence import (
-    EvidenceSentence,
-    MemberId,
-    MomentUtc,
-    Name,
-    Sentence,
-)
+from rebalance_audit.sentences.render import filled
+from rebalance_audit.sentences.sentence import EvidenceSentence, MemberId, Name, Sentence
 
 EVIDENCE_SHOWN: Final = 3
 STRETCHES_SHOWN: Final = 5
@@ -97,9 +91,8 @@ def explain_group(
     epochs = words.counted(summary.epochs, summary.epoch_noun)
     rebalances_text = words.counted(summary.rebalances, "rebalance")
     went = f"It went through {epochs} in {rebalances_text}; protocol: {protocols}"
-    how_often = [Sentence.plain(f"{went}.")]
-    if summary.protocol_type:
-        how_often = [Sentence((f"{went}, protocol type ", Name(summary.protocol_type), "."))]
+    kind = (", protocol type ", Name(summary.protocol_type)) if summary.protocol_type else ()
+    how_often = [Sentence((went, *kind, "."))]
     if summary.not_stable.most != 0:
         lasted = words.bounds_in_sentence(summary.not_stable)
         how_often.append(Sentence.plain(f"It was rebalancing for {lasted} in total."))
@@ -139,10 +132,10 @@ def _every_epoch(own: Tables) -> Iterator[Sentence]:
     verdicts = Verdicts(own)
     for epoch in sorted(own["epochs"], key=_key, reverse=True):
         life = f" of life {epoch['incarnation'] + 1}" if epoch["incarnation"] else ""
-        yield Sentence.of(
-            "{which}, {at}: {causes}; {outcome}.",
+        yield filled(
+            "{which}, {at:moment}: {causes}; {outcome}.",
             which=f"{_noun(epoch)} {epoch['epoch']}{life}",
-            at=MomentUtc(_start_of(epoch)),
+            at=_start_of(epoch),
             causes=verdicts.causes_of(epoch),
             outcome=outcome(epoch),
         )
@@ -203,11 +196,11 @@ def explain_epoch(
         "findings": near,
         **_deploys_in(own),
     }
-    heading = Sentence.of(
-        "{which} of {group} began at {at}.",
-        which=f"{_noun(epoch)} {epoch['epoch']}",
-        group=Name(epoch["group_id"]),
-        at=MomentUtc(_start_of(epoch)),
+    heading = filled(
+        "{noun} {epoch} of {group_id:name} began at {at:moment}.",
+        epoch,
+        noun=_noun(epoch),
+        at=_start_of(epoch),
     )
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
@@ -227,11 +220,8 @@ def _epoch_in_short(
     if cost is not None:
         yield cost
     if rebalance["epochs"] != 1:
-        yield Sentence.of(
-            "This rebalance: {heading}. {set_off}",
-            heading=rebalance_heading(rebalance),
-            set_off=verdicts.set_off(rebalance),
-        )
+        heading, set_off = rebalance_heading(rebalance), verdicts.set_off(rebalance)
+        yield Sentence(("This rebalance: ", heading, ". ", set_off))
     if rebalance["ended_at"] is not None:
         yield from verdicts.ways(rebalance)
 
@@ -281,10 +271,10 @@ def _why(its_causes: Sequence[TableRow]) -> Iterator[Sentence]:
         sure = (_MEANWHILE_WORDS if beside else _CERTAINTY_WORDS)[row["certainty"]]
         if row["certainty"] == "proven" and rests_on_log(row):
             sure = _LOGGED_WORDS
-        yield Sentence.of(
-            "{lead}{cause}. {detail} {sure}{alternatives}.",
+        yield filled(
+            "{lead}{cause:label}. {detail} {sure}{alternatives}.",
+            row,
             lead=lead,
-            cause=causes.label(row["cause"]),
             detail=detail_of(row),
             sure=sure,
             alternatives=_alternatives(row),
@@ -304,18 +294,15 @@ def _how_long(epoch: TableRow, rebalance: TableRow | None) -> Iterator[Sentence]
     if is_classic(epoch):
         yield from _how_long_classic(epoch)
     elif epoch["converged_at"] is not None:
-        yield Sentence.of(
-            "Every member had reached it {later} later, at {at}: {assign} until the target assignment, {reconcile} "
-            "until the last member had taken it up.",
-            later=words.duration(epoch["convergence_ms"]),
-            at=MomentUtc(epoch["converged_at"]),
-            assign=words.duration(epoch["assign_ms"]),
-            reconcile=words.duration(epoch["reconcile_ms"]),
+        yield filled(
+            "Every member had reached it {convergence_ms:duration} later, at {converged_at:moment}: "
+            "{assign_ms:duration} until the target assignment, {reconcile_ms:duration} until the last member had taken "
+            "it up.",
+            epoch,
         )
     elif epoch["outcome"] == "superseded":
-        following = epoch["superseded_by"]
-        yield Sentence.plain(
-            f"It was never reached by every member: epoch {following} took its place."
+        yield filled(
+            "It was never reached by every member: epoch {superseded_by} took its place.", epoch
         )
     elif epoch["outcome"] == "emptied":
         yield Sentence.plain("It left the group without members, so there was no target to reach.")
@@ -328,36 +315,34 @@ def _how_long(epoch: TableRow, rebalance: TableRow | None) -> Iterator[Sentence]
             else "was still going on when the log ended"
         )
         count = words.counted(rebalance["epochs"], epoch_noun([rebalance]))
-        yield Sentence.plain(
-            f"It belongs to a rebalance of {count}, {rebalance['first_epoch']} to "
-            f"{rebalance['last_epoch']}, which {took}."
-        )
+        which = "It belongs to a rebalance of {count}, {first_epoch} to {last_epoch}, which {took}."
+        yield filled(which, rebalance, count=count, took=took)
 
 
 def _how_long_classic(epoch: TableRow) -> Iterator[Sentence]:
     if epoch["sync_ms"] is not None:
-        yield Sentence.of(
-            "The leader's assignment arrived {later} after the end of the join phase, at {at}.",
-            later=words.duration(epoch["sync_ms"]),
-            at=MomentUtc(epoch["converged_at"]),
+        yield filled(
+            "The leader's assignment arrived {sync_ms:duration} after the end of the join phase, at "
+            "{converged_at:moment}.",
+            epoch,
         )
     earliest, latest = epoch["join_started_earliest"], epoch["join_started_latest"]
     if earliest is not None and earliest == latest:
         took = bounds_in(epoch, "not_stable") or Bounds.exactly(
             (epoch["converged_at"] or earliest) - earliest
         )
-        yield Sentence.of(
-            "The join phase began at {at}, so the rebalance took {took}.",
-            at=MomentUtc(earliest),
+        yield filled(
+            "The join phase began at {at:moment}, so the rebalance took {took}.",
+            at=earliest,
             took=words.bounds_in_sentence(took),
         )
     elif earliest is not None and latest is not None:
-        yield Sentence.of(
-            "The join phase began between {earliest} and {latest}, so the rebalance took between {least} and {most}.",
-            earliest=MomentUtc(earliest),
-            latest=MomentUtc(latest),
-            least=words.duration((epoch["converged_at"] or latest) - latest),
-            most=words.duration((epoch["converged_at"] or latest) - earliest),
+        yield filled(
+            "The join phase began between {join_started_earliest:moment} and {join_started_latest:moment}, so the "
+            "rebalance took between {least:duration} and {most:duration}.",
+            epoch,
+            least=(epoch["converged_at"] or latest) - latest,
+            most=(epoch["converged_at"] or latest) - earliest,
         )
 
 
@@ -370,13 +355,9 @@ def _who(progress: Sequence[TableRow], held_up: Sequence[HeldUp]) -> Iterator[Se
         # Of those that had something to release, only those count that took time to do so.
         awaited = set(row["waited_for"] or ())
         for_whom = Sentence.joined(", ", (MemberId(each) for each in named if each in awaited))
-        yield Sentence(
-            (
-                MemberId(row["member_id"]),
-                f" waited {words.duration(row['waited_ms'])}",
-                *((" for ", for_whom, " to release partitions") if for_whom else ()),
-                ".",
-            )
+        for_them = Sentence((" for ", for_whom, " to release partitions")) if for_whom else ""
+        yield filled(
+            "{member_id:member} waited {waited_ms:duration}{for_them}.", row, for_them=for_them
         )
     revoked = sorted(
         (row for row in progress if row["revoke_ms"] and row["member_id"] in named),
@@ -384,23 +365,21 @@ def _who(progress: Sequence[TableRow], held_up: Sequence[HeldUp]) -> Iterator[Se
     )
     for row in revoked[:MEMBERS_SHOWN]:
         count = words.counted(row["partitions_revoked"] or 0, "partition")
-        took = words.duration(row["revoke_ms"])
-        yield Sentence((MemberId(row["member_id"]), f" took {took} to give up {count}."))
+        took = "{member_id:member} took {revoke_ms:duration} to give up {count}."
+        yield filled(took, row, count=count)
     for row in progress:
         if row["revoke_started_at"] is not None and row["revoked_at"] is None:
-            yield Sentence.of(
-                "{who} was asked to give up partitions at {at} and did not.",
-                who=MemberId(row["member_id"]),
-                at=MomentUtc(row["revoke_started_at"]),
+            yield filled(
+                "{member_id:member} was asked to give up partitions at {revoke_started_at:moment} and did not.",
+                row,
             )
 
 
 def _findings(own: Tables) -> list[Section]:
     sentences = [
-        Sentence.of(
-            "{severity}: {kind}. {detail} {advice}",
-            severity=row["severity"],
-            kind=label(row["kind"]),
+        filled(
+            "{severity}: {kind:label}. {detail} {advice}",
+            row,
             detail=detail_of(row),
             advice=advice_of(row),
         )

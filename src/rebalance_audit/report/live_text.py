@@ -8,7 +8,7 @@ from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading
 from rebalance_audit.report.worst import worst_of
 from rebalance_audit.sentences import words
-from rebalance_audit.sentences.sentence import Name, Sentence
+from rebalance_audit.sentences.render import filled
 
 
 def opening_sentence(tables: Tables, since_ms: int, log_end_ms: int | None) -> str:
@@ -25,9 +25,9 @@ def rebalance_sentence(
     times_reported: int = 0,
 ) -> str:
     """One line on one rebalance; `times_reported`: how often other things were said of it before."""
-    sentence = Sentence.of(
-        "{group}{again}: {heading}. {verdict}",
-        group=Name(rebalance["group_id"]),
+    sentence = filled(
+        "{group_id:name}{again}: {heading}. {verdict}",
+        rebalance,
         again=", by what is known now" if times_reported else "",
         heading=rebalance_heading(dict(rebalance)),
         verdict=Verdicts(tables).short(dict(rebalance)),

@@ -7,7 +7,8 @@ from rebalance_audit.bounds import Bounds
 from rebalance_audit.figures.rows import TableRow, unowned_of
 from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 from rebalance_audit.sentences import words
-from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Sentence
+from rebalance_audit.sentences.render import filled
+from rebalance_audit.sentences.sentence import MemberId, Sentence
 
 STRETCHES_SHOWN: Final = 5
 
@@ -35,14 +36,15 @@ def partition_sentences(
             stretches.setdefault(story, []).append(row)
     longest = sorted(stretches.items(), key=lambda item: item[0][0] - item[0][1])
     for (since_ms, until_ms, before, after), rows in longest[:STRETCHES_SHOWN]:
-        yield Sentence.of(
-            "{partitions} stood still for {lasted}, from {since} to {until}: {before}then with {after}.",
+        yield filled(
+            "{partitions} stood still for {lasted:duration}, from {since:moment} to {until:moment}: {first}then with "
+            "{after:member}.",
             partitions=partitions_text(rows),
-            lasted=words.duration(until_ms - since_ms),
-            since=MomentUtc(since_ms),
-            until=MomentUtc(until_ms),
-            before=Sentence(("first with ", MemberId(before), ", ")) if before else "",
-            after=MemberId(after),
+            lasted=until_ms - since_ms,
+            since=since_ms,
+            until=until_ms,
+            first=Sentence(("first with ", MemberId(before), ", ")) if before else "",
+            after=after,
         )
     if len(longest) > STRETCHES_SHOWN:
         more = len(longest) - STRETCHES_SHOWN

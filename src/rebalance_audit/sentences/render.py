@@ -1,10 +1,10 @@
-"""The one place where reasons become sentences: as text with whole ids, or as parts in which a reader sees names."""
+"""The one place where facts become sentences: as text with whole ids, or as parts in which a reader sees names."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from string import Formatter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, LiteralString, NamedTuple
 
 from rebalance_audit.sentences.of_advice import OF_ADVICE
 from rebalance_audit.sentences.of_causes import OF_CAUSES
@@ -23,6 +23,7 @@ TEMPLATES: Final[Mapping[str, str]] = {
     **OF_ADVICE,
 }
 _ADVICE: Final = "advice."
+NO_ROW: Final[Mapping[str, Any]] = {}
 
 
 class _Piece(NamedTuple):
@@ -44,6 +45,15 @@ def sentence_of(*reasons: CodedReason) -> Sentence:
     return Sentence(_joined(" ", reasons))
 
 
+def filled(template: LiteralString, row: Mapping[str, Any] = NO_ROW, /, **facts: Any) -> Sentence:
+    """`filled("{member_id:member} left at {left_at:moment}.", row)`: a sentence that only one place needs.
+
+    The template is ours, never text of the log. `facts` come before columns of the row; a slot without a type is a part
+    as it is. Raises KeyError for a slot that neither has.
+    """
+    return Sentence(_written(template, {**row, **facts}))
+
+
 def advice_for(kind: str) -> CodedReason:
     """What to do about a kind of finding in general."""
     code = f"{_ADVICE}{kind}"
@@ -53,7 +63,7 @@ def advice_for(kind: str) -> CodedReason:
 @cache
 def slots_of(code: str) -> tuple[str, ...]:
     """The facts that the sentence needs, in their order: the JSON of a row is the same in every process."""
-    return tuple(dict.fromkeys(piece.slot for piece in _pieces(code) if piece.slot))
+    return tuple(dict.fromkeys(piece.slot for piece in _pieces(TEMPLATES[code]) if piece.slot))
 
 
 def facts_text(**sentences: Sequence[CodedReason]) -> str:
@@ -71,9 +81,9 @@ _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @cache
-def _pieces(code: str) -> tuple[_Piece, ...]:
+def _pieces(template: str) -> tuple[_Piece, ...]:
     found = []
-    for literal, slot, kind, _ in Formatter().parse(TEMPLATES[code]):
+    for literal, slot, kind, _ in Formatter().parse(template):
         found.append(_Piece(literal, slot or "", None if slot is None else _writer(kind or "")))
     return tuple(found)
 
@@ -87,8 +97,12 @@ def _writer(kind: str) -> FactWriter:
 
 def _parts(reason: Sequence[Any]) -> list[str]:
     code, facts = reason
+    return _written(TEMPLATES[code], facts)
+
+
+def _written(template: str, facts: Mapping[str, Any]) -> list[str]:
     parts: list[str] = []
-    for words, slot, write in _pieces(code):
+    for words, slot, write in _pieces(template):
         if words:
             parts.append(words)
         if write is not None:

@@ -5,13 +5,9 @@ its moment has an age; no id can be mistaken for a word, and no word for an id.
 """
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from string import Formatter
-from typing import Final, LiteralString, Self
+from typing import Self
 
 from rebalance_audit.sentences import words
-
-_FORMATTER: Final = Formatter()
 
 
 class Name(str):
@@ -67,16 +63,6 @@ class Sentence(str):
         return cls((text,))
 
     @classmethod
-    def of(cls, template: LiteralString, **slots: object) -> Self:
-        """`of("{who} left at {at}.", who=MemberId(…), at=MomentUtc(…))`; the template is ours, never text of the log.
-
-        Raises KeyError for a slot that is not given.
-        """
-        return cls(
-            literal if name is None else _part(slots[name]) for literal, name in _parsed(template)
-        )
-
-    @classmethod
     def joined(cls, between: str, parts: Iterable[str]) -> Self:
         """The parts, sentences or texts, with `between` between them."""
         found: list[str] = []
@@ -108,19 +94,3 @@ def _flat(parts: Iterable[str]) -> Iterator[str]:
             yield from part.parts
         elif part:
             yield part
-
-
-def _part(value: object) -> str:
-    return value if isinstance(value, str) else str(value)
-
-
-@lru_cache(maxsize=512)
-def _parsed(template: str) -> tuple[tuple[str, str | None], ...]:
-    """Texts and names of slots in turn: (text, None) or ("", name)."""
-    found: list[tuple[str, str | None]] = []
-    for literal, name, _, _ in _FORMATTER.parse(template):
-        if literal:
-            found.append((literal, None))
-        if name is not None:
-            found.append(("", name))
-    return tuple(found)

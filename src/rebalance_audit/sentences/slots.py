@@ -12,7 +12,7 @@ from rebalance_audit.bounds import Bounds
 from rebalance_audit.moments import utc_datetime
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.of_departures import ENDS
-from rebalance_audit.sentences.sentence import MemberId, Name, Stored
+from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Name, Stored
 
 NAMED: Final = 3
 """Items of a list that a sentence names; it counts the rest."""
@@ -145,6 +145,7 @@ def count_writer(nouns: str) -> FactWriter:
 
 
 WRITERS: Final[Mapping[str, FactWriter]] = {
+    "": _text(lambda fact: fact if isinstance(fact, str) else str(fact)),
     "member": _text(lambda fact: MemberId(fact) if fact else "of unknown id"),
     "members": _listed(MemberId),
     "name": _text(lambda fact: Name(fact) if fact else "none"),
@@ -170,6 +171,7 @@ WRITERS: Final[Mapping[str, FactWriter]] = {
     "durations": _text(_durations),
     "bounds": _text(_bounds),
     "clock": _text(_clock),
+    "moment": _text(MomentUtc),
     "ends": _text(_ends),
     "tally": _text(_tally),
     "ranges": _text(_ranges),

@@ -5,12 +5,9 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final, NamedTuple
 
-from rebalance_audit.coordinator.handling import Response
 from rebalance_audit.replay.groups.classic_group import ClassicGroup
 from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
-from rebalance_audit.sim.brokers.partition_log import LoggedBatch
+from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.holdings import HeldPartition, Holder, Holdings
 
 CLOSED: Final = "closed"
@@ -175,8 +172,8 @@ class Tracker(Holdings):
         by_reason[reason] = by_reason.get(reason, 0) + length_ms
 
 
-class EpochCounter:
-    """Counts the generations or group epochs of the group: an observer of the coordinator."""
+class EpochCounter(Observer):
+    """Counts the generations or group epochs of the group."""
 
     def __init__(self, count: Callable[[], None]) -> None:
         """`count` is called once for each."""
@@ -200,15 +197,3 @@ class EpochCounter:
             is_next = before is not None and number > before and isinstance(group, ModernGroup)
             for _ in range(number - before if is_next and before is not None else 1):
                 self._count()
-
-    def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
-        """Of no interest."""
-
-    def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
-        """Of no interest."""
-
-    def stopped(self, shard: ServedPartition) -> None:
-        """Of no interest."""
-
-    def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
-        """Of no interest."""

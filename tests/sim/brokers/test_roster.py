@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from rebalance_audit.coordinator.handling import Response, TimerKind
+from rebalance_audit.coordinator.handling import TimerKind
 from rebalance_audit.coordinator.requests.classic import JoinGroupRequest, LeaveGroupRequest
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
-from rebalance_audit.sim.brokers.partition_log import LoggedBatch
+from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.brokers.roster import Roster
 from rebalance_audit.sim.options import Overrides, Protocol, draw_options
 from rebalance_audit.sim.scenario import Simulation
@@ -18,7 +17,7 @@ WATCHED_TIMERS = frozenset(
 )
 
 
-class RosterCheck:
+class RosterCheck(Observer):
     """Follows every classic group with a roster, and compares it with the group after each event."""
 
     def __init__(self) -> None:
@@ -51,15 +50,6 @@ class RosterCheck:
         assert roster.holders == {held: each for each, held in now.items() if held is not None}
         self.came += len(came)
         self.went += len(gone)
-
-    def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
-        """Not observed."""
-
-    def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
-        """Not observed."""
-
-    def stopped(self, shard: ServedPartition) -> None:
-        """Not observed."""
 
     def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
         """What was in memory is forgotten."""

@@ -82,12 +82,8 @@ def _worst_rebalances(layout: ConsoleReport, tables: Tables) -> None:
         return
     layout.title("Longest rebalances")
     for group_id, row in worst.items():
-        text = Sentence.of(
-            "- {group}: {heading}. {verdict}",
-            group=Name(group_id),
-            heading=rebalance_heading(row),
-            verdict=verdicts.short(row),
-        )
+        heading, verdict = rebalance_heading(row), verdicts.short(row)
+        text = Sentence(("- ", Name(group_id), ": ", heading, ". ", verdict))
         layout.line(layout.names.in_sentence(group_id, text))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.coordinator.group_coordinator import GroupCoordinator
@@ -75,8 +75,8 @@ class Happening(NamedTuple):
     """What happened in join phases under way."""
 
 
-class Observer(Protocol):
-    """Sees everything that the coordinators do."""
+class Observer:
+    """Sees everything that the coordinators do; a subclass looks at what it needs."""
 
     def moved(self, shard: "ServedPartition", happening: Happening, changed: Changed) -> None:
         """A request or timer was served and its records, if any, were applied."""

@@ -17,8 +17,7 @@ from rebalance_audit.coordinator.requests.offsets import OffsetCommitRequest
 from rebalance_audit.replay.changes import Change, GroupType
 from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
-from rebalance_audit.sim.brokers.partition_log import LoggedBatch
+from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.brokers.server_log_classic import ClassicLines
 from rebalance_audit.sim.brokers.server_log_modern import modern_lines
 
@@ -29,7 +28,7 @@ _RUNTIME: Final = "org.apache.kafka.coordinator.common.runtime.CoordinatorRuntim
 _CHUNK_LINES: Final = 5_000
 
 
-class BrokerLogWriter:
+class BrokerLogWriter(Observer):
     """Observes coordinators; keeps their lines packed, since a long run has millions."""
 
     def __init__(self, config: CoordinatorConfig, broker_count: int) -> None:
@@ -87,12 +86,6 @@ class BrokerLogWriter:
                 f"{request.instance_id} cannot join the group because the instance id is owned by member {holder}."
             )
             self._put(shard, text)
-
-    def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
-        """Writes are not logged either."""
-
-    def stopped(self, shard: ServedPartition) -> None:
-        """A broker that dies logs nothing, and the last lines of one that resigns matter to no reader."""
 
     def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
         """A coordinator took over."""

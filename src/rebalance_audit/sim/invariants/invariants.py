@@ -25,7 +25,7 @@ from rebalance_audit.replay.changes import (
 from rebalance_audit.replay.groups.classic_group import ClassicGroup
 from rebalance_audit.replay.groups.modern_group import ModernGroup
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
+from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.holdings import HeldPartition, Holder
 from rebalance_audit.sim.invariants import no_member_ahead, one_owner, within_target
@@ -36,7 +36,7 @@ from rebalance_audit.sim.invariants.one_user import OneUser
 from rebalance_audit.sim.invariants.rising_numbers import RisingNumbers
 
 
-class Invariants:
+class Invariants(Observer):
     """Observes everything; raises InvariantBrokenError at the event that breaks a rule."""
 
     def __init__(

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Final
 
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
-from rebalance_audit.coordinator.handling import Response
 from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.coordinator.requests.offsets import OffsetCommitRequest
 from rebalance_audit.replay.changes import (
@@ -26,7 +25,7 @@ from rebalance_audit.replay.groups.classic_group import ClassicGroup
 from rebalance_audit.replay.groups.modern_group import ModernGroup
 from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, ServedPartition
+from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.holdings import Use
 from rebalance_audit.sim.truth.assignments import AssignmentTruth, assignment_rows
@@ -147,7 +146,7 @@ class GroupTruth:
             newest.converged_at_ms = at_ms
 
 
-class TruthRecorder:
+class TruthRecorder(Observer):
     """Observes coordinators and clients, and reports at the end what happened."""
 
     def __init__(self, name_of: Callable[[bytes], str]) -> None:
@@ -171,17 +170,11 @@ class TruthRecorder:
         for slot, changes in _by_group(changed):
             self._note_group(shard, slot, changes, happening, now_ms, notes)
 
-    def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
-        """Answers show nothing that the records do not."""
-
     def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
         """What was pending is in the log."""
         del batch
         for note in self._pending.pop(shard.number, ()):
             note()
-
-    def stopped(self, shard: ServedPartition) -> None:
-        """The end of a coordinator says nothing about its groups."""
 
     def loaded(self, shard: ServedPartition, lost: Sequence[LoggedRecord]) -> None:
         """What was not written never happened, and phases in memory are forgotten."""
