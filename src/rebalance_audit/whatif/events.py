@@ -51,15 +51,10 @@ def events_of(
         *_slow_in_consumer_group(rows.convergence, names, measured.slow_from_ms),
         *_slow_in_join_phases(slots, phases, heartbeat_ms),
         *_slow_before_follow_ups(names, phases, heartbeat_ms),
-        *_topic_changes(rows),
+        *topic_history(rows)[1],
         *_moves(rows.epochs),
         *_subscription_changes(rows, slots, names),
     ]
-
-
-def used_topics(rows: GroupRows) -> frozenset[str]:
-    """Names of all topics that members owned partitions of."""
-    return frozenset(row["topic"] for row in rows.ownership if row["topic"] is not None)
 
 
 def event_ms(event: Event) -> int:
@@ -137,14 +132,20 @@ def _slow_before_follow_ups(
 # --- the others ------------------------------------------------------------------------------------
 
 
-def _topic_changes(rows: GroupRows) -> list[Event]:
-    """Topics that came, grew or went while the group ran: by the metadata log, else by what the group used."""
+def topic_history(rows: GroupRows) -> tuple[dict[str, int], list[Event]]:
+    """Partitions of each topic that the group used when it began; topics that came, grew or went while it ran.
+
+    By the metadata log, else by the partitions that were seen: their numbers are what a client wrote.
+    """
+    used, begin_ms = {row["topic"] for row in rows.ownership}, epoch_began_ms(rows.epochs[0])
+    sizes: dict[str, int] = {}
     events: list[Event] = []
-    used, begin_ms = used_topics(rows), epoch_began_ms(rows.epochs[0])
     shown: set[str] = set()
     for topic in rows.topics:
         name = topic["topic"]
-        shapes = _shapes(topic)
+        shapes = [
+            (each["at"], each["partitions"]) for each in topic["shapes"] or () if each["partitions"]
+        ]
         if name not in used or not shapes:
             continue
         shown.add(name)
@@ -152,53 +153,26 @@ def _topic_changes(rows: GroupRows) -> list[Event]:
         for place, (at_ms, partitions) in enumerate(shapes):
             if at_ms is not None and at_ms > begin_ms and (place or is_later):
                 events.append(TopicExpansion(exactly(at_ms), name, partitions))
+            elif not is_later:
+                sizes[name] = partitions
         if topic["deleted_at"] is not None and topic["deleted_at"] > begin_ms:
             events.append(TopicDeletion(exactly(topic["deleted_at"]), name))
-    # By the partitions that were seen: their numbers are what a client wrote into its assignment.
-    seen: defaultdict[str, set[int]] = defaultdict(set)
-    for row in rows.ownership:
-        name = row["topic"]
-        if name is None or name in shown or row["from_at"] is None:
-            continue
-        is_new = bool(seen[name]) and row["topic_partition"] not in seen[name]
-        seen[name].add(row["topic_partition"])
-        if is_new and row["from_at"] > begin_ms:
-            events.append(TopicExpansion(exactly(row["from_at"]), name, len(seen[name])))
-    return events
-
-
-def topics_at_begin(rows: GroupRows) -> dict[str, int]:
-    """Name of each topic that the group used -> its partitions when the group began."""
-    used, begin_ms = used_topics(rows), epoch_began_ms(rows.epochs[0])
-    sizes: dict[str, int] = {}
-    known: set[str] = set()
-    for topic in rows.topics:
-        if topic["topic"] in used and _shapes(topic):
-            known.add(topic["topic"])
-            if topic["made_at"] is None or topic["made_at"] <= begin_ms:
-                before = [
-                    partitions
-                    for place, (at_ms, partitions) in enumerate(_shapes(topic))
-                    if not place or (at_ms or 0) <= begin_ms
-                ]
-                sizes[topic["topic"]] = before[-1]
     first_ms: dict[str, int] = {}
+    at_first: defaultdict[str, set[int]] = defaultdict(set)
     seen: defaultdict[str, set[int]] = defaultdict(set)
     for row in rows.ownership:
-        name, from_ms = row["topic"], row["from_at"] or 0
-        if name is None or name in known:
+        name, number, from_ms = row["topic"], row["topic_partition"], row["from_at"]
+        if name is None or name in shown:
             continue
-        if first_ms.setdefault(name, from_ms) == from_ms:
-            seen[name].add(row["topic_partition"])
-            sizes[name] = len(seen[name])
-    return dict(sorted(sizes.items()))
-
-
-def _shapes(topic: Row) -> list[tuple[int | None, int]]:
-    """When a topic had how many partitions."""
-    return [
-        (each["at"], each["partitions"]) for each in topic["shapes"] or () if each["partitions"]
-    ]
+        if first_ms.setdefault(name, from_ms or 0) == (from_ms or 0):
+            at_first[name].add(number)
+            sizes[name] = len(at_first[name])
+        if from_ms is not None:
+            is_new = bool(seen[name]) and number not in seen[name]
+            seen[name].add(number)
+            if is_new and from_ms > begin_ms:
+                events.append(TopicExpansion(exactly(from_ms), name, len(seen[name])))
+    return dict(sorted(sizes.items())), events
 
 
 def _moves(epochs: Sequence[Row]) -> list[Event]:

@@ -9,7 +9,7 @@ from rebalance_audit.audit.rows import GAP, Row
 from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGNORS
 from rebalance_audit.sentences.words import duration
 from rebalance_audit.whatif import habits as habit
-from rebalance_audit.whatif.events import event_ms, events_of, topics_at_begin
+from rebalance_audit.whatif.events import event_ms, events_of, topic_history
 from rebalance_audit.whatif.facts import group_facts
 from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
 from rebalance_audit.whatif.habits import times_of
@@ -73,7 +73,7 @@ def script_of(
         to_ms,
         settings,
         _habits(measured, settings, spread_of(restarts), _initial_delay(phases)),
-        topics_at_begin(rows),
+        topic_history(rows)[0],
         instances,
         sorted(events, key=event_ms),
         logged(rows, slots, from_ms, to_ms, arrivals.rates),
