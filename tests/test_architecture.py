@@ -145,6 +145,42 @@ def test_the_core_knows_no_data_frames() -> None:
     assert offences(paths, found) == []
 
 
+def changed_lives(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Assignments to an attribute of a `Life`, or of one of its parts: all code calls it `life` or `_life`."""
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            path = ast.unparse(node)
+            if {"life", "_life"} & set(path.split(".")[:-1]):
+                yield path
+        elif isinstance(node, ast.Call) and last_name(node.func) in {"setattr", "delattr"}:
+            yield ast.unparse(node)
+
+
+def test_only_a_life_changes_itself() -> None:
+    """What judges a group reads its life, and hands in what it decided; `snapshots` restores the state of all parts."""
+    paths = [path for path in sources("audit") if path.parent.name != "snapshots"]
+    assert offences(paths, {path: list(changed_lives(nodes_of(path))) for path in paths}) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("life.gap = True", ["life.gap"]),
+        ("life.left_since += 1", ["life.left_since"]),
+        ("self._life.created_at: int = 1", ["self._life.created_at"]),
+        ("scene.life.costs.on_settled, x = 1, 2", ["scene.life.costs.on_settled"]),
+        ("del life.span", ["life.span"]),
+        ("setattr(life, 'gap', True)", ["setattr(life, 'gap', True)"]),
+        ("gap = life.gap", []),
+        ("self._life = life", []),
+        ("life.open_span(span)", []),
+    ],
+)
+def test_the_rule_on_lives_sees_changes(code: str, expected: list[str]) -> None:
+    """An assignment is a change; a call of the life's own methods is not."""
+    assert list(changed_lives(nodes_in(ast.parse(code)))) == expected
+
+
 def test_files_stay_short() -> None:
     """One noun per file; only generated files are longer."""
     paths = [

@@ -99,8 +99,6 @@ class GroupAudit:
         self._findings: GroupFindings | None = None
         if self._options.with_findings:
             self._findings = GroupFindings(self._life, self.outside, emit)
-            self._life.on_member = self._findings.arrived
-            self._life.on_departure = self._findings.departed
         self._splitter = WriteSplitter()
         self._write = None
         self._waiting = []
@@ -186,8 +184,7 @@ class GroupAudit:
         """Note that something is missing at this point of the log that may have been of this group."""
         self._take_waiting(go_on=False)
         self._judge()
-        self._life.gap = True
-        self._life.overlaps.lose()
+        self._life.lose()
 
     def lost(self, position: Position, record_type: int | None) -> None:
         """A record of this group could not be decoded: its effect on the group is unknown."""

@@ -9,6 +9,8 @@ from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.holes import Holes
 from rebalance_audit.audit.lag.end_offsets import EndOffsetsOf, no_end_offsets
 from rebalance_audit.audit.verdicts.cause import Verdict
+from rebalance_audit.replay.partitions import TopicPartition
+from rebalance_audit.wire.topic_names import topic_id_text
 from rebalance_audit.wire.topic_shapes import TopicShape
 
 
@@ -79,3 +81,15 @@ class AuditOptions:
     """(topic, partition) -> samples of its end offsets, without which the cost of a rebalance is an estimate."""
     note_cause: Callable[[str, Verdict], None] = unnoted
     """Called with the group id and each final cause, for those who measure how right causes are."""
+
+    def topic_of(self, partition: TopicPartition) -> tuple[str | None, str | None]:
+        """A partition's topic id and topic name, as far as they are known."""
+        topic = partition[0]
+        if isinstance(topic, str):
+            return None, topic
+        return topic_id_text(topic), self.topic_name(topic)
+
+    def partition_name(self, partition: TopicPartition) -> str:
+        """As in `orders-3`, with the topic's id where its name is unknown."""
+        topic_id, topic = self.topic_of(partition)
+        return f"{topic or topic_id}-{partition[1]}"

@@ -23,7 +23,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
-SHAPES = {49: "e836f8e4c270"}
+SHAPES = {50: "e3711aa6ff11"}
 """STATE_FORMAT -> the shapes that it stands for. A snapshot of different shapes needs a new format."""
 
 KEPT_ELSEWHERE = {
@@ -34,8 +34,9 @@ KEPT_ELSEWHERE = {
     "ModernAudit": "_life _recorded _handlers",
     "RecordedTopics": "_group _outside _subscribed",
     "RegexesAlike": "_spellings",
-    "Life": "_emit absences tallies progress away commits costs due_ms ends group_id is_whole log_partition moves "
-    "on_departure on_member options overlaps ownership states witness",
+    "Life": "_emit members progress away commits costs due_ms ends group_id is_whole log_partition moves "
+    "options overlaps ownership states witness",
+    "GroupMembers": "_emit _group_id _progress _witness away on_departure on_member tallies",
     "Overlaps": "_is_whole",
     "Ownership": "_count_unowned _emit _end_commits _group_id _sure _topic_names _topics_of",
     "CommitBook": "_is_whole _log_partition _parsed standstills usual_pause",
@@ -89,7 +90,7 @@ def test_a_person_can_read_it() -> None:
     assert group["members"]["A"]["assigned"] == {foo: [0]}
     assert group["targets"] == {"A": {foo: [0]}, "B": {foo: [1, 2]}}
     assert state["life"]["span"]["epoch"] == 3
-    assert state["life"]["watches"]["B"]["stint"]["identity"]["instance_id"] == "i1"
+    assert state["members"]["watches"]["B"]["stint"]["identity"]["instance_id"] == "i1"
     assert state["target"]["owners"] == [
         {"is": "A", "of": {foo: [0]}},
         {"is": "i1", "of": {foo: [1, 2]}},

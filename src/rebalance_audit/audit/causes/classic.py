@@ -41,9 +41,9 @@ TRIGGERS = frozenset(
 """Differences that by themselves set off a rebalance."""
 
 
-def judge_classic(scene: ClassicScene, *, gap: bool) -> tuple[Verdict, ...]:
+def judge_classic(scene: ClassicScene) -> tuple[Verdict, ...]:
     """The causes of a generation, the primary one first. With a gap nothing is proven."""
-    if gap and scene.old is None:
+    if scene.gap and scene.old is None:
         return (_lost(scene),)
     verdicts = [verdict for pattern in PATTERNS for verdict in pattern(scene)]
     if not verdicts:
@@ -58,7 +58,7 @@ def judge_classic(scene: ClassicScene, *, gap: bool) -> tuple[Verdict, ...]:
         verdicts = [_unwitnessed(verdict, others, unseen) for verdict in verdicts]
     if scene.skipped:
         verdicts = [_across(verdict, scene.skipped) for verdict in verdicts]
-    return tuple(map(weakened, verdicts)) if gap else tuple(verdicts)
+    return tuple(map(weakened, verdicts)) if scene.gap else tuple(verdicts)
 
 
 @lru_cache(1024)

@@ -94,6 +94,13 @@ class ClassicScene(NamedTuple):
     """New member id -> the old static member with the same instance id."""
     book: CommitBook
     ownership: Ownership
+    gap: bool
+    """Whether records may be missing between the two, or before the first."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether an assignment of either generation cannot be read."""
+        return bool(self.new.unread() or (self.old is not None and self.old.unread()))
 
     def ends(self, member_ids: Sequence[str]) -> dict[str, Verdict]:
         """Why members of the previous generation are not in this one; without those that the audit never saw."""

@@ -50,7 +50,7 @@ class GroupFindings:
         self._on_revocation = self._overriding(Watcher.revocation)
         self._on_wrote = self._overriding(Watcher.wrote)
         self._on_stood = self._overriding(Watcher.stood_still)
-        life.costs.on_standstill, life.costs.on_settled = self.stood_still, self.costs_known
+        life.observe(self.arrived, self.departed, self.stood_still, self.costs_known)
         self._on_change: dict[type, list[Watcher]] = {}
         for watcher in self._watchers:
             for kind in watcher.changes:

@@ -169,7 +169,7 @@ class DeployWave(Watcher):
         for row in departures:
             went[deployment_of_row(row)].append(row)
         if came or went:
-            tallies = self.scene.life.tallies
+            tallies = self.scene.life.members.tallies
             for name in dict.fromkeys((*went, *came)):
                 self._follow(name, came[name], went[name], tallies.in_deployment(name), position)
 

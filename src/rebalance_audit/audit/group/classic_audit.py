@@ -14,17 +14,22 @@ from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.epochs.generation_delta import GenerationDelta, delta_of, same_identity
 from rebalance_audit.audit.group import classic_members
-from rebalance_audit.audit.group.classic_times import ClassicTimes, not_stable, stopped_by
+from rebalance_audit.audit.group.classic_times import (
+    ClassicTimes,
+    JoinTimes,
+    join_times,
+    stopped_by,
+)
 from rebalance_audit.audit.group.conversions import DowngradeKind
 from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.join_phases import JoinPhases
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.rebalance import Rebalance
+from rebalance_audit.audit.members.member_watch import MemberEnd
 from rebalance_audit.audit.rows import duration_ms
 from rebalance_audit.audit.testimony.of_generations import testify_to_generation
 from rebalance_audit.audit.testimony.testimony import Testimony
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict, departure_of
-from rebalance_audit.audit.writes import is_other_coordinator
 from rebalance_audit.bounds import UNBOUNDED
 from rebalance_audit.replay.changes import GenerationCompleted, GroupType
 from rebalance_audit.replay.groups.classic_group import ClassicGroup, ClassicMember
@@ -77,11 +82,11 @@ class ClassicAudit:
             created_ms = position.record_timestamp_ms
             if new.joined_at_ms is not None:
                 created_ms = min(created_ms, new.joined_at_ms)
-            life.created_at = position._replace(record_timestamp_ms=created_ms)
+            life.create(position._replace(record_timestamp_ms=created_ms))
         elif old is not None and old.generation == new.generation:
             self._update(old, new)
         else:
-            self._open(old, new, group)
+            self._open(old, new)
 
     def _began_anew(self, new: Generation) -> bool:
         old = self._life.previous_generation
@@ -95,7 +100,7 @@ class ClassicAudit:
         lacks = self._life.is_whole is False
         self._follow_partitions(None, new, delta, since_known=False, gap=gap, must_be_free=lacks)
         self._life.moves.install()
-        self._life.previous_generation = new._replace(joined_at_ms=None)
+        self._life.follow(new._replace(joined_at_ms=None))
 
     def _update(self, old: Generation, new: Generation) -> None:
         """Handle another record of the same generation: a static member came back, or the leader synced twice.
@@ -113,27 +118,47 @@ class ClassicAudit:
         self._follow_members(old, new, delta, (), gap=gap)
         self._follow_partitions(old, new, delta, since_known=True, gap=gap)
         self._life.moves.install()
-        self._life.previous_generation = new._replace(joined_at_ms=old.joined_at_ms)
+        self._life.follow(new._replace(joined_at_ms=old.joined_at_ms))
 
-    def _open(self, old: Generation | None, new: Generation, group: ClassicGroup) -> None:
-        life, at_ms = self._life, new.position.record_timestamp_ms
+    def _open(self, old: Generation | None, new: Generation) -> None:
+        """Handle a new generation: look at it, judge its causes, make its epoch, and let that take effect."""
+        life = self._life
         if life.away.has_rows:
             clients = [(each.client_id, each.client_host) for each in new.members.values()]
-            life.absences.judge(clients, at_ms)
+            life.judge_absences(clients, new.position.record_timestamp_ms)
         life.commits.learn(life.ownership, life.watches)
+        scene = self._scene(old, new)
+        logged = self._judge_causes(scene)
+        times = join_times(scene, life.created_at, logged.join_started_ms)
+        rebalance = life.open_rebalance(
+            times.latest_ms, times.unstable_ms, goes_on=self.times.hands_out(new)
+        )
+        likely = self.join_phases.estimate(old, new, logged.verdicts, times)
+        times = times.with_estimate(likely)
+        rebalance.hold_ups.add(self.join_phases.held_up(new, logged, likely, times))
+        if times.moved_here and not self.join_phases.began_after_move(old, times.start_ms):
+            rebalance.hold_ups.moves = True
+        span = self._span(scene, logged, times, rebalance.rebalance_seq)
+        self._enter(scene, times, span, rebalance)
+        life.follow(new)
+        life.commits.begin_round(
+            span.first_position.record_timestamp_ms, stopped_by(new, life.ownership)
+        )
+        self._downgraded = False
+
+    def _scene(self, old: Generation | None, new: Generation) -> ClassicScene:
+        life = self._life
         first = old is None and self._is_first(new)
         gap = life.gap or (old is None and not first)
         base = old.generation if old is not None else 0
         skipped = 0 if gap and old is None else new.generation - base - 1
         # A generation that no leader assigned leaves no record. Where records are missing, its record may be one.
         gap = gap or (skipped > 0 and life.is_whole is False)
-        delta = delta_of({} if old is None else old.members, new.members)
         replaced = replaced_by(old, new)
-        gap = gap or self._may_repeat(old, new, replaced)
-        scene = ClassicScene(
+        return ClassicScene(
             old,
             new,
-            delta,
+            delta_of({} if old is None else old.members, new.members),
             life.watches,
             first,
             self._downgraded,
@@ -141,107 +166,91 @@ class ClassicAudit:
             replaced,
             life.commits,
             life.ownership,
+            gap or self._may_repeat(old, new, replaced),
         )
-        is_unread = bool(new.unread() or (old is not None and old.unread()))
-        joined_at_ms = new.joined_at_ms
-        judged = judge_classic(scene, gap=gap)
+
+    def _judge_causes(self, scene: ClassicScene) -> Testimony:
+        """The causes, confirmed or corrected by the broker's log if there is one."""
+        life = self._life
+        judged = judge_classic(scene)
         for verdict in judged:
             life.ends.learn(verdict)
-        logged = self._testify(scene, joined_at_ms, judged)
-        verdicts = with_protocol(new, logged.verdicts)
-        earliest_ms, latest_ms = self._join_bounds(old, new, skipped)
-        shown_ms = earliest_ms
-        # The line begins the last join phase: those of generations that left no record came before it.
-        exact = logged.join_started_ms is not None and not skipped
-        if logged.join_started_ms is not None:
-            latest_ms = min(logged.join_started_ms, latest_ms)
-        if exact:
-            earliest_ms = latest_ms
-        sync_ms = duration_ms(joined_at_ms, at_ms)
-        if gap and new.has_static:
+        logged = Testimony(judged)
+        if life.witness is not None:
+            logged = testify_to_generation(life.witness, scene, judged)
+        return logged._replace(verdicts=with_protocol(scene.new, logged.verdicts))
+
+    def _span(
+        self, scene: ClassicScene, logged: Testimony, times: JoinTimes, rebalance_seq: int
+    ) -> EpochSpan:
+        life, old, new = self._life, scene.old, scene.new
+        at_ms = new.position.record_timestamp_ms
+        sync_ms = duration_ms(new.joined_at_ms, at_ms)
+        if scene.gap and new.has_static:
             sync_ms = None  # its first record may be lost; then this is a static member's return
-        # Another coordinator may have been rebalancing the group before: its join phase ended with it.
-        moved_here = is_other_coordinator(old.position, new.position) if old is not None else False
-        unstable_ms = None if moved_here else earliest_ms
-        rebalance = life.open_rebalance(latest_ms, unstable_ms, goes_on=self.times.hands_out(new))
-        joined, left = self._count_changes(scene)
-        end_ms = at_ms if joined_at_ms is None else joined_at_ms
-        likely = self.join_phases.estimate(old, new, verdicts, end_ms, shown_ms)
-        is_withheld = likely.start_ms is None and not exact
-        start_ms = latest_ms
-        if likely.start_ms is not None and not exact:
-            start_ms = min(likely.start_ms, latest_ms)
-        rebalance.hold_ups.add(
-            self.join_phases.held_up(new, logged, verdicts, likely, start_ms, end_ms)
-        )
-        if moved_here and not self.join_phases.began_after_move(old, start_ms):
-            rebalance.hold_ups.moves = True
-        span = EpochSpan(
+        came_back = {member.member_id for member in scene.replaced.values()}
+        joined = len(scene.delta.joined) - len(scene.replaced) + life.members.joined_since
+        left = len(scene.delta.gone) - len(came_back) + life.members.left_since
+        return EpochSpan(
             life.group_id,
             life.incarnation,
             new.generation,
             GroupType.CLASSIC.value,
-            group.protocol_type or None,
+            new.protocol_type or None,
             new.protocol_name,
             new.position,
-            joined_at_ms,
+            new.joined_at_ms,
             None if old is None or life.gap else old.generation,
             len(new.members),
             joined,
             left,
-            rebalance.rebalance_seq,
-            gap,
-            earliest_ms,
-            latest_ms,
+            rebalance_seq,
+            scene.gap,
+            times.earliest_ms,
+            times.latest_ms,
             sync_ms,
-            verdicts=verdicts,
+            # A cooperative generation may have taken partitions away.
+            follows_start=follows_gap(life.span) and is_cooperative(new),
+            verdicts=logged.verdicts,
             contradictions=logged.contradictions,
-            not_stable=not_stable(
-                new,
-                unstable_ms,
-                latest_ms,
-                None if is_withheld else start_ms,
-                exact=exact and not moved_here,
-            ),
+            not_stable=times.not_stable(at_ms),
             owns_partitions=new.kind.owns_partitions,
-            is_unread=is_unread,
+            is_unread=scene.is_unread,
         )
-        if gap or is_unread:
+
+    def _enter(
+        self, scene: ClassicScene, times: JoinTimes, span: EpochSpan, rebalance: Rebalance
+    ) -> None:
+        """Move members and partitions, and begin the epoch."""
+        life, old, new = self._life, scene.old, scene.new
+        at_ms, is_hidden = new.position.record_timestamp_ms, scene.gap or span.is_unread
+        if is_hidden:
             life.ownership.doubt()  # the generations that are missing may have moved what was held
         waits = not new.members and life.witness is None
         # Unowned time that ends here belongs to the previous generation, so partitions move first.
-        self._follow_members(old, new, delta, verdicts, gap=gap, waits=waits)
-        moved = self._follow_partitions(old, new, delta, since_known=False, gap=gap or is_unread)
-        if gap or is_unread:
+        self._follow_members(old, new, scene.delta, span.verdicts, gap=scene.gap, waits=waits)
+        moved = self._follow_partitions(old, new, scene.delta, since_known=False, gap=is_hidden)
+        if is_hidden:
             life.ownership.forget_unowned()  # nor is it known since when others are free
         was_first = follows_gap(life.span)
-        # A cooperative generation may have taken partitions away.
-        span.follows_start = was_first and is_cooperative(new)
         life.open_span(span)
         assert span.not_stable is not None
-        unowned = self.times.unowned(
-            old, new, moved, shown_ms, span.not_stable, sync_ms, likely.gave_up
-        )
+        unowned = self.times.unowned(old, new, moved, times, span.not_stable, span.sync_ms)
         may_return = new.has_static and life.is_whole is False
-        if (was_first or moved_here or may_return) and unowned.exact is not None:
+        if (was_first or times.moved_here or may_return) and unowned.exact is not None:
             unowned = unowned._replace(most=None)  # what was taken away before left no record
-        span.unowned = UNBOUNDED if is_unread else unowned
-        rebalance.hold_ups.end_generation(
-            at_ms - span.not_stable.likely,
-            at_ms,
-            self.join_phases.steps(old, new, start_ms, at_ms if sync_ms is None else end_ms),
-        )
+        span.unowned = UNBOUNDED if span.is_unread else unowned
+        end_ms = at_ms if span.sync_ms is None else times.end_ms
+        steps = self.join_phases.steps(old, new, times.start_ms, end_ms)
+        rebalance.hold_ups.end_generation(at_ms - span.not_stable.likely, at_ms, steps)
         rebalance.begin_epoch(span)
         takes_away = self.times.took_away(old, new)
         self._install(span, rebalance, takes_away=takes_away)
-        classic_members.reach(span, new, delta, moved)
+        classic_members.reach(span, new, scene.delta, moved)
         if new.members:
             life.converge(at_ms, takes_away=takes_away)
         else:
             life.empty(at_ms)
-        life.previous_generation = new
-        life.commits.begin_round(at_ms, stopped_by(new, life.ownership))
-        self._downgraded = False
 
     def _is_first(self, new: Generation) -> bool:
         """Whether the first record that the log has of a group is its first one.
@@ -267,41 +276,6 @@ class ClassicAudit:
         took_ms = duration_ms(new.joined_at_ms, new.position.record_timestamp_ms) or 0
         return old is None or bool(replaced) or took_ms > life.options.rules.answer_within_ms
 
-    def _testify(
-        self, scene: ClassicScene, joined_at_ms: int | None, verdicts: tuple[Verdict, ...]
-    ) -> Testimony:
-        """The verdicts, confirmed or corrected by the broker's log if there is one."""
-        witness = self._life.witness
-        if witness is None:
-            return Testimony(verdicts)
-        return testify_to_generation(witness, scene, joined_at_ms, verdicts)
-
-    def _join_bounds(
-        self, old: Generation | None, new: Generation, skipped: int
-    ) -> tuple[int | None, int]:
-        """Earliest and latest begin of the join phase (epoch ms); the earliest is None if it has no bound.
-
-        The previous record shows the group stable or empty, so no join phase was going on when it was written. Its
-        record timestamp alone is no bound: with LogAppendTime the next phase can begin between the write and the
-        timestamp. The coordinator's own time in the value is a bound. Values of version 0 and 1 have no such time, but
-        the brokers that wrote them appended under the group's lock, so no phase began in between. The time of another
-        coordinator bounds nothing: its clock may have been ahead.
-        """
-        latest_ms = new.position.record_timestamp_ms if new.since_ms is None else new.since_ms
-        shown = old.position if old is not None else self._life.created_at
-        if shown is None or is_other_coordinator(shown, new.position):
-            return None, latest_ms
-        earliest_ms = shown.record_timestamp_ms
-        if old is not None and old.since_ms is not None:
-            earliest_ms = min(earliest_ms, old.since_ms)
-        if earliest_ms > latest_ms:
-            # The clocks of two coordinators differ: a bound that contradicts the record is no bound.
-            return None, latest_ms
-        if self._downgraded and old is not None and not skipped and _same_leader(old, new):
-            # A downgrade starts a join phase for all members in its own write, unless a failover loses it.
-            latest_ms = min(latest_ms, old.position.record_timestamp_ms)
-        return earliest_ms, latest_ms
-
     def _install(self, span: EpochSpan, rebalance: Rebalance, *, takes_away: bool) -> None:
         moves = self._life.moves.install(takes_away=takes_away)
         if span.members:
@@ -311,12 +285,6 @@ class ClassicAudit:
         span.partitions_added = len(moves.added)
         span.partitions_dropped = len(moves.dropped)
         rebalance.move(moves.moved)
-
-    def _count_changes(self, scene: ClassicScene) -> tuple[int, int]:
-        returned = {member.member_id for member in scene.replaced.values()}
-        joined = len(scene.delta.joined) - len(scene.replaced)
-        left = len(scene.delta.gone) - len(returned)
-        return joined + self._life.joined_since, left + self._life.left_since
 
     # -- members and partitions -----------------------------------------------------------------
 
@@ -365,15 +333,8 @@ class ClassicAudit:
                 verdict = departure_of(verdicts, member_id)
                 verdict = verdict or life.ends.judge_unseen(leaver, position)
                 cause, certainty = verdict.cause, verdict.certainty
-            life.close_member(
-                member_id,
-                position,
-                cause,
-                certainty,
-                last_epoch,
-                waits=waits,
-                closed_weight=closed_weight,
-            )
+            end = MemberEnd(cause, certainty, last_epoch, closed_weight)
+            life.members.close(member_id, position, end, waits=waits)
         # A generation's record is written again when one static member returns: no sign of life of the others.
         repeats = old is not None and old.generation == new.generation
         for before, member in delta.differing:
@@ -381,9 +342,9 @@ class ClassicAudit:
             watch = life.watches.get(member_id)
             if watch is None:
                 identity = classic_members.identity_of(member)
-                watch = life.open_member(member_id, identity, new.generation, position, gap=gap)
+                watch = life.members.open(member_id, identity, new.generation, position, gap=gap)
             elif not same_identity(before, member):
-                life.identify(watch, classic_members.identity_of(member))
+                life.members.identify(watch, classic_members.identity_of(member))
             watch.stint.protocol = GroupType.CLASSIC.value
             watch.partitions = member.partition_count
             if member.member_id in previous_ids:
@@ -428,7 +389,7 @@ class ClassicAudit:
         for member_id, shift in moved.items():
             if not shift.gained:
                 continue
-            owner = life.owner(member_id)
+            owner = life.members.owner(member_id)
             ownership.take(
                 shift.gained,
                 owner,
@@ -439,12 +400,6 @@ class ClassicAudit:
                 must_be_free=must_be_free,
             )
         return moved_by_identity
-
-
-def _same_leader(old: Generation, new: Generation) -> bool:
-    """Whether the same coordinator certainly wrote both; sources without leader epochs cannot show."""
-    leader_epoch = old.position.leader_epoch
-    return leader_epoch is not None and leader_epoch == new.position.leader_epoch
 
 
 _INSTANCE_ID = itemgetter(ClassicMember._fields.index("instance_id"))

@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from rebalance_audit.audit.causes.classic_scene import Generation
+from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
 from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.epochs.generation_delta import Members
 from rebalance_audit.audit.group.classic_members import Shift, by_identity
+from rebalance_audit.audit.group.join_phase_estimate import NOTHING_GIVEN_UP, Estimate
 from rebalance_audit.audit.ownership.ownership import Ownership
+from rebalance_audit.audit.writes import is_other_coordinator
 from rebalance_audit.bounds import NOTHING, Bounds
+from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.groups.classic_group import ClassicMember
 from rebalance_audit.replay.partitions import TopicPartition, count, each
 
@@ -27,6 +30,51 @@ class Loose(NamedTuple):
     """The earliest time at which its owner can have given it up (epoch ms)."""
     record_ms: int
     """Timestamp of the generation's record (epoch ms)."""
+
+
+class JoinTimes(NamedTuple):
+    """What is known of the join phase that a generation ends, in epoch ms."""
+
+    shown_ms: int | None
+    """When the previous record shows the group without a rebalance; None if that bounds nothing."""
+    earliest_ms: int | None
+    """Bounds on its beginning; the earliest is None if it has no bound."""
+    latest_ms: int
+    end_ms: int
+    is_exact: bool
+    """The broker's log has the beginning."""
+    moved_here: bool
+    """The coordinator moved between the two records: the join phase of another one, if any, ended with it."""
+    likely_ms: int | None = None
+    """The best estimate of the beginning; None without one."""
+    gave_up: Mapping[str, int | None] = NOTHING_GIVEN_UP
+    """As in the estimate."""
+
+    @property
+    def unstable_ms(self) -> int | None:
+        """Since when the group may not have been stable under this coordinator; None if it has no bound."""
+        return None if self.moved_here else self.earliest_ms
+
+    @property
+    def start_ms(self) -> int:
+        """The best estimate of the beginning, else the latest one."""
+        return self.latest_ms if self.likely_ms is None else self.likely_ms
+
+    def with_estimate(self, likely: Estimate) -> "JoinTimes":
+        """The same with an estimate, which never contradicts what is known."""
+        start_ms = self.latest_ms if self.is_exact else likely.start_ms
+        if start_ms is not None:
+            start_ms = min(start_ms, self.latest_ms)
+        return self._replace(likely_ms=start_ms, gave_up=likely.gave_up)
+
+    def not_stable(self, recorded_ms: int) -> Bounds:
+        """Time from the beginning to the generation's record."""
+        least = recorded_ms - self.latest_ms
+        if self.is_exact and not self.moved_here:
+            return Bounds.between(least, least, least)
+        most = None if self.unstable_ms is None else recorded_ms - self.unstable_ms
+        likely = None if self.likely_ms is None else recorded_ms - self.likely_ms
+        return Bounds.between(least, most, likely)
 
 
 class ClassicTimes:
@@ -67,16 +115,15 @@ class ClassicTimes:
         old: Generation | None,
         new: Generation,
         moved: Mapping[str, Shift],
-        shown_ms: int | None,
+        times: JoinTimes,
         not_stable: Bounds,
         sync_ms: int | None,
-        gave_up: Mapping[str, int | None],
     ) -> Bounds:
         """Time since the partitions that the generation assigns last had an owner, summed over them.
 
-        `moved`: shifts by identity; `shown_ms`: timestamp of the previous record; `gave_up`: when
-        members of the previous generation likely gave them up, by member id.
+        `moved`: shifts by identity.
         """
+        shown_ms = times.shown_ms
         at_ms = new.position.record_timestamp_ms
         before = {} if old is None else by_identity(old)
         now = by_identity(new)
@@ -89,7 +136,7 @@ class ClassicTimes:
 
         def stopped(identity: str) -> Bounds:
             """How long a former member's partitions were without owner until this record."""
-            stop_ms = gave_up.get(before[identity].member_id) if identity in before else None
+            stop_ms = times.gave_up.get(before[identity].member_id) if identity in before else None
             stays = identity in stayed
             likely_ms = (rejoin_ms if stays else None) if stop_ms is None else at_ms - stop_ms
             least, most = (sync, not_stable.most) if stays else (0, since_shown)
@@ -190,19 +237,54 @@ class ClassicTimes:
         }
 
 
-def not_stable(
-    new: Generation, earliest_ms: int | None, latest_ms: int, likely_ms: int | None, *, exact: bool
-) -> Bounds:
-    """Time from the begin of the join phase to the record.
+def join_times(
+    scene: ClassicScene, created_at: Position | None, logged_start_ms: int | None
+) -> JoinTimes:
+    """When the join phase began and ended.
 
-    `earliest_ms` and `latest_ms` bound that begin, `likely_ms` is the estimate, if there is one.
+    `created_at`: the record that created the group; `logged_start_ms`: when the broker's log has the beginning of the
+    last join phase (epoch ms); those of generations that left no record came before it.
     """
-    at_ms = new.position.record_timestamp_ms
-    least = at_ms - latest_ms
-    if exact:
-        return Bounds.between(least, least, least)
-    most = None if earliest_ms is None else at_ms - earliest_ms
-    return Bounds.between(least, most, None if likely_ms is None else at_ms - likely_ms)
+    old, new = scene.old, scene.new
+    recorded_ms = new.position.record_timestamp_ms
+    shown_ms, latest_ms = _bounds(scene, old.position if old is not None else created_at)
+    is_exact = logged_start_ms is not None and not scene.skipped
+    if logged_start_ms is not None:
+        latest_ms = min(logged_start_ms, latest_ms)
+    return JoinTimes(
+        shown_ms,
+        latest_ms if is_exact else shown_ms,
+        latest_ms,
+        recorded_ms if new.joined_at_ms is None else new.joined_at_ms,
+        is_exact,
+        old is not None and is_other_coordinator(old.position, new.position),
+    )
+
+
+def _bounds(scene: ClassicScene, shown: Position | None) -> tuple[int | None, int]:
+    """Earliest and latest begin of the join phase (epoch ms); the earliest is None if it has no bound.
+
+    The previous record shows the group stable or empty, so no join phase was going on when it was written. Its
+    record timestamp alone is no bound: with LogAppendTime the next phase can begin between the write and the
+    timestamp. The coordinator's own time in the value is a bound. Values of version 0 and 1 have no such time, but
+    the brokers that wrote them appended under the group's lock, so no phase began in between. The time of another
+    coordinator bounds nothing: its clock may have been ahead.
+    """
+    old, new = scene.old, scene.new
+    latest_ms = new.position.record_timestamp_ms if new.since_ms is None else new.since_ms
+    if shown is None or is_other_coordinator(shown, new.position):
+        return None, latest_ms
+    earliest_ms = shown.record_timestamp_ms
+    if old is not None and old.since_ms is not None:
+        earliest_ms = min(earliest_ms, old.since_ms)
+    if earliest_ms > latest_ms:
+        # The clocks of two coordinators differ: a bound that contradicts the record is no bound.
+        return None, latest_ms
+    same_leader = shown.leader_epoch is not None and shown.leader_epoch == new.position.leader_epoch
+    if scene.downgraded and old is not None and not scene.skipped and same_leader:
+        # A downgrade starts a join phase for all members in its own write, unless a failover loses it.
+        latest_ms = min(latest_ms, shown.record_timestamp_ms)
+    return earliest_ms, latest_ms
 
 
 def _mean_wait(not_stable: Bounds, sync_ms: int, members: int) -> int | None:

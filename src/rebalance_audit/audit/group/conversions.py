@@ -6,7 +6,7 @@ from enum import Enum, auto
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.group.life import Life
-from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.member_watch import MemberEnd, MemberWatch
 from rebalance_audit.audit.verdicts.cause import Verdict
 from rebalance_audit.audit.writes import Write
 from rebalance_audit.replay.changes import GroupCreated, GroupType, Position
@@ -16,13 +16,11 @@ from rebalance_audit.replay.groups.modern_group import ModernGroup
 
 def upgrade(life: Life, generation: Generation, position: Position, group: ModernGroup) -> None:
     """The group's last classic generation ends at `position`; members that the new group lacks are gone."""
-    _convert(life, generation, position, group)
+    life.convert(group.group_type, position, generation.generation)
     for member_id in [known for known in life.watches if known not in group.members]:
         verdict = life.ends.judge_unseen(life.watches[member_id], position)
-        life.close_member(
-            member_id, position, verdict.cause, verdict.certainty, generation.generation
-        )
-        life.left_since += 1
+        end = MemberEnd(verdict.cause, verdict.certainty, generation.generation)
+        life.members.close(member_id, position, end, is_counted=True)
 
 
 def lacks_tombstone(life: Life, evidence: WriteEvidence) -> bool:
@@ -39,16 +37,8 @@ def lacks_tombstone(life: Life, evidence: WriteEvidence) -> bool:
 def upgrade_in_part(life: Life, position: Position, group: ModernGroup) -> None:
     """Records of an upgrade are missing before `position`: later ones may still show which members came over."""
     assert life.previous_generation is not None
-    _convert(life, life.previous_generation, position, group)
-    life.doubt()
-    life.gap = True
-
-
-def _convert(life: Life, generation: Generation, position: Position, group: ModernGroup) -> None:
-    life.ownership.convert(position, generation.generation)
-    life.moves.clear()
-    life.protocol = group.group_type
-    life.previous_generation = life.created_at = None
+    life.convert(group.group_type, position, life.previous_generation.generation)
+    life.doubt(gap=True)
 
 
 class DowngradeKind(Enum):
@@ -78,8 +68,7 @@ def downgrade(
     named = {change.member_id for change in evidence.joined}
     named.update(new.member_id for _, new in evidence.replaced.values())
     if group.members.keys() - life.watches.keys() - named:
-        life.doubt()  # no record shows that they joined
-        life.gap = True
+        life.doubt(gap=True)  # no record shows that they joined
     bump = evidence.bump
     # A bump in the downgrading request itself never becomes an epoch, and no member gets its assignment.
     rebalances = span.target_installed_at_ms is None or bump is not None
@@ -89,10 +78,8 @@ def downgrade(
         if watch.stint.identity.instance_id in instances:
             continue  # its instance continues under another member id
         verdict = judge_departure(watch, position, 0)
-        life.close_member(member_id, position, verdict.cause, verdict.certainty, span.epoch)
-        life.left_since += 1
+        end = MemberEnd(verdict.cause, verdict.certainty, span.epoch)
+        life.members.close(member_id, position, end, is_counted=True)
         rebalances = True
-    life.ownership.convert(position, span.epoch)
-    life.moves.clear()
-    life.protocol = GroupType.CLASSIC
+    life.convert(GroupType.CLASSIC, position, span.epoch)
     return DowngradeKind.REBALANCES if rebalances else DowngradeKind.AT_REST

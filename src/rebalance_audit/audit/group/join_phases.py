@@ -6,6 +6,7 @@ from typing import Final
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.commits.summary import CommitSummary, most_commits
 from rebalance_audit.audit.group.classic_members import by_identity
+from rebalance_audit.audit.group.classic_times import JoinTimes
 from rebalance_audit.audit.group.held_up import NAMED_FROM_MS, is_unannounced, silent_weight
 from rebalance_audit.audit.group.join_phase_estimate import (
     COMMIT_PAUSE_MS,
@@ -46,24 +47,20 @@ class JoinPhases:
         old: Generation | None,
         new: Generation,
         verdicts: Sequence[Verdict],
-        end_ms: int,
-        shown_ms: int | None,
+        times: JoinTimes,
     ) -> Estimate:
-        """What most likely happened in the join phase that ended at `end_ms`.
-
-        `shown_ms`: when the record before shows the group without a rebalance; both epoch ms.
-        """
+        """What most likely happened in the join phase."""
         life = self._life
         before = {} if old is None else by_identity(old)
         now = by_identity(new)
         created = old is None and life.created_at is not None and new.generation == 1
-        if created and shown_ms is not None:
-            self.gathering.learn_delay(end_ms - shown_ms, len(now))
+        if created and times.shown_ms is not None:
+            self.gathering.learn_delay(times.end_ms - times.shown_ms, len(now))
         committed = life.commits.of_round_by_member(life.ownership)
         stayed = sum(old is not None and each.member_id in old.members for each in now.values())
         phase = JoinPhase(
-            end_ms,
-            shown_ms,
+            times.end_ms,
+            times.shown_ms,
             [
                 Former(
                     member.member_id,
@@ -93,22 +90,20 @@ class JoinPhases:
         self,
         new: Generation,
         logged: Testimony,
-        verdicts: Sequence[Verdict],
         likely: Estimate,
-        start_ms: int,
-        end_ms: int,
+        times: JoinTimes,
     ) -> Iterator[HoldUp]:
         """Members that the join phase waited for or that went silent before it, and one that rejoined late.
 
         Where a broker's log has the join phase, it says whom that waited for: `logged`.
         """
-        began_ms = logged.join_started_ms
+        began_ms, start_ms, end_ms = logged.join_started_ms, times.start_ms, times.end_ms
         waited = set()
         for wait in logged.waits:
             if began_ms is not None and wait.until_ms - began_ms >= NAMED_FROM_MS:
                 waited.add(wait.member_id)
                 yield self._awaited(wait, new, began_ms)
-        for verdict in verdicts:
+        for verdict in logged.verdicts:
             member_id = verdict.member_id
             watch = self._life.watches.get(member_id or "")
             if verdict.cause is RebalanceCause.PENDING_MEMBER_EXPIRED:

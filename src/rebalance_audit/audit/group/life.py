@@ -4,66 +4,70 @@ A *life* is one incarnation. It ends when the group is deleted, or when an empty
 another protocol. A conversion that carries the counter over (online upgrade or downgrade) continues the life.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import takewhile
 
 from rebalance_audit import limits
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.epochs.target_moves import TargetMoves
-from rebalance_audit.audit.group.absences import Absences
-from rebalance_audit.audit.group.away import Away
-from rebalance_audit.audit.group.ends import EndsOfMembers, as_logged
+from rebalance_audit.audit.group.away import AWAY_MS, clients_come_back, ids_come_back
+from rebalance_audit.audit.group.ends import EndsOfMembers
+from rebalance_audit.audit.group.group_members import GroupMembers
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.present import group_now, log_end
 from rebalance_audit.audit.group.progress_tracker import ProgressTracker
 from rebalance_audit.audit.group.rebalance import Rebalance
-from rebalance_audit.audit.group.rebalance_costs import RebalanceCosts
-from rebalance_audit.audit.members.member_watch import MemberWatch
-from rebalance_audit.audit.members.stint import Identity, Stint
-from rebalance_audit.audit.members.tally import MemberTallies
+from rebalance_audit.audit.group.rebalance_costs import OnStandstill, RebalanceCosts
+from rebalance_audit.audit.members.member_watch import MemberEnd, MemberWatch
+from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.ownership.commit_book import CommitBook
 from rebalance_audit.audit.ownership.overlaps import Overlaps
-from rebalance_audit.audit.ownership.ownership import Owner, Ownership
+from rebalance_audit.audit.ownership.ownership import Ownership
 from rebalance_audit.audit.rows import (
     CONVERGENCE,
     EPOCHS,
     GROUP_STATES,
-    MEMBERS,
     REBALANCE_CAUSES,
     Emit,
     Row,
 )
 from rebalance_audit.audit.testimony.witness import Witness
-from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
+from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.writes import Write, is_other_coordinator
-from rebalance_audit.replay.changes import Change, GroupStateChanged, GroupType, Position
+from rebalance_audit.replay.changes import (
+    Change,
+    GroupStateChanged,
+    GroupType,
+    MemberSubscribed,
+    Position,
+)
 from rebalance_audit.replay.groups.slot import Group
-from rebalance_audit.replay.partitions import TopicPartition
-from rebalance_audit.wire.topic_names import topic_id_text
 
 _AWAITING_LIMIT = limits.AWAITED_EPOCHS.most
 """Superseded epochs kept for a target that may still come; more are emitted without one, to bound memory."""
 
 
 class Life:
-    """The state that the classic and the modern audit share."""
+    """The state that the classic and the modern audit share. Two kinds of code know it, as in Kafka's own coordinators.
+
+    Only this class changes it: every attribute is assigned by a method here, and the same write, verdicts and spans
+    make the same state. All others read it and judge: the audits of a write, and what they ask (`conversions`,
+    `missed_steps`, `join_phases`, causes, findings), hand in what they decided.
+    """
 
     incarnation: int
     protocol: GroupType | None
     deleted: bool
     gap: bool
     """A record of the group has been lost since the last epoch began."""
-    watches: dict[str, MemberWatch]
     span: EpochSpan | None
     rebalance: Rebalance | None
     previous_generation: Generation | None
     """The last classic generation; None in other protocols and at the start of a life."""
     created_at: Position | None
     """The record that created the classic group of this life, with generation 0."""
-    joined_since: int
-    left_since: int
     _awaiting: list[EpochSpan]
     _had_epochs: bool
     _rebalances: int
@@ -80,41 +84,32 @@ class Life:
         self.is_whole = options.is_whole(log_partition)
         """Whether the partition lacks no record; None if unknown."""
         self._emit = emit
-        self.on_member: Callable[[Stint], None] | None = None
-        """Called for every member id that appears."""
-        self.on_departure: Callable[[Row], None] | None = None
-        """Called with the row of every member id that goes, and with `last_sign_leader_epoch`."""
         self.due_ms: int | None = None
         """After `finish`: the earliest log end (epoch ms) at which the rows would differ without a new record."""
-        self.incarnation = 0
-        self.protocol = None
-        self.deleted = False
-        self.gap = False
-        self.watches = {}
-        self.away = Away()
+        self.incarnation, self.protocol = 0, None
+        self.deleted = self.gap = False
+        self.progress = ProgressTracker(self)
+        self.members = GroupMembers(group_id, emit, self.witness, self.progress)
+        self.away = self.members.away
         self.moves = TargetMoves()
         self.overlaps = Overlaps(is_whole=self.is_whole)
         self.commits = CommitBook(log_partition, is_whole=self.is_whole)
         self.ownership = Ownership(
-            group_id, emit, self._topic_of, self._count_unowned, self.commits.end
+            group_id, emit, options.topic_of, self._count_unowned, self.commits.end
         )
         self.costs = RebalanceCosts(emit, self.commits, self.ownership, options.end_offsets)
         self.ends = EndsOfMembers(
             options.rules, lambda: self.watches, self.away, self.commits, self.ownership
         )
         self.span = self.rebalance = self.previous_generation = self.created_at = None
-        self.joined_since = self.left_since = 0
         self.states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
-        self._awaiting = []
-        self._had_epochs, self._rebalances = False, 0
-        self.progress = ProgressTracker(self)
-        self.absences = Absences(self)
-        self.tallies = MemberTallies(lambda: self.watches)
+        self._awaiting, self._had_epochs, self._rebalances = [], False, 0
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state."""
         return {
             "life": self,
+            "members": self.members,
             "away": self.away,
             "target": self.moves,
             "ownership": self.ownership,
@@ -124,6 +119,25 @@ class Life:
             **self.costs.parts(),
             "group_state": self.states,
         }
+
+    def observe(
+        self,
+        on_member: Callable[[Stint], None],
+        on_departure: Callable[[Row], None],
+        on_standstill: OnStandstill,
+        on_settled: Callable[[], None],
+    ) -> None:
+        """Call these with every member id that appears, with the row of every one that goes, and of the costs.
+
+        The row has `last_sign_leader_epoch`, too.
+        """
+        self.members.on_member, self.members.on_departure = on_member, on_departure
+        self.costs.on_standstill, self.costs.on_settled = on_standstill, on_settled
+
+    @property
+    def watches(self) -> Mapping[str, MemberWatch]:
+        """The members, by their ids."""
+        return self.members.watches
 
     @property
     def _spans(self) -> Sequence[EpochSpan]:
@@ -159,8 +173,14 @@ class Life:
 
     # -- lives ----------------------------------------------------------------------------------
 
-    def restart(self, protocol: GroupType, position: Position) -> None:
-        """A group that does not continue the previous one begins at `position`."""
+    def restart(
+        self, protocol: GroupType, position: Position, *, keeps_members: bool = False
+    ) -> None:
+        """A group that does not continue the previous one begins at `position`.
+
+        `keeps_members`: only its epochs begin again; the record that deleted the group is not in the log.
+        """
+        kept = dict(self.watches) if keeps_members else {}
         if self.protocol is not None and not self.deleted:
             self._end(position, "deleted")
         if self.deleted or self._had_epochs:
@@ -169,9 +189,17 @@ class Life:
         self.ownership.is_shared = protocol is GroupType.SHARE
         self.protocol = protocol
         self.progress.forget_arrivals()
-        self.tallies.forget()
+        self.members.restart(self.incarnation, protocol, kept)
         self.deleted = self._had_epochs = False
         self._rebalances = 0
+
+    def convert(self, protocol: GroupType, position: Position, epoch: int) -> None:
+        """The group goes on under another protocol after this epoch or generation."""
+        self.ownership.convert(position, epoch)
+        self.moves.clear()
+        self.protocol = protocol
+        self.members.protocol = str(protocol)
+        self.previous_generation = self.created_at = None
 
     def delete(self, write: Write) -> None:
         """The write deleted the group."""
@@ -181,7 +209,7 @@ class Life:
 
     def finish(self, group: Group | None) -> None:
         """The log ends, and leaves the group like this: emit everything that is still open."""
-        self.absences.settle()
+        self._settle_absences()
         end_ms, present = log_end(self), group_now(group, self)
         if (phase := present.join_phase) is not None and self.previous_generation is not None:
             again = self.open_rebalance(phase.prepared.at_ms, None, goes_on=True)
@@ -199,29 +227,28 @@ class Life:
         self.end_rebalance(None, "open", {**present.held_up_columns(), "open_until": end_ms})
         self.costs.close()
         self.ownership.finish()
-        for watch in self.watches.values():
-            self.emit_member(watch.stint)
-        self.watches.clear()
-        self.tallies.forget()
-        self.states.leave(None, self.incarnation, present.state_columns(self._partition_name))
+        self.members.finish()
+        self.states.leave(
+            None, self.incarnation, present.state_columns(self.options.partition_name)
+        )
 
     def _end(self, position: Position, outcome: str) -> None:
         last_epoch = self.span.epoch if self.span else None
-        self.absences.judge((), position.record_timestamp_ms)
+        self.judge_absences((), position.record_timestamp_ms)
         self._close_span(outcome)
         self.drop_awaiting()
         self.end_rebalance(position.record_timestamp_ms, outcome)
         self.costs.close()
         self.ownership.end_all(position, last_epoch, is_whole=self.is_whole)
         self.commits.forget()
-        how = RebalanceCause.GROUP_DELETED, Certainty.PROBABLE
+        deleted = MemberEnd(RebalanceCause.GROUP_DELETED, Certainty.PROBABLE, last_epoch)
         for member_id in list(self.watches):
-            self.close_member(member_id, position, *how, last_epoch)
+            self.members.close(member_id, position, deleted)
         self.states.leave(position, self.incarnation)
         self.moves.clear()
         self.overlaps.forget()
         self.span = self.previous_generation = self.created_at = None
-        self.joined_since = self.left_since = 0
+        self.members.begin_epoch()
 
     # -- epochs ---------------------------------------------------------------------------------
 
@@ -238,7 +265,25 @@ class Life:
             self.progress.forget_arrivals()
         self._had_epochs = True
         self.gap = False
-        self.joined_since = self.left_since = 0
+        self.members.begin_epoch()
+
+    def create(self, position: Position) -> None:
+        """A classic group begins with generation 0, which has no members."""
+        self.created_at = position
+
+    def follow(self, generation: Generation) -> None:
+        """A classic group has this generation now."""
+        self.previous_generation = generation
+
+    def correct(self, verdicts: tuple[Verdict, ...]) -> None:
+        """The causes of the current epoch are better known.
+
+        A rebalance that is over has been reported, and which epoch of several had which cause is not known.
+        """
+        if self.span is not None:
+            self.span.verdicts = verdicts
+            if self.rebalance is not None and self.rebalance.epochs == 1:
+                self.rebalance.judge(self.span)
 
     def converge(self, at_ms: int, *, takes_away: bool = False) -> None:
         """Every member has reached the current epoch.
@@ -344,90 +389,46 @@ class Life:
 
     # -- members --------------------------------------------------------------------------------
 
-    def open_member(
-        self,
-        member_id: str,
-        identity: Identity,
-        epoch: int | None,
-        position: Position,
-        *,
-        gap: bool,
-    ) -> MemberWatch:
-        """Start to follow a member id."""
-        began_at_ms = position.record_timestamp_ms
-        stint = Stint(member_id, identity, str(self.protocol), epoch, position, began_at_ms, gap)
-        watch = MemberWatch(stint, position)
-        self.watches[member_id] = watch
-        self.progress.arrived(member_id)
-        self.tallies.set(member_id, identity)
-        if self.on_member is not None:
-            self.on_member(stint)
-        return watch
+    def judge_absences(self, clients: Collection[tuple[str, str]], at_ms: int) -> None:
+        """A classic group that was left empty has these clients now (ids and hosts), or none by then (epoch ms)."""
+        if self.away.has_rows:
+            if self.span is not None:
+                self.correct(clients_come_back(clients, at_ms, self.span.verdicts))
+            self._emit_away()
 
-    def close_member(
-        self,
-        member_id: str,
-        position: Position,
-        cause: RebalanceCause,
-        certainty: Certainty,
-        last_epoch: int | None,
-        *,
-        waits: bool = False,
-        closed_weight: float | None = None,
-    ) -> None:
-        """Stop following a member id that is gone; if it `waits`, its row comes once the next generation is known.
+    def come_back(self, joined: Collection[MemberSubscribed]) -> None:
+        """Members join: the end of a member id among them is now better known, unless a broker's log has it."""
+        span, rebalance = self.span, self.rebalance
+        is_first = rebalance is not None and rebalance.epochs <= 1
+        if self.witness is None and span is not None and is_first:
+            self.correct(ids_come_back(joined, span.verdicts))
 
-        `closed_weight`: as in gold.members.
-        """
-        progress = self.progress.of(member_id)
-        watch = self.watches.pop(member_id, None)
-        if watch is None:
-            return
-        self.progress.left(watch)
-        self.tallies.remove(member_id)
-        stint = watch.stint
-        cause, certainty = as_logged(self.witness, watch, position, cause, certainty)
-        stint.left_at_ms = position.record_timestamp_ms
-        stint.left_how, stint.left_certainty = cause, certainty
-        stint.last_epoch = last_epoch
-        row = stint.row(self.group_id, self.incarnation) | {"closed_weight": closed_weight}
-        if waits:
-            self.away.wait(stint)
-        else:
-            self._emit(MEMBERS, row)
-        if self.on_departure is not None:
-            self.on_departure({**row, "last_sign_leader_epoch": watch.last_sign.leader_epoch})
-        if progress is not None and progress.outcome is None:
-            progress.outcome = "left"
+    def _settle_absences(self) -> None:
+        """The log ends: if it shows long enough that the clients did not come back, they stay away."""
+        since_ms, end_ms = self.away.since_ms, self.options.log_end_ms
+        if since_ms is not None and end_ms is not None:
+            if end_ms >= since_ms + AWAY_MS:
+                self.judge_absences((), since_ms + AWAY_MS)
+            else:
+                self.due_ms = since_ms + AWAY_MS
+        self._emit_away()
 
-    def emit_member(self, stint: Stint) -> None:
-        """Emit the row of a member id."""
-        self._emit(MEMBERS, stint.row(self.group_id, self.incarnation))
-
-    def identify(self, watch: MemberWatch, identity: Identity) -> None:
-        """What the member says about itself from now on."""
-        watch.stint.identity = identity
-        self.tallies.set(watch.stint.member_id, identity)
-
-    def owner(self, member_id: str) -> Owner:
-        """The member as an owner of partitions."""
-        watch = self.watches.get(member_id)
-        return Owner.of(member_id, None if watch is None else watch.stint.identity)
+    def _emit_away(self) -> None:
+        self.members.emit_away(() if self.span is None else self.span.verdicts)
 
     # -- partitions -----------------------------------------------------------------------------
 
-    def _topic_of(self, partition: TopicPartition) -> tuple[str | None, str | None]:
-        topic = partition[0]
-        if isinstance(topic, str):
-            return None, topic
-        return topic_id_text(topic), self.options.topic_name(topic)
+    def lose(self) -> None:
+        """A record that may have been of this group cannot be read."""
+        self.gap = True
+        self.overlaps.lose()
 
-    def _partition_name(self, partition: TopicPartition) -> str:
-        topic_id, topic = self._topic_of(partition)
-        return f"{topic or topic_id}-{partition[1]}"
+    def doubt(self, *, ended: bool = True, gap: bool = False) -> None:
+        """Records may be missing before this write: durations across it are unknown; `ended`: those before as well.
 
-    def doubt(self, *, ended: bool = True) -> None:
-        """Records may be missing before this write: durations across it are unknown; `ended`: those before as well."""
+        `gap`: they are certainly missing.
+        """
+        self.gap |= gap
         self.ownership.doubt()
         for span in self._spans:
             reached = span.converged_at_ms is not None
@@ -438,7 +439,7 @@ class Life:
 
     def confirm_unowned(self, now_ms: int) -> None:
         """An epoch or the log ends: its unowned time counts where a member certainly subscribes to the partition."""
-        is_wanted = self.moves.is_certainly_wanted(self._topic_of, self.watches.values())
+        is_wanted = self.moves.is_certainly_wanted(self.options.topic_of, self.watches.values())
         self.ownership.confirm(is_wanted, now_ms, is_end=True)
 
     def _count_unowned(self, partitions: int, from_ms: int, to_ms: int) -> None:

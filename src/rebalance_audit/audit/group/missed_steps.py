@@ -22,7 +22,9 @@ def owes_a_step(life: Life, liveness: Liveness, now_ms: int) -> bool:
     # A member at epoch 0 comes with this write.
     if any(watch.member_epoch and _owes_since(liveness, watch, before_ms) for watch in watches):
         return True
-    waiting = {life.owner(watch.stint.member_id).identity for watch in watches if watch.waiting}
+    waiting = {
+        life.members.owner(watch.stint.member_id).identity for watch in watches if watch.waiting
+    }
     return bool(waiting) and any(
         life.moves.owner_of(partition) in waiting
         for partition in life.ownership.free_since(before_ms)
@@ -57,7 +59,7 @@ def hides_revocation(
     before_ms = change.position.record_timestamp_ms - life.options.rules.answer_within_ms
     if watch is None or not _owes_since(liveness, watch, before_ms):
         return False
-    identity = life.owner(change.member_id).identity
+    identity = life.members.owner(change.member_id).identity
     return any(life.moves.owner_of(held) != identity for held in each(change.old_assigned))
 
 

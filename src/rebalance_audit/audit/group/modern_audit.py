@@ -27,7 +27,7 @@ from rebalance_audit.audit.group.doubt import (
 )
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.missed_steps import hides_revocation, owes_a_step, takes_late
-from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.member_watch import MemberEnd, MemberWatch
 from rebalance_audit.audit.members.stint import Identity
 from rebalance_audit.audit.testimony.of_epochs import testify_to_epoch
 from rebalance_audit.audit.verdicts.cause import (
@@ -134,7 +134,7 @@ class ModernAudit:
             self._doubt.begin(group, at_start=False)
         self._contradictions = ()
         if evidence.joined:
-            life.absences.come_back(evidence.joined)
+            life.come_back(evidence.joined)
         if bump is not None:
             life.commits.learn(life.ownership, life.watches)
         self._verdicts = () if bump is None else self._judge_causes(write, bump)
@@ -217,7 +217,7 @@ class ModernAudit:
             self._evidence,
             bump,
             self._life.watches,
-            self._life.tallies.topics(),
+            self._life.members.tallies.topics(),
             lambda member_id: Identity.of(self._group.members.get(member_id)),
             self._judge_departure,
             upgraded=upgraded,
@@ -260,27 +260,27 @@ class ModernAudit:
         identity = Identity.of(self._group.members.get(change.member_id))
         watch = life.watches.get(change.member_id)
         life.progress.of(change.member_id)
-        unnamed = life.owner(change.member_id).identity
+        unnamed = life.members.owner(change.member_id).identity
         self._doubt.confirm(change.member_id)
         if watch is None:
-            watch = life.open_member(
+            replaced = self._evidence.replaced.get(change.instance_id or "")
+            is_heir = replaced is not None and replaced[1].member_id == change.member_id
+            watch = life.members.open(
                 change.member_id,
                 identity,
                 self._group.group_epoch,
                 change.position,
                 gap=not change.joined,
+                is_counted=change.joined and not is_heir,
             )
-            replaced = self._evidence.replaced.get(change.instance_id or "")
-            if replaced is not None and replaced[1].member_id == change.member_id:
+            if replaced is not None and is_heir:
                 watch.stint.previous_member_id = replaced[0].member_id
                 if life.span is not None:
                     life.span.progress[change.member_id] = life.progress.start(
                         change.member_id, change.position.record_timestamp_ms
                     )
-            elif change.joined:
-                life.joined_since += 1
-        life.identify(watch, identity)
-        named = life.owner(change.member_id).identity
+        life.members.identify(watch, identity)
+        named = life.members.owner(change.member_id).identity
         life.moves.rename(unnamed, named, self._group.target_of(change.member_id))
         watch.stint.protocol = str(life.protocol)
         watch.stint.last_seen_at_ms = change.position.record_timestamp_ms
@@ -296,7 +296,8 @@ class ModernAudit:
             return
         last_epoch = life.span.epoch if life.span else None
         replaced = self._evidence.replaced.get(change.instance_id or "")
-        if replaced is not None and replaced[0].member_id == change.member_id:
+        is_counted = replaced is None or replaced[0].member_id != change.member_id
+        if replaced is not None and not is_counted:
             watch.stint.next_member_id = replaced[1].member_id
             cause, certainty = RebalanceCause.STATIC_MEMBER_REPLACED, Certainty.PROVEN
         else:
@@ -304,12 +305,12 @@ class ModernAudit:
                 watch, change.position, len(self._evidence.gone) - 1
             )
             cause, certainty = verdict.cause, verdict.certainty
-            life.left_since += 1
-        life.close_member(change.member_id, change.position, cause, certainty, last_epoch)
+        end = MemberEnd(cause, certainty, last_epoch)
+        life.members.close(change.member_id, change.position, end, is_counted=is_counted)
 
     def _targeted(self, change: MemberTargeted) -> None:
         life = self._life
-        life.moves.retarget(life.owner(change.member_id).identity, change.old, change.new)
+        life.moves.retarget(life.members.owner(change.member_id).identity, change.old, change.new)
 
     def _assigned(self, change: MemberAssigned) -> None:
         life, at_ms = self._life, change.position.record_timestamp_ms
@@ -317,7 +318,7 @@ class ModernAudit:
         if watch is None and not change.released:
             # A compacted log can have a member's assignment before its subscription.
             identity = Identity.of(self._group.members.get(change.member_id))
-            watch = life.open_member(
+            watch = life.members.open(
                 change.member_id, identity, self._group.group_epoch, change.position, gap=True
             )
         self._move_partitions(change)
@@ -363,7 +364,7 @@ class ModernAudit:
             life.overlaps.take(gained, change, life.ownership)
             life.ownership.take(
                 gained,
-                life.owner(change.member_id),
+                life.members.owner(change.member_id),
                 change.position,
                 self._group.group_epoch,
                 gap=self._in_doubt or life.span is None or takes_late(life, change, gained),
@@ -376,10 +377,7 @@ class ModernAudit:
             return
         if life.span is not None and change.new_epoch < life.span.epoch:
             # The counter restarted without a tombstone in the log: the group's deletion is in a gap.
-            watches = dict(life.watches)
-            life.restart(self._group.group_type, change.position)
-            life.watches.update(watches)
-            life.tallies.forget()
+            life.restart(self._group.group_type, change.position, keeps_members=True)
         self._initialised_at = None
         at_ms = change.position.record_timestamp_ms
         if owes_a_step(life, self._liveness, at_ms):
@@ -392,17 +390,17 @@ class ModernAudit:
             change.new_epoch,
             str(change.group_type),
             None,
-            life.tallies.preferred_assignor(self._group.members),
+            life.members.tallies.preferred_assignor(self._group.members),
             change.position,
             at_ms,
             None if self._missing or before is None else before.epoch,
             self._evidence.members_after_bump,
-            life.joined_since,
-            life.left_since,
+            life.members.joined_since,
+            life.members.left_since,
             rebalance.rebalance_seq,
             self._in_doubt or self._is_hidden,
             follows_start=follows_gap(before),
-            is_counted=is_counted(before, self._evidence, life.joined_since),
+            is_counted=is_counted(before, self._evidence, life.members.joined_since),
             verdicts=self._verdicts,
             contradictions=self._contradictions,
             is_unowned_unknown=hides_unowned(before),

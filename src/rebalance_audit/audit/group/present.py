@@ -184,7 +184,6 @@ NO_PRESENT: Final[Row] = dict.fromkeys(GroupNow().state_columns(str))
 class LifeNow(Protocol):
     """What it needs of a group's life."""
 
-    watches: dict[str, MemberWatch]
     span: EpochSpan | None
     rebalance: Rebalance | None
     previous_generation: Generation | None
@@ -193,6 +192,10 @@ class LifeNow(Protocol):
     commits: CommitBook
     ownership: Ownership
     options: AuditOptions
+
+    @property
+    def watches(self) -> Mapping[str, MemberWatch]:
+        """The members, by their ids."""
 
 
 def group_now(group: Group | None, life: LifeNow) -> GroupNow:

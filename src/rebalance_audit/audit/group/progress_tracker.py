@@ -1,5 +1,6 @@
 """The progress of members to the current epoch: of those for which something happened, and of the others as a count."""
 
+from collections.abc import Mapping
 from itertools import islice
 from typing import Protocol
 
@@ -19,9 +20,12 @@ a record in an epoch, among the first _QUIET_SCANNED members: all of them would 
 class FollowedLife(Protocol):
     """What the tracker reads of a life."""
 
-    watches: dict[str, MemberWatch]
     span: EpochSpan | None
     rebalance: Rebalance | None
+
+    @property
+    def watches(self) -> Mapping[str, MemberWatch]:
+        """The members, by their ids."""
 
 
 class ProgressTracker:

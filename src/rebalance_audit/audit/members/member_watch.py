@@ -1,12 +1,23 @@
 """What the audit knows about one living member beyond the coordinator's state: evidence for why it later goes."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rebalance_audit.audit.commits.last_commit import LastCommit
 from rebalance_audit.audit.members.stint import Stint
+from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
 from rebalance_audit.replay.changes import MemberAssigned, Position
 from rebalance_audit.replay.groups.modern_group import STATIC_LEAVE_EPOCH, UNRELEASED, UNREVOKED
 from rebalance_audit.replay.partitions import count
+
+
+class MemberEnd(NamedTuple):
+    """Why a member id is gone, as gold.members has it."""
+
+    cause: RebalanceCause
+    certainty: Certainty
+    last_epoch: int | None
+    closed_weight: float | None = None
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from rebalance_audit.audit.rows import Emit
 from rebalance_audit.audit.snapshots.codec import PartCodec, Plain
 from rebalance_audit.audit.snapshots.shapes import shapes_of
 
-STATE_FORMAT: Final = 49
+STATE_FORMAT: Final = 50
 """Raise this number when a snapshot's content changes, or when the audit makes different rows from it."""
 
 _SURROUNDINGS: Final = (

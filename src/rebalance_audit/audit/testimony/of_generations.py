@@ -95,13 +95,10 @@ def open_join_phase(
 
 
 def testify_to_generation(
-    witness: Witness,
-    scene: ClassicScene,
-    joined_at_ms: int | None,
-    verdicts: tuple[Verdict, ...],
+    witness: Witness, scene: ClassicScene, verdicts: tuple[Verdict, ...]
 ) -> Testimony:
-    """The generation's causes, corrected by the broker's log. `joined_at_ms`: end of its join phase (epoch ms)."""
-    ended = _end_of_join_phase(witness, scene.new, joined_at_ms)
+    """The generation's causes, corrected by the broker's log."""
+    ended = _end_of_join_phase(witness, scene.new, scene.new.joined_at_ms)
     if ended is None:
         return Testimony(verdicts)
     denied = tuple(_denied(witness, scene.new, ended))
