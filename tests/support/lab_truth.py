@@ -84,7 +84,8 @@ def _wrong(epoch: Row, judged: list[Row], causes: list[str]) -> Iterator[str]:
 
 
 def _of_members(audit: Audit, truth: list[Row]) -> Iterator[Disagreement]:
-    """The members at the end, and the epochs that the broker sent them last."""
+    """The members at the end, the epochs that the broker sent them last, and the group as it described it."""
+    raised = {(row["group"], row["incarnation"]) for row in truth if "epoch" in row}
     state = {group["group_id"]: group for group in audit.state().groups}
     for row in truth:
         if "members" not in row:
@@ -95,3 +96,20 @@ def _of_members(audit: Audit, truth: list[Row]) -> Iterator[Disagreement]:
         epochs = {member_id: epoch for member_id, epoch in found.items() if epoch is not None}
         if found.keys() != sent.keys() or not epochs.items() <= sent.items():
             yield Disagreement(row["group"], None, f"members {found}, sent {sent}", "the end")
+        if "described" in row:
+            ours, said = _described(state.get(row["group"])), dict(row["described"])
+            if not sent and (row["group"], row["incarnation"]) not in raised:
+                # Whether such a group begins with epoch 0 or 1 depends on the release, and no record shows it.
+                said |= {"epoch": None, "assignment_epoch": None}
+            if ours != said:
+                yield Disagreement(row["group"], None, f"{ours}, described as {said}", "the end")
+
+
+def _described(group: Row | None) -> Row | None:
+    """What of our description the truth has from the broker's own."""
+    if group is None:
+        return None
+    return {
+        **{name: group[name] for name in ("state", "epoch", "assignment_epoch")},
+        "assignments": {each["member_id"]: each["assignment"] for each in group["members"]},
+    }

@@ -15,9 +15,24 @@ def _names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
 
 
-def _topology(text: str, epoch: int = 0) -> dict[str, Any]:
-    subtopology = {"subtopology_id": "0", "source_topics": _names(text)}
-    return {"epoch": epoch, "subtopologies": [subtopology]}
+def _topology(text: str) -> dict[str, Any]:
+    """Source topics, and after a colon the changelog of the one store."""
+    sources, _, changelog = text.partition(":")
+    changelogs = [{"name": name} for name in _names(changelog)]
+    subtopology = {
+        "subtopology_id": "0",
+        "source_topics": _names(sources),
+        "state_changelog_topics": changelogs,
+    }
+    return {"epoch": 0, "subtopologies": [subtopology]}
+
+
+def _offsets(text: str) -> list[dict[str, Any]]:
+    pairs = (task.split(":") for task in _names(text))
+    return [
+        {"subtopology_id": "0", "partition": int(number), "offset": int(offset)}
+        for number, offset in pairs
+    ]
 
 
 def _tags(text: str) -> list[dict[str, str]]:
@@ -124,7 +139,7 @@ class ShareMember(HeartbeatMember):
 
 
 class StreamsMember(HeartbeatMember):
-    """A member of a streams group (KIP-1071): one subtopology without internal topics."""
+    """A member of a streams group (KIP-1071): one subtopology, whose changelog, if any, a story creates."""
 
     api = "StreamsGroupHeartbeat"
     options: ClassVar[Options] = {
@@ -133,6 +148,8 @@ class StreamsMember(HeartbeatMember):
         "topics": ("topology", _topology),
         "process": ("process_id", str),
         "tags": ("client_tags", _tags),
+        "restored": ("task_offsets", _offsets),
+        "ends": ("task_end_offsets", _offsets),
     }
     owned = ("active_tasks", "standby_tasks", "warmup_tasks")
     first: ClassVar[Mapping[str, Any]] = {

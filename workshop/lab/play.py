@@ -69,8 +69,8 @@ class _Player:
 
     def _base(self) -> int:
         """The epoch that a new group has before its first record."""
-        first = next(step for step in self._story.steps() if step.verb.startswith("join"))
-        return 0 if first.verb == "join-classic" else self._implicit()
+        joins = (step.verb for step in self._story.steps() if step.verb.startswith("join"))
+        return 0 if next(joins, "") == "join-classic" else self._implicit()
 
     def _implicit(self) -> int:
         since = IMPLICIT_EPOCH_SINCE.get(self._story.protocol)
@@ -87,24 +87,39 @@ class _Player:
         }
 
     def members(self) -> Row:
-        """Member id -> its epoch in the last answer of the broker."""
+        """Member id -> its epoch in the last answer of the broker, and the broker's description of the group."""
         epochs = {each.member_id: each.epoch for each in self._members.values() if each.alive}
-        return {"group": self._story.group_id, "incarnation": self._incarnation, "members": epochs}
+        row = {"group": self._story.group_id, "incarnation": self._incarnation, "members": epochs}
+        group = self._described()
+        if group is not None:
+            assigned = {each["member_id"]: each["assignment"] for each in group["members"]}
+            row["described"] = {
+                "state": group["group_state"],
+                "epoch": group["group_epoch"],
+                "assignment_epoch": group["assignment_epoch"],
+                "assignments": {each: _partitions(assigned[each]) for each in sorted(assigned)},
+            }
+        return row
 
     def epoch(self) -> int:
         """The group epoch that the broker describes; a classic group's from its members."""
+        group = self._described()
+        if group is not None:
+            return int(group["group_epoch"])
+        classic = [each for each in self._members.values() if isinstance(each, ClassicMember)]
+        return max((each.generation for each in classic if each.alive), default=self.expected)
+
+    def _described(self) -> Row | None:
+        """The broker's description of the group; None for a classic group, and before the group exists."""
         api = DESCRIBES.get(self._story.protocol, "ConsumerGroupDescribe")
-        group_ids = [self._story.group_id]
         try:
-            group_epoch: int = answered(self._connection, api, group_ids=group_ids)["groups"][0][
-                "group_epoch"
-            ]
+            answer = answered(self._connection, api, group_ids=[self._story.group_id])
         except RefusedError as refusal:
             if refusal.code != GROUP_ID_NOT_FOUND:
                 raise
-            classic = [each for each in self._members.values() if isinstance(each, ClassicMember)]
-            return max((each.generation for each in classic if each.alive), default=self.expected)
-        return group_epoch
+            return None
+        row: Row = answer["groups"][0]
+        return row
 
     def do(self, step: Step, awaited: int) -> None:
         """Do a step; those that wait do so until the group has the awaited epoch."""
@@ -163,6 +178,20 @@ class _Player:
         self._admin = Admin(self._world, self._connection)
         for member in self._members.values():
             member.connection = self._world.connect(member.connection.client_id)
+
+    def alter(self, step: Step, _awaited: int) -> None:
+        """An administrator sets the offsets of a share group, or of one that does not exist yet, to 0."""
+        (topic,) = step.arguments
+        partitions = [
+            {"partition_index": number, "start_offset": 0}
+            for number in range(self._world.partition_counts[topic])
+        ]
+        answered(
+            self._connection,
+            "AlterShareGroupOffsets",
+            group_id=self._story.group_id,
+            topics=[{"topic_name": topic, "partitions": partitions}],
+        )
 
     # --- time --------------------------------------------------------------------------------------
 
@@ -313,11 +342,24 @@ class _Player:
         return (member for member in self._living() if isinstance(member, ClassicMember))
 
 
+def _partitions(assignment: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Topic or subtopology -> partitions, of active tasks where there are kinds of tasks."""
+    rows = (
+        assignment["active_tasks"]
+        if "active_tasks" in assignment
+        else assignment["topic_partitions"]
+    )
+    return {
+        row.get("topic_name", row.get("subtopology_id")): sorted(row["partitions"]) for row in rows
+    }
+
+
 VERBS: Final[Mapping[str, Callable[[_Player, Step, int], None]]] = {
     "topic": _Player.topic,
     "delete": _Player.delete,
     "delete-group": _Player.delete_group,
     "renew": _Player.renew,
+    "alter": _Player.alter,
     "config": _Player.config,
     "restart": _Player.restart,
     "await": _Player.await_,

@@ -51,7 +51,8 @@ def describe_group(slot: GroupSlot, topic_names: TopicNames) -> dict[str, Any] |
     """The group in the shape of the `state` command; None when the slot holds no group (removed, or never there).
 
     Type, state and assignor are spelled as Kafka spells them; a topic without a known name is shown by its id. What a
-    group type does not have is None: a classic member's epoch and target, the generation of a simple group. The
+    group type does not have is None: a classic member's epoch and target, the generation of a simple group. So are
+    epochs that no record shows: those of a share group that an administrator's request made. The
     assignment of a consumer group's member includes partitions it has yet to revoke, as in ConsumerGroupDescribe.
     """
     group = slot.group
@@ -106,11 +107,12 @@ def _modern_group(group: ModernGroup, topic_names: TopicNames) -> dict[str, Any]
     def name_of(topic: bytes | str) -> str:
         return topic if isinstance(topic, str) else topic_names.text_of(topic)
 
+    epoch, assignment_epoch = group.shown_epochs
     return {
         "type": group.group_type.value.capitalize(),
         "state": group.group_state(),
-        "epoch": group.group_epoch,
-        "assignment_epoch": group.assignment_epoch,
+        "epoch": epoch,
+        "assignment_epoch": assignment_epoch,
         "assignor": preferred_assignor(group.members.values())
         or DEFAULT_ASSIGNORS[group.group_type],
         "members": [

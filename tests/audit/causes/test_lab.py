@@ -46,6 +46,13 @@ def test_a_release_is_asked_about_at_least_forty_stories(played: Path) -> None:
     assert ({"share", "streams"} <= protocols) == (played.name != "lab-4.0")
 
 
+def test_groups_of_4_4_are_held_against_the_brokers_own_description(played: Path) -> None:
+    """A share group that only a reset made, two instances of a Streams application: state, epochs, assignments."""
+    described = {row["group"] for row in read_truth(played) if "described" in row}
+    new = {"share-altered-and-never-joined", "streams-second-instance-restores"}
+    assert (new <= described) == (played.name == "lab-4.4")
+
+
 def test_what_a_broker_says_at_level_debug_is_read(played: Path) -> None:
     """Of consumer groups only there: a member's subscription changed. Each such line is a fact about its member."""
     with gzip.open(played / "server.log.gz", "rt", encoding="utf-8") as lines:

@@ -94,4 +94,34 @@ SHARE: Final = (
         """,
         "4.1",
     ),
+    Story(
+        "share-offsets-are-altered",
+        """
+        topic @a 2
+        A join topics=@a            -> group_created+member_joined
+        await                       -> assignment_only+topic_metadata_changed
+        A leave                     -> member_left+group_emptied
+        alter @a
+        B join topics=@a            -> member_joined
+        """,
+        "4.1",
+    ),
+    Story(
+        "share-altered-before-its-first-member",
+        """
+        topic @a 2
+        alter @a
+        A join topics=@a            -> group_created+member_joined
+        A beat
+        """,
+        "4.2",
+    ),
+    Story(
+        "share-altered-and-never-joined",
+        """
+        topic @a 2
+        alter @a
+        """,
+        "4.2",
+    ),
 )

@@ -86,4 +86,21 @@ STREAMS: Final = (
         """,
         "4.1",
     ),
+    Story(
+        # 4.4.0 plans no warm-up tasks: a task that is restored elsewhere changes nothing.
+        "streams-second-instance-restores",
+        """
+        topic @a 4
+        topic @log 4
+        A join topics=@a:@log process=one   -> group_created+member_joined
+        A beat
+        B join topics=@a:@log process=two   -> member_joined
+        settle
+        B beat restored=2:10 ends=2:90000
+        B beat restored=2:90000 ends=2:90000
+        A beat
+        settle
+        """,
+        "4.4",
+    ),
 )

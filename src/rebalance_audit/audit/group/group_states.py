@@ -57,10 +57,9 @@ class GroupStates:
     ) -> None:
         """Note the group's state after a write whose deciding record is at `position`."""
         stay, group_state, members = self._stay, group.group_state(), len(group.members)
-        if isinstance(group, ClassicGroup):
-            epoch, assignment_epoch = group.generation, None
-        else:
-            epoch, assignment_epoch = group.group_epoch, group.assignment_epoch
+        epoch, assignment_epoch = (
+            (group.generation, None) if isinstance(group, ClassicGroup) else group.shown_epochs
+        )
         if stay is not None:
             goes_on = protocol != GroupType.CLASSIC or stay.epoch == epoch
             if goes_on and (stay.protocol, stay.group_state) == (protocol, group_state):

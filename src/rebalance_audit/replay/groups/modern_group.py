@@ -163,6 +163,13 @@ class ModernGroup:
             self.note_convergence(member)
 
     @property
+    def shown_epochs(self) -> tuple[int | None, int | None]:
+        """Group epoch and assignment epoch; None where nothing shows with which of them the group began."""
+        if self.has_epoch_record or self.has_assignment_record or self.members:
+            return self.group_epoch, self.assignment_epoch
+        return None, None
+
+    @property
     def unconverged(self) -> set[str]:
         """Members that are not STABLE at the assignment epoch; costs a look at each member."""
         at = self.assignment_epoch
