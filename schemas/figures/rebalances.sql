@@ -1,8 +1,7 @@
 -- Rows of gold.rebalances with when each began and how long it lasted, one that goes on up to the end of the log.
--- `certain_ms`: the lower bound where it is worth naming, by which the longest come first, then by `likely_ms`.
+-- The longest come first by `likely_ms`, then by `lasted_min_ms`.
 select
     *,
-    case when lasted_min_ms >= 1000 then lasted_min_ms else 0 end as certain_ms,
     coalesce(lasted_estimate_ms, lasted_min_ms) as likely_ms
 from (
     select

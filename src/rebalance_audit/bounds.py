@@ -63,8 +63,8 @@ class Bounds(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Order by what is certain, where that is worth naming, then by what is likely; in ms."""
-        return self.least if self.least >= WORTH_NAMING_MS else 0, self.likely
+        """Order by what is likely, then by what is certain; in ms."""
+        return self.likely, self.least
 
     @property
     def likely(self) -> int:

@@ -157,8 +157,9 @@ def took(seq: int, least: int, most: int | None, estimate: int | None) -> Row:
 @pytest.mark.parametrize(
     ("rows", "named", "stands_out", "is_likely", "most_ms", "rival"),
     [
-        # What is certain comes before an estimate, but for losses below a second.
-        ([(1200, 1200, 1200), (3, 60_000, 6000)], 1, True, True, 60_000, 2),
+        # The likeliest comes first, though less of it is certain.
+        ([(1200, 1200, 1200), (3, 60_000, 6000)], 2, False, True, 60_000, 1),
+        ([(5000, 7000, 6000), (3, 60_000, 6000)], 1, True, True, 60_000, 2),
         ([(900, 900, 900), (3, 60_000, 6000)], 2, False, True, 60_000, 1),
         # Upper bounds decide whether one stands out, not estimates; two may have been longer.
         ([(3, 9000, 6000), (2, 63_000, 900), (4, 8000, 900)], 1, False, True, 63_000, 2),
@@ -170,7 +171,7 @@ def took(seq: int, least: int, most: int | None, estimate: int | None) -> Row:
         ([(5000, 5000, 5000), (2, 5000, 3000), (4, 300, 4)], 1, True, True, 5000, None),
     ],
 )
-def test_the_longest_is_the_one_with_the_largest_certain_loss(
+def test_the_longest_is_the_one_with_the_largest_estimate(
     rows: list[tuple[int, int | None, int | None]],
     named: int,
     stands_out: bool,

@@ -27,11 +27,11 @@ select cluster, group_id, protocol, first_epoch, last_epoch,
     held_up_why[1] as held_up_why, held_up_certainty, completeness
 from timed
 where began_ms < $to_ms and coalesce(epoch_ms(ended_at), {LAST_MS}) >= $from_ms
-order by ended_at is not null, certain_ms desc, lasted_ms desc, began_ms, cluster,
+order by ended_at is not null, lasted_ms desc, lasted_min_ms desc, began_ms, cluster,
     group_id, incarnation
 limit $most
 """  # noqa: S608 - our own names
-"""Those that go on first, then the longest, by what is certain, then by the estimate.
+"""Those that go on first, then the longest, by the estimate, then by what is certain.
 
 A client id that several members share is followed by the end of the member id, as in `report.names`.
 """

@@ -15,7 +15,7 @@ _UNBOUNDED_MS: Final = float("inf")
 
 
 class Longest(NamedTuple):
-    """The rebalance to name first: the longest for certain, or by its estimate where none stands out."""
+    """The rebalance to name first: the longest by its estimate, or by its lower bound where it has none."""
 
     rebalance: TableRow
     of: int

@@ -87,8 +87,8 @@ def rank_of(rebalance: TableRow) -> tuple[int, int]:
 
 def longest_first(rebalance: TableRow) -> tuple[bool, int, int]:
     """The order in every list of the longest; what goes on comes before all others."""
-    certain_ms, likely_ms = rank_of(rebalance)
-    return rebalance["ended_at"] is not None, -certain_ms, -likely_ms
+    likely_ms, certain_ms = rank_of(rebalance)
+    return rebalance["ended_at"] is not None, -likely_ms, -certain_ms
 
 
 def waits_of(rebalance: TableRow) -> Iterator[tuple[str, str, int]]:

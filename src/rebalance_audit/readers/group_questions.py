@@ -2,7 +2,7 @@
 
 from typing import Final
 
-LONGEST_RANK: Final = "(certain_ms, coalesce(likely_ms, 0))"
+LONGEST_RANK: Final = "(coalesce(likely_ms, 0), coalesce(lasted_min_ms, 0))"
 """As `Bounds.rank`."""
 CULPRIT_ORDER: Final = "lasted_ms desc, rebalances desc, who"
 """Of rows of `figures.culprits`, as `figures.groups.culprits` has them."""

@@ -58,7 +58,7 @@ _GROUPS: Final = f"""
 with longest as (
     select group_id, arg_max(
         struct_pack(min_ms := lasted_min_ms, max_ms := lasted_max_ms, estimate_ms := lasted_estimate_ms),
-        (not is_creation, certain_ms, coalesce(likely_ms, 0))
+        (not is_creation, coalesce(likely_ms, 0), coalesce(lasted_min_ms, 0))
     ) as longest
     from rebalances group by group_id
 ), found as (

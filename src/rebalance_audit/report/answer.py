@@ -46,7 +46,7 @@ def worst_rebalances(
 ) -> Iterator[Sentence]:
     """For whom the group waits when the log ends, then the longest rebalance: who held it up, what set it off.
 
-    Where no other is certainly shorter, that comes first, with the bound that holds for all.
+    Where none stands out even by its estimate, that comes first, with the bound that holds for all.
     """
     verdicts = Verdicts(own, end_ms)
     still_open = [row for row in own["rebalances"] if row["ended_at"] is None]
@@ -63,13 +63,12 @@ def _longest(found: Longest, verdicts: Verdicts, *, is_any_open: bool) -> Iterat
     row, count = found.rebalance, words.counted(found.of, "rebalance")
     aside = ", the group's creation aside" if found.leaves_creation_aside else ""
     ended = "that ended " if is_any_open else ""
-    if not found.stands_out:
+    if not found.is_likely:
         lasted = "the log has no upper bound for some of them."
         if found.most_ms is not None:
             most = words.duration(found.most_ms)
             lasted = f"each {ended}took {most} or less, as far as the log shows."
         yield Sentence.plain(f"None of its {count} stands out{aside}: {lasted}")
-    if not found.is_likely:
         at, why = MomentUtc(row["ended_at"]), verdicts.set_off(row)
         yield Sentence(("The one until ", at, " may have been the longest. ", why))
         return

@@ -9,7 +9,7 @@ from rebalance_audit.sentences import words
 PREDICATES: Final[Mapping[str, str]] = {
     "kept_partitions": "kept partitions that others waited for",
     "late": "has not reached the epoch",
-    "did_not_rejoin": "did not rejoin, so the others waited until it was gone",
+    "did_not_rejoin": "did not rejoin, so the rebalance lasted until it was gone",
     "silent": "sent no heartbeat until its session ended",
     "had_left": "had left temporarily, and the others waited for it",
     "coordinator": "moved to another broker, which the members may have waited for",

@@ -90,6 +90,7 @@ class Verdicts:
         group_id = rebalance["group_id"]
         by = Sentence((self._who(group_id, first), f" {sure}held it up{how_long}"))
         if _came_before(first, rebalance):
+            how_long = "" if first.ms is None else f" for {words.duration(first.ms)}"
             by = Sentence((self._who(group_id, first), f" was {sure}silent{how_long} before it"))
         parts: list[str] = [by]
         for holder in others:
@@ -234,14 +235,16 @@ def _came_before(holder: HeldUp, rebalance: TableRow) -> bool:
 def _lasted(holder: HeldUp, took: Bounds | None) -> str:
     if holder.ms is None:
         return ""
-    is_all = took is not None and holder.ms == took.estimate
-    return " for all of it" if is_all else f" for {words.duration(holder.ms)}"
+    # A member may have been silent for longer: since before the rebalance.
+    if took is not None and took.estimate is not None and holder.ms >= took.estimate:
+        return " for all of it"
+    return f" for {words.duration(holder.ms)}"
 
 
 def _unknown_holder(rebalance: TableRow) -> str:
     if is_classic(rebalance):
         return "the log does not hold whom it waited for"
-    return "no member kept the others waiting"
+    return "no member held others up for long"
 
 
 def _how_sure(cause: TableRow) -> str:

@@ -40,7 +40,9 @@ def worst_of(tables: Tables, end_ms: int | None) -> Worst:
         return _finding(found[0])
     if rebalance is not None:
         group_id, verdicts = rebalance["group_id"], Verdicts(tables, end_ms)
-        likely = "" if rank_of(rebalance)[0] else "likely "
+        of_group = [row for row in tables["rebalances"] if row["group_id"] == group_id]
+        longest = longest_of(of_group)
+        likely = "" if longest is not None and longest.stands_out else "likely "
         what = Sentence((Name(group_id), f": {likely}its longest rebalance"))
         said = (
             Sentence.joined(" ", verdicts.now(rebalance, Name(group_id)))

@@ -40,7 +40,7 @@ def sort_keys(group: TableRow, cells: Sequence[Any]) -> list[Any]:
         state,
         group["rebalances"],
         group["unsettled_estimate_ms"],
-        (bounds_in(group, "longest") or NOTHING).rank[1],
+        (bounds_in(group, "longest") or NOTHING).likely,
         group["unowned_partition_estimate_ms"] or 0,
         commonest_cause,
         held_up,
