@@ -235,6 +235,23 @@ def test_a_member_that_rejoins_long_after_the_others_held_the_join_phase_up() ->
     assert estimate(others_late)[1] == []
 
 
+def test_a_member_was_silent_for_no_longer_than_its_session() -> None:
+    """It commits nothing, but heartbeats renew its session and are in no record."""
+    first, second = (
+        f"2 {generation} range {assigned} session=10000 timeout=30000 state_at={joined_ms}"
+        for generation, assigned, joined_ms in (
+            (1, "A@i=0 B@j=1", 4000),
+            (2, "A@i=0-1", 45_000),
+        )
+    )
+    row = audit_log(log(CREATED, (4010, first), (45_010, second)))["rebalances"][-1]
+    assert (row["held_up_by"], row["held_up_why"], row["held_up_ms"]) == (
+        ["j"],
+        ["silent"],
+        [10_000],
+    )
+
+
 MOVE: dict[str, tuple[Writes, list[str]]] = {
     "while a consumer group rebalances": (
         [

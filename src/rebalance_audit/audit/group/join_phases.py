@@ -115,7 +115,11 @@ class JoinPhases:
                 yield hold_up_of(verdict, HeldUpWhy.DID_NOT_REJOIN, start_ms, end_ms)
             elif is_unannounced(verdict):
                 gone_ms = start_ms if began_ms is None else began_ms
-                yield hold_up_of(verdict, HeldUpWhy.SILENT, watch.last_sign_ms, gone_ms)
+                since_ms, session_ms = watch.last_sign_ms, watch.stint.identity.session_timeout_ms
+                if session_ms is not None and not timed_out:
+                    # Each heartbeat renews its session: it sent some after its last record.
+                    since_ms = max(since_ms, gone_ms - session_ms)
+                yield hold_up_of(verdict, HeldUpWhy.SILENT, since_ms, gone_ms)
         late = new.members.get(likely.late or "")
         if late is not None and all(wait.until_ms < end_ms for wait in logged.waits):
             name, why = late.instance_id or late.client_id, HeldUpWhy.KEPT_PARTITIONS
