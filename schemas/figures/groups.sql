@@ -1,4 +1,4 @@
--- What the rebalances of a group amount to: how many, the commonest cause, time not stable.
+-- What the rebalances of a group amount to: how many, the commonest cause, time not stable, records delayed.
 -- The commonest cause is that of most rebalances, the first by name of several.
 with ranked as (
     select
@@ -21,7 +21,15 @@ sums as (
         cast(coalesce(sum(lasted_min_ms), 0) as bigint) as not_stable_min_ms,
         case when count(lasted_max_ms) = count(lasted_min_ms) then cast(coalesce(sum(lasted_max_ms), 0) as bigint) end
             as not_stable_max_ms,
-        cast(coalesce(sum(likely_ms), 0) as bigint) as not_stable_estimate_ms
+        cast(coalesce(sum(likely_ms), 0) as bigint) as not_stable_estimate_ms,
+        cast(sum(case when partitions_stopped > 0 then records_delayed_min end) as bigint) as records_delayed_min,
+        case
+            when count(case when partitions_stopped > 0 then records_delayed_max end)
+                = count(case when partitions_stopped > 0 then 1 end)
+                then cast(sum(case when partitions_stopped > 0 then records_delayed_max end) as bigint)
+        end as records_delayed_max,
+        cast(sum(case when partitions_stopped > 0 then records_delayed_estimate end) as bigint)
+            as records_delayed_estimate
     from figures.rebalances
     group by cluster, group_id
 )

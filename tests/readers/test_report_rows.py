@@ -13,7 +13,7 @@ from tests.cli.audited import audited_once
 from tests.cli.call import segments
 
 OF_GROUPS = (
-    *("epochs", "states", "causes", "held_up", "owned", "progress", "rebalances"),
+    *("epochs", "states", "group_causes", "held_up", "owned", "progress", "rebalances"),
     *("bars", "longest", "longest_epochs", "longest_causes", "members", "lag"),
 )
 

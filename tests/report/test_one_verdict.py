@@ -137,7 +137,7 @@ def test_a_group_has_one_value_for_each_figure(capture: Path) -> None:
         row = on_page[group.group_id]
         assert row["rebalances"] == group.rebalances
         assert row["epochs"] == group.epochs
-        assert bounds_in(row, "unsettled") == group.not_stable
+        assert bounds_in(row, "not_stable") == group.not_stable
         assert bounds_in(row, "unowned_partition") == group.unowned
         assert bounds_in(row, "longest") == group.longest
         assert row["commonest_cause"] == group.commonest_cause

@@ -11,27 +11,19 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 from rebalance_audit.agents.answer_text import answer_text, marked_name, small_answer, without_marks
-from rebalance_audit.agents.fleet_questions import (
-    COMPARED_CAUSES,
-    COMPARED_GROUPS,
-    WORST_REBALANCES,
-    bounds_ms,
-    window_ms,
-)
 from rebalance_audit.agents.group_questions import cluster_of, incident, why_at
 from rebalance_audit.agents.read_only_sql import SECONDS, BoundedSql, QueryResult
 from rebalance_audit.errors import BadRequest, LakeError, UnknownGroup
 from rebalance_audit.figures.rows import Tables
-from rebalance_audit.figures.severity_order import MOST_SEVERE_FIRST_SQL
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.moment_text import moment_ms
-from rebalance_audit.moments import LAST_MS
+from rebalance_audit.moments import FIRST_MS, LAST_MS
 from rebalance_audit.readers.gold_sql import views_over
 from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.sentences.words import iso
 from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
-from rebalance_audit.tables.views import VIEWS_SCHEMA
+from rebalance_audit.tables.views import VIEWS_SCHEMA, question_sql
 from rebalance_audit.version import __version__
 from rebalance_audit.visible import visible
 
@@ -55,19 +47,6 @@ OWN_SECONDS: Final = 60.0
 _READ_ONLY: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-_GROUPS: Final = """
-select * from views.groups_now
-order by rebalancing_since is not null or is_stuck desc,
-    critical_findings desc, warning_findings desc, not_stable_estimate_ms desc, cluster, group_id
-"""
-_FINDINGS: Final = f"""
-select cluster, group_id, kind, severity, from_at, to_at, detail, advice, member_ids, topics, finding_id
-from figures.findings
-where ($group is null or group_id = $group) and ($cluster is null or cluster = $cluster)
-    and ($kind is null or kind = $kind)
-    and ($severity is null or severity = $severity) and (not $open_only or to_at is null)
-order by {MOST_SEVERE_FIRST_SQL}
-"""  # noqa: S608 - our own expressions
 
 Params = ParamSpec("Params")
 Answer = Mapping[str, Any]
@@ -152,7 +131,7 @@ class _Tools:
             "to_ms": to_ms,
             "most": LIMIT_MAX,
         }
-        found = self._asked(WORST_REBALANCES, limit, OWN_SECONDS, **asked)
+        found = self._own_question("worst_rebalances", limit, **asked)
         rows = [_with_marks(row, ("group_id", "held_up_by")) for row in found.rows]
         more = [
             {
@@ -201,8 +180,8 @@ class _Tools:
         ):
             raise BadRequest("The windows overlap; a rebalance must belong to one of them.")
         values = {"group": _group(group), "cluster": cluster, **asked, "most": LIMIT_MAX}
-        groups = self._asked(COMPARED_GROUPS, 50, OWN_SECONDS, **values)
-        causes = self._asked(COMPARED_CAUSES, LIMIT_MAX, OWN_SECONDS, **values)
+        groups = self._own_question("compared_groups", 50, **values, worse=False)
+        causes = self._own_question("compared_causes", LIMIT_MAX, **values)
         answer = {
             "first": first,
             "second": second,
@@ -218,7 +197,7 @@ class _Tools:
 
     def list_groups(self, limit: int = 100) -> Answer:
         """Groups that exist, those that need attention most first: state, members, rebalances, findings, lost time."""
-        return _shaped("groups", self._asked(_GROUPS, limit, OWN_SECONDS))
+        return _shaped("groups", self._own_question("listed_groups", limit))
 
     def findings(
         self,
@@ -240,7 +219,7 @@ class _Tools:
             "kind": kind,
             "open_only": open_only,
         }
-        return _shaped("findings", self._asked(_FINDINGS, limit, OWN_SECONDS, **asked))
+        return _shaped("findings", self._own_question("listed_findings", limit, **asked))
 
     def explain(
         self,
@@ -302,6 +281,10 @@ class _Tools:
         own = self._of(cluster).rows_of_group(without_marks(group))
         return own, self._of(cluster or cluster_of(own).get("cluster")).log_end_ms()
 
+    def _own_question(self, name: str, limit: int, **values: object) -> QueryResult:
+        """The answer to one of `schemas/questions`."""
+        return self._asked(question_sql(name), limit, OWN_SECONDS, **values)
+
     def _asked(
         self, sql: str, limit: int, seconds: float | None = None, **values: object
     ) -> QueryResult:
@@ -322,3 +305,27 @@ def _group(group: str | None) -> str | None:
 
 def _shaped(name: str, found: QueryResult) -> Answer:
     return {name: found.rows, "is_whole": found.is_whole}
+
+
+def window_ms(text: str) -> tuple[int, int]:
+    """From and to (epoch ms) of `2026-11-21T09:00Z/2026-11-21T10:00Z`; an end that is left out is open.
+
+    Raises BadRequest.
+    """
+    start, slash, end = text.partition("/")
+    if not slash:
+        raise BadRequest(
+            f"{text!r} is no window: write START/END, such as 2026-11-21T09:00Z/2026-11-21T10:00Z."
+        )
+    return bounds_ms(start.strip() or None, end.strip() or None)
+
+
+def bounds_ms(start: str | None, end: str | None) -> tuple[int, int]:
+    """Start and end in epoch milliseconds; None is open. Raises BadRequest for an end that is not after the start."""
+    from_ms, to_ms = moment_ms(start), moment_ms(end)
+    found = FIRST_MS if from_ms is None else from_ms, LAST_MS if to_ms is None else to_ms
+    if found[0] >= found[1]:
+        raise BadRequest(
+            f"The window from {start} to {end} is empty: its end is not after its start."
+        )
+    return found

@@ -32,7 +32,7 @@ FINDINGS_MAX: Final = 5
 DETAIL_LIMITS: Final = {
     "epochs": 300,
     "states": 600,
-    "causes": 12,
+    "group_causes": 12,
     "held_up": 8,
     "rebalances": 300,
     "longest": 7,
@@ -49,6 +49,8 @@ MARKS_MAX: Final = 2000
 MARKS_OF_ALL: Final = 150_000
 """Rebalances of one group, and of all of them, in the picture of all groups."""
 MARKED_GROUPS_MAX: Final = 2000
+BUCKETS_MAX: Final = 100_000
+"""Pieces of time over which one rebalance may be spread: clocks of coordinators may be wrong by years."""
 MOVERS: Final = 10
 """Groups that are named when one week is held against the other."""
 GROUP_FINDINGS_MAX: Final = 12
@@ -142,10 +144,10 @@ def report_facts(
     """
     cluster = None if source.is_fleet else source.clusters[0]
     with closing(ReportRows(source.open_gold, cluster, from_ms, to_ms)) as rows:
-        totals = rows.totals()
+        totals = rows.ask("totals")[0]
         if not totals["groups"]:
             source.require_cluster()
-        groups = rows.groups()
+        groups = _groups(rows)
         if source.is_fleet:
             known = {cluster_and_group(group["group_id"])[1] for group in groups}
             require_known(group_ids, known)
@@ -155,7 +157,8 @@ def report_facts(
         detailed = list(
             dict.fromkeys([*group_ids, *(group["group_id"] for group in groups[:details])])
         )
-        findings, costliest = rows.findings(FINDINGS_MAX), rows.costliest(COSTLIEST_MAX)
+        findings = rows.ask("findings", group_ids=None, limit=FINDINGS_MAX)
+        costliest = rows.ask("costliest", limit=COSTLIEST_MAX)
         worst = _worst_groups(groups)
         named = {row["group_id"] for row in (*findings, *costliest) if row["group_id"] is not None}
         named.update(worst)
@@ -167,7 +170,7 @@ def report_facts(
             parts[name] = rows.of_groups(name, detailed, lane_rows)
         marked = [group["group_id"] for group in groups[:MARKED_GROUPS_MAX]]
         marks_each = max(1, min(MARKS_MAX, MARKS_OF_ALL // max(1, len(marked))))
-        parts["findings"] = rows.findings(GROUP_FINDINGS_MAX, detailed)
+        parts["findings"] = rows.of_groups("findings", detailed, GROUP_FINDINGS_MAX)
         parts["members"] = rows.of_groups("members", sorted(named.union(detailed)), MEMBERS_MAX)
         log_ended_ms = source.log_end_ms()
         ends = (end for end in (log_ended_ms, to_ms) if end is not None)
@@ -180,7 +183,7 @@ def report_facts(
             log_end_ms=log_ended_ms,
             end_ms=end_ms,
             worst={
-                "findings": [*findings, *rows.findings(GROUP_FINDINGS_MAX, worst)],
+                "findings": [*findings, *rows.of_groups("findings", worst, GROUP_FINDINGS_MAX)],
                 "rebalances": rows.of_groups("longest", worst, DETAIL_LIMITS["longest"]),
                 "epochs": (),
                 "rebalance_causes": (),
@@ -194,19 +197,29 @@ def report_facts(
             },
             totals=totals,
             groups=groups,
-            causes=rows.causes(),
+            causes=rows.ask("causes"),
             bucket_ms=size,
-            buckets=rows.buckets(size),
-            cost_buckets=rows.cost_buckets(size, end_ms),
+            buckets=rows.ask("buckets", size=size),
+            cost_buckets=rows.ask("cost_buckets", size=size, end=end_ms, most=BUCKETS_MAX),
             costliest=costliest,
             findings=findings,
-            finding_counts=rows.finding_counts(),
+            finding_counts=rows.ask("finding_counts"),
             deploys=Window(from_ms, to_ms).rows(DEPLOYS, source.deploys),
             bars=rows.of_groups("bars", marked, marks_each),
             weeks=_weeks(rows, totals),
             detailed=detailed,
             details=parts,
         )
+
+
+def _groups(rows: ReportRows) -> list[Row]:
+    """A row per group, those that need attention most first, with its present `states`; None without a record."""
+    states: dict[str, list[Row]] = {}
+    for row in rows.ask("present"):
+        own = states.setdefault(row["group_id"], [])
+        if row["incarnation"] is not None:
+            own.append(row)
+    return [{**row, "states": states.get(row["group_id"])} for row in rows.ask("groups")]
 
 
 def _worst_groups(groups: list[Row]) -> list[str]:
@@ -227,8 +240,15 @@ def _weeks(rows: ReportRows, totals: Row) -> list[Row]:
     first_ms, last_ms = totals["first_epoch_ms"], totals["last_epoch_ms"]
     if first_ms is None or last_ms is None or last_ms - first_ms < 14 * DAY_MS:
         return []
-    return [
-        row
-        for row in rows.week_against_week(last_ms, MOVERS)
-        if row["unsettled_after_ms"] > row["unsettled_before_ms"]
-    ]
+    middle_ms = last_ms - 7 * DAY_MS
+    return rows.ask(
+        "compared_groups",
+        first_from_ms=last_ms - 14 * DAY_MS,
+        first_to_ms=middle_ms,
+        second_from_ms=middle_ms,
+        second_to_ms=last_ms + 1,
+        group=None,
+        cluster=None,
+        worse=True,
+        most=MOVERS,
+    )

@@ -55,9 +55,3 @@ def _lost_ms(finding: TableRow, rebalances: Sequence[TableRow]) -> float:
         else:
             lost += max(0, min(end_ms, ended_ms) - max(from_ms, began_ms(row) or ended_ms))
     return lost
-
-
-MOST_SEVERE_FIRST_SQL: Final = """rank, lost_ms desc, to_at is not null,
-    epoch_ms(from_at) - coalesce(epoch_ms(to_at), 0), coalesce(to_at, from_at) desc,
-    coalesce(group_id, ''), kind, finding_id"""
-"""`order by` of rows of `figures.findings` in DuckDB, most severe first."""

@@ -8,6 +8,8 @@ from rebalance_audit.figures.duration_counts import BOUNDS_S
 
 PREFIX: Final = "rebalance_audit_"
 CHOSEN: Final = """
+create temp table existing as from views.groups_now;
+
 create temp table attention as
 with first_seen as (
     select cluster, group_id, min(from_at) as first_at from gold.group_states group by all
@@ -22,7 +24,7 @@ select
     end as place,
     first_at,
     not_stable_estimate_ms
-from views.groups_now left join first_seen using (cluster, group_id);
+from existing left join first_seen using (cluster, group_id);
 
 create temp table chosen as
 select cluster, group_id from attention
@@ -41,15 +43,29 @@ Whoever may create groups can make any number of noisy ones. They are younger th
 """
 
 
-def _seconds_of(table: str, stem: str) -> str:
-    """Rows of (cluster, group, bound, seconds), as `table`, a figure of each group, has them in milliseconds."""
-    return " union all ".join(
-        f"select cluster, group_id, '{bound}' as bound, {stem}_{bound}_ms / 1000.0 as value"  # noqa: S608 - our own names
-        f" from {table} join chosen using (cluster, group_id)"
-        for bound in BOUND_NAMES
+def _of_groups(value: str, source: str = "existing", labels: str = "", rest: str = "") -> str:
+    """A value of each chosen group, and the columns that are labels; `source`: a table; `rest`: of the query."""
+    return (
+        f"select cluster, group_id, {labels}{value} as value"  # noqa: S608 - our own names
+        f" from {source} join chosen using (cluster, group_id) {rest}"
     )
 
 
+def _bounds_of_groups(values: Mapping[str, str], source: str, rest: str = "") -> str:
+    """The same for each bound."""
+    return " union all ".join(
+        _of_groups(value, source, f"'{bound}' as bound, ", rest) for bound, value in values.items()
+    )
+
+
+def _figure(source: str, column: str, unit: str = "") -> str:
+    """The same of a figure that has a column for each bound."""
+    return _bounds_of_groups(
+        {bound: column.format(bound=bound) + unit for bound in BOUND_NAMES}, source
+    )
+
+
+_SECONDS: Final = " / 1000.0"
 _LAG_RECORDS: Final = {
     "min": "sum(lag_records_min)",
     "max": "case when count(lag_records_max) = count(*) then sum(lag_records_max) end",
@@ -58,16 +74,11 @@ _LAG_SECONDS: Final = {
     "min": "max(lag_min_ms) / 1000.0",
     "max": "case when count(lag_max_ms) = count(*) then max(lag_max_ms) / 1000.0 end",
 }
+"""No upper bound where an owner's partitions have none."""
 
 
-def _lag(columns: Mapping[str, str], where: str = "true") -> str:
-    """Rows of (cluster, group, bound, value); no upper bound where an owner's partitions have none."""
-    parts = (
-        f"select cluster, group_id, '{bound}' as bound, {total} as value"  # noqa: S608 - our own names
-        f" from views.lag_by_owner join chosen using (cluster, group_id) where {where} group by all"
-        for bound, total in columns.items()
-    )
-    return " union all ".join(parts)
+def _lag(values: Mapping[str, str], where: str = "true") -> str:
+    return _bounds_of_groups(values, "views.lag_by_owner", f"where {where} group by all")
 
 
 METRICS: Final[Mapping[str, tuple[str, str]]] = {
@@ -81,12 +92,12 @@ METRICS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "groups": (
         "Groups that exist, by their state.",
-        "select cluster, group_state as state, count(*) as value from views.groups_now group by all",
+        "select cluster, group_state as state, count(*) as value from existing group by all",
     ),
     "groups_without_series": (
         "Groups that exist and have no series of their own, since there are more than the bound.",
         """select cluster, count(*) - count(chosen.group_id) as value
-        from views.groups_now left join chosen using (cluster, group_id) group by cluster""",
+        from existing left join chosen using (cluster, group_id) group by cluster""",
     ),
     "troubled_groups_without_series": (
         "Groups without series that are rebalancing or have an open finding of severity critical or warning.",
@@ -108,41 +119,40 @@ METRICS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "group_state": (
         "1 for the state that the group is in.",
-        """select cluster, group_id, protocol, group_state as state, 1 as value
-        from views.groups_now join chosen using (cluster, group_id)""",
+        _of_groups("1", labels="protocol, group_state as state, "),
     ),
     "group_members": (
         "Members of the group.",
-        """select cluster, group_id, members as value
-        from views.groups_now join chosen using (cluster, group_id) where members is not null""",
+        _of_groups("members"),
     ),
     "group_rebalancing_since_timestamp_seconds": (
         "Start of the rebalance that goes on; no series for a group without one.",
-        """select cluster, group_id, epoch_ms(rebalancing_since) / 1000.0 as value
-        from views.groups_now join chosen using (cluster, group_id) where rebalancing_since is not null""",
+        _of_groups("epoch_ms(rebalancing_since) / 1000.0"),
     ),
     "group_awaited_members": (
         "Members for which the group waits, be it without an epoch that goes on; 0 for one that waits for none.",
-        """select cluster, group_id, awaited_members as value
-        from views.groups_now join chosen using (cluster, group_id)""",
+        _of_groups("awaited_members"),
     ),
     "group_unconsumed_partitions": (
         "Partitions without a consumer: assigned, but no member has them, or one that left temporarily.",
-        """select cluster, group_id, unconsumed as value
-        from views.groups_now join chosen using (cluster, group_id)""",
+        _of_groups("unconsumed"),
     ),
     "group_rebalances": (
         "Rebalances of the group, by primary cause.",
-        """select cluster, group_id, coalesce(primary_cause, 'unknown') as cause, count(*) as value
-        from gold.rebalances join chosen using (cluster, group_id) group by all""",
+        _of_groups(
+            "count(*)",
+            "gold.rebalances",
+            "coalesce(primary_cause, 'unknown') as cause, ",
+            "group by all",
+        ),
     ),
     "group_not_stable_seconds": (
         "Time in which the group was rebalancing: bounds and the best estimate.",
-        _seconds_of("figures.groups", "not_stable"),
+        _figure("figures.groups", "not_stable_{bound}_ms", _SECONDS),
     ),
     "group_unowned_partition_seconds": (
         "Sum over partitions of the time without owner: bounds and the best estimate.",
-        _seconds_of("figures.unowned", "unowned_partition"),
+        _figure("figures.unowned", "unowned_partition_{bound}_ms", _SECONDS),
     ),
     "group_last_commit_age_seconds": (
         "Time from the last offset commit of an owner of the group to the newest moment in the tables.",
@@ -157,20 +167,11 @@ METRICS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "group_records_delayed": (
         "Records that rebalances of the group delayed: bounds and the best estimate.",
-        " union all ".join(
-            f"""select cluster, group_id, '{bound}' as bound, {total} as value from gold.rebalances
-            join chosen using (cluster, group_id) where partitions_stopped > 0 group by all"""  # noqa: S608 - our own names
-            for bound, total in {
-                "min": "sum(records_delayed_min)",
-                "max": "case when count(records_delayed_max) = count(*) then sum(records_delayed_max) end",
-                "estimate": "sum(records_delayed_estimate)",
-            }.items()
-        ),
+        _figure("figures.groups", "records_delayed_{bound}"),
     ),
     "group_open_findings": (
         "Findings about the group that go on.",
-        """select cluster, group_id, kind, severity, count(*) as value
-        from views.open_findings join chosen using (cluster, group_id) group by all""",
+        _of_groups("count(*)", "views.open_findings", "kind, severity, ", "group by all"),
     ),
 }
 """Metric without its prefix -> what it means, and a query for its labels and its `value`."""
@@ -194,8 +195,9 @@ METRICS_OF_PROGRESS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "group_offsets_beyond_end": (
         "Offsets by which committed ones lie beyond the ends of their partitions, which have no lag.",
-        """select cluster, group_id, sum(beyond_end) as value
-        from views.lag_by_owner join chosen using (cluster, group_id) group by all having sum(beyond_end) > 0""",
+        _of_groups(
+            "sum(beyond_end)", "views.lag_by_owner", rest="group by all having sum(beyond_end) > 0"
+        ),
     ),
 }
 """Name -> meaning and query of metrics of gold.progress, where an audit of segments has no rows."""

@@ -88,6 +88,17 @@ def padded(rows: pa.RecordBatch, columns: Mapping[str, str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
+def in_millis(table: pa.Table) -> pa.Table:
+    """The same rows with moments at any depth as epoch milliseconds, as the core has them."""
+    columns = [
+        column.cast(_with(pa.timestamp("ms"), column.type)).cast(_with(pa.int64(), column.type))
+        if _has_moments(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=table.column_names)
+
+
 def to_pandas(table: pa.Table) -> "pd.DataFrame":
     """A data frame whose integers and booleans stay what they are where some are null."""
     import pandas as pd  # noqa: PLC0415 - Arrow is used without pandas, too
@@ -162,6 +173,18 @@ def _parse(ddl: str) -> tuple[pa.DataType, str]:
         separator, rest = rest[0], rest[1:]
         if separator == ">":
             return pa.struct(fields), rest
+
+
+@cache
+def _with(moment: pa.DataType, kind: pa.DataType) -> pa.DataType:
+    """The type with `moment` in place of timestamps."""
+    if pa.types.is_timestamp(kind):
+        return moment
+    if pa.types.is_list(kind):
+        return pa.list_(_with(moment, kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _with(moment, field.type)) for field in kind])
+    return kind
 
 
 @cache

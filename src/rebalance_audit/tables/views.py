@@ -2,7 +2,8 @@
 
 A query is Spark SQL; DuckDB runs it with some functions renamed. Tables are named by layer and name, as `gold.epochs`;
 whoever makes a view puts in what they are called where the view is made. What several queries ask is a figure of
-`schemas/figures`, named as `figures.rebalances`: a view has its query in place of the name.
+`schemas/figures`, named as `figures.rebalances`: a view has its query in place of the name. What the page and agents
+ask of both is in `schemas/questions`, in DuckDB's SQL.
 """
 
 import re
@@ -65,6 +66,12 @@ def views() -> tuple[View, ...]:
 def figures() -> tuple[View, ...]:
     """What rebalances, groups and findings amount to."""
     return _parsed(FIGURES_SCHEMA)
+
+
+@cache
+def question_sql(name: str) -> str:
+    """A question with parameters (`$limit`), for a DuckDB that has the tables, figures and views."""
+    return read_text(f"schemas/questions/{name}.sql")
 
 
 def _parsed(folder: str) -> tuple[View, ...]:

@@ -118,7 +118,7 @@ def _worst(config: "Config", worst: int, from_ms: int | None, to_ms: int | None)
 
     open_gold = partial(open_table, config.lake.path)
     with closing(ReportRows(open_gold, config.cluster, from_ms, to_ms)) as rows:
-        groups = [group for group in rows.groups() if group["rebalances"]]
+        groups = [group for group in rows.ask("groups") if group["rebalances"]]
     return [group["group_id"] for group in groups[:worst]]
 
 

@@ -130,8 +130,8 @@ def report(
         "groups": totals["groups"],
         "epochs": totals["epochs"],
         "rebalances": totals["rebalances"],
-        **_both_bounds("not_stable", totals, "unsettled"),
-        **_both_bounds("unowned_partition", totals, "unowned_partition"),
+        **_both_bounds("not_stable", totals),
+        **_both_bounds("unowned_partition", totals),
         "findings": sum(row["findings"] for row in facts.finding_counts),
         "groups_in_detail": list(facts.detailed),
     }
@@ -166,8 +166,8 @@ def _page_source(source: Segments | LakeSource, drawn: str | None) -> "PageSourc
         return of_lake(source.path, [source.one_cluster(drawn)], source.deploys)
 
 
-def _both_bounds(name: str, totals: Mapping[str, Any], stem: str) -> dict[str, Any]:
+def _both_bounds(name: str, totals: Mapping[str, Any]) -> dict[str, Any]:
     """`<name>_ms` where it is known, else null; with bounds and estimate."""
-    columns = {bound: totals[f"{stem}_{bound}_ms"] for bound in ("min", "max", "estimate")}
+    columns = {bound: totals[f"{name}_{bound}_ms"] for bound in ("min", "max", "estimate")}
     known = columns["min"] if columns["min"] == columns["max"] else None
     return {f"{name}_ms": known} | {f"{name}_{bound}_ms": ms for bound, ms in columns.items()}

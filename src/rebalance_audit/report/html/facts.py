@@ -69,7 +69,7 @@ class PageFacts(NamedTuple):
     detailed: Sequence[str]
     """Ids of the groups that have a section of their own, in the order of their weight."""
     details: Mapping[str, Sequence[TableRow]]
-    """epochs, rebalances, states, causes, held_up, owned, progress, lag and findings of these groups.
+    """epochs, rebalances, states, group_causes, held_up, owned, progress, lag and findings of these groups.
 
     members are those of every group on the page.
 

@@ -160,7 +160,7 @@ def _section(
         ],
         "timeline_note": _timeline_note(group, epochs),
         "findings": _of_one_group(group, own["findings"], names),
-        "causes": own["causes"],
+        "causes": own["group_causes"],
         "held_up": [_held_up(row, names) for row in own["held_up"]],
         "rebalances": _rebalances(own, names),
         "rebalances_title": _rebalances_title(group),
@@ -210,7 +210,7 @@ def _facts(group: TableRow) -> str:
         visible(group["protocol"] or words.NOTHING),
         state_text(group),
         words.counted(group["rebalances"], "rebalance"),
-        f"rebalancing for {words.likely(bounds_in(group, 'unsettled'))} in total",
+        f"rebalancing for {words.likely(bounds_in(group, 'not_stable'))} in total",
     ]
     unowned = bounds_in(group, "unowned_partition")
     if unowned is not None and unowned.most != 0 and words.is_known(unowned):

@@ -224,7 +224,7 @@ def _chart_data(
     for row in facts.buckets:
         bar(row["bucket_ms"])[2][KIND_OF_CAUSE[row["cause"]]] += row["rebalances"]
     for row in facts.cost_buckets:
-        bar(row["bucket_ms"])[1][COST_NUMBERS[row["cost"]]] += row["unsettled_estimate_ms"]
+        bar(row["bucket_ms"])[1][COST_NUMBERS[row["cost"]]] += row["not_stable_estimate_ms"]
     is_fleet = len(facts.clusters) > 1
     section_of = {group_id: number for number, group_id in enumerate(with_section)}
     return {
@@ -300,14 +300,16 @@ def _week(row: TableRow, listed: Collection[str]) -> dict[str, Any]:
     return {
         "group": shown(group_id),
         "link": link(group_id) if group_id in listed else "",
-        "before": words.duration(row["unsettled_before_ms"]),
-        "before_ms": row["unsettled_before_ms"],
-        "after": words.duration(row["unsettled_after_ms"]),
-        "after_ms": row["unsettled_after_ms"],
-        "more": words.duration(row["unsettled_after_ms"] - row["unsettled_before_ms"]),
-        "more_ms": row["unsettled_after_ms"] - row["unsettled_before_ms"],
-        "rebalances_before": row["rebalances_before"],
-        "rebalances_after": row["rebalances_after"],
+        "before": words.duration(row["not_stable_estimate_ms_first"]),
+        "before_ms": row["not_stable_estimate_ms_first"],
+        "after": words.duration(row["not_stable_estimate_ms_second"]),
+        "after_ms": row["not_stable_estimate_ms_second"],
+        "more": words.duration(
+            row["not_stable_estimate_ms_second"] - row["not_stable_estimate_ms_first"]
+        ),
+        "more_ms": row["not_stable_estimate_ms_second"] - row["not_stable_estimate_ms_first"],
+        "rebalances_before": row["rebalances_first"],
+        "rebalances_after": row["rebalances_second"],
     }
 
 
@@ -346,7 +348,7 @@ def _tiles(facts: PageFacts) -> list[dict[str, str]]:
     }
     open_now, moved = totals["still_open"], totals["partitions_moved"]
     mood = next((name for name in ("critical", "warning") if severities[name]), "")
-    unsettled = estimate_cell(bounds_in(totals, "unsettled"))
+    not_stable = estimate_cell(bounds_in(totals, "not_stable"))
     unowned = estimate_cell(bounds_in(totals, "unowned_partition"))
     counts = (words.counted(number, NOUNS[name]) for name, number in severities.items() if number)
     return [
@@ -357,7 +359,7 @@ def _tiles(facts: PageFacts) -> list[dict[str, str]]:
             f"{open_now:,} still going on at the end" if open_now else "",
             f"{words.counted(moved, 'partition')} moved" if moved else "",
         ),
-        _tile(unsettled[0], "rebalancing, over all groups", unsettled[1]),
+        _tile(not_stable[0], "rebalancing, over all groups", not_stable[1]),
         _tile(unowned[0], "without owner, over all partitions", unowned[1]),
         _tile(f"{sum(severities.values()):,}", "findings", ", ".join(counts)) | {"mood": mood},
     ]
@@ -409,7 +411,7 @@ def _causes(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
             "meaning": DEFINITIONS[RebalanceCause(row["cause"])],
             "kind": list(CAUSE_KINDS)[KIND_OF_CAUSE[row["cause"]]],
             "share": round(100 * row["rebalances"] / most),
-            **figure(False, bounds_in(row, "unsettled"), "unsettled"),
+            **figure(False, bounds_in(row, "not_stable"), "unsettled"),
         }
         for row in rows
     ]
