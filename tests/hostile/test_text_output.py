@@ -24,10 +24,10 @@ from rebalance_audit.cli.watched_groups import WatchedGroups
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.local.live.live_audit import LiveAudit
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.report.evidence import evidence_of
 from rebalance_audit.report.live_text import rebalance_sentence
 from rebalance_audit.report.markdown import literal
 from rebalance_audit.report.notices.bodies import BODIES
+from rebalance_audit.report.row_sentences import evidence_of
 from rebalance_audit.report.terminal.console import console
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.sentences.of_evidence import LOGGED

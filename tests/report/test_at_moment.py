@@ -10,7 +10,7 @@ import pytest
 
 from rebalance_audit.local.state import segment_state
 from rebalance_audit.report.at_moment import MEMBERS_SHOWN, sentences_at
-from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+from rebalance_audit.report.epoch_sentences import partitions_text
 from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.cli.audited import audited_once
 from tests.cli.call import CAPTURES

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from rebalance_audit.demo_log import extract_to
-from rebalance_audit.figures.longest import longest_of
+from rebalance_audit.figures.ranking import longest_of
 from rebalance_audit.figures.rows import duration_of, is_classic, rank_of
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.explanation import explain_epoch

@@ -16,7 +16,7 @@ from rebalance_audit.agents.server import server_over
 from rebalance_audit.bounds import Bounds
 from rebalance_audit.cli.report_facts import of_audit, report_facts
 from rebalance_audit.figures.groups import summaries
-from rebalance_audit.figures.longest import longest_of
+from rebalance_audit.figures.ranking import longest_of, most_severe_first
 from rebalance_audit.figures.rows import (
     TableRow,
     bounds_in,
@@ -26,7 +26,6 @@ from rebalance_audit.figures.rows import (
     rebalance_key,
     unowned_of,
 )
-from rebalance_audit.figures.severity_order import most_severe_first
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.gold_sql import gold_sql
 from rebalance_audit.readers.metric_queries import PREFIX

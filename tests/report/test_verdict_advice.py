@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rebalance_audit.bounds import Bounds, bounds_columns
-from rebalance_audit.figures.longest import longest_of
+from rebalance_audit.figures.ranking import longest_of
 from rebalance_audit.report.verdict_advice import advice_on
 from tests.cli.audited import audited_once
 from tests.cli.call import call, segments

@@ -16,6 +16,7 @@ from rebalance_audit.agents.rebalance_facts import (
 )
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.figures.groups import Totals, culprits
+from rebalance_audit.figures.ranking import most_severe_first
 from rebalance_audit.figures.rows import (
     RowKey,
     TableRow,
@@ -24,7 +25,6 @@ from rebalance_audit.figures.rows import (
     epoch_key,
     longest_first,
 )
-from rebalance_audit.figures.severity_order import most_severe_first
 from rebalance_audit.moments import LAST_MS
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import advice_of

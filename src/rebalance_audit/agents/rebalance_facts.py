@@ -12,10 +12,9 @@ from rebalance_audit.figures.rows import (
     lasted,
     unowned_of,
 )
-from rebalance_audit.report.evidence import ShownEvidence, evidence_of
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.row_sentences import advice_of, detail_of
+from rebalance_audit.report.row_sentences import ShownEvidence, advice_of, detail_of, evidence_of
 from rebalance_audit.report.verdict import Verdicts, time_sentence
 from rebalance_audit.sentences import words
 

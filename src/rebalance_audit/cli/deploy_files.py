@@ -68,7 +68,7 @@ def deploys_of_lake(
 
     Raises SourceNotReadable and LakeNotReadable.
     """
-    from rebalance_audit.readers.lake_deploys import (  # noqa: PLC0415 - imports Arrow
+    from rebalance_audit.readers.gold import (  # noqa: PLC0415 - imports Arrow
         matched_deploys,
         stored_deploys,
     )

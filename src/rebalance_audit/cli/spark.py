@@ -35,7 +35,7 @@ from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from rebalance_audit.location import absolute, catalog_settings
-from rebalance_audit.readers.lake_deploys import matched_deploys
+from rebalance_audit.readers.gold import matched_deploys
 from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.schemas import TableName
 

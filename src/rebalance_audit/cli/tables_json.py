@@ -14,10 +14,9 @@ from rebalance_audit.errors import BadRequest
 from rebalance_audit.report.brief import brief
 from rebalance_audit.sentences.words import iso
 from rebalance_audit.tables.json_values import JSON_VERSION, json_bytes
-from rebalance_audit.tables.order import is_by_group
+from rebalance_audit.tables.order import Window, is_by_group
 from rebalance_audit.tables.row_shapes import shaper
 from rebalance_audit.tables.schemas import table_schemas
-from rebalance_audit.tables.window import Window
 
 _repeated_iso: Final = lru_cache(4096)(iso)
 """Rows of one group have the same few times again and again."""

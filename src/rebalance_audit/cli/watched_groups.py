@@ -18,8 +18,7 @@ from rebalance_audit.audit.rows import (
 )
 from rebalance_audit.bounds import BOUND_NAMES
 from rebalance_audit.cli.times import clock_ms
-from rebalance_audit.figures.duration_counts import NO_DURATIONS, DurationCounts
-from rebalance_audit.figures.groups import Totals
+from rebalance_audit.figures.groups import NO_DURATIONS, DurationCounts, Totals
 from rebalance_audit.figures.present import Present, present_of
 from rebalance_audit.local.live.live_audit import GroupUpdate
 from rebalance_audit.report.lag_text import GroupLag, LagSum

@@ -1,15 +1,16 @@
-"""What the rebalances of a group amount to: sums, the commonest cause, who held it up, its line in an overview."""
+"""What rebalances of a group amount to: sums, a histogram, the commonest cause, who held it up; its line in a list."""
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Final, NamedTuple, Self
 
 from rebalance_audit.bounds import BOUND_NAMES, NOTHING, Bounds, total_of
-from rebalance_audit.figures.duration_counts import NO_DURATIONS, DurationCounts
-from rebalance_audit.figures.longest import is_creation
 from rebalance_audit.figures.present import Present, present_of
+from rebalance_audit.figures.ranking import is_creation
 from rebalance_audit.figures.rows import (
     TableRow,
     Tables,
@@ -21,6 +22,40 @@ from rebalance_audit.figures.rows import (
     unowned_of,
     waits_of,
 )
+
+BOUNDS_S: Final = (0.1, 0.5, 1.0, 3.0, 10.0, 30.0, 60.0, 180.0, 300.0, 900.0, 3600.0)
+"""Upper bounds of the buckets, from a calm join phase to past Kafka's defaults.
+
+3 s is `group.initial.rebalance.delay.ms`, 300 s is `max.poll.interval.ms`, which classic clients use as their rebalance
+timeout.
+"""
+
+
+class DurationCounts(NamedTuple):
+    """A histogram."""
+
+    cumulative: tuple[int, ...] = (0,) * (len(BOUNDS_S) + 1)
+    """Rebalances that took at most as long as each of BOUNDS_S, and at the end all of them."""
+    sum_ms: int = 0
+
+    @classmethod
+    def of(cls, durations_ms: Iterable[int]) -> Self:
+        """Counts these."""
+        own = [0] * (len(BOUNDS_S) + 1)
+        sum_ms = 0
+        for duration_ms in durations_ms:
+            own[bisect_left(BOUNDS_S, duration_ms / 1000)] += 1
+            sum_ms += duration_ms
+        return cls(tuple(accumulate(own)), sum_ms)
+
+    def plus(self, other: "DurationCounts") -> "DurationCounts":
+        """Both together."""
+        counts = zip(self.cumulative, other.cumulative, strict=True)
+        return DurationCounts(tuple(map(sum, counts)), self.sum_ms + other.sum_ms)
+
+
+NO_DURATIONS: Final = DurationCounts()
+
 
 UNKNOWN_CAUSE = "unknown"
 

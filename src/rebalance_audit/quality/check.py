@@ -22,8 +22,8 @@ from rebalance_audit.lake.session.settings import small_queries
 from rebalance_audit.lake.storage.table_log import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import OnProgress, no_progress
+from rebalance_audit.tables.order import Window
 from rebalance_audit.tables.schemas import table_schemas
-from rebalance_audit.tables.window import Window
 
 if TYPE_CHECKING:
     from rebalance_audit.quality.data_docs import DataDocs

@@ -109,11 +109,10 @@ class LakeReader(GoldRows):
     def rows_of_group(self, group_id: str) -> dict[str, list[dict[str, Any]]]:
         """Gold table -> the rows of one group. Raises UnknownGroup, LakeNotReadable, and BadRequest as `explain`."""
         from rebalance_audit.readers import gold  # noqa: PLC0415 - imports Arrow
-        from rebalance_audit.readers.lake_deploys import stored_deploys  # noqa: PLC0415 - as above
 
         cluster = self._with_group(group_id).one_cluster()
         found = gold.group_tables(self.path, cluster, group_id)
-        deploys = stored_deploys(self.path, cluster, [group_id])
+        deploys = gold.stored_deploys(self.path, cluster, [group_id])
         if deploys is not None:
             found[DEPLOYS] = deploys
         if not found["group_states"]:

@@ -13,9 +13,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.figures.duration_counts import DurationCounts
-from rebalance_audit.readers.metric_families import duration_histogram
-from rebalance_audit.readers.metric_queries import MEANINGS, PREFIX
+from rebalance_audit.figures.groups import DurationCounts
+from rebalance_audit.readers.metric_queries import MEANINGS, PREFIX, duration_histogram
 from rebalance_audit.readers.metrics_server import metrics_server, with_probes
 
 _OF_WATCH: Final[Mapping[str, str]] = {

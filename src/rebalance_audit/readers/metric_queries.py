@@ -1,10 +1,13 @@
-"""The metrics by name: what each means, and the SQL that counts it. Importing this imports nothing heavy."""
+"""The metrics by name: what each means, and the SQL that counts it; histograms as the Prometheus client has them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from prometheus_client.core import HistogramMetricFamily
+from prometheus_client.utils import floatToGoString
+
 from rebalance_audit.bounds import BOUND_NAMES
-from rebalance_audit.figures.duration_counts import BOUNDS_S
+from rebalance_audit.figures.groups import BOUNDS_S, DurationCounts
 
 PREFIX: Final = "rebalance_audit_"
 CHOSEN: Final = """
@@ -271,3 +274,19 @@ METRICS_OF_BRONZE: Final[Mapping[str, tuple[str, str]]] = {
     ),
 }
 """Name -> meaning and query of metrics of a lake with bronze. Live ingests keep meta.ingested up to date."""
+
+
+def duration_histogram(
+    name: str, labels: Sequence[str], series: Mapping[tuple[str, ...], DurationCounts]
+) -> HistogramMetricFamily:
+    """A histogram of rebalance durations; `series`: values of the labels -> counts.
+
+    Retention takes rows away, so a gauge histogram would say it best, but the text format that a node exporter reads
+    has no such type.
+    """
+    family = HistogramMetricFamily(PREFIX + name, HISTOGRAMS[name][0], labels=labels)
+    bounds = [*map(floatToGoString, BOUNDS_S), "+Inf"]
+    for values, counts in sorted(series.items()):
+        buckets = list(zip(bounds, counts.cumulative, strict=True))
+        family.add_metric(values, buckets, counts.sum_ms / 1000)
+    return family

@@ -17,10 +17,9 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.registry import Collector
 
-from rebalance_audit.figures.duration_counts import DurationCounts
+from rebalance_audit.figures.groups import DurationCounts
 from rebalance_audit.readers.gold_sql import gold_sql, names_in
 from rebalance_audit.readers.lake_reader import LakeReader
-from rebalance_audit.readers.metric_families import duration_histogram
 from rebalance_audit.readers.metric_queries import (
     CHOSEN,
     HISTOGRAMS,
@@ -30,6 +29,7 @@ from rebalance_audit.readers.metric_queries import (
     METRICS_OF_RUNS,
     PREFIX,
     RUNS,
+    duration_histogram,
 )
 from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.schemas import TableName

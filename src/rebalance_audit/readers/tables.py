@@ -13,7 +13,7 @@ from rebalance_audit.delta_folder import check_data, check_files, check_log, nam
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.extras import require_extra
 from rebalance_audit.location import is_catalog, local_path
-from rebalance_audit.tables.plain_values import plain
+from rebalance_audit.tables.arrow_types import in_millis
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.wire.segments.other_files import ARCHIVE_SUFFIXES
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_of
@@ -134,8 +134,8 @@ def read_rows(
         wanted &= ds.field("group_id").isin(list(group_ids))
     table = open_table(lake, name)
     lacking = dict.fromkeys(set(table_schemas()[name].column_names) - set(table.schema.names))
-    rows = table.to_table(filter=wanted).to_pylist()
-    return [{**plain(row), **lacking} for row in rows]
+    rows = in_millis(table.to_table(filter=wanted)).to_pylist()
+    return [{**row, **lacking} for row in rows]
 
 
 def unfinished_run(lake: str, cluster: str) -> str | None:

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from rebalance_audit.audit.findings.finding import Severity
-from rebalance_audit.figures.longest import Longest, longest_of
 from rebalance_audit.figures.present import present_of, waits
+from rebalance_audit.figures.ranking import Longest, longest_of, most_severe_first
 from rebalance_audit.figures.rows import Tables
-from rebalance_audit.figures.severity_order import most_severe_first
 from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.verdict import Verdicts, rebalance_heading

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rebalance_audit.audit.verdicts.cause import DEPARTURES
 from rebalance_audit.figures.rows import TableRow, Tables, is_classic, is_share
 from rebalance_audit.replay.describe import UNKNOWN
-from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+from rebalance_audit.report.epoch_sentences import partitions_text
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.render import filled
 from rebalance_audit.sentences.sentence import MemberId, Sentence

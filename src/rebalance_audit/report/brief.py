@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from rebalance_audit.bounds import bounds_columns
 from rebalance_audit.figures.groups import GroupSummary, summaries
+from rebalance_audit.figures.ranking import most_severe_first
 from rebalance_audit.figures.rows import Tables
-from rebalance_audit.figures.severity_order import most_severe_first
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.sentences.words import iso
 from rebalance_audit.tables.json_values import JSON_VERSION

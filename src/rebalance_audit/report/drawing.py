@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from rebalance_audit.report.bars import Bar, Mark, Meaning
+from rebalance_audit.report.group_picture import Bar, Mark, Meaning
 from rebalance_audit.visible import shortened, visible
 
 LANE_INCHES: Final = 0.24

@@ -6,9 +6,8 @@ from html import escape
 from typing import NamedTuple
 
 from rebalance_audit.errors import BadRequest
-from rebalance_audit.figures.rows import Tables
-from rebalance_audit.report.asked_epoch import epoch_of_moment, epoch_of_number
-from rebalance_audit.report.explanation import Explanation, explain_epoch, explain_group
+from rebalance_audit.figures.rows import TableRow, Tables
+from rebalance_audit.report.explanation import Explanation, epoch_at, explain_epoch, explain_group
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import visible
@@ -105,3 +104,30 @@ def _explanation(
     else:
         return explain_group(own, end_ms, has_broker_log=has_broker_log)
     return explain_epoch(own, found, end_ms, at_ms, has_broker_log=has_broker_log)
+
+
+def epoch_of_moment(own: Tables, at_ms: int) -> TableRow:
+    """The epoch of a moment in epoch milliseconds; `own` has one group's rows. Raises BadRequest before the first."""
+    epoch = epoch_at(own, at_ms)
+    if epoch is None:
+        began = words.moment(min(row["started_at"] or row["converged_at"] for row in own["epochs"]))
+        raise BadRequest(f"the log's first epoch of this group began at {began} UTC.")
+    return epoch
+
+
+def epoch_of_number(own: Tables, number: int, incarnation: int | None = None) -> TableRow:
+    """The epoch or generation of that number, of the last incarnation that has one unless given.
+
+    Raises BadRequest where there is none.
+    """
+    epochs = [row for row in own["epochs"] if incarnation in (None, row["incarnation"])]
+    if not epochs:
+        last = max(row["incarnation"] for row in own["epochs"])
+        raise BadRequest(f"no incarnation {incarnation}; the last of this group is {last}.")
+    found = [row for row in epochs if row["epoch"] == number]
+    if not found:
+        numbers = sorted({row["epoch"] for row in epochs})
+        raise BadRequest(
+            f"no epoch {number}; this group has {len(numbers)}, from {numbers[0]} to {numbers[-1]}."
+        )
+    return max(found, key=lambda row: row["incarnation"])

@@ -11,7 +11,7 @@ from rebalance_audit.audit.verdicts.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.bounds import Bounds
 from rebalance_audit.figures import present
 from rebalance_audit.figures.groups import summaries
-from rebalance_audit.figures.longest import longest_of
+from rebalance_audit.figures.ranking import longest_of, most_severe_first
 from rebalance_audit.figures.rows import (
     TableRow,
     Tables,
@@ -20,16 +20,13 @@ from rebalance_audit.figures.rows import (
     epoch_noun,
     is_classic,
 )
-from rebalance_audit.figures.severity_order import most_severe_first
 from rebalance_audit.report import causes, deploys
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.at_moment import sentences_at
 from rebalance_audit.report.cost import cost_in_total, cost_of
-from rebalance_audit.report.evidence import evidence_of, rests_on_log
+from rebalance_audit.report.epoch_sentences import outcome, partition_sentences, without_owner
 from rebalance_audit.report.held_up import HeldUp, held_up_of
-from rebalance_audit.report.outcomes import outcome
-from rebalance_audit.report.partition_sentences import partition_sentences, without_owner
-from rebalance_audit.report.row_sentences import advice_of, detail_of
+from rebalance_audit.report.row_sentences import advice_of, detail_of, evidence_of, rests_on_log
 from rebalance_audit.report.unknowns import (
     ADVICE,
     advice_for_group,

@@ -17,7 +17,7 @@ from rebalance_audit.report.group_picture import (
 )
 from rebalance_audit.sentences import words
 from rebalance_audit.tables.gold_rows import GoldRows
-from rebalance_audit.tables.plain_values import plain
+from rebalance_audit.tables.row_shapes import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

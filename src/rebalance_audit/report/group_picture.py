@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 from rebalance_audit.figures.rows import TableRow, Tables, began_ms
 from rebalance_audit.moments import micros_of
 from rebalance_audit.report.answer import answer
-from rebalance_audit.report.bars import Bar, Mark, Meaning
 from rebalance_audit.report.colours import (
     CAUSE_KINDS,
     COSTS,
@@ -46,6 +45,38 @@ UNCERTAIN: Final = "////"
 LOW: Final = 0.35
 """Height of what must not hide the rest."""
 _NO_OWNER_COLOUR: Final = IN_THE_GROUP
+
+
+class Bar(NamedTuple):
+    """A stretch of time in a lane."""
+
+    lane: str
+    from_ms: int
+    to_ms: int
+    colour: str
+    name: str = ""
+    """Written on it where there is room."""
+    hatch: str = ""
+    """Lines across, in matplotlib's notation."""
+    height: float = 0.7
+    """Share of the lane."""
+
+
+class Mark(NamedTuple):
+    """A moment in a lane."""
+
+    lane: str
+    at_ms: int
+    colour: str
+
+
+class Meaning(NamedTuple):
+    """An entry of a legend."""
+
+    text: str
+    colour: str
+    hatch: str = ""
+    is_mark: bool = False
 
 
 class GroupPicture(NamedTuple):

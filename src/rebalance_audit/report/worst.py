@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.bounds import WORTH_NAMING_MS
-from rebalance_audit.figures.longest import longest_of
 from rebalance_audit.figures.present import present_of, waits
+from rebalance_audit.figures.ranking import longest_of, most_severe_first
 from rebalance_audit.figures.rows import TableRow, Tables, rank_of
-from rebalance_audit.figures.severity_order import most_severe_first
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.verdict import Verdicts

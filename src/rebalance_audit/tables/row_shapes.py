@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from rebalance_audit.tables.schemas import TableSchema
@@ -62,3 +63,20 @@ def _in_structs(times: list[str], time: Convert) -> Convert:
         return [{**struct, **{name: time(struct[name]) for name in times}} for struct in structs]
 
     return convert
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+def plain(value: Any) -> Any:
+    """A value with the times at any depth of it as epoch milliseconds."""
+    match value:
+        case datetime():
+            return (value - _EPOCH) // _MILLISECOND
+        case Mapping():
+            return {name: plain(inner) for name, inner in value.items()}
+        case list():
+            return [plain(inner) for inner in value]
+        case _:
+            return value

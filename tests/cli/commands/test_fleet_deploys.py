@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_audit.local.deploys import read_deploys
-from rebalance_audit.readers.lake_deploys import matched_deploys
+from rebalance_audit.readers.gold import matched_deploys
 from tests.cli.call import call
 from tests.cli.page import Page
 from tests.support.fleet import LASTED_MS, write_fleet

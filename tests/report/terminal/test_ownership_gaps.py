@@ -1,6 +1,6 @@
 import pytest
 
-from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+from rebalance_audit.report.epoch_sentences import partitions_text
 
 
 @pytest.mark.parametrize(

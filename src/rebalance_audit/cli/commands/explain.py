@@ -22,8 +22,7 @@ from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.cli.times import now_for_people
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.figures.rows import Tables
-from rebalance_audit.report.asked_epoch import epoch_of_moment, epoch_of_number
-from rebalance_audit.report.explained import Explained, with_names
+from rebalance_audit.report.explained import Explained, epoch_of_moment, epoch_of_number, with_names
 from rebalance_audit.report.explanation import (
     Explanation,
     explain_epoch,

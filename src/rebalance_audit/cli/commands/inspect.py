@@ -27,7 +27,7 @@ from rebalance_audit.report.terminal.terminal import (
 from rebalance_audit.sentences import words
 from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.fleet_names import named_in_fleet, with_fleet_names
-from rebalance_audit.tables.window import Window
+from rebalance_audit.tables.order import Window
 
 EXAMPLES: Final = """\b
 Examples:

@@ -13,7 +13,7 @@ from rebalance_audit.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.table_place import LakeOptions
 from rebalance_audit.location import is_catalog, local_path, parse_catalog
-from rebalance_audit.tables.window import Window
+from rebalance_audit.tables.order import Window
 
 BRONZE: Final = "bronze"
 SILVER: Final = "silver"

@@ -62,7 +62,7 @@ from rebalance_audit.lake.storage.table_writer import (
     with_retries,
 )
 from rebalance_audit.location import local_path
-from rebalance_audit.tables.plain_values import plain
+from rebalance_audit.tables.row_shapes import plain
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 

@@ -15,10 +15,10 @@ from rebalance_audit.figures.rows import (
 )
 from rebalance_audit.report import causes
 from rebalance_audit.report.colours import COST_NUMBERS, REBALANCING, STATES
+from rebalance_audit.report.epoch_sentences import partitions_text
 from rebalance_audit.report.held_up import PREDICATES, held_up_of
 from rebalance_audit.report.html.rebalances import rebalance_bar
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 from rebalance_audit.report.timeline import (
     Gap,
     Owned,

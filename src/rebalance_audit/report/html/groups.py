@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from rebalance_audit.figures.longest import longest_of
 from rebalance_audit.figures.present import cell_of, present_of
+from rebalance_audit.figures.ranking import longest_of
 from rebalance_audit.figures.rows import (
     TableRow,
     bounds_in,
@@ -17,6 +17,7 @@ from rebalance_audit.figures.rows import (
 from rebalance_audit.report import causes
 from rebalance_audit.report.answer import worst_rebalances
 from rebalance_audit.report.colours import KIND_OF_CAUSE
+from rebalance_audit.report.epoch_sentences import partitions_text
 from rebalance_audit.report.held_up import PREDICATES
 from rebalance_audit.report.html.facts import PageFacts, rows_by_group
 from rebalance_audit.report.html.gantt import gantt
@@ -24,7 +25,6 @@ from rebalance_audit.report.html.rebalances import link, rebalance_row, shown
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.terminal import findings
-from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 from rebalance_audit.report.timeline import Gap, by_story, gaps
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import Sentence

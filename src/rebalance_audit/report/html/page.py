@@ -18,8 +18,8 @@ import orjson
 from markupsafe import Markup, escape
 
 from rebalance_audit.audit.verdicts.cause import DEFINITIONS, RebalanceCause
+from rebalance_audit.figures.ranking import most_severe_first
 from rebalance_audit.figures.rows import TableRow, bounds_in
-from rebalance_audit.figures.severity_order import most_severe_first
 from rebalance_audit.report import causes
 from rebalance_audit.report.colours import (
     CAUSE_KINDS,
@@ -47,8 +47,8 @@ from rebalance_audit.report.html.rebalances import (
     rebalance_row,
     shown,
     shown_sentence,
+    swimlane,
 )
-from rebalance_audit.report.html.swimlane import swimlane
 from rebalance_audit.report.html.what_if import COLUMNS
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.terminal import findings

@@ -1,6 +1,6 @@
 """Rebalances on the page: a bar in a lane, a row in a table. Both say what the text says of the same row."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -8,6 +8,7 @@ from rebalance_audit.figures.rows import TableRow, duration_of, is_classic, unow
 from rebalance_audit.report import causes
 from rebalance_audit.report.colours import COST_NUMBERS
 from rebalance_audit.report.held_up import PREDICATES, HeldUp, held_up_of
+from rebalance_audit.report.html.facts import rows_by_group
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.verdict import rebalance_name, time_sentence
 from rebalance_audit.sentences import words
@@ -157,3 +158,47 @@ def figure(is_open: bool, lasted: Any, name: str) -> Mapping[str, Any]:
         f"{name}_bounds": between,
         f"{name}_ms": 0 if lasted is None else lasted.likely,
     }
+
+
+def swimlane(
+    group_ids: Sequence[str],
+    rows: Sequence[TableRow],
+    end_ms: int,
+    cause_numbers: Mapping[str, int],
+    names: MemberNames,
+) -> dict[str, Any]:
+    """`groups`: for each of `group_ids` its bars of from, width, cause, what cost the time, text, key, doubt before.
+
+    The best estimate says where the bar of a classic group begins, and the doubt since how long before that the group
+    may have been rebalancing (ms).
+    """
+    origin = min((row["began_ms"] for row in rows), default=0)
+    of_group = rows_by_group(rows)
+    return {
+        "origin": origin,
+        "groups": [
+            [_bar(row, origin, end_ms, cause_numbers, names) for row in of_group.get(group_id, ())]
+            for group_id in group_ids
+        ],
+    }
+
+
+def _bar(
+    row: TableRow,
+    origin: int,
+    end_ms: int,
+    cause_numbers: Mapping[str, int],
+    names: MemberNames,
+) -> list[Any]:
+    bar = rebalance_bar(row, end_ms, names)
+    doubt = 0 if bar.maybe_from_ms is None else max(0, bar.from_ms - bar.maybe_from_ms)
+    cause = cause_numbers.get(row["primary_cause"])
+    return [
+        bar.from_ms - origin,
+        bar.to_ms - bar.from_ms,
+        cause,
+        bar.cost,
+        bar.text,
+        bar.key,
+        doubt,
+    ]

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.figures.rows import TableRow, Tables, epoch_key, rebalance_key
 from rebalance_audit.sentences import words
-from rebalance_audit.tables.window import Window
+from rebalance_audit.tables.order import Window
 from rebalance_audit.visible import shortened
 
 COUNTED: Final = {"rebalances": "rebalance", "epochs": "epoch", "findings": "finding"}

@@ -6,11 +6,10 @@ from typing import Final
 from rich.text import Text
 
 from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.figures.ranking import most_severe_first
 from rebalance_audit.figures.rows import TableRow, Tables
-from rebalance_audit.figures.severity_order import most_severe_first
 from rebalance_audit.report.causes import label
-from rebalance_audit.report.evidence import evidence_of
-from rebalance_audit.report.row_sentences import advice_of, detail_of
+from rebalance_audit.report.row_sentences import advice_of, detail_of, evidence_of
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport, title_of
 from rebalance_audit.sentences import words

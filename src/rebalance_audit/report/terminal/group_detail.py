@@ -9,16 +9,15 @@ from rich.text import Text
 from rebalance_audit.figures import present
 from rebalance_audit.figures.groups import GroupSummary, summaries
 from rebalance_audit.figures.rows import TableRow, Tables, unowned_of
-from rebalance_audit.report import causes, evidence
+from rebalance_audit.report import causes, row_sentences
 from rebalance_audit.report.answer import answer
-from rebalance_audit.report.outcomes import outcome
-from rebalance_audit.report.row_sentences import detail_of
+from rebalance_audit.report.epoch_sentences import outcome, partitions_text
 from rebalance_audit.report.terminal.deploys import print_deploys_of_group
 from rebalance_audit.report.terminal.extent import Extent, has_events
 from rebalance_audit.report.terminal.findings import print_findings_in_detail
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
 from rebalance_audit.report.terminal.overview import SHOWN, print_rebalances, protocol
-from rebalance_audit.report.terminal.ownership_gaps import print_ownership_gaps
+from rebalance_audit.report.timeline import by_story, gaps
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible
 
@@ -143,13 +142,13 @@ def _cause(layout: ConsoleReport, row: TableRow, extent: Extent) -> None:
     text = causes.marked(row["certainty"])
     lead = "meanwhile " if causes.is_meanwhile(row) else ""
     text.append(f"{lead}{causes.label(row['cause'])}, {row['certainty']}: ", "bold default")
-    detail = layout.names.in_sentence(row["group_id"], detail_of(row))
+    detail = layout.names.in_sentence(row["group_id"], row_sentences.detail_of(row))
     text.append(visible(detail), "not bold default")
     layout.paragraph(text, indent=2)
     if row["alternatives"]:
         others = ", ".join(map(causes.label, row["alternatives"]))
         layout.paragraph(f"not excluded: {others}", "dim", indent=4)
-    items = evidence.evidence_of(row)
+    items = row_sentences.evidence_of(row)
     shown = items if extent.everything else items[:EVIDENCE_SHOWN]
     for item in shown:
         fact = layout.names.in_sentence(row["group_id"], item.fact)
@@ -239,6 +238,34 @@ def _glossary(layout: ConsoleReport, cause_rows: Sequence[TableRow]) -> None:
         text = Text(f"{name}  ", "bold")
         text.append(sentence, "not bold dim")
         layout.line(text)
-    layout.line(Text(evidence.LEGEND, "dim"))
-    if any(map(evidence.rests_on_log, cause_rows)):
-        layout.line(Text(evidence.LEGEND_OF_LOGS, "dim"))
+    layout.line(Text(row_sentences.LEGEND, "dim"))
+    if any(map(row_sentences.rests_on_log, cause_rows)):
+        layout.line(Text(row_sentences.LEGEND_OF_LOGS, "dim"))
+
+
+def print_ownership_gaps(
+    layout: ConsoleReport,
+    ownership: Sequence[TableRow],
+    rebalances: Sequence[TableRow],
+    extent: Extent,
+) -> None:
+    """A line for the partitions that were without owner together; prints nothing where there are none.
+
+    What goes on lasts until the log ends.
+    """
+    together = by_story(gaps(ownership, rebalances, layout.end_ms))
+    if not together:
+        return
+    shown = list(together.items())[: extent.rows(SHOWN)]
+    layout.title(title_of("Partitions without owner", len(shown), len(together), "longest"))
+    table = layout.table("Until", "Unowned", "Partitions", "Before", "After", right=("Unowned",))
+    for (from_ms, to_ms, before, after), found in shown:
+        group_id = found[0].row["group_id"]
+        table.add_row(
+            layout.moment(to_ms),
+            words.duration(to_ms - from_ms),
+            cell(layout.names.in_sentence(group_id, partitions_text(gap.row for gap in found))),
+            cell(layout.names.of(group_id, before)),
+            cell(layout.names.of(group_id, after)),
+        )
+    layout.print_table(table)

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from rebalance_audit.report.epoch_sentences import partitions_text
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
-from rebalance_audit.report.terminal.ownership_gaps import partitions_text
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import Sentence
 from rebalance_audit.visible import shortened

@@ -1,14 +1,14 @@
-"""Which partitions an epoch moved, and which stood still."""
+"""How an epoch ended, which partitions it moved, and which stood still."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from rebalance_audit.bounds import Bounds
-from rebalance_audit.figures.rows import TableRow, unowned_of
-from rebalance_audit.report.terminal.ownership_gaps import partitions_text
+from rebalance_audit.figures.rows import TableRow, is_classic, unowned_of
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.render import filled
-from rebalance_audit.sentences.sentence import MemberId, Sentence
+from rebalance_audit.sentences.sentence import MemberId, Name, Sentence
 
 STRETCHES_SHOWN: Final = 5
 
@@ -61,3 +61,45 @@ def without_owner(whose: str, unowned: Bounds | None) -> Iterator[Sentence]:
     if unowned is not None and words.is_known(unowned):
         lasted = words.bounds_in_sentence(unowned)
         yield Sentence.plain(f"{whose} without owner for {lasted}, summed over partitions.")
+
+
+def outcome(epoch: TableRow) -> str:
+    """`converged in 1.2 s`, `superseded by 20`, `assigned 64 ms after the join phase`."""
+    took = words.duration(epoch["convergence_ms"])
+    match epoch["outcome"]:
+        case "converged" if is_classic(epoch):
+            return f"assigned {words.duration(epoch['sync_ms'])} after the join phase"
+        case "converged" if epoch["assign_ms"]:
+            return f"converged in {took}, the assignment after {words.duration(epoch['assign_ms'])}"
+        case "converged":
+            return f"converged in {took}"
+        case "superseded":
+            return f"superseded by {epoch['superseded_by']}"
+        case "open":
+            return "not converged when the log ends"
+        case other:
+            return str(other)
+
+
+def partitions_text(rows: Iterable[TableRow]) -> Sentence:
+    """`orders 0-3,7; payments 1`: topic partitions of ownership rows, consecutive numbers as ranges."""
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        numbers[row["topic"] or row["topic_id"]].append(row["topic_partition"])
+    return Sentence.joined(
+        "; ",
+        (
+            Sentence((Name(topic), f" {_joined(sorted(numbers[topic]))}"))
+            for topic in sorted(numbers)
+        ),
+    )
+
+
+def _joined(ascending: list[int]) -> str:
+    stretches: list[list[int]] = []
+    for number in ascending:
+        if stretches and number == stretches[-1][1] + 1:
+            stretches[-1][1] = number
+        else:
+            stretches.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in stretches)
