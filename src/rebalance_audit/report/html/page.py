@@ -297,17 +297,13 @@ def _last_week(totals: TableRow) -> str:
 
 def _week(row: TableRow, listed: Collection[str]) -> dict[str, Any]:
     group_id = row["group_id"]
+    before_ms, after_ms = (row[f"not_stable_estimate_ms_{side}"] for side in ("first", "second"))
+    lasted = {"before": before_ms, "after": after_ms, "more": after_ms - before_ms}
     return {
         "group": shown(group_id),
         "link": link(group_id) if group_id in listed else "",
-        "before": words.duration(row["not_stable_estimate_ms_first"]),
-        "before_ms": row["not_stable_estimate_ms_first"],
-        "after": words.duration(row["not_stable_estimate_ms_second"]),
-        "after_ms": row["not_stable_estimate_ms_second"],
-        "more": words.duration(
-            row["not_stable_estimate_ms_second"] - row["not_stable_estimate_ms_first"]
-        ),
-        "more_ms": row["not_stable_estimate_ms_second"] - row["not_stable_estimate_ms_first"],
+        **{name: words.duration(ms) for name, ms in lasted.items()},
+        **{f"{name}_ms": ms for name, ms in lasted.items()},
         "rebalances_before": row["rebalances_first"],
         "rebalances_after": row["rebalances_second"],
     }
