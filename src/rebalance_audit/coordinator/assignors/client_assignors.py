@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from rebalance_audit.coordinator.assignors import client_range, client_round_robin, client_sticky
+from rebalance_audit.coordinator.assignors import client_stateless, client_sticky
 from rebalance_audit.coordinator.assignors.client_members import Assign
 from rebalance_audit.coordinator.assignors.client_user_data import (
     NO_GENERATION,
@@ -49,8 +49,8 @@ def _last_generation(last: Claim | None) -> bytes:
 _EAGER: Final = frozenset({RebalanceProtocol.EAGER})
 
 CLIENT_ASSIGNORS: Final[Mapping[str, PartitionAssignor]] = {
-    "range": PartitionAssignor(_EAGER, client_range.assign, _no_user_data),
-    "roundrobin": PartitionAssignor(_EAGER, client_round_robin.assign, _no_user_data),
+    "range": PartitionAssignor(_EAGER, client_stateless.assign_ranges, _no_user_data),
+    "roundrobin": PartitionAssignor(_EAGER, client_stateless.assign_in_turn, _no_user_data),
     "sticky": PartitionAssignor(_EAGER, client_sticky.assign, _last_assignment),
     "cooperative-sticky": PartitionAssignor(
         frozenset(RebalanceProtocol), client_sticky.assign_cooperatively, _last_generation

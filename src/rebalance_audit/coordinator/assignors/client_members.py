@@ -6,7 +6,7 @@ Racks are ignored: Java's range and sticky assignors look at them only if some r
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from rebalance_audit.coordinator.assignors.static_first import static_first
+from rebalance_audit.coordinator.assignors.ranges import static_first
 from rebalance_audit.replay.java_order import hash_map_order
 from rebalance_audit.wire.consumer_protocol import Assignment, Subscription
 

@@ -7,8 +7,7 @@ coordinator).
 from collections.abc import Iterator, Mapping, Sequence
 
 from rebalance_audit.coordinator.assignors.group_spec import GroupSpec, MemberSpec, SubscriptionType
-from rebalance_audit.coordinator.assignors.ranges import ranges
-from rebalance_audit.coordinator.assignors.static_first import static_first
+from rebalance_audit.coordinator.assignors.ranges import ranges, static_first
 from rebalance_audit.replay.partitions import Partitions, Topic
 
 

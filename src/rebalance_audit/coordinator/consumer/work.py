@@ -129,16 +129,6 @@ class Work(ModernWork):
         timeout_ms = self.session_timeout_ms() if classic is None else classic.session_timeout_ms
         self.arm(TimerKind.SESSION, timeout_ms, member.member_id)
 
-    def member(self, member_id: str) -> ModernMember:
-        """A current member. Raises RefusedError (UNKNOWN_MEMBER_ID)."""
-        member = self.group.members.get(member_id)
-        if member is None:
-            raise RefusedError(
-                ErrorCode.UNKNOWN_MEMBER_ID,
-                f"Member {member_id} is not a member of group {self.group.group_id}.",
-            )
-        return member
-
     def static_member(self, instance_id: str | None) -> ModernMember | None:
         """The member that holds an instance id, if there is one."""
         if instance_id is None:

@@ -3,22 +3,15 @@
 Served from release 4.1 on: earlier ones had it in early access, with records that no later release reads.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
 
 from rebalance_audit.coordinator.assignors import share_simple
 from rebalance_audit.coordinator.consumer.heartbeat import response_partitions
 from rebalance_audit.coordinator.consumer.metadata import metadata_hash
+from rebalance_audit.coordinator.consumer.modern_handlers import SERVED_FROM, ModernHandlers
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
-from rebalance_audit.coordinator.context import (
-    CoordinatorContext,
-    RequestHandler,
-    ResultDraft,
-    Route,
-    TimerHandler,
-    TimerRoute,
-)
+from rebalance_audit.coordinator.context import CoordinatorContext, ResultDraft, Route, TimerRoute
 from rebalance_audit.coordinator.handling import (
     NOTHING_TO_DO,
     Dialect,
@@ -35,27 +28,23 @@ from rebalance_audit.coordinator.requests.share import (
     ShareGroupHeartbeatResponse,
 )
 from rebalance_audit.coordinator.share import drafts
-from rebalance_audit.coordinator.share.work import ShareWork, SoftShareGroup, share_group
-from rebalance_audit.replay.changes import Change, GroupType
+from rebalance_audit.coordinator.share.work import ShareWork, SoftShareGroup
+from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.groups.modern_group import LEFT_EPOCH, ModernGroup, ModernMember
-from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic, each, minus, union
 
-SERVED_FROM: Final = frozenset({Dialect.R4_1, Dialect.R4_3, Dialect.R4_4})
 
-
-class ShareHandlers:
+class ShareHandlers(ModernHandlers[ShareWork]):
     """Serves the share protocol for all groups of one coordinator."""
+
+    group_type = GroupType.SHARE
 
     def __init__(self, context: CoordinatorContext) -> None:
         """Soft state is made when a group is first needed."""
-        self._context = context
+        super().__init__(context)
         self._soft: dict[str, SoftShareGroup] = {}
-        self._image = context.image
-        self.requests: Mapping[Route, RequestHandler] = {
-            Route(ShareGroupHeartbeatRequest): self.heartbeat
-        }
-        self.timers: Mapping[TimerRoute, TimerHandler] = {
+        self.requests = {Route(ShareGroupHeartbeatRequest): self.heartbeat}
+        self.timers = {
             TimerRoute(TimerKind.SESSION, GroupType.SHARE): self._session_is_over,
             TimerRoute(TimerKind.SHARE_STATE): self._initialised,
         }
@@ -65,7 +54,7 @@ class ShareHandlers:
         try:
             _require_served(self._context.config.dialect)
             if request.member_epoch == LEFT_EPOCH:
-                work = self._work(share_group(self._context, request.group_id), now_ms)
+                work = self._work(self._known(request.group_id), now_ms)
                 work.remove(work.member(request.member_id), Trigger.MEMBER_LEFT)
                 answer = ShareGroupHeartbeatResponse(
                     member_id=request.member_id, member_epoch=LEFT_EPOCH
@@ -126,16 +115,16 @@ class ShareHandlers:
         if is_free and request.member_epoch == JOIN_EPOCH:
             self._soft.pop(request.group_id, None)
             return ModernGroup(request.group_id, GroupType.SHARE), True
-        return share_group(self._context, request.group_id), False
+        return self._known(request.group_id), False
 
     # --- timers ------------------------------------------------------------------------------------
 
     def _session_is_over(self, timer: Timer, now_ms: int) -> Result:
         """A member was silent for its session timeout."""
-        work = self._work_of(timer, now_ms)
-        member = None if work is None else work.group.members.get(timer.member_id)
-        if work is None or member is None:
+        found = self._member_of(timer, now_ms)
+        if found is None:
             return NOTHING_TO_DO
+        work, member = found
         work.remove(member, Trigger.SESSION_ENDED)
         return work.outcome.result()
 
@@ -151,34 +140,11 @@ class ShareHandlers:
             _record_state(work, minus(initializing, done), union(work.initialized(), done))
         return work.outcome.result()
 
-    def _work_of(self, timer: Timer, now_ms: int) -> ShareWork | None:
-        try:
-            return self._work(share_group(self._context, timer.group_id), now_ms)
-        except RefusedError:
-            return None
-
     # --- what others bring -------------------------------------------------------------------------
-
-    def loaded(self, now_ms: int) -> Result:
-        """Restart all sessions."""
-        outcome = ResultDraft()
-        for group in self._groups():
-            for member_id in group.members:
-                outcome.arm(
-                    Timer(TimerKind.SESSION, group.group_id, member_id),
-                    now_ms + self._context.config.consumer_session_timeout_ms,
-                )
-        return outcome.result()
-
-    def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
-        """Soft state is made of requests alone."""
 
     def image_changed(self, now_ms: int) -> Result:
         """Have groups compare topics that changed, and forget the state of deleted ones; drafts [15]."""
-        image, before = self._context.image, self._image
-        self._image = image
-        names = {*before.names(), *image.names()}
-        changed = {name for name in names if before.topic(name) != image.topic(name)}
+        changed = self._changed_topics()
         outcome = ResultDraft()
         for group in self._groups():
             work = self._work(group, now_ms)
@@ -190,12 +156,6 @@ class ShareHandlers:
                 _record_state(work, *kept)
                 outcome.add(work.outcome.result())
         return outcome.result()
-
-    def _groups(self) -> Iterable[ModernGroup]:
-        for slot in self._context.shard.groups():
-            group = slot.group
-            if isinstance(group, ModernGroup) and group.group_type is GroupType.SHARE:
-                yield group
 
     def _work(self, group: ModernGroup, now_ms: int) -> ShareWork:
         soft = self._soft.setdefault(group.group_id, SoftShareGroup())

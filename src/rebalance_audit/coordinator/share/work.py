@@ -3,16 +3,12 @@
 from dataclasses import dataclass, field
 
 from rebalance_audit.coordinator.consumer.metadata import metadata_hash
-from rebalance_audit.coordinator.consumer.modern_work import ModernWork
-from rebalance_audit.coordinator.consumer.refusal import RefusedError
-from rebalance_audit.coordinator.consumer.release import RELEASES
-from rebalance_audit.coordinator.context import CoordinatorContext, ResultDraft
-from rebalance_audit.coordinator.handling import Dialect, ErrorCode, Timer, TimerKind
+from rebalance_audit.coordinator.consumer.modern_work import SoftWork
+from rebalance_audit.coordinator.handling import Timer, TimerKind
 from rebalance_audit.coordinator.ledger import newest
 from rebalance_audit.coordinator.reasons import Bump, BumpReason, Departure, Trigger
 from rebalance_audit.coordinator.share import drafts
-from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups.modern_group import ModernMember
 from rebalance_audit.replay.partitions import Partitions, Topic, partitions_of
 from rebalance_audit.wire.generated.messages import (
     ShareGroupStatePartitionMetadataKey,
@@ -32,27 +28,8 @@ class SoftShareGroup:
     """Topic -> when it was asked for, or first seen in the log of an earlier coordinator, epoch milliseconds."""
 
 
-class ShareWork(ModernWork):
+class ShareWork(SoftWork[SoftShareGroup]):
     """A share group as replay left it, and the result in the making."""
-
-    def __init__(
-        self, context: CoordinatorContext, group: ModernGroup, soft: SoftShareGroup, now_ms: int
-    ) -> None:
-        """Nothing is decided yet."""
-        self.config = context.config
-        self.image = context.image
-        self.group = group
-        self.soft = soft
-        self.now_ms = now_ms
-        self.release = RELEASES[context.config.dialect]
-        self.is_first_release = context.config.dialect is Dialect.R4_1
-        self.outcome = ResultDraft()
-        self._shard = context.shard
-
-    @property
-    def group_id(self) -> str:
-        """The group's id."""
-        return self.group.group_id
 
     def state(self) -> ShareGroupStatePartitionMetadataValue:
         """Which partitions are initialised, or being so."""
@@ -73,16 +50,6 @@ class ShareWork(ModernWork):
         return partitions_of(
             (each.topic_id, each.partitions) for each in self.state().initializing_topics
         )
-
-    def member(self, member_id: str) -> ModernMember:
-        """A current member. Raises RefusedError (UNKNOWN_MEMBER_ID)."""
-        member = self.group.members.get(member_id)
-        if member is None:
-            raise RefusedError(
-                ErrorCode.UNKNOWN_MEMBER_ID,
-                f"Member {member_id} is not a member of group {self.group_id}.",
-            )
-        return member
 
     def topic_names(self, members: dict[str, ModernMember]) -> set[str]:
         """Names that these members subscribe to."""
@@ -110,11 +77,3 @@ class ShareWork(ModernWork):
         epoch = self.bump(self.topic_names(rest), reasons)
         if not rest and self.release.emptied_group_has_target:
             self.outcome.records.append(drafts.share_target_epoch(group_id, epoch, 0))
-
-
-def share_group(context: CoordinatorContext, group_id: str) -> ModernGroup:
-    """The share group of that id. Raises RefusedError (GROUP_ID_NOT_FOUND)."""
-    group = context.group(group_id)
-    if not isinstance(group, ModernGroup) or group.group_type is not GroupType.SHARE:
-        raise RefusedError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a share group.")
-    return group

@@ -3,18 +3,11 @@
 Served from release 4.1 on. Warm-up tasks (4.4) are not: groups have `num.warmup.replicas` 0.
 """
 
-from collections.abc import Iterable, Mapping
 from typing import Final
 
+from rebalance_audit.coordinator.consumer.modern_handlers import SERVED_FROM, ModernHandlers
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
-from rebalance_audit.coordinator.context import (
-    CoordinatorContext,
-    RequestHandler,
-    ResultDraft,
-    Route,
-    TimerHandler,
-    TimerRoute,
-)
+from rebalance_audit.coordinator.context import CoordinatorContext, Route, TimerRoute
 from rebalance_audit.coordinator.group_tombstones import group_tombstones
 from rebalance_audit.coordinator.handling import (
     NOTHING_TO_DO,
@@ -42,12 +35,8 @@ from rebalance_audit.coordinator.streams.member_change import (
 from rebalance_audit.coordinator.streams.reconciliation import TaskStep
 from rebalance_audit.coordinator.streams.tasks import HeldTasks, owned_in
 from rebalance_audit.coordinator.streams.topology import required_topics
-from rebalance_audit.coordinator.streams.work import (
-    SoftStreamsGroup,
-    StreamsWork,
-    streams_group_of,
-)
-from rebalance_audit.replay.changes import Change, GroupType
+from rebalance_audit.coordinator.streams.work import SoftStreamsGroup, StreamsWork
+from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.groups.classic_group import ClassicGroup
 from rebalance_audit.replay.groups.modern_group import (
     LEFT_EPOCH,
@@ -55,25 +44,22 @@ from rebalance_audit.replay.groups.modern_group import (
     UNREVOKED,
     ModernGroup,
 )
-from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.replay.partitions import NOTHING, Partitions
 
-SERVED_FROM: Final = frozenset({Dialect.R4_1, Dialect.R4_3, Dialect.R4_4})
 STATIC_FROM: Final = frozenset({Dialect.R4_4})
 
 
-class StreamsHandlers:
+class StreamsHandlers(ModernHandlers[StreamsWork]):
     """Serves the streams protocol for all groups of one coordinator."""
+
+    group_type = GroupType.STREAMS
 
     def __init__(self, context: CoordinatorContext) -> None:
         """Soft state is made when a group is first needed."""
-        self._context = context
+        super().__init__(context)
         self._soft: dict[str, SoftStreamsGroup] = {}
-        self._image = context.image
-        self.requests: Mapping[Route, RequestHandler] = {
-            Route(StreamsGroupHeartbeatRequest): self.heartbeat
-        }
-        self.timers: Mapping[TimerRoute, TimerHandler] = {
+        self.requests = {Route(StreamsGroupHeartbeatRequest): self.heartbeat}
+        self.timers = {
             TimerRoute(TimerKind.SESSION, GroupType.STREAMS): self._session_is_over,
             TimerRoute(TimerKind.REBALANCE, GroupType.STREAMS): self._revocation_time_is_up,
             TimerRoute(TimerKind.INITIAL_DELAY): self._delay_is_over,
@@ -129,7 +115,7 @@ class StreamsHandlers:
         group = context.group(group_id)
         is_free = group is None or (isinstance(group, ClassicGroup) and not group.members)
         if not is_free or request.member_epoch != JOIN_EPOCH:
-            return self._work(streams_group_of(context, group_id), now_ms), False
+            return self._work(self._known(group_id), now_ms), False
         self._soft.pop(group_id, None)
         work = self._work(ModernGroup(group_id, GroupType.STREAMS), now_ms)
         if group is not None:
@@ -144,7 +130,7 @@ class StreamsHandlers:
             work.outcome.arm(Timer(TimerKind.INITIAL_DELAY, work.group_id), work.now_ms + delay_ms)
 
     def _leave(self, request: StreamsGroupHeartbeatRequest, token: int, now_ms: int) -> Result:
-        work = self._work(streams_group_of(self._context, request.group_id), now_ms)
+        work = self._work(self._known(request.group_id), now_ms)
         member_id, instance_id = request.member_id, request.instance_id
         member = work.identified(member_id, instance_id)
         answer = StreamsGroupHeartbeatResponse(
@@ -167,20 +153,20 @@ class StreamsHandlers:
 
     def _session_is_over(self, timer: Timer, now_ms: int) -> Result:
         """A member was silent for its session timeout, or did not come back within it."""
-        work = self._work_of(timer, now_ms)
-        member = None if work is None else work.group.members.get(timer.member_id)
-        if work is None or member is None:
+        found = self._member_of(timer, now_ms)
+        if found is None:
             return NOTHING_TO_DO
+        work, member = found
         was_away = member.member_epoch == STATIC_LEAVE_EPOCH
         work.remove(member, Trigger.STATIC_MEMBER_EXPIRED if was_away else Trigger.SESSION_ENDED)
         return work.outcome.result()
 
     def _revocation_time_is_up(self, timer: Timer, now_ms: int) -> Result:
         """A member did not give tasks up within its rebalance timeout."""
-        work = self._work_of(timer, now_ms)
-        member = None if work is None else work.group.members.get(timer.member_id)
-        if work is None or member is None or member.member_state != UNREVOKED:
+        found = self._member_of(timer, now_ms)
+        if found is None or found[1].member_state != UNREVOKED:
             return NOTHING_TO_DO
+        work, member = found
         work.remove(member, Trigger.REBALANCE_TIMEOUT)
         return work.outcome.result()
 
@@ -194,48 +180,17 @@ class StreamsHandlers:
             retarget_tasks(work, None, None)
         return work.outcome.result()
 
-    def _work_of(self, timer: Timer, now_ms: int) -> StreamsWork | None:
-        try:
-            return self._work(streams_group_of(self._context, timer.group_id), now_ms)
-        except RefusedError:
-            return None
-
     # --- what others bring -------------------------------------------------------------------------
-
-    def loaded(self, now_ms: int) -> Result:
-        """Restart all sessions; members that had to give tasks up get their rebalance timeout for that again."""
-        outcome = ResultDraft()
-        for group in self._groups():
-            for member in group.members.values():
-                member_id = member.member_id
-                session = Timer(TimerKind.SESSION, group.group_id, member_id)
-                outcome.arm(session, now_ms + self._context.config.consumer_session_timeout_ms)
-                if member.member_state == UNREVOKED:
-                    revocation = Timer(TimerKind.REBALANCE, group.group_id, member_id)
-                    outcome.arm(revocation, now_ms + member.rebalance_timeout_ms)
-        return outcome.result()
-
-    def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
-        """Soft state is made of requests alone."""
 
     def image_changed(self, now_ms: int) -> Result:
         """Have groups compare topics that changed with the hash on record."""
-        image, before = self._context.image, self._image
-        self._image = image
-        names = {*before.names(), *image.names()}
-        changed = {name for name in names if before.topic(name) != image.topic(name)}
+        changed = self._changed_topics()
         for group in self._groups():
             work = self._work(group, now_ms)
             topology = work.topology
             if topology is not None and not changed.isdisjoint(required_topics(topology)):
                 work.soft.topics_are_checked = False
         return NOTHING_TO_DO
-
-    def _groups(self) -> Iterable[ModernGroup]:
-        for slot in self._context.shard.groups():
-            group = slot.group
-            if isinstance(group, ModernGroup) and group.group_type is GroupType.STREAMS:
-                yield group
 
     def _work(self, group: ModernGroup, now_ms: int) -> StreamsWork:
         soft = self._soft.setdefault(group.group_id, SoftStreamsGroup())

@@ -4,19 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rebalance_audit.coordinator.consumer.metadata import metadata_hash
-from rebalance_audit.coordinator.consumer.modern_work import ModernWork
+from rebalance_audit.coordinator.consumer.modern_work import SoftWork
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
-from rebalance_audit.coordinator.consumer.release import RELEASES
-from rebalance_audit.coordinator.context import CoordinatorContext, ResultDraft
-from rebalance_audit.coordinator.handling import Dialect, ErrorCode, Timer, TimerKind
+from rebalance_audit.coordinator.handling import ErrorCode, Timer, TimerKind
 from rebalance_audit.coordinator.ledger import newest
 from rebalance_audit.coordinator.reasons import Bump, BumpReason, Departure, Trigger
 from rebalance_audit.coordinator.requests.streams import Topology
 from rebalance_audit.coordinator.streams import drafts
 from rebalance_audit.coordinator.streams.tasks import HeldTasks, Tasks, held_of, target_of
 from rebalance_audit.coordinator.streams.topology import Configured, required_topics, topology_of
-from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.modern_group import NOT_VALIDATED, ModernGroup, ModernMember
+from rebalance_audit.replay.groups.modern_group import NOT_VALIDATED, ModernMember
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.wire.generated import messages
 
@@ -35,27 +32,8 @@ class SoftStreamsGroup:
     """Whether the initial delay runs."""
 
 
-class StreamsWork(ModernWork):
+class StreamsWork(SoftWork[SoftStreamsGroup]):
     """A streams group as replay left it, and the result in the making."""
-
-    def __init__(
-        self, context: CoordinatorContext, group: ModernGroup, soft: SoftStreamsGroup, now_ms: int
-    ) -> None:
-        """Nothing is decided yet."""
-        self.config = context.config
-        self.image = context.image
-        self.group = group
-        self.soft = soft
-        self.now_ms = now_ms
-        self.release = RELEASES[context.config.dialect]
-        self.is_first_release = context.config.dialect is Dialect.R4_1
-        self.outcome = ResultDraft()
-        self._shard = context.shard
-
-    @property
-    def group_id(self) -> str:
-        """The group's id."""
-        return self.group.group_id
 
     @property
     def topology(self) -> Topology | None:
@@ -101,16 +79,6 @@ class StreamsWork(ModernWork):
                         for number in numbers:
                             of_kind.setdefault((topic, number), set()).add(member.process_id)
         return found
-
-    def member(self, member_id: str) -> ModernMember:
-        """A current member. Raises RefusedError (UNKNOWN_MEMBER_ID)."""
-        member = self.group.members.get(member_id)
-        if member is None:
-            raise RefusedError(
-                ErrorCode.UNKNOWN_MEMBER_ID,
-                f"Member {member_id} is not a member of group {self.group_id}.",
-            )
-        return member
 
     def identified(self, member_id: str, instance_id: str | None) -> ModernMember:
         """The current member of these ids. Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)."""
@@ -184,13 +152,3 @@ class StreamsWork(ModernWork):
         """Disarm every timer of a member that is gone."""
         for kind in (TimerKind.SESSION, TimerKind.REBALANCE):
             self.outcome.cancel(Timer(kind, self.group_id, member_id))
-
-
-def streams_group_of(context: CoordinatorContext, group_id: str) -> ModernGroup:
-    """The streams group of that id. Raises RefusedError (GROUP_ID_NOT_FOUND)."""
-    group = context.group(group_id)
-    if not isinstance(group, ModernGroup) or group.group_type is not GroupType.STREAMS:
-        raise RefusedError(
-            ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a streams group."
-        )
-    return group

@@ -1,1 +1,1 @@
-"""What must hold after every event of a simulation: one file per rule, and `invariants`, which applies them all."""
+"""What must hold after every event of a simulation: one file per topic, and `invariants`, which applies them all."""

@@ -28,7 +28,7 @@ from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.holdings import HeldPartition, Holder
-from rebalance_audit.sim.invariants import no_member_ahead, one_owner, within_target
+from rebalance_audit.sim.invariants import members
 from rebalance_audit.sim.invariants.kept_commits import KeptCommits
 from rebalance_audit.sim.invariants.log_is_state import Reloads, require_equal
 from rebalance_audit.sim.invariants.one_leader import OneLeader
@@ -71,7 +71,7 @@ class Invariants(Observer):
                         self._leaders.forget(slot.group_id)
                     case GenerationCompleted() if isinstance(slot.group, ClassicGroup):
                         self._leaders.check_group(slot.group)
-                        one_owner.check_generation(slot.group)
+                        members.check_generation(slot.group)
                     case OffsetRemoved(topic=topic, topic_partition=number):
                         self._commits.removed(shard, slot.group_id, (topic, number))
                     case _:
@@ -97,9 +97,9 @@ class Invariants(Observer):
             self.checks += 1
             member = group.members.get(change.member_id)
             if member is not None:
-                no_member_ahead.check_member(group, member)
+                members.check_member_epoch(group, member)
                 shares = group.group_type is GroupType.SHARE
-                (within_target if shares else one_owner).check_member(group, member)
+                (members.check_target if shares else members.check_owner)(group, member)
 
     def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
         """Check the response to a client."""
@@ -151,4 +151,4 @@ class Invariants(Observer):
         self.checks += self._commits.check(shard)
         for slot in shard.shard.groups():
             if isinstance(slot.group, ModernGroup) and slot.group.group_type is not GroupType.SHARE:
-                one_owner.check_group(slot.group)
+                members.check_group(slot.group)

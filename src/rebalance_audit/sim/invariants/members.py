@@ -1,11 +1,15 @@
-"""Rule: a partition has one owner at a time, in the records of either protocol."""
+"""Rules for what members hold.
+
+A partition has one owner at a time, in the records of either protocol. A member of a share group, which shares
+partitions, has none that its target does not give it. A member's epoch is never above that of the target assignment.
+"""
 
 from collections.abc import Iterable
 
 from rebalance_audit.replay.groups.classic_group import ClassicGroup
 from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
-from rebalance_audit.replay.partitions import TopicPartition, each
-from rebalance_audit.sim.invariants.broken import InvariantBrokenError
+from rebalance_audit.replay.partitions import TopicPartition, each, minus
+from rebalance_audit.sim.invariants.broken import InvariantBrokenError, require
 
 
 def check_generation(group: ClassicGroup) -> None:
@@ -24,7 +28,7 @@ def check_group(group: ModernGroup) -> None:
     )
 
 
-def check_member(group: ModernGroup, member: ModernMember) -> None:
+def check_owner(group: ModernGroup, member: ModernMember) -> None:
     """Raises InvariantBrokenError where another member owns what this one holds."""
     for partition in _held_by(member):
         owner = group.owners.get(partition)
@@ -33,6 +37,24 @@ def check_member(group: ModernGroup, member: ModernMember) -> None:
                 f"{partition} of {group.group_id} has two owners, {member.member_id} and {owner}"
             )
             raise InvariantBrokenError(message)
+
+
+def check_target(group: ModernGroup, member: ModernMember) -> None:
+    """Raises InvariantBrokenError where a member of a share group has more than its target."""
+    beyond = minus(member.assigned, group.target_of(member.member_id))
+    for partition in each(beyond):
+        raise InvariantBrokenError(
+            f"{member.member_id} of {group.group_id} has {partition}, which is not in its target"
+        )
+
+
+def check_member_epoch(group: ModernGroup, member: ModernMember) -> None:
+    """Raises InvariantBrokenError where a member's epoch is above the assignment epoch."""
+    require(
+        member.member_epoch <= group.assignment_epoch or not group.has_assignment_record,
+        f"member {member.member_id} of {group.group_id} is at epoch {member.member_epoch}, "
+        f"above the assignment epoch {group.assignment_epoch}",
+    )
 
 
 def _held_by(member: ModernMember) -> tuple[TopicPartition, ...]:
