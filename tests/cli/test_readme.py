@@ -7,10 +7,41 @@ import duckdb
 import pytest
 
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
+from rebalance_audit.demo_log import extract_to
 from tests.cli import readme
+from tests.cli.call import call
 from tests.support.lake_without_spark import arrow_table
+from tests.test_docs import PAGES, command_lines
 
 ROOT = Path(__file__).parents[2]
+IN_DEMO_LOG = {
+    "checkout": "group-7-consumer",
+    "billing": "group-8-coop",
+    "17": "12",
+    "2026-11-21T03:12Z": "2026-11-21T09:11:00Z",
+}
+"""Word of a page -> a group, an epoch or a moment of the demo's log, which stands in for `copy-of-log`."""
+OTHER_FILES = {"--broker-log", "--deploys", "--end-offsets", "--what-if"}
+
+
+def commands_on_a_copy() -> Iterator[tuple[str, ...]]:
+    """Commands of all pages that read `copy-of-log` and no other file, and end by themselves."""
+    for page in PAGES:
+        for _, *words in command_lines(page.read_text(encoding="utf-8")):
+            is_quick = words[0] not in {"mcp", "what-if"}
+            if "copy-of-log" in words and is_quick and OTHER_FILES.isdisjoint(words):
+                yield tuple(IN_DEMO_LOG.get(word, word) for word in words)
+
+
+@pytest.mark.parametrize("words", dict.fromkeys(commands_on_a_copy()), ids=" ".join)
+def test_commands_of_pages_run(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They end well on a log that has what they name."""
+    monkeypatch.chdir(tmp_path)
+    extract_to(tmp_path / "copy-of-log")
+    outcome = call(*words)
+    assert outcome.code == 0, outcome.err
 
 
 @pytest.mark.parametrize("page", readme.PAGES, ids=lambda page: page.name)
