@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_audit.coordinator.consumer.client_choice import choose_client_assignor
+from rebalance_audit.coordinator.client_side.choice import choose_client_assignor
 from rebalance_audit.coordinator.handling import Dialect, ErrorCode
 from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupInstallAssignmentRequest,

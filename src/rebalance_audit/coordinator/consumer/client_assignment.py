@@ -7,12 +7,12 @@ member was given, and installed even if the group has changed since: then the ne
 
 from collections.abc import Sequence
 
-from rebalance_audit.coordinator.consumer.client_choice import (
+from rebalance_audit.coordinator.client_side.choice import (
     ClientChoice,
     choose_client_assignor,
     offered,
 )
-from rebalance_audit.coordinator.consumer.client_run import ClientRun, PreparedFacts
+from rebalance_audit.coordinator.client_side.run import ClientRun, PreparedFacts
 from rebalance_audit.coordinator.consumer.heartbeat import response_partitions
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.targets import topic_ids_of, topic_names_of

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from rebalance_audit.coordinator.consumer.client_choice import overlap
+from rebalance_audit.coordinator.client_side.choice import overlap
 from rebalance_audit.coordinator.consumer.departure import draft_removal, replace_member
 from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.work import Work

@@ -8,8 +8,8 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from rebalance_audit.coordinator.client_side.choice import choose_client_assignor
 from rebalance_audit.coordinator.consumer.bumps import bump_for_topics
-from rebalance_audit.coordinator.consumer.client_choice import choose_client_assignor
 from rebalance_audit.coordinator.consumer.early_reconciliation import reconcile_early
 from rebalance_audit.coordinator.consumer.reconciliation import (
     Surroundings,

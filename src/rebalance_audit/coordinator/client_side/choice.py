@@ -1,6 +1,6 @@
 """Which client-side assignor a group uses, and which of its members can run it (KIP-848, Client Side Mode).
 
-No Kafka release has this. Where the KIP leaves a choice, it is made so that every coordinator makes the same one.
+Where the KIP leaves a choice, it is made so that every coordinator makes the same one.
 """
 
 from collections import Counter
