@@ -52,7 +52,6 @@ ENTRY_POINTS = {
 
 SHARED_INTERFACES = {
     "assign": "every assignor is a module with this function",
-    "check_member": "every invariant about one member is a module with this function",
 }
 """Names that several modules have on purpose, and why. A command's function has the name of what it starts."""
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from rebalance_audit.coordinator import offset_commits
+from rebalance_audit.coordinator.classic.draft import membership
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
-from rebalance_audit.coordinator.classic.turn import membership
 from rebalance_audit.coordinator.consumer import reconciliation
 from rebalance_audit.coordinator.consumer.departure import remove_members
 from rebalance_audit.coordinator.consumer.member_change import settle

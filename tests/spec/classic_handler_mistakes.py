@@ -91,11 +91,11 @@ def who_waits_must_send_heartbeats(patch: pytest.MonkeyPatch) -> None:
     ends = Membership.session_ended
 
     def session_ended(
-        self: Membership, live: LiveGroup, kind: Any, member_id: str, turn: Any
+        self: Membership, live: LiveGroup, kind: Any, member_id: str, draft: Any
     ) -> None:
         if member_id in live.members:
             live.members[member_id].is_new = True
-        ends(self, live, kind, member_id, turn)
+        ends(self, live, kind, member_id, draft)
 
     patch.setattr(Membership, "session_ended", session_ended)
 

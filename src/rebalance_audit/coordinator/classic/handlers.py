@@ -7,6 +7,7 @@ requests, pending members. Groups of the consumer protocol that move to this one
 
 from collections.abc import Callable, Iterable, Mapping
 
+from rebalance_audit.coordinator.classic.draft import ClassicDraft
 from rebalance_audit.coordinator.classic.joining import Joining
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.live_groups import LiveGroups
@@ -14,7 +15,6 @@ from rebalance_audit.coordinator.classic.membership import ALIVE_ANSWERS, Member
 from rebalance_audit.coordinator.classic.rebalance import RebalancePhases
 from rebalance_audit.coordinator.classic.records import generation_record, new_group_record
 from rebalance_audit.coordinator.classic.states import ClassicState
-from rebalance_audit.coordinator.classic.turn import Turn
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
     RequestHandler,
@@ -77,23 +77,23 @@ class ClassicHandlers:
 
     def join_group(self, request: JoinGroupRequest, token: int, now_ms: int) -> Result:
         """Serve a JoinGroup; a client without a member id also creates the group."""
-        turn = Turn(now_ms)
+        draft = ClassicDraft(now_ms)
         error = self._join_error(request)
         if error is not ErrorCode.NONE:
-            turn.reply(token, JoinGroupResponse(error, request.member_id))
-            return turn.result()
+            draft.reply(token, JoinGroupResponse(error, request.member_id))
+            return draft.result()
         live = self.groups.get(request.group_id)
         created = live is None
         if live is None:
             if request.member_id != UNKNOWN_MEMBER_ID:
                 refusal = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
-                turn.reply(token, refusal)
-                return turn.result()
+                draft.reply(token, refusal)
+                return draft.result()
             live = self.groups.create(request.group_id, now_ms)
-        self._joining.join(live, request, token, turn)
+        self._joining.join(live, request, token, draft)
         if created:
-            self._record_creation(live, turn)
-        return turn.result()
+            self._record_creation(live, draft)
+        return draft.result()
 
     def _join_error(self, request: JoinGroupRequest) -> ErrorCode:
         config = self._context.config
@@ -106,23 +106,23 @@ class ClassicHandlers:
 
     def sync_group(self, request: SyncGroupRequest, token: int, now_ms: int) -> Result:
         """Serve a SyncGroup."""
-        turn = Turn(now_ms)
+        draft = ClassicDraft(now_ms)
         live = self.groups.get(request.group_id)
         if live is None:
-            turn.reply(token, SyncGroupResponse(_unknown(request.group_id)))
+            draft.reply(token, SyncGroupResponse(_unknown(request.group_id)))
         else:
-            self._membership.sync(live, request, token, turn)
-        return turn.result()
+            self._membership.sync(live, request, token, draft)
+        return draft.result()
 
     def heartbeat(self, request: HeartbeatRequest, token: int, now_ms: int) -> Result:
         """Serve a Heartbeat."""
-        turn = Turn(now_ms)
+        draft = ClassicDraft(now_ms)
         live = self.groups.get(request.group_id)
         error = _unknown(request.group_id)
         if live is not None:
-            error = self._membership.heartbeat(live, request, turn)
-        turn.reply(token, HeartbeatResponse(error))
-        return turn.result()
+            error = self._membership.heartbeat(live, request, draft)
+        draft.reply(token, HeartbeatResponse(error))
+        return draft.result()
 
     def prolonged(self, request: HeartbeatRequest, now_ms: int) -> Prolonged | None:
         """What a quiet heartbeat does, without serving it; None for any other."""
@@ -140,7 +140,7 @@ class ClassicHandlers:
 
     def leave_group(self, request: LeaveGroupRequest, token: int, now_ms: int) -> Result:
         """Serve a LeaveGroup."""
-        turn = Turn(now_ms)
+        draft = ClassicDraft(now_ms)
         live = self.groups.get(request.group_id)
         if not request.group_id:
             response = LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID)
@@ -148,20 +148,20 @@ class ClassicHandlers:
             unknown = [ErrorCode.UNKNOWN_MEMBER_ID] * len(request.members)
             response = leave_response(request, unknown)
         else:
-            response = self._membership.leave(live, request, turn)
-        turn.reply(token, response)
-        return turn.result()
+            response = self._membership.leave(live, request, draft)
+        draft.reply(token, response)
+        return draft.result()
 
     # --- timers ------------------------------------------------------------------------------------
 
-    def _on_group(self, serve: Callable[[LiveGroup, Turn], None]) -> TimerHandler:
+    def _on_group(self, serve: Callable[[LiveGroup, ClassicDraft], None]) -> TimerHandler:
         def fire(timer: Timer, now_ms: int) -> Result:
             live = self.groups.get(timer.group_id)
             if live is None:
                 return NOTHING_TO_DO
-            turn = Turn(now_ms)
-            serve(live, turn)
-            return turn.result()
+            draft = ClassicDraft(now_ms)
+            serve(live, draft)
+            return draft.result()
 
         return fire
 
@@ -169,24 +169,24 @@ class ClassicHandlers:
         live = self.groups.get(timer.group_id)
         if live is None:
             return NOTHING_TO_DO
-        turn = Turn(now_ms)
-        self._membership.session_ended(live, timer.kind, timer.member_id, turn)
-        return turn.result()
+        draft = ClassicDraft(now_ms)
+        self._membership.session_ended(live, timer.kind, timer.member_id, draft)
+        return draft.result()
 
     # --- what others bring -------------------------------------------------------------------------
 
     def loaded(self, now_ms: int) -> Result:
         """Take the groups as recorded, with every session starting now; a group above the size limit rebalances."""
-        turn = Turn(now_ms)
+        draft = ClassicDraft(now_ms)
         for slot in self._context.shard.groups():
             live = self.groups.get(slot.group_id)
             if live is None:
                 continue
             for member in live.members.values():
-                turn.expect_heartbeat(live, member)
+                draft.expect_heartbeat(live, member)
             if len(live.members) > self._context.config.group_max_size:
-                self._rebalance.start(live, turn, BumpReason(Trigger.GROUP_OVER_CAPACITY))
-        return turn.result()
+                self._rebalance.start(live, draft, BumpReason(Trigger.GROUP_OVER_CAPACITY))
+        return draft.result()
 
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
         """Nothing to update: what the records say was known when they were made."""
@@ -215,15 +215,15 @@ class ClassicHandlers:
             or live.state not in {ClassicState.STABLE, ClassicState.PREPARING_REBALANCE}
         ):
             return NOTHING_TO_DO
-        turn = Turn(now_ms)
-        turn.expect_heartbeat(live, member)
-        return turn.result()
+        draft = ClassicDraft(now_ms)
+        draft.expect_heartbeat(live, member)
+        return draft.result()
 
     def release(self, group_id: str, outcome: ResultDraft, now_ms: int) -> None:
         """The group moves to another protocol or is deleted: answer parked requests, end timers, forget it."""
-        turn = Turn(now_ms)
-        self.groups.forget(group_id, turn)
-        outcome.add(turn.result())
+        draft = ClassicDraft(now_ms)
+        self.groups.forget(group_id, draft)
+        outcome.add(draft.result())
 
     def adopt(self, live: LiveGroup, outcome: ResultDraft, now_ms: int, *, rebalance: bool) -> None:
         """A consumer group became this classic group, stable with its members' assignments: record it and go on.
@@ -231,26 +231,26 @@ class ClassicHandlers:
         Its record follows the tombstones that the caller has put into the result. `rebalance` asks the members to join
         again, as after a downgrade whose assignment no longer fits.
         """
-        turn = Turn(now_ms)
+        draft = ClassicDraft(now_ms)
         self.groups.put(live)
         live.note_subscribed_topics()
         assignments = {member.member_id: member.assignment for member in live.members.values()}
-        turn.records.append(generation_record(live, assignments))
+        draft.records.append(generation_record(live, assignments))
         for member in live.members.values():
-            turn.expect_heartbeat(live, member)
+            draft.expect_heartbeat(live, member)
         if rebalance:
             gone = [each.reason for each in outcome.departures if each.group_id == live.group_id]
-            self._rebalance.start(live, turn, BumpReason(Trigger.GROUP_DOWNGRADED), *gone)
-        outcome.add(turn.result())
+            self._rebalance.start(live, draft, BumpReason(Trigger.GROUP_DOWNGRADED), *gone)
+        outcome.add(draft.result())
 
-    def _record_creation(self, live: LiveGroup, turn: Turn) -> None:
+    def _record_creation(self, live: LiveGroup, draft: ClassicDraft) -> None:
         """The record of a new group, after the tombstones of an empty group of another protocol that it replaces."""
         replaced = self._context.group(live.group_id)
         if isinstance(replaced, ModernGroup):
-            turn.records += group_tombstones(replaced)
+            draft.records += group_tombstones(replaced)
         elif not self._context.config.classic_creation_recorded:
             return
-        turn.records.append(new_group_record(live))
+        draft.records.append(new_group_record(live))
 
 
 def _unknown(group_id: str) -> ErrorCode:

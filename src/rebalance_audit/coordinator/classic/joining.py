@@ -14,11 +14,11 @@ With the member id known (K), unknown (U) or empty (E) and with or without an in
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
+from rebalance_audit.coordinator.classic.draft import ClassicDraft, membership
 from rebalance_audit.coordinator.classic.live_group import LiveGroup, LiveMember
 from rebalance_audit.coordinator.classic.rebalance import RebalancePhases
 from rebalance_audit.coordinator.classic.records import generation_record
 from rebalance_audit.coordinator.classic.states import ClassicState
-from rebalance_audit.coordinator.classic.turn import Turn, membership
 from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode, IdSource
 from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.coordinator.requests.classic import (
@@ -48,17 +48,19 @@ class Joining:
         self._ids = ids
         self._rebalance = rebalance
 
-    def join(self, live: LiveGroup, request: JoinGroupRequest, token: int, turn: Turn) -> None:
+    def join(
+        self, live: LiveGroup, request: JoinGroupRequest, token: int, draft: ClassicDraft
+    ) -> None:
         """Serve a JoinGroup for an existing group, or one just created for it."""
         refusal = self._refusal(live, request)
         if refusal is not None:
-            turn.reply(token, refusal)
+            draft.reply(token, refusal)
         elif request.member_id != UNKNOWN_MEMBER_ID:
-            self._join_with_id(live, request, token, turn)
+            self._join_with_id(live, request, token, draft)
         elif request.group_instance_id is not None:
-            self._join_static(live, request, request.group_instance_id, token, turn)
+            self._join_static(live, request, request.group_instance_id, token, draft)
         else:
-            self._join_dynamic(live, request, token, turn)
+            self._join_dynamic(live, request, token, draft)
 
     def _refusal(self, live: LiveGroup, request: JoinGroupRequest) -> Refusal:
         if not self._has_room(live, request.member_id):
@@ -84,29 +86,39 @@ class Joining:
     # --- empty member id ---------------------------------------------------------------------------
 
     def _join_dynamic(
-        self, live: LiveGroup, request: JoinGroupRequest, token: int, turn: Turn
+        self, live: LiveGroup, request: JoinGroupRequest, token: int, draft: ClassicDraft
     ) -> None:
         member_id = f"{request.client_id}-{self._ids.uuid_text()}"
         if request.api_version < MEMBER_ID_REQUIRED_FROM_VERSION:
-            self._add(live, request, member_id, token, turn)
+            self._add(live, request, member_id, token, draft)
             return
         live.pending_members[member_id] = None
         # A pending member has the session timeout to come back; it has no session yet.
-        turn.expect_pending(live, member_id, request.session_timeout_ms)
-        turn.reply(token, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id))
+        draft.expect_pending(live, member_id, request.session_timeout_ms)
+        draft.reply(token, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id))
 
     def _join_static(
-        self, live: LiveGroup, request: JoinGroupRequest, instance_id: str, token: int, turn: Turn
+        self,
+        live: LiveGroup,
+        request: JoinGroupRequest,
+        instance_id: str,
+        token: int,
+        draft: ClassicDraft,
     ) -> None:
         member_id = f"{instance_id}-{self._ids.uuid_text()}"
         holder = live.static_members.get(instance_id)
         if holder is None:
-            self._add(live, request, member_id, token, turn)
+            self._add(live, request, member_id, token, draft)
         else:
-            self._replace(live, request, holder, member_id, token, turn)
+            self._replace(live, request, holder, member_id, token, draft)
 
     def _add(
-        self, live: LiveGroup, request: JoinGroupRequest, member_id: str, token: int, turn: Turn
+        self,
+        live: LiveGroup,
+        request: JoinGroupRequest,
+        member_id: str,
+        token: int,
+        draft: ClassicDraft,
     ) -> None:
         if not live.members:
             live.protocol_type = request.protocol_type
@@ -123,12 +135,12 @@ class Joining:
         if live.is_initial_rebalance():
             live.new_member_added = True
         if member_id in live.pending_members:
-            turn.expect_nothing(live, member_id)
+            draft.expect_nothing(live, member_id)
         live.add(member)
         live.parked_joins[member_id] = token
-        turn.expect_heartbeat(live, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
+        draft.expect_heartbeat(live, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
         joined = BumpReason(Trigger.MEMBER_JOINED, member_id, member.instance_id)
-        self._rebalance.needed(live, turn, joined)
+        self._rebalance.needed(live, draft, joined)
 
     def _replace(
         self,
@@ -137,29 +149,29 @@ class Joining:
         old_member_id: str,
         new_member_id: str,
         token: int,
-        turn: Turn,
+        draft: ClassicDraft,
     ) -> None:
         """A static member is back under a new id; whoever still waits under the old one is fenced."""
         old_leader = live.leader_member_id or UNKNOWN_MEMBER_ID
-        turn.turn_away(live, old_member_id, ErrorCode.FENCED_INSTANCE_ID, old_member_id)
-        turn.expect_nothing(live, old_member_id)
+        draft.turn_away(live, old_member_id, ErrorCode.FENCED_INSTANCE_ID, old_member_id)
+        draft.expect_nothing(live, old_member_id)
         member = live.replace_static(old_member_id, new_member_id)
         held = BumpReason(Trigger.STATIC_MEMBER_REPLACED, old_member_id, member.instance_id)
-        turn.departed(live, held)
+        draft.departed(live, held)
         # Until its first heartbeat the member keeps its previous session timeout.
-        turn.expect_heartbeat(live, member)
+        draft.expect_heartbeat(live, member)
         _update(live, member, request, token)
         match live.state:
             case ClassicState.STABLE if live.vote() == live.protocol_name:
-                self._give_back(live, request, member, old_leader, turn)
+                self._give_back(live, request, member, old_leader, draft)
             case ClassicState.STABLE | ClassicState.COMPLETING_REBALANCE:
                 # The leader may be assigning to the old id right now, or with another protocol.
                 reasons = [held._replace(member_id=new_member_id)]
                 if live.vote() != live.protocol_name:
                     reasons.append(reasons[0]._replace(trigger=Trigger.PROTOCOL_CHANGED))
-                self._rebalance.start(live, turn, *reasons)
+                self._rebalance.start(live, draft, *reasons)
             case _:
-                self._rebalance.end_join_phase_if_complete(live, turn)
+                self._rebalance.end_join_phase_if_complete(live, draft)
 
     def _give_back(
         self,
@@ -167,48 +179,48 @@ class Joining:
         request: JoinGroupRequest,
         member: LiveMember,
         old_leader: str,
-        turn: Turn,
+        draft: ClassicDraft,
     ) -> None:
         """The static member keeps its assignment in the same generation, without a rebalance.
 
         The leader must not assign again. From version 9 on the response says so; an older client gets the previous
         leader's id, so that it does not take itself for the leader.
         """
-        turn.records.append(
+        draft.records.append(
             generation_record(live, {each.member_id: each.assignment for each in live.in_order()})
         )
         member_id = member.member_id
         if request.api_version >= SKIP_ASSIGNMENT_FROM_VERSION:
             leads = live.is_leader(member_id)
             response = membership(live, member_id, with_members=leads)
-            turn.answer_join(live, member_id, response._replace(skip_assignment=leads))
+            draft.answer_join(live, member_id, response._replace(skip_assignment=leads))
         else:
             response = membership(live, member_id, with_members=False)
-            turn.answer_join(live, member_id, response._replace(leader=old_leader))
+            draft.answer_join(live, member_id, response._replace(leader=old_leader))
 
     # --- member id given ---------------------------------------------------------------------------
 
     def _join_with_id(
-        self, live: LiveGroup, request: JoinGroupRequest, token: int, turn: Turn
+        self, live: LiveGroup, request: JoinGroupRequest, token: int, draft: ClassicDraft
     ) -> None:
         member_id = request.member_id
         if member_id in live.pending_members and request.group_instance_id is None:
-            self._add(live, request, member_id, token, turn)
+            self._add(live, request, member_id, token, draft)
             return
         error = live.member_error(member_id, request.group_instance_id)
         if error is not ErrorCode.NONE:
-            turn.reply(token, JoinGroupResponse(error, member_id))
+            draft.reply(token, JoinGroupResponse(error, member_id))
             return
         member = live.members[member_id]
         counts = _REJOIN_COUNTS[live.state]
         if counts(live, member, request):
             reasons = _rejoin_reasons(live, member, request)
             _update(live, member, request, token)
-            self._rebalance.needed(live, turn, *reasons)
+            self._rebalance.needed(live, draft, *reasons)
             return
         # It missed the answer, or just asks again: SyncGroup will give it its assignment.
         leads = live.is_leader(member_id)
-        turn.reply(token, membership(live, member_id, with_members=leads))
+        draft.reply(token, membership(live, member_id, with_members=leads))
 
 
 def _is_changed(_live: LiveGroup, member: LiveMember, request: JoinGroupRequest) -> bool:

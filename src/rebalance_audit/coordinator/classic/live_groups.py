@@ -1,8 +1,13 @@
 """The classic groups of one coordinator as they are now."""
 
+from rebalance_audit.coordinator.classic.draft import (
+    ClassicDraft,
+    join_timer,
+    session_timer,
+    sync_timer,
+)
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.states import ClassicEvent
-from rebalance_audit.coordinator.classic.turn import Turn, join_timer, session_timer, sync_timer
 from rebalance_audit.coordinator.context import CoordinatorContext
 from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.replay.groups.modern_group import ModernGroup
@@ -36,17 +41,17 @@ class LiveGroups:
         """Take over a group that was made elsewhere."""
         self._groups[live.group_id] = live
 
-    def forget(self, group_id: str, turn: Turn) -> None:
+    def forget(self, group_id: str, draft: ClassicDraft) -> None:
         """The group is no longer a classic group: its timers end, and parked requests get a retriable error."""
         live = self._groups.pop(group_id, None)
         if live is None:
             return
         for member_id in (*live.members, *live.pending_members):
-            turn.turn_away(live, member_id, ErrorCode.REBALANCE_IN_PROGRESS, member_id)
-            turn.cancel(session_timer(live, member_id))
-        turn.cancel(join_timer(live))
-        turn.cancel(sync_timer(live))
-        live.move(ClassicEvent.GROUP_REMOVED, turn.now_ms)
+            draft.turn_away(live, member_id, ErrorCode.REBALANCE_IN_PROGRESS, member_id)
+            draft.cancel(session_timer(live, member_id))
+        draft.cancel(join_timer(live))
+        draft.cancel(sync_timer(live))
+        live.move(ClassicEvent.GROUP_REMOVED, draft.now_ms)
 
     def unrecorded(self) -> list[str]:
         """Ids of groups that have no record yet."""

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Final
 
+from rebalance_audit.coordinator.classic.draft import ClassicDraft
 from rebalance_audit.coordinator.classic.live_group import NO_ASSIGNMENT, LiveGroup
 from rebalance_audit.coordinator.classic.rebalance import RebalancePhases
 from rebalance_audit.coordinator.classic.records import generation_record
 from rebalance_audit.coordinator.classic.states import ClassicEvent, ClassicState
-from rebalance_audit.coordinator.classic.turn import Turn
 from rebalance_audit.coordinator.handling import ErrorCode, TimerKind
 from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.coordinator.requests.classic import (
@@ -41,55 +41,65 @@ class Membership:
 
     # --- SyncGroup ---------------------------------------------------------------------------------
 
-    def sync(self, live: LiveGroup, request: SyncGroupRequest, token: int, turn: Turn) -> None:
+    def sync(
+        self, live: LiveGroup, request: SyncGroupRequest, token: int, draft: ClassicDraft
+    ) -> None:
         """Serve a SyncGroup: park it, answer it, or, from the leader, end the rebalance."""
         error = _sync_error(live, request)
         if error is not ErrorCode.NONE:
-            turn.reply(token, SyncGroupResponse(error))
+            draft.reply(token, SyncGroupResponse(error))
             return
         member_id = request.member_id
-        self._rebalance.synced(live, member_id, turn)
+        self._rebalance.synced(live, member_id, draft)
         if live.state is ClassicState.STABLE:
-            turn.reply(token, _assignment(live, member_id))
+            draft.reply(token, _assignment(live, member_id))
             return
         live.parked_syncs[member_id] = token
         if live.is_leader(member_id):
-            self._complete(live, request, turn)
+            self._complete(live, request, draft)
 
-    def _complete(self, live: LiveGroup, request: SyncGroupRequest, turn: Turn) -> None:
+    def _complete(self, live: LiveGroup, request: SyncGroupRequest, draft: ClassicDraft) -> None:
         """Store the leader's assignment, and answer every member that waits with its part."""
         assignments = {each.member_id: each.assignment for each in request.assignments}
-        turn.records.append(generation_record(live, assignments))
-        live.move(ClassicEvent.LEADER_SYNCED, turn.now_ms)
+        draft.records.append(generation_record(live, assignments))
+        live.move(ClassicEvent.LEADER_SYNCED, draft.now_ms)
         for member in live.in_order():
             member.assignment = assignments.get(member.member_id, NO_ASSIGNMENT)
-            if turn.answer_sync(live, member.member_id, _assignment(live, member.member_id)):
-                turn.expect_heartbeat(live, member)
+            if draft.answer_sync(live, member.member_id, _assignment(live, member.member_id)):
+                draft.expect_heartbeat(live, member)
 
     # --- Heartbeat ---------------------------------------------------------------------------------
 
-    def heartbeat(self, live: LiveGroup, request: HeartbeatRequest, turn: Turn) -> ErrorCode:
+    def heartbeat(
+        self, live: LiveGroup, request: HeartbeatRequest, draft: ClassicDraft
+    ) -> ErrorCode:
         """Serve a heartbeat: restart the session, and report a rebalance in progress."""
         error = live.member_error(request.member_id, request.group_instance_id)
         if error is not ErrorCode.NONE:
             return error
         if request.generation_id != live.generation:
             return ErrorCode.ILLEGAL_GENERATION
-        turn.expect_heartbeat(live, live.members[request.member_id])
+        draft.expect_heartbeat(live, live.members[request.member_id])
         return ALIVE_ANSWERS[live.state]
 
     # --- LeaveGroup --------------------------------------------------------------------------------
 
-    def leave(self, live: LiveGroup, request: LeaveGroupRequest, turn: Turn) -> LeaveGroupResponse:
+    def leave(
+        self, live: LiveGroup, request: LeaveGroupRequest, draft: ClassicDraft
+    ) -> LeaveGroupResponse:
         """Serve a LeaveGroup: all its members are dropped at once, and one rebalance follows."""
         reasons: list[BumpReason] = []
-        errors = [self._leave_one(live, identity, turn, reasons) for identity in request.members]
+        errors = [self._leave_one(live, identity, draft, reasons) for identity in request.members]
         if reasons and live.state is not ClassicState.EMPTY:
-            self._rebalance.needed(live, turn, *reasons)
+            self._rebalance.needed(live, draft, *reasons)
         return leave_response(request, errors)
 
     def _leave_one(
-        self, live: LiveGroup, identity: MemberIdentity, turn: Turn, reasons: list[BumpReason]
+        self,
+        live: LiveGroup,
+        identity: MemberIdentity,
+        draft: ClassicDraft,
+        reasons: list[BumpReason],
     ) -> ErrorCode:
         """Drop one member, or one that has not joined yet; reports the reason if it existed."""
         member_id = identity.member_id
@@ -100,7 +110,7 @@ class Membership:
                 return ErrorCode.UNKNOWN_MEMBER_ID
             member_id = held
         elif member_id in live.pending_members:
-            turn.expect_nothing(live, member_id)
+            draft.expect_nothing(live, member_id)
             live.remove(member_id)
             reasons.append(BumpReason(Trigger.MEMBER_LEFT, member_id, identity.group_instance_id))
             return ErrorCode.NONE
@@ -108,12 +118,14 @@ class Membership:
             error = live.member_error(member_id, identity.group_instance_id)
             if error is not ErrorCode.NONE:
                 return error
-        reasons.append(self._rebalance.member_gone(live, member_id, Trigger.MEMBER_LEFT, turn))
+        reasons.append(self._rebalance.member_gone(live, member_id, Trigger.MEMBER_LEFT, draft))
         return ErrorCode.NONE
 
     # --- sessions ----------------------------------------------------------------------------------
 
-    def session_ended(self, live: LiveGroup, kind: TimerKind, member_id: str, turn: Turn) -> None:
+    def session_ended(
+        self, live: LiveGroup, kind: TimerKind, member_id: str, draft: ClassicDraft
+    ) -> None:
         """A member was silent for its session timeout, or a pending one never came."""
         reasons: list[BumpReason] = []
         if kind is TimerKind.PENDING_MEMBER:
@@ -121,20 +133,20 @@ class Membership:
                 return
             live.remove(member_id)
             if live.state is ClassicState.PREPARING_REBALANCE:
-                turn.happens(live, [BumpReason(Trigger.PENDING_MEMBER_EXPIRED, member_id)])
+                draft.happens(live, [BumpReason(Trigger.PENDING_MEMBER_EXPIRED, member_id)])
         else:
             member = live.members.get(member_id)
             waits = member_id in live.parked_joins or member_id in live.parked_syncs
             if member is None or (waits and not member.is_new):
                 # A member that waits for us cannot send heartbeats; its session restarts with the answer.
                 return
-            gone = self._rebalance.member_gone(live, member_id, Trigger.SESSION_ENDED, turn)
+            gone = self._rebalance.member_gone(live, member_id, Trigger.SESSION_ENDED, draft)
             if live.state in {ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE}:
-                self._rebalance.start(live, turn, gone)
+                self._rebalance.start(live, draft, gone)
                 return
             reasons.append(gone)
         if live.state is ClassicState.PREPARING_REBALANCE and live.all_joined():
-            self._rebalance.end_join_phase(live, turn, *reasons)
+            self._rebalance.end_join_phase(live, draft, *reasons)
 
 
 def leave_response(request: LeaveGroupRequest, errors: list[ErrorCode]) -> LeaveGroupResponse:

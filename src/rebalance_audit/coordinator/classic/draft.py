@@ -13,7 +13,7 @@ from rebalance_audit.coordinator.requests.classic import (
 )
 
 
-class Turn(ResultDraft):
+class ClassicDraft(ResultDraft):
     """What happens at one moment: the outcome in the making, with the answers and timers of the classic protocol."""
 
     __slots__ = ("now_ms",)
