@@ -51,7 +51,7 @@ class GroupKind(NamedTuple):
     replaces_simple: bool
     """Whether its records silently replace a simple classic group."""
     replaces_classic: bool
-    """Whether an online upgrade can turn a classic group into one of this type, and a downgrade turn it back."""
+    """Whether a classic group can become one of this type, and a classic group again."""
     one_owner: bool
     """Whether a partition has at most one owner."""
     member_states: Mapping[int, str]
@@ -190,7 +190,7 @@ SHARE: Final = GroupKind(
 STREAMS: Final = GroupKind(
     group_type=GroupType.STREAMS,
     replaces_simple=True,
-    replaces_classic=False,
+    replaces_classic=True,
     one_owner=True,
     member_states={1: STABLE, 2: UNREVOKED, 3: UNRELEASED},
     member_fields=(

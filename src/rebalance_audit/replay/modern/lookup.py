@@ -11,8 +11,9 @@ from rebalance_audit.replay.step import ReplayStep
 def group_for_value(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
     """The group that a record with a value belongs to, made if there is none; None if the record must be left out.
 
-    In a real log a consumer group's record also shows that the classic group before it is gone, by an upgrade whose
-    tombstone is missing: the cleaner may have passed one segment and not yet another. Kafka's loader would stop.
+    In a real log a consumer or streams group's record also shows that the classic group before it is gone, by an
+    upgrade whose tombstone is missing: the cleaner may have passed one segment and not yet another. Kafka's loader
+    would stop.
     """
     group = step.slot.group
     if group is None:
@@ -31,8 +32,8 @@ def group_for_value(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
 def group_for_tombstone(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
     """The group that a tombstone belongs to; None when it is unknown or of another type.
 
-    In a real log those of a consumer group may follow the record of the classic group that took its place, if the log
-    was read while the cleaner was at work: the classic group stays, and there is nothing left to remove.
+    In a real log those of a consumer or streams group may follow the record of the classic group that took its place,
+    if the log was read while the cleaner was at work: the classic group stays, and there is nothing left to remove.
     """
     group = step.slot.group
     if group is None:
