@@ -131,6 +131,20 @@ equally likely), `audit.rebalance_timeout_slack_ms` ({slack} ms) and `audit.answ
   duration is null. No duration is negative.
 - **LogAppendTime**: the records have the time of their batch, some milliseconds after the request.
 
+## What is not released
+
+Rules for 4.5 follow Kafka's trunk. No released broker writes what they are about, so they make no cause of its log less
+certain.
+
+- **Altered offsets of a share group** raise its epoch from 4.5 on (KAFKA-20910). Up to 4.4 the request writes
+  partitions alone. A group that such a request made has epoch 0 up to 4.2 and 1 from 4.3 on. No record shows which, so
+  its epoch is unknown until a member joins.
+- **Warm-up tasks** of streams groups: in trunk the epoch also rises when one has caught up, with the same members and
+  the same target (KAFKA-20665). 4.4.0 plans no warm-up tasks, so no log holds such an epoch, and there is no rule for
+  it yet.
+- **Assignors** that a cluster brings itself (`group.consumer.assignors`, from 4.4 on `group.streams.assignors`) need no
+  release of this program: an assignor is a name, and any name is taken as it is.
+
 ## What certainty costs
 
 *Proven* is claimed less often than the share of right causes suggests, and that is meant so. When the rules of the

@@ -152,6 +152,7 @@ OF_FINDINGS: Final[Mapping[str, str]] = {
     "trouble.no_member_rejoined": "could not complete a join phase, because no member rejoined",
     "trouble.upgrade_refused": "did not convert the group to a consumer group",
     "trouble.downgrade_refused": "did not convert the group to a classic group",
+    "trouble.classic_join_refused": "refused a classic member in the consumer group",
     # --- deploys
     "deploy": (
         "{left:plain} of {before:count member}{named:clause} left and {joined:plain} joined within {took:duration}; "

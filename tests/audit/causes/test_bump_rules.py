@@ -92,6 +92,13 @@ def test_an_expression_that_others_have_resolved_bumps() -> None:
     assert causes_of(4, A_JOINS, *resolved, fresh) == [("topic_metadata_changed", "proven")]
 
 
+def test_an_assignor_may_have_any_name() -> None:
+    """A broker can be given assignors of its own."""
+    writes = [A_JOINS, (9_000, "5 A assignor=org.acme.Nearest; 3 3 h7; 7 A 0-5; 6 3; 8 A 3/2 0-5")]
+    assert causes_of(3, *writes) == [("assignor_changed", "proven")]
+    assert audit_log(log(*writes))["epochs"][-1]["assignor"] == "org.acme.Nearest"
+
+
 def test_an_assignor_is_a_cause_only_where_nothing_else_is_left() -> None:
     """Up to 4.3 another preference bumps nothing; with the same hash only 4.4 can have written the epoch."""
     write = "5 A assignor=range; 3 3 {0}; 7 A 0-5; 6 3; 8 A 3/2 0-5"

@@ -227,6 +227,11 @@ def test_a_departure_from_a_share_group_is_not_that_of_the_next_epoch() -> None:
             [],
         ),
         (
+            "Cannot join the consumer group g with the classic protocol because the group migration is disabled.",
+            "The coordinator refused a classic member in the consumer group: the group migration is disabled.",
+            [],
+        ),
+        (
             "Failed to write empty metadata for group g: the request timed out",
             "The coordinator could not store the group's state: the request timed out.",
             [],

@@ -36,6 +36,7 @@ class FactKind(StrEnum):
     STORE_FAILED = "store_failed"
     UPGRADE_REFUSED = "upgrade_refused"
     DOWNGRADE_REFUSED = "downgrade_refused"
+    CLASSIC_JOIN_REFUSED = "classic_join_refused"
     GROUP_UPGRADED = "group_upgraded"
     GROUP_DOWNGRADED = "group_downgraded"
     GROUP_LOADED = "group_loaded"
@@ -81,6 +82,7 @@ MEANINGS = {
     FactKind.STORE_FAILED: "A record of the group could not be written; the text says why.",
     FactKind.UPGRADE_REFUSED: "A classic group was not converted to a consumer group; the text says why.",
     FactKind.DOWNGRADE_REFUSED: "A consumer group was not converted to a classic group; the text says why.",
+    FactKind.CLASSIC_JOIN_REFUSED: "A consumer group refused a classic member; the text says why.",
     FactKind.GROUP_UPGRADED: "A classic group became a consumer or streams group.",
     FactKind.GROUP_DOWNGRADED: "A consumer or streams group became a classic group.",
     FactKind.GROUP_LOADED: "A coordinator loaded a group.",
@@ -90,7 +92,10 @@ MEANINGS = {
     FactKind.PARTITION_LOADED: "A broker became the coordinator of a partition of the offsets topic.",
     FactKind.PARTITION_UNLOADED: "A broker is no longer the coordinator of a partition.",
     FactKind.LOAD_FAILED: "A broker could not load a partition: its groups have no coordinator.",
-    FactKind.WRITE_FAILED: "The coordinator of a partition could not write; the text says why.",
+    FactKind.WRITE_FAILED: (
+        "The coordinator of a partition could not write; the text says why. From 4.3 on a line at level DEBUG where "
+        "the partition has moved."
+    ),
     FactKind.COORDINATOR_RELOADED: "The coordinator of a partition lost track of its log and reloads it.",
 }
 

@@ -114,12 +114,14 @@ REJOIN_REASONS: Final[Sequence[RejoinReason]] = (
     RejoinReason("sarama", "group instance id has been fenced", None),
     RejoinReason("sarama", "a consumeclaim handler has exited", None),
     RejoinReason("sarama", "the heartbeat goroutine has stopped", None),
+    RejoinReason("sarama", "kafka: consumeclaim did not exit within", None),
 )
 """What the main clients say when they join again (KIP-800), in lower case.
 
 Sources: `AbstractCoordinator`, `ConsumerCoordinator`, `ClassicKafkaConsumer`; `StreamThread`; kgo `consumer_group.go`;
-sarama `consumer_group_session.go`. librdkafka and kafka-python give none. A reason that is not listed is no evidence
-and changes nothing: it is what a person typed.
+sarama `consumer_group_session.go` and, from 1.61 on, `consumer_group_cooperative.go`, which gives none after partitions
+were revoked. librdkafka and kafka-python give none. A reason that is not listed is no evidence and changes nothing: it
+is what a person typed.
 """
 
 FENCE_REASONS: Final[Mapping[str, RebalanceCause]] = {

@@ -191,7 +191,7 @@ NEW_COORDINATOR: Final[Sequence[Wording]] = rows(
                 "Cannot downgrade the consumer group {group_id}: {text}",
             ),
             (
-                _K.DOWNGRADE_REFUSED,
+                _K.CLASSIC_JOIN_REFUSED,
                 "4.3-",
                 _I,
                 "Cannot join the consumer group {group_id} with the classic protocol because {text}",

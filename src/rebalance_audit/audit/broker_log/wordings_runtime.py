@@ -109,13 +109,13 @@ RUNTIME: Final[Sequence[Wording]] = rows(
             (
                 _K.WRITE_FAILED,
                 "4.3-",
-                _E,
+                _D,
                 "Failed to flush the pending records to __consumer_offsets-{log_partition}: {text}",
             ),
             (
                 _K.WRITE_FAILED,
                 "4.3-",
-                _W,
+                _D,
                 "Failed to write records to __consumer_offsets-{log_partition} because {text}",
             ),
             (

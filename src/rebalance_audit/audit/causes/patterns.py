@@ -185,7 +185,8 @@ CAUSE_PATTERNS: Final[Mapping[RebalanceCause, CausePattern]] = {
     ),
     RebalanceCause.OFFSETS_ALTERED: CausePattern(
         Look(
-            "an epoch of a share group without members that initialises partitions in the same write (from 4.5)",
+            "an epoch of a share group without members that initialises partitions in the same write (from 4.5, "
+            "not released yet)",
             _PROVEN,
         ),
         _NEVER,

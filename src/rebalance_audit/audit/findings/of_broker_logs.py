@@ -106,7 +106,7 @@ class CoordinatorTrouble(Watcher):
     definition = (
         "The coordinator logged (`--broker-log`) that it could not load, write, compute or convert something of the "
         "group, or that a join phase ended without members or an assignment without some of them. Such failures leave "
-        "no record."
+        "no record. From 4.3 on a log at INFO has no line about writes that fail as the partition moves."
     )
     severity = Severity.WARNING
 
@@ -155,5 +155,6 @@ TROUBLES: Final = (
     FactKind.NO_MEMBER_REJOINED,
     FactKind.UPGRADE_REFUSED,
     FactKind.DOWNGRADE_REFUSED,
+    FactKind.CLASSIC_JOIN_REFUSED,
 )
 """Kinds of lines about what a coordinator could not do."""
