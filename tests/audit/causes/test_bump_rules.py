@@ -177,6 +177,8 @@ def test_an_altered_offset_raises_the_epoch_of_a_share_group_without_members() -
         ("offsets_altered", "proven")
     ]
     assert [row["completeness"] for row in rows["epochs"]] == ["complete"]
+    (state,) = rows["group_states"]
+    assert (state["group_state"], state["epoch"], state["assignment_epoch"]) == ("Empty", 2, None)
 
 
 def test_an_expression_given_up_shows_when_metadata_are_looked_at_again() -> None:

@@ -165,9 +165,11 @@ class ModernGroup:
     @property
     def shown_epochs(self) -> tuple[int | None, int | None]:
         """Group epoch and assignment epoch; None where nothing shows with which of them the group began."""
-        if self.has_epoch_record or self.has_assignment_record or self.members:
-            return self.group_epoch, self.assignment_epoch
-        return None, None
+        is_known = bool(self.members) or self.has_assignment_record
+        return (
+            self.group_epoch if is_known or self.has_epoch_record else None,
+            self.assignment_epoch if is_known else None,
+        )
 
     @property
     def unconverged(self) -> set[str]:
