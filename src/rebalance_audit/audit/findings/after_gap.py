@@ -1,8 +1,7 @@
 """Base of the kinds that judge how members go on, which a log with a hole does not show."""
 
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
-from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.watcher import Scene, Watcher
+from rebalance_audit.audit.findings.watcher import Watcher
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.groups.slot import Group
 
@@ -16,8 +15,7 @@ class AfterGap(Watcher):
 
     _is_doubtful: bool
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._is_doubtful = False
 
     def gap_came(self) -> None:
@@ -26,8 +24,4 @@ class AfterGap(Watcher):
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
         """Every member is alive."""
-        self._is_doubtful = False
-
-    def ended(self, end: Ending) -> None:
-        """A new life has no holes yet."""
         self._is_doubtful = False

@@ -1,7 +1,7 @@
 """Base of the kinds that watch a group after its coordinator moved."""
 
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.findings.watcher import Trail, Watcher
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.groups.slot import Group
 
@@ -18,8 +18,7 @@ class AfterMove(Watcher):
     """Number of members as of the last write."""
     _trail: Trail
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._leader_epoch = None
         self._moved = None
         self._old_epoch = 0

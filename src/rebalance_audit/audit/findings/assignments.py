@@ -10,7 +10,7 @@ from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
 from rebalance_audit.audit.findings.number_gaps import NumberGaps, number_gaps
-from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Lasting, Scene, Trail, Watcher
+from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Lasting, Trail, Watcher
 from rebalance_audit.audit.ownership.overlaps import Overlap
 from rebalance_audit.audit.verdicts.cause import Evidence
 from rebalance_audit.replay.changes import (
@@ -49,8 +49,7 @@ class TwoOwners(Watcher):
     _lasts: bool
     """Two members of a consumer group have a partition now."""
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._began = None
         self._last_ms = 0
         self._times = 0
@@ -109,11 +108,6 @@ class TwoOwners(Watcher):
                 topics=sorted(self._topics),
                 other=self._incomplete,
             )
-        self._began, self._times = None, 0
-        self._incomplete = self._lasts = False
-        self._topics.clear()
-        self._members.clear()
-        self._trail = Trail()
 
     def _look(self, position: Position, group: ClassicGroup) -> None:
         shares = sum([member.partition_count for member in group.members.values()])
@@ -181,8 +175,7 @@ class LostPartition(Watcher):
     _highest: dict[str, int]
     """Topic -> highest partition number ever assigned, while it is subscribed to."""
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._lasting = Lasting()
         self._highest = {}
 
@@ -201,7 +194,6 @@ class LostPartition(Watcher):
     def ended(self, end: Ending) -> None:
         """Judge partitions that still have no owner at the end."""
         self._close(self._lasting.clear(), end)
-        self._highest.clear()
 
     def _look(self, position: Position) -> None:
         life = self.scene.life

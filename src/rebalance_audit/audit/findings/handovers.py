@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import TOPICS_LIMIT, Severity
-from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.findings.watcher import Trail, Watcher
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstill import Standstill
 from rebalance_audit.replay.changes import GroupType, Position
@@ -29,8 +29,7 @@ class _OfHandovers(Watcher):
 
     _found: _Found | None
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._found = None
 
     def note(

@@ -9,7 +9,7 @@ from rebalance_audit.audit.findings.after_move import AfterMove
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.findings.watcher import Trail, Watcher
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
@@ -39,8 +39,8 @@ class CoordinatorMoved(AfterMove):
     _gone: set[str]
     _last_ms: int
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
+        super()._reset()
         self._gone = set()
         self._last_ms = 0
 
@@ -64,8 +64,6 @@ class CoordinatorMoved(AfterMove):
     def ended(self, end: Ending) -> None:
         """Report what was seen so far."""
         self._close()
-        if not end.is_open:
-            self._members = 0
 
     def see(self, position: Position) -> None:
         """Detect a move; events too long after one are not attributed to it."""
@@ -125,8 +123,7 @@ class LogGap(Watcher):
     _last_ms: int
     _epoch: int | None
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._trail = Trail()
         self._began = None
         self._last_ms = 0
@@ -153,8 +150,6 @@ class LogGap(Watcher):
                 because("log_gap", places=self._trail.length),
                 self._trail.evidence(),
             )
-        self._began, self._epoch = None, None
-        self._trail = Trail()
 
 
 class DeadGroup(Watcher):
@@ -168,8 +163,7 @@ class DeadGroup(Watcher):
 
     _since: Position | None
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._since = None
 
     def changed(self, change: GroupStateChanged, group: Group) -> None:
@@ -181,7 +175,7 @@ class DeadGroup(Watcher):
 
     def ended(self, end: Ending) -> None:
         """Only the log's end shows how long the group has been empty."""
-        since, self._since = self._since, None
+        since = self._since
         if since is None or not end.is_open:
             return
         if end.reached(since.record_timestamp_ms + self.rules.dead_ms):

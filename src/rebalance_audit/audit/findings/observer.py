@@ -147,9 +147,7 @@ class GroupFindings:
         end = Ending(end_ms, is_open=True) if lost_ms is None else Ending(lost_ms)
         if self._span is not None:
             self._close_span(self._span, end)
-        for watcher in self._watchers:
-            watcher.ended(end)
-        self._repeats.close()
+        self._close(end)
         self.due_ms = end.due_ms
 
     def _follow_epochs(self, position: Position, group: Group) -> None:
@@ -182,8 +180,13 @@ class GroupFindings:
         if self._span is not None:
             self._close_span(self._span, end)
         self._span = None
+        self._close(end)
+
+    def _close(self, end: Ending) -> None:
         for watcher in self._watchers:
             watcher.ended(end)
+        for watcher in self._watchers:
+            watcher.forget()
         self._repeats.close()
 
     def _report(self, finding: Finding) -> None:

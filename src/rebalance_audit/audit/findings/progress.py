@@ -11,7 +11,7 @@ from rebalance_audit.audit.findings.after_gap import AfterGap
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.findings.watcher import Trail, Watcher
 from rebalance_audit.audit.group.held_up import last_to_reach, while_reconciling
 from rebalance_audit.audit.group.time_account import HeldUpWhy, HoldUp
 from rebalance_audit.audit.members.stint import Stint
@@ -167,8 +167,8 @@ class _SlowMembers(AfterGap):
     """Code of what the member did slowly."""
     _slow: dict[str, _Slowness]
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
+        super()._reset()
         self._slow = {}
 
     def note(
@@ -196,7 +196,6 @@ class _SlowMembers(AfterGap):
         """Report all slow members that are left."""
         for member_id in list(self._slow):
             self._close(member_id)
-        super().ended(end)
 
     def _close(self, member_id: str) -> None:
         slow = self._slow.pop(member_id, None)
@@ -241,8 +240,8 @@ class SlowRevoker(_SlowMembers):
     _asked: dict[str, tuple[Position, int]]
     """Member id -> when it was asked, and its threshold in ms."""
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
+        super()._reset()
         self._asked = {}
 
     def ended(self, end: Ending) -> None:
@@ -251,7 +250,6 @@ class SlowRevoker(_SlowMembers):
             if not self._is_doubtful and end.reached(asked.record_timestamp_ms + least_ms):
                 fact = because("had_not_revoked", member=member_id)
                 self.note(member_id, asked, end, least_ms, fact)
-        self._asked.clear()
         super().ended(end)
 
     def revocation(self, change: MemberAssigned, group: Group) -> None:
@@ -334,8 +332,7 @@ class SlowSync(Watcher):
     _slow: _Slowness | None
     _leaders: dict[str, None]
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._slow = None
         self._leaders = {}
 
@@ -363,8 +360,6 @@ class SlowSync(Watcher):
     def ended(self, end: Ending) -> None:
         """One finding for all slow generations."""
         slow, leaders = self._slow, list(self._leaders)
-        self._slow = None
-        self._leaders.clear()
         if slow is not None:
             reason = because("slow_sync_unknown", times=slow.times, longest=slow.longest_ms)
             if leaders:
@@ -392,8 +387,7 @@ class RevokerBlocked(Watcher):
 
     _asked: dict[str, tuple[Position, frozenset[Topic], int]]
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._asked = {}
 
     def revocation(self, change: MemberAssigned, group: Group) -> None:
@@ -409,10 +403,6 @@ class RevokerBlocked(Watcher):
                 timeout_ms = asked[2]
             topics = frozenset(change.new_pending)
             self._asked[change.member_id] = (change.position, topics, timeout_ms)
-
-    def ended(self, end: Ending) -> None:
-        """Forget all revocations that were going on."""
-        self._asked.clear()
 
     def _judge(
         self,

@@ -5,7 +5,7 @@ from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.watcher import Scene, Watcher
+from rebalance_audit.audit.findings.watcher import Watcher
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.replay.changes import (
     GroupType,
@@ -57,8 +57,7 @@ class HalfFinishedMigration(Watcher):
     _fewest: int
     """The number of classic members that it had then."""
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._classic = set()
         self._since = None
         self._fewest = 0
@@ -94,7 +93,6 @@ class HalfFinishedMigration(Watcher):
     def ended(self, end: Ending) -> None:
         """The group may still be mixed when the log ends."""
         self._close(end)
-        self._classic.clear()
 
     def _close(self, end: Ending) -> None:
         since, self._since = self._since, None

@@ -8,7 +8,7 @@ from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher, truly_changed
+from rebalance_audit.audit.findings.watcher import Trail, Watcher, truly_changed
 from rebalance_audit.audit.findings.waves import deploy_waves_of
 from rebalance_audit.audit.members.deployments import common_name
 from rebalance_audit.audit.members.stint import Identity, Stint
@@ -83,8 +83,7 @@ class FlappingMember(Watcher):
     """Clients that came or went within the window, the one quiet for longest first."""
     _leader_epoch: int | None
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._living = {}
         self._clients = {}
         self._leader_epoch = None
@@ -129,8 +128,6 @@ class FlappingMember(Watcher):
                 and not end.reached(client.last_ms + self.rules.flapping_window_ms + 1)
             )
             self._close(who, client, going_on=going_on)
-        self._clients.clear()
-        self._living.clear()
 
     def _client(self, who: Who, at_ms: int) -> _Returns:
         client = self._clients.pop(who, None)
@@ -235,8 +232,7 @@ class InstanceIdConflict(Watcher):
 
     _fights: dict[str, _Fight]
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._fights = {}
 
     def members_changed(
@@ -265,7 +261,6 @@ class InstanceIdConflict(Watcher):
                 and not end.reached(last_ms + self.rules.instance_window_ms + 1)
             )
             self._close(instance_id, fight, going_on=going_on)
-        self._fights.clear()
 
     def _took(
         self, instance_id: str, old_id: str, stint: Stint, old_host: str, position: Position

@@ -7,7 +7,7 @@ from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Scene, Watcher
+from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Watcher
 from rebalance_audit.audit.verdicts.cause import Evidence
 from rebalance_audit.replay.changes import GroupStateChanged, Position
 from rebalance_audit.replay.groups.slot import Group
@@ -34,8 +34,7 @@ class UnbalancedAssignment(Watcher):
     """What the latest assignment showed, without how long it lasts."""
     _members: list[str]
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._began = None
         self._unequal = None
         self._members = []
@@ -138,8 +137,7 @@ class UnstickyAssignment(Watcher):
     _worst: list[tuple[float, int, Evidence]]
     _members: int
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._began = None
         self._last_ms = 0
         self._moved = 0
@@ -207,8 +205,3 @@ class UnstickyAssignment(Watcher):
                 ),
                 [evidence for _, _, evidence in self._worst],
             )
-        self._began, self._moved, self._needed, self._epochs = None, 0, 0.0, 0
-        self._partitions = 0
-        self._assignors.clear()
-        self._worst.clear()
-        self._members = 0

@@ -8,7 +8,7 @@ from rebalance_audit.audit.findings.after_move import AfterMove
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import MEMBERS_LIMIT, Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.findings.watcher import Trail, Watcher
 from rebalance_audit.audit.findings.waves import deploy_waves_of
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row
@@ -45,11 +45,10 @@ class SessionExpiries(Watcher):
     _members: list[str]
     _trail: Trail
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._window = deque()
         self._size = self._least = 0
-        self._forget()
+        self._begin_series()
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
@@ -89,7 +88,6 @@ class SessionExpiries(Watcher):
         if self._last is not None:
             over_ms = self._last.record_timestamp_ms + self.rules.expiries_window_ms + 1
             self._close(self._last if not end.is_open or end.reached(over_ms) else None)
-        self._window.clear()
 
     def _is_over(self, at_ms: int, last: Position) -> bool:
         return at_ms - last.record_timestamp_ms > self.rules.expiries_window_ms
@@ -126,9 +124,9 @@ class SessionExpiries(Watcher):
                 self._trail.evidence(),
                 members=list(dict.fromkeys(self._members)),
             )
-        self._forget()
+        self._begin_series()
 
-    def _forget(self) -> None:
+    def _begin_series(self) -> None:
         self._began, self._last = None, None
         self._expired = self._proven = 0
         self._members = []
@@ -150,8 +148,8 @@ class GroupNotServed(AfterMove):
 
     _gone: list[str]
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
+        super()._reset()
         self._gone = []
 
     def members_changed(
@@ -189,11 +187,6 @@ class GroupNotServed(AfterMove):
                 members=self._gone,
             )
         self._moved = None
-
-    def ended(self, end: Ending) -> None:
-        """Stop following: not all members are gone."""
-        self._moved = None
-        self._members = 0
 
     def moves_on(self) -> None:
         """Members that went before this move do not count."""

@@ -8,7 +8,7 @@ from rebalance_audit.audit.commits.summary import CommitSummary
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, TOPICS_LIMIT, Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Scene, Watcher
+from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Watcher
 from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.lag.lag import CLOCKS_MS
 from rebalance_audit.audit.verdicts.cause import Evidence
@@ -50,8 +50,7 @@ class StalledWithLag(Watcher):
     """By member id, while they last."""
     _look_from_ms: int
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._stalls = {}
         self._look_from_ms = 0
 
@@ -70,8 +69,6 @@ class StalledWithLag(Watcher):
             self._look(end)
         for member_id, stall in self._stalls.items():
             self._report(member_id, stall, end.known_ms)
-        self._stalls.clear()
-        self._look_from_ms = 0
 
     def _look(self, now: Ending) -> None:
         life = self.scene.life
@@ -174,8 +171,7 @@ class CommittedBeyondEnd(Watcher):
     _beyond: Beyond | None
     _look_from_ms: int
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._beyond = None
         self._look_from_ms = 0
 
@@ -191,8 +187,6 @@ class CommittedBeyondEnd(Watcher):
         self._look(end)
         if self._beyond is not None:
             self._report(self._beyond, end.known_ms)
-        self._beyond = None
-        self._look_from_ms = 0
 
     def _look(self, now: Ending) -> None:
         if self.scene.options.end_offsets is no_end_offsets:
@@ -281,8 +275,7 @@ class CommitFlood(Watcher):
     _floods: dict[TopicPartition, Flood]
     """Since the last epoch; partitions by the topic's name."""
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._floods = {}
 
     def write_comes(self, position: Position) -> None:
@@ -295,7 +288,6 @@ class CommitFlood(Watcher):
         self._look()
         for partition, flood in self._floods.items():
             self._report(partition, flood)
-        self._floods.clear()
 
     def _look(self) -> None:
         commits, rules = self.scene.life.commits, self.rules

@@ -144,8 +144,7 @@ class SilentMember(Watcher):
     _look_from_ms: int
     """No silence is long enough before."""
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._silent = {}
         self._look_from_ms = 0
 
@@ -175,8 +174,6 @@ class SilentMember(Watcher):
             self._look(end.at_ms)
         for member_id, silent in self._silent.items():
             self._report(member_id, silent, end.known_ms, "deleted")
-        self._silent.clear()
-        self._look_from_ms = 0
 
     def _end_broken(self) -> None:
         """Report silences that are over: the member committed again, or has no more of these partitions."""
@@ -259,8 +256,7 @@ class CommitsStopped(Watcher):
     _look_from_ms: int
     """It does not last long enough before."""
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._stopped = None
         self._look_from_ms = 0
 
@@ -282,8 +278,6 @@ class CommitsStopped(Watcher):
             self._note(end)
         if self._stopped is not None:
             self._report(self._stopped, end.known_ms)
-        self._stopped = None
-        self._look_from_ms = 0
 
     def _latest(self) -> tuple[str, LastCommit] | None:
         """The member that committed last, and its last commit."""

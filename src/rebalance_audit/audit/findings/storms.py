@@ -8,7 +8,7 @@ from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.findings.watcher import Trail, Watcher
 from rebalance_audit.audit.findings.waves import deploy_waves_of
 from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause
 from rebalance_audit.replay.changes import Position
@@ -70,8 +70,7 @@ class RebalanceStorm(Watcher):
     _causes: Counter[str]
     _trail: Trail
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._window = deque()
         self._began = None
         self._last = None
@@ -124,7 +123,6 @@ class RebalanceStorm(Watcher):
                 last.record_timestamp_ms + self.rules.storm_window_ms + 1
             )
             self._close(last if over or not end.is_open else None)
-        self._window.clear()
 
     def _count(self, began: _Began) -> None:
         self._last = began.position
@@ -172,8 +170,7 @@ class RebalanceLoop(Watcher):
     _trail: Trail
     _members: Counter[str]
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._cause = None
         self._began = None
         self._last_ms = 0
@@ -222,7 +219,6 @@ class RebalanceLoop(Watcher):
             and not end.reached(self._last_ms + self.rules.loop_pause_ms + 1)
         )
         self._close(None if going_on else self._last_ms)
-        self._cause = None
 
     def _close(self, end_ms: int | None) -> None:
         if self._began is not None and self._is_loop():

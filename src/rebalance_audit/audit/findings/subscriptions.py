@@ -6,7 +6,7 @@ from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.spellings import Spellings, digest_of, plain_expression
-from rebalance_audit.audit.findings.watcher import Scene, Trail, Watcher
+from rebalance_audit.audit.findings.watcher import Trail, Watcher
 from rebalance_audit.replay.changes import (
     GenerationCompleted,
     GroupType,
@@ -40,8 +40,7 @@ class StaticSubscriptionIgnored(Watcher):
     """Instance id -> topics of its subscription, as of the last record."""
     _open: dict[str, tuple[Position, str, frozenset[str]]]
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._generation = -1
         self._topics = {}
         self._open = {}
@@ -82,8 +81,6 @@ class StaticSubscriptionIgnored(Watcher):
     def ended(self, end: Ending) -> None:
         """The condition may still last when the log ends."""
         self._close(end.known_ms)
-        self._generation = -1
-        self._topics.clear()
 
     def _close(self, end_ms: int | None) -> None:
         for instance_id, (began, member_id, topics) in self._open.items():
@@ -118,8 +115,7 @@ class RegexesAlike(Watcher):
     _reported: set[str]
     """Digests of the expressions without the parts that have no effect."""
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._reported = set()
         self._spellings: Spellings | None = None
         """Of the group's current expressions; made when it is first needed."""
@@ -148,12 +144,6 @@ class RegexesAlike(Watcher):
         for change in changes:
             if change.old is None and change.new is not None:
                 self._look(change, self._spellings)
-
-    def ended(self, end: Ending) -> None:
-        """Forget what was reported: a new life reports it again."""
-        self._reported.clear()
-        self._changes.clear()
-        self._spellings = None
 
     def _look(self, change: RegexResolved, spellings: Spellings) -> None:
         plain = plain_expression(change.regular_expression)
@@ -197,8 +187,7 @@ class EagerCooperative(Watcher):
     _trail: Trail
     _is_reported: bool
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._had = {}
         self._generation = -1
         self._run = []
@@ -214,11 +203,6 @@ class EagerCooperative(Watcher):
         """Judge each new generation of a group with a cooperative protocol."""
         if isinstance(group, ClassicGroup):
             self._judge(change.position, group)
-
-    def ended(self, end: Ending) -> None:
-        """Start anew in a new life."""
-        self._forget()
-        self._had, self._generation, self._is_reported = {}, -1, False
 
     def _forget(self) -> None:
         self._run.clear()

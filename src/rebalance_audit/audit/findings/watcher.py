@@ -63,6 +63,14 @@ class Watcher(FindingKind):
         self.scene = scene
         self.rules = scene.rules
         """The thresholds."""
+        self._reset()
+
+    def _reset(self) -> None:
+        """Set the state as it is before the first record of a life."""
+
+    def forget(self) -> None:
+        """The life is over, and everything has been reported."""
+        self._reset()
 
     def write_comes(self, position: Position) -> None:
         """The write that begins at `position` is about to be judged: everything is still as it was before."""
@@ -102,7 +110,7 @@ class Watcher(FindingKind):
         """All that stood still in the last rebalance is known."""
 
     def ended(self, end: Ending) -> None:
-        """The incarnation or the log ends: report what is left and forget everything."""
+        """The incarnation or the log ends: report what is left; `forget` comes next."""
 
     def find(
         self,

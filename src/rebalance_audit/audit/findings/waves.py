@@ -150,8 +150,7 @@ class DeployWave(Watcher):
     _changed_ms: dict[str, int]
     """Deployment without a wave -> when it last changed (epoch ms), the one quiet for longest first."""
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def _reset(self) -> None:
         self._waves = {}
         self._rollouts = deque(maxlen=ROLLOUTS_MAX)
         self._changed_ms = {}
@@ -288,8 +287,6 @@ class DeployWave(Watcher):
         """The waves end with the group or the log."""
         for name in list(self._waves):
             self._close(name)
-        self._changed_ms.clear()
-        self._rollouts.clear()
 
     def _let_pass(self, now_ms: int) -> None:
         # A longer quiet is long enough for any wave.
