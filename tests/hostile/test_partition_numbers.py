@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.audit.findings.number_gaps import number_gaps
+from rebalance_audit.audit.findings.assignments import number_gaps
 from tests.hostile.tenant_log import TenantLog
 from tests.hostile.within_limits import rebalance_audit
 

@@ -10,9 +10,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from rebalance_audit.audit.findings.lost_time import STANDSTILLS
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.bounds import WORTH_NAMING_MS
+from rebalance_audit.figures.ranking import STANDSTILLS
 from rebalance_audit.figures.rows import DEAD_OR_AWAY, waits_of
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.gold_sql import gold_sql, sql_over

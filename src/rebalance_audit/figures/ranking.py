@@ -6,7 +6,6 @@ from math import inf
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.findings.finding import Severity
-from rebalance_audit.audit.findings.lost_time import STANDSTILLS
 from rebalance_audit.bounds import UNBOUNDED, Bounds
 from rebalance_audit.figures.rows import TableRow, Tables, began_ms, duration_of, longest_first
 
@@ -98,6 +97,18 @@ def is_creation(row: TableRow) -> bool:
 
 
 RANKS: Final[Mapping[str, int]] = {Severity.CRITICAL: 0, Severity.WARNING: 1, Severity.INFO: 2}
+STANDSTILLS: Final = frozenset(
+    {
+        "commits_stopped",
+        "group_not_served",
+        "hanging_transaction",
+        "lost_partition",
+        "static_subscription_ignored",
+        "stuck_group",
+        "two_owners",
+    }
+)
+"""Kinds that cost all of their time; the others cost what the group was not stable meanwhile."""
 
 
 def most_severe_first(tables: Tables) -> list[TableRow]:

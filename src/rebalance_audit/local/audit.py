@@ -142,6 +142,17 @@ class AuditParts(NamedTuple, Generic[Finished]):
     folder: LogFolder
 
 
+class Given(NamedTuple):
+    """What the caller gives beside a log, as `audit_segments` has it."""
+
+    broker_logs: Iterable[str | Path] = ()
+    departure_rules: DepartureRules | None = None
+    finding_rules: FindingRules | None = None
+    broker_log_time_zone: str = "UTC"
+    end_offsets: Iterable[str | Path] = ()
+    deploys: Iterable[str | Path] = ()
+
+
 def audit_segments(
     path: str | Path,
     groups: Collection[str] = (),
@@ -176,16 +187,19 @@ def audit_segments(
     Raises SourceNotReadable, also if such a group is among `groups`; OSError that names the file, UnknownGroup for a
     group that no record names, and UnknownTimeZone.
     """
+    given = Given(
+        broker_logs,
+        departure_rules,
+        finding_rules,
+        broker_log_time_zone,
+        end_offsets,
+        deploys,
+    )
     found = audit_in_parts(
         path,
         groups,
-        broker_logs,
+        given,
         finish=lambda tables: tables,
-        departure_rules=departure_rules,
-        finding_rules=finding_rules,
-        broker_log_time_zone=broker_log_time_zone,
-        end_offsets=end_offsets,
-        deploys=deploys,
         with_progress=with_progress,
         on_progress=on_progress,
     )
@@ -197,37 +211,32 @@ def audit_segments(
 
 def audit_in_parts(
     path: str | Path,
-    groups: Collection[str] = (),
-    broker_logs: Iterable[str | Path] = (),
+    groups: Collection[str],
+    given: Given,
     *,
     finish: Finish[Finished],
-    departure_rules: DepartureRules | None = None,
-    finding_rules: FindingRules | None = None,
-    broker_log_time_zone: str = "UTC",
-    end_offsets: Iterable[str | Path] = (),
-    deploys: Iterable[str | Path] = (),
     with_progress: bool = False,
     on_progress: OnProgress = no_progress,
 ) -> AuditParts[Finished]:
-    """Audit segments, and let `finish` make something picklable of the tables, perhaps in several processes.
+    """As `audit_segments`, but `finish` makes something picklable of the tables, perhaps in several processes.
 
     It may be given all groups at once, or ranges of their ids.
     """
     folder = open_log(path)
-    paths = files_of(Path(each) for each in broker_logs)
-    samples = read_end_offsets(Path(each) for each in end_offsets)
-    rollouts = read_deploys(Path(each) for each in deploys)
+    paths = files_of(Path(each) for each in given.broker_logs)
+    samples = read_end_offsets(Path(each) for each in given.end_offsets)
+    rollouts = read_deploys(Path(each) for each in given.deploys)
     look = SinglePassLog(folder, on_progress)
     total, names = look.total, look.names
-    log = read_broker_logs(paths, broker_log_time_zone, groups, total.last_ms)
+    log = read_broker_logs(paths, given.broker_log_time_zone, groups, total.last_ms)
     clocks = None if log is None else aligned_with(folder, log)
     options = AuditOptions(
         topic_name=names.name_of,
-        rules=departure_rules or DepartureRules(),
+        rules=given.departure_rules or DepartureRules(),
         topic_deleted_at=names.deleted_at_ms,
         topic_lives=names.lives_of,
         topic_shapes=names.shapes_of,
-        findings=finding_rules or FindingRules(),
+        findings=given.finding_rules or FindingRules(),
         log_end_ms=total.last_ms,
         is_whole=total.is_whole,
         holes=total.holes,

@@ -12,7 +12,7 @@ def generation(text: str) -> dict[str, ClassicMember]:
     """Members by id; `a1 b2` are a and b, with the byte 1 or 2 as their assignment."""
     return {
         each[0]: read_member(
-            each[0], None, "app", "/h", 1, 1, b"", each[1:].encode(), is_consumer=False
+            (each[0], None, "app", "/h", 1, 1, b"", each[1:].encode()), is_consumer=False
         )
         for each in text.split()
     }
@@ -61,7 +61,7 @@ def test_rejoining_changes_no_member(
     """Consumers name their last generation and what they owned; bytes of other clients are compared as they are."""
     before, now = (
         read_member(
-            "a", None, "app", "/h", 1, 1, encode_subscription(said), b"", is_consumer=is_consumer
+            ("a", None, "app", "/h", 1, 1, encode_subscription(said), b""), is_consumer=is_consumer
         )
         for said in (FIRST, says)
     )

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from rebalance_audit.audit.causes.beginnings import Beginning
 from rebalance_audit.audit.causes.bump_rules import Effect, Occasion
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.causes.expressions import resolutions, resolved_otherwise
 from rebalance_audit.audit.causes.join_reasons import join_reasons
 from rebalance_audit.audit.causes.modern_scene import (
     ASSIGNOR_FIELD,
@@ -21,6 +20,8 @@ from rebalance_audit.audit.causes.modern_scene import (
 )
 from rebalance_audit.audit.causes.topic_metadata import (
     bumps_anyway,
+    resolutions,
+    resolved_otherwise,
     share_partitions,
     topic_metadata,
 )

@@ -136,3 +136,16 @@ def most_commits(summaries: Iterable[CommitSummary]) -> CommitSummary:
 def summary_from(numbers: Numbers) -> CommitSummary:
     """The numbers with their names."""
     return _new(CommitSummary, numbers)
+
+
+class LastCommit(NamedTuple):
+    """The latest commit for a partition that a member owned at that moment.
+
+    A commit record does not name the member. But in a group with members the coordinator takes a commit outside of a
+    transaction only from a member of the current generation or epoch (`validateOffsetCommit` of ClassicGroup and
+    ConsumerGroup), and clients commit what they own.
+    """
+
+    position: Position
+    topic: str
+    topic_partition: int

@@ -1,15 +1,15 @@
 """What the assignment itself shows: partitions with two owners, or none."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from typing import TypeAlias
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.number_gaps import NumberGaps, number_gaps
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Lasting, Trail, Watcher
 from rebalance_audit.audit.ownership.overlaps import Overlap
 from rebalance_audit.audit.verdicts.cause import Evidence
@@ -25,6 +25,9 @@ from rebalance_audit.replay.groups.classic_group import ClassicGroup
 from rebalance_audit.replay.groups.slot import Group
 from rebalance_audit.replay.partitions import TopicPartition, each, text_of
 from rebalance_audit.sentences.reason import CodedReason, because
+
+NumberGaps: TypeAlias = tuple[tuple[int, int], ...]
+"""Ranges of absent numbers in ascending order, each as (first, last)."""
 
 
 class TwoOwners(Watcher):
@@ -264,3 +267,21 @@ class LostPartition(Watcher):
                 subject=topic,
                 other=bool(gaps),
             )
+
+
+def number_gaps(numbers: Iterable[int], highest: int) -> NumberGaps:
+    """The ranges of 0 to `highest` that `numbers` leaves out; their count comes from clients and may be 2³¹.
+
+    Costs as much as sorting `numbers`.
+    """
+    gaps = []
+    expected = 0
+    for number in sorted(numbers):
+        if number > highest:
+            break
+        if number > expected:
+            gaps.append((expected, number - 1))
+        expected = max(expected, number + 1)
+    if expected <= highest:
+        gaps.append((expected, highest))
+    return tuple(gaps)

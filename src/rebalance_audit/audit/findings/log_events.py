@@ -5,11 +5,10 @@ from typing import Final
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
-from rebalance_audit.audit.findings.after_move import AfterMove
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.watcher import Trail, Watcher
+from rebalance_audit.audit.findings.watcher import AfterMove, Trail, Watcher
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import RebalanceCause

@@ -4,11 +4,10 @@ from collections import deque
 from collections.abc import Sequence
 
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.findings.after_move import AfterMove
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import MEMBERS_LIMIT, Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.watcher import Trail, Watcher
+from rebalance_audit.audit.findings.watcher import AfterMove, Trail, Watcher
 from rebalance_audit.audit.findings.waves import deploy_waves_of
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row

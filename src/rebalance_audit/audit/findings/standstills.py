@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.commits.last_commit import LastCommit
-from rebalance_audit.audit.commits.summary import CommitSummary
+from rebalance_audit.audit.commits.summary import CommitSummary, LastCommit
 from rebalance_audit.audit.findings.ending import Ending
 from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.audit.findings.finding_kind import AtLogEnd

@@ -9,12 +9,12 @@ from rebalance_audit.audit.causes.beginnings import (
     lacks_records,
 )
 from rebalance_audit.audit.causes.contradictions import Believed
-from rebalance_audit.audit.causes.expressions import GivenUp
 from rebalance_audit.audit.causes.liveness import Liveness
 from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_modern
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.causes.modern_scene import ModernScene
 from rebalance_audit.audit.causes.recorded_topics import SUBSCRIPTIONS, RecordedTopics
+from rebalance_audit.audit.causes.topic_metadata import GivenUp
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.group import conversions
 from rebalance_audit.audit.group.doubt import (

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rebalance_audit.audit.commits.last_commit import LastCommit
+from rebalance_audit.audit.commits.summary import LastCommit
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
 from rebalance_audit.replay.changes import MemberAssigned, Position

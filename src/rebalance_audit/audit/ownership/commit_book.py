@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from rebalance_audit.audit.commits.ended_stretch import EndedStretch
-from rebalance_audit.audit.commits.last_commit import LastCommit
 from rebalance_audit.audit.commits.rhythm import CommitHabits, CommitRhythm, rhythm_of
 from rebalance_audit.audit.commits.summary import (
     NO_POSITION,
     CommitSummary,
+    LastCommit,
     Numbers,
     Summaries,
     most_commits,

@@ -1,5 +1,7 @@
 """Converts everything that an audit keeps to plain values and back, by the types of its attributes.
 
+`shapes_of` has these types as text.
+
 Every class that keeps state over more than one write annotates it in its class body. Attributes without an annotation,
 or annotated in `__init__`, are wiring. Plain values are JSON values. These are not written as field name and value:
 
@@ -16,9 +18,11 @@ import base64
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from inspect import isclass
-from typing import Any, ClassVar, Final, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Any, ClassVar, Final, Union, get_args, get_origin, get_type_hints
 
 from cattrs import Converter
 from cattrs.cols import (
@@ -135,7 +139,7 @@ def _classic_member_plain(member: ClassicMember) -> dict[str, Plain]:
 
 
 def _plain_classic_member(plain: Mapping[str, Plain], _kind: object) -> ClassicMember:
-    return read_member(
+    stored = (
         plain["member_id"],
         plain["instance_id"],
         plain["client_id"],
@@ -144,8 +148,8 @@ def _plain_classic_member(plain: Mapping[str, Plain], _kind: object) -> ClassicM
         plain["session_timeout_ms"],
         text_bytes(plain["subscription"]),
         text_bytes(plain["assignment"]),
-        is_consumer=plain["is_consumer"],
     )
+    return read_member(stored, is_consumer=plain["is_consumer"])
 
 
 def _is_map_of(kind: Any, key: object) -> bool:
@@ -330,3 +334,38 @@ def state_types(cls: type) -> dict[str, Any]:
         for name, kind in get_type_hints(cls).items()
         if get_origin(kind) is not ClassVar and not name.startswith("__")
     }
+
+
+def shapes_of(parts: Iterable[type]) -> list[str]:
+    """One line per class, in order of names: the parts, and all classes of their state."""
+    lines: dict[type, str] = {}
+    for part in parts:
+        _describe(part, state_types(part), lines)
+    return sorted(lines.values())
+
+
+def _describe(cls: type, types: dict[str, Any], lines: dict[type, str]) -> None:
+    if cls in lines:
+        return
+    lines[cls] = ""
+    lines[cls] = f"{cls.__name__}: " + ", ".join(
+        f"{name} {_text(kind, lines)}" for name, kind in sorted(types.items())
+    )
+
+
+def _text(kind: Any, lines: dict[type, str]) -> str:
+    arguments = get_args(kind)
+    if arguments:
+        origin = get_origin(kind)
+        name = "Union" if origin in (Union, UnionType) else origin.__name__
+        return f"{name}[{' '.join(_text(argument, lines) for argument in arguments)}]"
+    if not isclass(kind):
+        return str(kind)
+    if issubclass(kind, Enum):
+        lines[kind] = f"{kind.__name__}: " + ", ".join(member.name for member in kind)
+    elif is_dataclass(kind):
+        hints = get_type_hints(kind)
+        _describe(kind, {field.name: hints[field.name] for field in fields(kind)}, lines)
+    elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        _describe(kind, get_type_hints(kind), lines)
+    return kind.__name__

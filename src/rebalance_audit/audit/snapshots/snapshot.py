@@ -17,8 +17,7 @@ from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Emit
-from rebalance_audit.audit.snapshots.codec import PartCodec, Plain
-from rebalance_audit.audit.snapshots.shapes import shapes_of
+from rebalance_audit.audit.snapshots.codec import PartCodec, Plain, shapes_of
 
 STATE_FORMAT: Final = 50
 """Raise this number when a snapshot's content changes, or when the audit makes different rows from it."""

@@ -18,7 +18,7 @@ from rebalance_audit.cli.source import LakeSource, Segments, print_input_notes, 
 from rebalance_audit.cli.tables_json import Brief, Narrowed
 from rebalance_audit.cli.times import now_for_people
 from rebalance_audit.errors import require_known
-from rebalance_audit.local.audit import audit_in_parts
+from rebalance_audit.local.audit import Given, audit_in_parts
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.terminal import (
     print_lake_report,
@@ -153,9 +153,8 @@ def _json(
     kept = source.settings._asdict()
     lines = partial(narrowed.lines, cluster=kept.pop("cluster"))
     found = audit_in_parts(
-        *(source.path, group_ids, source.broker_logs),
+        *(source.path, group_ids, Given(source.broker_logs, **kept)),
         finish=lines,
-        **kept,
         with_progress=narrowed.names(PROGRESS),
         on_progress=on_progress,
     )

@@ -5,7 +5,7 @@ and reports that; whoever reads the change compares the two generations.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from rebalance_audit.replay.changes import (
     AnomalyKind,
@@ -35,6 +35,8 @@ from rebalance_audit.wire.payload_cache import PayloadCache
 
 _STORED: Final = ClassicMember._fields.index("subscription")
 """How many fields of a member are in the record; the others are read from its bytes."""
+StoredMember: TypeAlias = tuple[str, str | None, str, str, int, int, bytes, bytes]
+"""These fields, in the order of `ClassicMember`."""
 
 
 def replay_generation(
@@ -94,25 +96,16 @@ def _members(value: GroupMetadataValue, known: ClassicGroup | None) -> Mapping[s
         )
         member = earlier.get(member_id)
         if member is None or member[:_STORED] != stored:
-            member = read_member(*stored, member, is_consumer=is_consumer)
+            member = read_member(stored, member, is_consumer=is_consumer)
         members[member_id] = member
     return members
 
 
 def read_member(
-    member_id: str,
-    instance_id: str | None,
-    client_id: str,
-    client_host: str,
-    rebalance_timeout_ms: int,
-    session_timeout_ms: int,
-    subscription_bytes: bytes,
-    assignment_bytes: bytes,
-    before: ClassicMember | None = None,
-    *,
-    is_consumer: bool,
+    stored: StoredMember, before: ClassicMember | None = None, *, is_consumer: bool
 ) -> ClassicMember:
     """A member with what its bytes say. `before`, the same member a generation ago, saves decoding equal bytes."""
+    subscription_bytes, assignment_bytes = stored[-2:]
     subscription = assignment = None
     assigned, partition_count = NOTHING, 0
     if before is not None and before.subscription_bytes == subscription_bytes:
@@ -125,20 +118,7 @@ def read_member(
         partition_count = before.partition_count
     elif is_consumer:
         assignment, assigned, partition_count = _read_assignment(assignment_bytes)
-    fields = (
-        member_id,
-        instance_id,
-        client_id,
-        client_host,
-        rebalance_timeout_ms,
-        session_timeout_ms,
-        subscription_bytes,
-        assignment_bytes,
-        subscription,
-        assignment,
-        assigned,
-        partition_count,
-    )
+    fields = (*stored, subscription, assignment, assigned, partition_count)
     return tuple.__new__(ClassicMember, fields)  # without a call of its own __new__
 
 
