@@ -9,8 +9,8 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.records import Record, decode_record, group_id_of
-from rebalance_audit.wire.segments.folder import PositionedRecord, open_log_folder
-from tests.support.log_entries import position_of
+from rebalance_audit.wire.segments.folder import open_log_folder
+from tests.support.log_entries import PositionedRecord, log_entries, position_of
 
 CAPTURES = Path(__file__).parents[1] / "golden" / "captures"
 NAMES = sorted(folder.name for folder in CAPTURES.iterdir())
@@ -33,7 +33,7 @@ def read_log(folder: Path) -> Log:
     names = read_topic_names(opened)
     groups = defaultdict(list)
     end_ms = 0
-    for entry in opened.read():
+    for entry in log_entries(opened):
         if not isinstance(entry, PositionedRecord):
             continue
         end_ms = max(end_ms, entry.record_timestamp_ms)

@@ -28,13 +28,20 @@ from rebalance_audit.replay.shard import Shard
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, Undecodable, decode_record, group_id_of
 from rebalance_audit.wire.segments.bad_bytes import BadBytes
-from rebalance_audit.wire.segments.batches import HEADER, Batch, LogRecord
+from rebalance_audit.wire.segments.batches import HEADER
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
-from rebalance_audit.wire.segments.folder import PositionedMarker, PositionedRecord, open_log_folder
-from rebalance_audit.wire.segments.segment_file import read_batches, split_points
+from rebalance_audit.wire.segments.folder import open_log_folder
+from rebalance_audit.wire.segments.walk import split_points
 from rebalance_audit.wire.topic_names import TopicNames
 from tests.segments.same_columns import assert_same
-from tests.support.log_entries import apply_entry, position_of
+from tests.support.batches import Batch, LogRecord, read_batches
+from tests.support.log_entries import (
+    PositionedMarker,
+    PositionedRecord,
+    apply_entry,
+    log_entries,
+    position_of,
+)
 from tests.wire.golden import CAPTURES
 from tests.wire.golden_records import all_golden
 from tests.wire.mutation import mutated
@@ -55,7 +62,7 @@ def corpus() -> tuple[tuple[KeyValue, ...], ...]:
     captured = (
         (entry.key, entry.value)
         for name in sorted(folder.name for folder in CAPTURES.iterdir())
-        for entry in open_log_folder(CAPTURES / name / "segments").read()
+        for entry in log_entries(open_log_folder(CAPTURES / name / "segments"))
         if isinstance(entry, PositionedRecord) and entry.key is not None
     )
     for key, value in (*captured, *all_golden()):
@@ -211,7 +218,7 @@ def logs() -> tuple[tuple[PositionedRecord | PositionedMarker, ...], ...]:
     return tuple(
         tuple(
             entry
-            for entry in open_log_folder(folder / "segments").read()
+            for entry in log_entries(open_log_folder(folder / "segments"))
             if isinstance(entry, PositionedRecord | PositionedMarker)
         )
         for folder in sorted(CAPTURES.iterdir())

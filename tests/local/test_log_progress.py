@@ -8,9 +8,8 @@ import rebalance_audit as ra
 from rebalance_audit.local import log_progress
 from rebalance_audit.replay.changes import OffsetCommitted
 from rebalance_audit.replay.shard import Shard
-from rebalance_audit.wire.segments.folder import PositionedMarker
 from tests.cli.call import call, segments
-from tests.support.log_entries import decoded, entries_of, position_of
+from tests.support.log_entries import PositionedMarker, decoded, entries_of, position_of
 
 MINUTE_MS = 60_000
 Minute = tuple[str, str, int, int, int]

@@ -147,7 +147,7 @@ def test_what_needs_an_extra_says_what_to_install(
     )
     assert done.returncode == 2
     wheel = next(file for file in release if file.suffix == ".whl")
-    assert f"pip install '{wheel}[{extra}]'" in done.stderr
+    assert f"pip install --python {environment} '{wheel}[{extra}]'" in done.stderr
 
 
 def test_large_logs_are_read_without_numba(environment: Path) -> None:

@@ -12,9 +12,9 @@ from rebalance_audit.replay.describe import describe_group
 from rebalance_audit.replay.policy import Policy
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.wire.metadata_log import read_topic_names
-from rebalance_audit.wire.segments.folder import PositionedRecord, open_log_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames
-from tests.support.log_entries import Entry, apply_entry, entries_of
+from tests.support.log_entries import Entry, PositionedRecord, apply_entry, entries_of
 from tests.wire.golden import CAPTURE_NAMES, capture
 
 

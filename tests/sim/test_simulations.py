@@ -19,7 +19,7 @@ from rebalance_audit.sim.options import Overrides, SimulationOptions, draw_optio
 from rebalance_audit.sim.scenario import Simulation, simulate
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import open_log_folder
-from tests.support.log_entries import apply_entry, entries_of
+from tests.support.log_entries import apply_entry, entries_of, log_entries
 
 pytestmark = pytest.mark.swarm
 
@@ -179,5 +179,5 @@ def test_bulk_commits_are_all_in_the_files_and_the_last_of_each_key_in_the_state
     read = 0
     for number, served in simulation.cluster.partitions.items():
         require_equal(served.shard, replayed(tmp_path, number, Policy.STRICT), str(number))
-        read += sum(1 for _ in open_log_folder(tmp_path).read(number))
+        read += sum(1 for _ in log_entries(open_log_folder(tmp_path), number))
     assert read > 29_000

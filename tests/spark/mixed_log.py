@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rebalance_audit.wire.segments.batches import Batch
-from rebalance_audit.wire.segments.segment_file import read_batches
+from tests.support.batches import Batch, read_batches
 from tests.wire.golden import capture
 from tests.wire.segments import hand_made
 

@@ -15,12 +15,12 @@ from rebalance_audit.replay.changes import Position
 from rebalance_audit.sim.options import Overrides, draw_options
 from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.wire.records import Record, decode_record
-from rebalance_audit.wire.segments.folder import PositionedRecord, open_log_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.spec.engine import CLASSIC, CONSUMER, Judge
 from tests.spec.metadata_log import topic_history
 from tests.spec.observed import Logged, LogJudge, Verdict
 from tests.spec.observed_classic import LOGS, ClassicLogJudge
-from tests.support.log_entries import decoded, position_of
+from tests.support.log_entries import PositionedRecord, decoded, log_entries, position_of
 
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "captures"
 """Captures of real brokers, each a folder."""
@@ -102,7 +102,7 @@ def _judge_log(
 
 
 def _read(segments: Path) -> Iterator[Logged]:
-    for entry in open_log_folder(segments).read(None):
+    for entry in log_entries(open_log_folder(segments), None):
         if isinstance(entry, PositionedRecord):
             yield decoded(entry), position_of(entry)
 

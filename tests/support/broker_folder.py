@@ -11,9 +11,8 @@ from typing import Final
 
 from rebalance_audit.resources import checkout_root
 from rebalance_audit.sim.brokers.batch_writer import NO_SEQUENCE, LoggedRecord, encode_batch
-from rebalance_audit.wire.segments.batches import Batch
-from rebalance_audit.wire.segments.segment_file import read_batches
 from rebalance_audit.wire.topic_names import topic_id_text
+from tests.support.batches import Batch, read_batches
 from tests.support.cluster_topics import ONLY_BROKER, ClusterTopic, creating, read_topics
 from tests.support.ports import free_ports
 

@@ -10,8 +10,7 @@ from rebalance_audit.wire.metadata_records import (
     REMOVE_TOPIC_RECORD,
     TOPIC_RECORD,
 )
-from rebalance_audit.wire.segments.batches import Batch
-from rebalance_audit.wire.segments.segment_file import read_batches
+from tests.support.batches import Batch, read_batches
 
 ONLY_BROKER: Final = 1
 

@@ -6,8 +6,7 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.wire.generated.messages import GroupMetadataValue
 from rebalance_audit.wire.records import Undecodable, decode_record, encode_value
-from rebalance_audit.wire.segments.folder import PositionedRecord
-from tests.support.log_entries import Entry
+from tests.support.log_entries import Entry, PositionedRecord
 
 Write = list[Entry]
 """Neighbouring entries of one time, one leader and one producer."""

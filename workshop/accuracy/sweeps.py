@@ -12,8 +12,7 @@ from rebalance_audit.sim.brokers.batch_writer import LoggedRecord, Producer
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch, Marker
 from rebalance_audit.sim.options import Overrides, draw_options
 from rebalance_audit.sim.scenario import Simulation
-from rebalance_audit.wire.segments.folder import PositionedRecord
-from tests.support.log_entries import Entry, entries_of
+from tests.support.log_entries import Entry, PositionedRecord, entries_of
 from workshop.accuracy.captured import CAPTURES
 from workshop.accuracy.damage import Write, damages, writes_of
 from workshop.accuracy.simulated import EpochKey, Row, by_epoch, key_of

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rebalance_audit.sim.brokers.batch_writer import NO_SEQUENCE, LoggedRecord, encode_batch
-from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.folder import open_log_folder
-from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.dsl import TOPIC_IDS
+from tests.support.batches import Batch, read_batches
 from tests.support.broker_folder import OFFSETS_TOPIC
 from tests.support.cluster_topics import ClusterTopic, creating
 from workshop.bench.scale_log import SHARE, START_MS, TOPIC, Shape, scale_log

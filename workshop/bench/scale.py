@@ -25,9 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from rebalance_audit.resources import checkout_root
-from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, open_log_folder
-from rebalance_audit.wire.segments.segment_file import read_batches
+from tests.support.batches import Batch, read_batches
 from workshop.bench.cost import JVM, MIB, WORKERS, Cost, Tasks, cost_of
 from workshop.bench.scale_log import FOLDER, Shape, scale_log
 

@@ -18,7 +18,9 @@ from pathlib import Path
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.folder import open_log_folder
-from rebalance_audit.wire.segments.segment_file import read_batches, split_points
+from rebalance_audit.wire.segments.walk import split_points
+from tests.support.batches import read_batches
+from tests.support.log_entries import log_entries
 from tests.wire.segments.hand_made import CODEC_NUMBERS, batch, commits
 
 OFFSET_COMMITS = frozenset({0, 1})
@@ -55,7 +57,7 @@ def ways(path: Path) -> dict[str, Callable[[], int]]:
     return {
         "columns": lambda: columns(path),
         "columns without offset commits": lambda: columns(path, OFFSET_COMMITS),
-        "records of the folder": lambda: sum(1 for _ in open_log_folder(path).read()),
+        "records of the folder": lambda: sum(1 for _ in log_entries(open_log_folder(path))),
         "records of batches": lambda: batch_records(path),
         "split points": lambda: len(list(pairwise(split_points(path, 8 << 20)))),
     }

@@ -14,7 +14,7 @@ from rebalance_audit import limits
 from rebalance_audit.segments.available import should_use_compiled_walk
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import LogFolder, Segment
-from rebalance_audit.wire.segments.segment_file import split_points
+from rebalance_audit.wire.segments.walk import split_points
 
 if TYPE_CHECKING:
     from rebalance_audit.segments.columns import Columns

@@ -15,7 +15,8 @@ from rebalance_audit.wire.consumer_protocol import (
 )
 from rebalance_audit.wire.generated.messages import GroupMetadataValue, RecordType
 from rebalance_audit.wire.records import Record, decode_record, group_id_of
-from rebalance_audit.wire.segments.folder import PositionedRecord, open_log_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
+from tests.support.log_entries import PositionedRecord, log_entries
 from tests.wire.golden import capture
 
 
@@ -54,7 +55,7 @@ def _generations_by_java(name: str) -> Iterator[GroupMetadataValue]:
     last: dict[str, int] = {}
     records = (
         (entry.record_timestamp_ms, decode_record(entry.key, entry.value))
-        for entry in open_log_folder(capture(name).segments).read()
+        for entry in log_entries(open_log_folder(capture(name).segments))
         if isinstance(entry, PositionedRecord)
     )
     for _, write in groupby(records, key=lambda timed: timed[0]):

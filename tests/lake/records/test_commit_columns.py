@@ -25,8 +25,9 @@ from rebalance_audit.wire.records import (
     encode_key,
     encode_value,
 )
-from rebalance_audit.wire.segments.folder import PositionedRecord, open_log_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.topic_names import topic_id_text
+from tests.support.log_entries import PositionedRecord, log_entries
 from tests.wire.golden import CAPTURE_NAMES, capture
 from tests.wire.mutation import mutated
 
@@ -92,7 +93,7 @@ def real_commits() -> list[Pair]:
     return [
         (entry.key, entry.value)
         for name in CAPTURE_NAMES
-        for entry in open_log_folder(capture(name).segments).read()
+        for entry in log_entries(open_log_folder(capture(name).segments))
         if isinstance(entry, PositionedRecord)
         and entry.key is not None
         and entry.key.startswith(COMMIT_PREFIXES)

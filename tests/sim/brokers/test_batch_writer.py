@@ -12,8 +12,7 @@ from rebalance_audit.sim.brokers.batch_writer import (
     encode_empty_batch,
     encode_marker,
 )
-from rebalance_audit.wire.segments.batches import Batch, LogRecord
-from rebalance_audit.wire.segments.segment_file import read_batches
+from tests.support.batches import Batch, LogRecord, read_batches
 
 AT_MS = 1_700_000_000_000
 KEY = bytes.fromhex("0003000167")

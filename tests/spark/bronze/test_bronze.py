@@ -22,11 +22,10 @@ from rebalance_audit.lake.runs.source_findings import source_findings
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.folder import SourceNotReadable
-from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.spark.in_process import rows_of
 from tests.spark.lakes import table
+from tests.support.batches import Batch, read_batches
 from tests.wire.golden import capture
 from tests.wire.segments import hand_made
 

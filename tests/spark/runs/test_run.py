@@ -19,9 +19,8 @@ from rebalance_audit.sim.brokers.log_files import METADATA_FOLDER
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, decode_record
-from rebalance_audit.wire.segments.batches import Batch, TransactionMarker, parse_marker
+from rebalance_audit.wire.segments.batches import TransactionMarker, parse_marker
 from rebalance_audit.wire.segments.folder import open_log_folder
-from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.cli.call import segments
 from tests.spark.in_process import Rows, in_order
 from tests.spark.lakes import (
@@ -36,6 +35,7 @@ from tests.spark.lakes import (
     without_commits,
 )
 from tests.spark.mixed_log import BAD_RECORDS, DAMAGED_PARTITION
+from tests.support.batches import Batch, read_batches
 
 
 @pytest.mark.each_writer

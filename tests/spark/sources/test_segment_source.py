@@ -17,10 +17,9 @@ from rebalance_audit.lake.sources.segment_frames import read_segments
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.local.survey import survey
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
-from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.folder import SourceNotReadable, open_log_folder
-from rebalance_audit.wire.segments.segment_file import read_batches
 from tests.spark.in_process import rows_of
+from tests.support.batches import Batch, read_batches
 from tests.wire.golden import capture
 from tests.wire.segments import hand_made
 

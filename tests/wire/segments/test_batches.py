@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, BadBytesReason
-from rebalance_audit.wire.segments.batches import Batch, LogRecord, TransactionMarker
-from rebalance_audit.wire.segments.segment_file import read_batches
+from rebalance_audit.wire.segments.batches import TransactionMarker
+from tests.support.batches import Batch, LogRecord, read_batches
 from tests.wire.segments.hand_made import batch, commits, raw_batch, segment, varint
 
 # Two records, written by Kafka's own classes: [3] of group g with epoch 10, and its tombstone 7 ms later.

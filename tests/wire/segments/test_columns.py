@@ -6,9 +6,9 @@ import pytest
 
 from rebalance_audit.wire.segments import columns
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.segments.batches import Batch
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
-from rebalance_audit.wire.segments.segment_file import read_batches, split_points
+from rebalance_audit.wire.segments.walk import split_points
+from tests.support.batches import Batch, read_batches
 from tests.wire.golden import CAPTURE_NAMES, capture
 from tests.wire.segments.hand_made import (
     CODEC_NUMBERS,

@@ -10,13 +10,8 @@ import pytest
 
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
-from rebalance_audit.wire.segments.folder import (
-    LogFolder,
-    PositionedMarker,
-    PositionedRecord,
-    SourceNotReadable,
-    open_log_folder,
-)
+from rebalance_audit.wire.segments.folder import LogFolder, SourceNotReadable, open_log_folder
+from tests.support.log_entries import PositionedMarker, PositionedRecord, log_entries
 from tests.wire.golden import capture
 from tests.wire.segments.hand_made import batch, batches_of, commits, segment
 
@@ -27,7 +22,7 @@ def offsets(folder: LogFolder, partition: int | None = None) -> list[tuple[int, 
     """(partition, offset) of every record."""
     return [
         (entry.log_partition, entry.log_offset)
-        for entry in folder.read(partition)
+        for entry in log_entries(folder, partition)
         if isinstance(entry, PositionedRecord)
     ]
 
@@ -248,14 +243,14 @@ def test_file_that_vanishes(tmp_path: Path) -> None:
     folder = open_log_folder(tmp_path)
     path.unlink()
     with pytest.raises(SourceNotReadable, match=f"{path} cannot be read: No such file"):
-        list(folder.read())
+        list(log_entries(folder))
 
 
 def test_unknown_partition(tmp_path: Path) -> None:
     """A missing partition is an error that names the folder."""
     segment(partition_folder(tmp_path), [batch(commits(1))])
     with pytest.raises(SourceNotReadable, match="has no partition 4 of __consumer_offsets"):
-        list(open_log_folder(tmp_path).read(4))
+        list(log_entries(open_log_folder(tmp_path), 4))
 
 
 def test_left_overs_are_noted(tmp_path: Path) -> None:
@@ -289,7 +284,7 @@ def test_one_other_file_among_segments_is_named(tmp_path: Path) -> None:
     compressed = compressed.rename(compressed.with_name(f"{compressed.name}.gz"))
     folder = open_log_folder(tmp_path)
     assert offsets(folder) == [(3, offset) for offset in range(100, 105)]
-    damage = [entry for entry in folder.read() if isinstance(entry, BadBytes)]
+    damage = [entry for entry in log_entries(folder) if isinstance(entry, BadBytes)]
     assert [(Path(each.path).stem, each.size_bytes) for each in damage] == [
         (f"{0:020}", 200),
         (f"{50:020}", 200),
@@ -379,7 +374,7 @@ def test_entries(tmp_path: Path) -> None:
         ],
         base_offset=5,
     )
-    entries = list(open_log_folder(tmp_path).read())
+    entries = list(log_entries(open_log_folder(tmp_path)))
     damage, tail = entries[3], entries[5]
     assert isinstance(damage, BadBytes)
     assert isinstance(tail, TailNote)
@@ -396,7 +391,7 @@ def test_record_types_left_out() -> None:
     """Without offset commits only the records of groups and the markers remain."""
     folder = open_log_folder(capture("offsets").segments)
     counts = capture("offsets").meta()["records_by_key_type"]["total"]
-    entries = list(folder.read(without_record_types=frozenset({0, 1})))
+    entries = list(log_entries(folder, without_record_types=frozenset({0, 1})))
     groups = [entry for entry in entries if isinstance(entry, PositionedRecord)]
     assert len(groups) == sum(counts[kind] for kind in counts if kind.isdigit() and kind != "1")
     assert len(entries) - len(groups) == counts["control"]

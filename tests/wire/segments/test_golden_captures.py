@@ -3,9 +3,9 @@ import re
 
 import pytest
 
-from rebalance_audit.wire.segments.batches import Batch
-from rebalance_audit.wire.segments.folder import PositionedMarker, PositionedRecord, open_log_folder
-from rebalance_audit.wire.segments.segment_file import read_batches
+from rebalance_audit.wire.segments.folder import open_log_folder
+from tests.support.batches import Batch, read_batches
+from tests.support.log_entries import PositionedMarker, PositionedRecord, log_entries
 from tests.wire.golden import BATCH_LINE, CAPTURE_NAMES, RECORD_LINE, capture
 
 
@@ -54,7 +54,7 @@ def test_records_equal_kafkas_dump(name: str) -> None:
             for line in capture(name).dump(partition)
             if (match := RECORD_LINE.match(line))
         ]
-        entries = list(folder.read(partition))
+        entries = list(log_entries(folder, partition))
         records = [entry for entry in entries if isinstance(entry, PositionedRecord)]
         markers = [entry for entry in entries if isinstance(entry, PositionedMarker)]
         assert len(records) + len(markers) == len(entries), "no damage and no tail"
@@ -87,7 +87,7 @@ def test_transaction_markers_equal_kafkas_dump() -> None:
             )
         )
     ]
-    markers = [entry for entry in folder.read() if isinstance(entry, PositionedMarker)]
+    markers = [entry for entry in log_entries(folder) if isinstance(entry, PositionedMarker)]
     assert [(m.log_offset, m.committed, m.coordinator_epoch) for m in markers] == expected
     assert len(expected) == 11
     assert {marker.committed for marker in markers} == {True, False}
@@ -106,7 +106,7 @@ def test_compacted_records_equal_the_stream_before_compaction() -> None:
     }
     records = [
         entry
-        for entry in open_log_folder(capture("compacted").segments).read()
+        for entry in log_entries(open_log_folder(capture("compacted").segments))
         if isinstance(entry, PositionedRecord)
     ]
     assert len(records) == 389

@@ -5,8 +5,7 @@ import pytest
 from aiokafka.codec import gzip_encode, lz4_encode
 
 from rebalance_audit.wire.segments.bad_bytes import BadBytes
-from rebalance_audit.wire.segments.batches import Batch, LogRecord
-from rebalance_audit.wire.segments.segment_file import read_batches
+from tests.support.batches import Batch, LogRecord, read_batches
 from tests.wire.segments.hand_made import batch, commits, message, message_set, segment
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from rebalance_audit.wire.segments import walk as segment_walk
 from rebalance_audit.wire.segments.bad_bytes import RAW_BYTES_MAX, BadBytes, TailNote
-from rebalance_audit.wire.segments.batches import Batch
-from rebalance_audit.wire.segments.segment_file import read_batches, split_points
+from rebalance_audit.wire.segments.walk import split_points
+from tests.support.batches import Batch, read_batches
 from tests.support.examples import examples
 from tests.wire.golden import capture
 from tests.wire.segments.hand_made import batch, batches_of, commits, message, message_set, segment

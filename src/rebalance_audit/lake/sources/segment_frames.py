@@ -23,7 +23,7 @@ from rebalance_audit.segments.available import should_use_compiled_walk
 from rebalance_audit.segments.reader import Found, read_segment
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import Segment, SourceNotReadable, not_readable
-from rebalance_audit.wire.segments.segment_file import split_points
+from rebalance_audit.wire.segments.walk import split_points
 
 DEFAULT_SPLIT_BYTES: Final = 32 << 20
 

@@ -19,8 +19,27 @@ from rebalance_audit.sim.brokers.batch_writer import (
 )
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
-from rebalance_audit.wire.segments.batches import Batch, TransactionMarker
-from rebalance_audit.wire.segments.segment_file import read_batches
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
+from rebalance_audit.wire.segments.batches import (
+    ATTRIBUTES,
+    BASE_OFFSET,
+    BASE_TIMESTAMP,
+    CODEC_MASK,
+    CONTROL,
+    DELETE_HORIZON,
+    LAST_OFFSET_DELTA,
+    LEADER_EPOCH,
+    LOG_APPEND_TIME,
+    MAX_TIMESTAMP,
+    PRODUCER_EPOCH,
+    PRODUCER_ID,
+    Damage,
+    RawHeader,
+    TransactionMarker,
+    judged,
+    parse_marker,
+)
+from rebalance_audit.wire.segments.walk import SegmentWalk
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 MEMORY_BYTES_MAX: Final = 1 << 18
@@ -236,41 +255,35 @@ def segment_name(base_offset: int) -> str:
 
 def read_back(path: Path, *, with_bytes: bool = False) -> Iterator[LoggedBatch]:
     """Batches of a file that this module wrote."""
-    with path.open("rb") as file:
-        for batch in read_batches(path):
-            assert isinstance(batch, Batch), batch
-            logged = _logged(batch)
+    with SegmentWalk(path) as walk:
+        for position, following, header in walk.steps():
+            assert not isinstance(header, BadBytes | TailNote), header
+            batch = walk.view(position, following)
+            logged = _logged(header, batch)
             if with_bytes:
-                file.seek(batch.header.byte_position)
-                logged.packed = file.read(batch.header.size_bytes)
+                logged.packed = bytes(batch)
             yield logged
 
 
-def _logged(batch: Batch) -> LoggedBatch:
-    header = batch.header
-    stamps = header.timestamp_type == "LogAppendTime"
-    found = batch.control_marker()
-    marker = None
-    records: list[LoggedRecord] = []
-    if isinstance(found, TransactionMarker):
-        marker = Marker(found.committed, found.coordinator_epoch)
-    else:
-        listed = batch.records()
-        assert isinstance(listed, list), listed
-        records = [LoggedRecord(*record) for record in listed]
-    assert header.leader_epoch is not None
-    return LoggedBatch(
-        header.base_offset,
-        header.last_offset,
-        header.leader_epoch,
-        records,
-        header.max_timestamp_ms,
-        Producer(header.producer_id, header.producer_epoch),
-        marker,
-        Codec[header.codec.upper()],
-        header.max_timestamp_ms if stamps else None,
-        header.delete_horizon_ms,
+def _logged(header: RawHeader, batch: memoryview) -> LoggedBatch:
+    found = judged(header, batch)
+    assert not isinstance(found, Damage), found
+    bits, last_ms = header[ATTRIBUTES], header[MAX_TIMESTAMP]
+    logged = LoggedBatch(
+        header[BASE_OFFSET],
+        header[BASE_OFFSET] + header[LAST_OFFSET_DELTA],
+        header[LEADER_EPOCH],
+        [LoggedRecord(*record) for record in zip(*found, strict=True)],
+        last_ms,
+        Producer(header[PRODUCER_ID], header[PRODUCER_EPOCH]),
+        codec=Codec(bits & CODEC_MASK),
+        append_time_ms=last_ms if bits & LOG_APPEND_TIME else None,
+        delete_horizon_ms=header[BASE_TIMESTAMP] if bits & DELETE_HORIZON else None,
     )
+    for marker in map(parse_marker, found.keys, found.values) if bits & CONTROL else ():
+        if isinstance(marker, TransactionMarker):
+            logged.marker, logged.records = Marker(*marker), []
+    return logged
 
 
 def replay_batch(

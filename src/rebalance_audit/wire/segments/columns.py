@@ -1,45 +1,44 @@
 """The bulk path: records of a segment as columns, for Arrow and for loops over millions of offset commits."""
 
-from collections.abc import Iterable, Iterator
-from operator import attrgetter
+from collections.abc import Iterator
+from itertools import compress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rebalance_audit.wire.segments import message_sets
-from rebalance_audit.wire.segments.bad_bytes import BadBytes, BadBytesReason, TailNote
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.batches import (
+    ATTRIBUTES,
     BASE_OFFSET,
-    BATCH_RECORDS_MAX,
     CODEC_MASK,
-    CONTRADICTORY,
     CONTROL,
+    LAST_OFFSET_DELTA,
+    LEADER_EPOCH,
     LOG_APPEND_TIME,
     MAGIC,
-    OUTSIDE_HEADER,
-    TOO_MANY_RECORDS,
+    MAX_TIMESTAMP,
+    PRODUCER_EPOCH,
+    PRODUCER_ID,
+    RECORD_COUNT,
     TRANSACTIONAL,
+    BatchRecords,
+    Damage,
     RawHeader,
     TimestampType,
     bad_batch,
-    legacy_records,
-    parse_marker,
-    plain_batch,
+    judged,
     timestamp_type_of,
 )
-from rebalance_audit.wire.segments.codecs import CompressionError
-from rebalance_audit.wire.segments.segment_file import WRONG_CHECKSUM
 from rebalance_audit.wire.segments.walk import SegmentWalk
 
 CHUNK_RECORDS: Final = 1 << 16
 CHUNK_BYTES: Final = 32 << 20
 LEGACY_ATTRIBUTES_AT: Final = 17
+_RECORD_BYTES: Final = 24
+"""Beside its key and value, at most about."""
 RUN_BITS: Final = TRANSACTIONAL | CONTROL | LOG_APPEND_TIME
-ROW: Final = attrgetter("offset", "timestamp", "key", "value")
 
 TROUBLE: Final = (BadBytes, TailNote)
 
-Damage: TypeAlias = tuple[BadBytesReason, str]
-"""Reason, and a clause that completes "the batch ..."."""
 _RunFields: TypeAlias = tuple[int | None, int, int, int, int]
 """Leader epoch, producer id and epoch, magic and attribute bits: what the records of a run have in common."""
 NO_RUN: Final[_RunFields] = (None, -1, -1, -1, 0)
@@ -90,13 +89,12 @@ def read_columns(
 ) -> Iterator[ColumnChunk | BadBytes | TailNote]:
     """The records of the batches that begin in [start_byte, end_byte), in file order, in chunks of about chunk_records.
 
-    Start and end must come from `segment_file.split_points`. Only records with from_offset <= offset < end_offset are
+    Start and end must come from `walk.split_points`. Only records with from_offset <= offset < end_offset are
     returned, and none of `without_record_types` (the number that a coordinator record's key begins with; control
     records and keys too short for a type are always returned). A chunk ends before each damaged stretch, so everything
     comes in file order. Raises OSError that names the file if it cannot be read; never raises because of the bytes.
     """
     builder = _ChunkBuilder(from_offset, end_offset, without_record_types)
-    add_batch = builder.add_batch
     with SegmentWalk(path, start_byte, end_byte) as walk:
         view = walk.view
         for position, following, found in walk.steps():
@@ -104,16 +102,12 @@ def read_columns(
                 trouble = found
             else:
                 batch = view(position, following)
-                damage = (
-                    add_batch(found, batch)
-                    if found[MAGIC] == 2
-                    else builder.add_legacy(found, batch)
-                )
+                damage = builder.add(found, batch)
                 if damage is None:
                     if len(builder.log_offsets) >= chunk_records or builder.weight >= CHUNK_BYTES:
                         yield builder.take()
                     continue
-                trouble = bad_batch(walk.path, position, batch, *damage)
+                trouble = bad_batch(walk.path, position, batch, damage)
             if builder.log_offsets:
                 yield builder.take()
             yield trouble
@@ -127,10 +121,6 @@ class _ChunkBuilder:
     def __init__(
         self, from_offset: int, end_offset: int | None, without_record_types: frozenset[int]
     ) -> None:
-        from rebalance_audit.wire.segments import c_reader  # noqa: PLC0415 - loaded on first use, see there
-
-        self._c_batch = c_reader.DefaultRecordBatch
-        self._decode_errors = c_reader.DECODE_ERRORS
         self._from = from_offset
         self._end = end_offset
         self._is_bounded = from_offset > 0 or end_offset is not None
@@ -167,106 +157,50 @@ class _ChunkBuilder:
         self._run_start = self.excluded_count = self.weight = 0
         return chunk
 
-    def add_batch(self, header: RawHeader, batch: memoryview) -> Damage | None:
-        """Take the records of a batch of magic 2, or say what is wrong with it."""
-        (
-            base,
-            _,
-            leader_epoch,
-            _,
-            _,
-            bits,
-            last_delta,
-            _,
-            last_ms,
-            producer_id,
-            producer_epoch,
-            _,
-            count,
-        ) = header
-        if self._is_bounded and self._is_outside(base, base + last_delta):
+    def add(self, header: RawHeader, batch: memoryview) -> Damage | None:
+        """Take the records of a batch, or say what is wrong with it."""
+        base, magic = header[BASE_OFFSET], header[MAGIC]
+        run: _RunFields
+        if magic == 2:
+            first, last, count = base, base + header[LAST_OFFSET_DELTA], header[RECORD_COUNT]
+            bits = header[ATTRIBUTES]
+            run = (
+                header[LEADER_EPOCH],
+                header[PRODUCER_ID],
+                header[PRODUCER_EPOCH],
+                2,
+                bits & RUN_BITS,
+            )
+        else:
+            # A compressed message has the offset of its last record.
+            first, last, count = 0, base, 1
+            bits = batch[LEGACY_ATTRIBUTES_AT]
+            run = *NO_RUN[:3], magic, bits & LOG_APPEND_TIME
+        if self._is_bounded and self._is_outside(first, last):
             self.excluded_count += count
             return None
-        compiled = self._c_batch(batch)
-        if not compiled.validate_crc():
-            return BadBytesReason.CRC_MISMATCH, WRONG_CHECKSUM
-        if count > BATCH_RECORDS_MAX:
-            return BadBytesReason.BAD_RECORDS, TOO_MANY_RECORDS
-        log_offsets = self.log_offsets
-        mark = len(log_offsets)
-        first = last = base
-        try:
-            if bits & CODEC_MASK:
-                batch = plain_batch(batch, header)
-                compiled = self._c_batch(batch)
-            if self._without and not bits & CONTROL:
-                rows = list(map(ROW, compiled))
-                if rows:
-                    first, last = rows[0][0], rows[-1][0]
-                if self._keep_wanted(rows):
-                    self._note_excluded(last_ms, last)
-            else:
-                timestamps, keys, values = self._timestamps, self._keys, self._values
-                for record in compiled:
-                    log_offsets.append(record.offset)
-                    timestamps.append(record.timestamp)
-                    keys.append(record.key)
-                    values.append(record.value)
-                if count:
-                    first, last = log_offsets[mark], log_offsets[-1]
-        except CompressionError as error:
-            return self._cut(mark, BadBytesReason.BAD_COMPRESSION, str(error))
-        except self._decode_errors:
-            return self._cut(mark, BadBytesReason.BAD_RECORDS, CONTRADICTORY)
-        if not base <= first <= last <= base + last_delta:
-            return self._cut(mark, BadBytesReason.BAD_RECORDS, OUTSIDE_HEADER)
-        if bits & CONTROL:
-            clause = self._marker_damage(mark)
-            if clause is not None:
-                return self._cut(mark, BadBytesReason.BAD_MARKER, clause)
-        self.weight += len(batch)  # of a compressed one, the size that it has now
+        found = judged(header, batch)
+        if isinstance(found, Damage):
+            return found
+        is_plain = magic == 2 and not bits & CODEC_MASK
+        self.weight += len(batch) if is_plain else _size_bytes(found)
+        kept = found
+        if self._without and not run[4] & CONTROL:
+            kept = _among(found, [(key or b"")[:2] not in self._without for key in found.keys])
+            if kept is not found:
+                last_ms = header[MAX_TIMESTAMP] if magic == 2 else max(found.record_timestamps_ms)
+                self._note_excluded(last_ms, found.log_offsets[-1])
         if self._is_bounded:
-            self._drop_outside(mark)
-        run = (leader_epoch, producer_id, producer_epoch, 2, bits & RUN_BITS)
-        if run != self._run and len(log_offsets) > mark:
-            self._begin_run(mark, run)
-        return None
-
-    def add_legacy(self, header: RawHeader, message: memoryview) -> Damage | None:
-        """Take the records of a message of magic 0 or 1, or say what is wrong with it."""
-        # A compressed message has the offset of its last record.
-        if self._is_bounded and header[BASE_OFFSET] < self._from:
-            self.excluded_count += 1
-            return None
-        if not message_sets.message_crc_holds(message):
-            return BadBytesReason.CRC_MISMATCH, WRONG_CHECKSUM
-        records = legacy_records(message)
-        if isinstance(records, str):
-            return BadBytesReason.BAD_RECORDS, records
-        mark = len(self.log_offsets)
-        if self._keep_wanted(records):
-            self._note_excluded(max(record[1] for record in records), records[-1][0])
-        self.weight += sum(len(record.value or b"") for record in records)
-        if self._is_bounded:
-            self._drop_outside(mark)
-        stamped = message[LEGACY_ATTRIBUTES_AT] & LOG_APPEND_TIME
-        run = (None, -1, -1, header[MAGIC], stamped)
-        if run != self._run and len(self.log_offsets) > mark:
-            self._begin_run(mark, run)
-        return None
-
-    def _cut(self, mark: int, reason: BadBytesReason, clause: str) -> Damage:
-        """Remove what was added from `mark` on: a batch is taken whole or not at all."""
-        del self.log_offsets[mark:], self._timestamps[mark:]
-        del self._keys[mark:], self._values[mark:]
-        return reason, clause
-
-    def _marker_damage(self, mark: int) -> str | None:
-        """Why `parse_marker` cannot read a control record from `mark` on, so that no caller has to check; else None."""
-        for key, value in zip(self._keys[mark:], self._values[mark:], strict=True):
-            marker = parse_marker(key, value)
-            if isinstance(marker, str):
-                return marker
+            kept = _among(kept, [not self._is_outside(each, each) for each in kept.log_offsets])
+        self.excluded_count += len(found.log_offsets) - len(kept.log_offsets)
+        if kept.log_offsets:
+            if run != self._run:
+                self._end_run(len(self.log_offsets))
+                self._run = run
+            self.log_offsets += kept.log_offsets
+            self._timestamps += kept.record_timestamps_ms
+            self._keys += kept.keys
+            self._values += kept.values
         return None
 
     def _note_excluded(self, last_ms: int, last_offset: int) -> None:
@@ -274,40 +208,8 @@ class _ChunkBuilder:
         before = self._excluded_last_ms
         self._excluded_last_ms = last_ms if before is None else max(before, last_ms)
 
-    def _keep_wanted(self, rows: Iterable[tuple[int, int, bytes | None, bytes | None]]) -> bool:
-        """Take what is not of an excluded type; returns whether anything was excluded."""
-        without = self._without
-        before = self.excluded_count
-        for log_offset, timestamp_ms, key, value in rows:
-            if key is not None and key[:2] in without:
-                self.excluded_count += 1
-                continue
-            self.log_offsets.append(log_offset)
-            self._timestamps.append(timestamp_ms)
-            self._keys.append(key)
-            self._values.append(value)
-        return self.excluded_count > before
-
     def _is_outside(self, first: int, last: int) -> bool:
         return last < self._from or (self._end is not None and first >= self._end)
-
-    def _drop_outside(self, mark: int) -> None:
-        """Of the records from `mark` on, keep the requested ones: a batch may extend past either end."""
-        offsets = self.log_offsets[mark:]
-        kept = [
-            at for at, offset in enumerate(offsets, mark) if not self._is_outside(offset, offset)
-        ]
-        if len(kept) == len(offsets):
-            return
-        self.excluded_count += len(offsets) - len(kept)
-        self.log_offsets[mark:] = [self.log_offsets[at] for at in kept]
-        self._timestamps[mark:] = [self._timestamps[at] for at in kept]
-        self._keys[mark:] = [self._keys[at] for at in kept]
-        self._values[mark:] = [self._values[at] for at in kept]
-
-    def _begin_run(self, mark: int, run: _RunFields) -> None:
-        self._end_run(mark)
-        self._run = run
 
     def _end_run(self, end: int) -> None:
         """Close the run of records before `end`, if there is one."""
@@ -325,3 +227,21 @@ class _ChunkBuilder:
                 )
             )
         self._run_start = end
+
+
+def _among(records: BatchRecords, are_wanted: list[bool]) -> BatchRecords:
+    """The records that are wanted; the same object where all of them are."""
+    if all(are_wanted):
+        return records
+    return BatchRecords(
+        list(compress(records.log_offsets, are_wanted)),
+        list(compress(records.record_timestamps_ms, are_wanted)),
+        list(compress(records.keys, are_wanted)),
+        list(compress(records.values, are_wanted)),
+    )
+
+
+def _size_bytes(records: BatchRecords) -> int:
+    """About what a batch without compression has for them."""
+    texts = (len(text) for text in (*records.keys, *records.values) if text)
+    return sum(texts) + _RECORD_BYTES * len(records.log_offsets)

@@ -1,21 +1,17 @@
-"""A folder of segment files: what is in it, and its records in order."""
+"""A folder of segment files: what is in it."""
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from rebalance_audit import limits
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.batches import (
     BASE_OFFSET,
     MAGIC,
-    TransactionMarker,
-    parse_marker,
 )
-from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.other_files import (
     ARCHIVE_SUFFIXES,
     COMPRESSED_SUFFIXES,
@@ -73,36 +69,6 @@ class LogNote(NamedTuple):
     detail: str
 
 
-class PositionedRecord(NamedTuple):
-    """A record of the log with its position and what its batch says about it."""
-
-    log_partition: int
-    log_offset: int
-    record_timestamp_ms: int
-    leader_epoch: int | None
-    producer_id: int
-    producer_epoch: int
-    is_transactional: bool
-    key: bytes | None
-    value: bytes | None
-
-
-class PositionedMarker(NamedTuple):
-    """The end of a producer's transaction, with its position."""
-
-    log_partition: int
-    log_offset: int
-    record_timestamp_ms: int
-    leader_epoch: int | None
-    producer_id: int
-    producer_epoch: int
-    committed: bool
-    coordinator_epoch: int
-
-
-LogEntry: TypeAlias = PositionedRecord | PositionedMarker | BadBytes | TailNote
-
-
 class LogFolder:
     """The segments of `__consumer_offsets` under one folder, and those of the metadata log for topic names.
 
@@ -134,88 +100,6 @@ class LogFolder:
     def size_bytes(self) -> int:
         """Size of all segments of `__consumer_offsets`."""
         return sum(segment.size_bytes for parts in self.segments.values() for segment in parts)
-
-    def read(
-        self,
-        partition: int | None = None,
-        *,
-        without_record_types: frozenset[int] = frozenset(),
-    ) -> Iterator[LogEntry]:
-        """All records, transaction markers, damage and unfinished ends, partition by partition in offset order.
-
-        Streams in bounded memory. An offset that two segments hold is returned once. Control records that end no
-        transaction are left out, as are records of `without_record_types`. Raises SourceNotReadable for a partition
-        that is missing and for a file that cannot be read; never raises because of the bytes.
-        """
-        if partition is not None and partition not in self.segments:
-            raise SourceNotReadable(f"{self.path} has no partition {partition} of {OFFSETS_TOPIC}.")
-        for number in self.segments if partition is None else (partition,):
-            next_offset = 0
-            for segment in self.segments[number]:
-                for found in _read_segment(segment, next_offset, without_record_types):
-                    if isinstance(found, ColumnChunk):
-                        if found.log_offsets:
-                            next_offset = found.log_offsets[-1] + 1
-                        yield from _entries(number, found)
-                    else:
-                        yield found._replace(log_partition=number)
-
-
-def _read_segment(
-    segment: Segment, from_offset: int, without_record_types: frozenset[int]
-) -> Iterator[ColumnChunk | BadBytes | TailNote]:
-    try:
-        yield from read_columns(
-            segment.path,
-            from_offset=from_offset,
-            end_offset=segment.end_offset,
-            without_record_types=without_record_types,
-        )
-    except OSError as error:
-        raise not_readable(segment.path, error) from error
-
-
-def _entries(partition: int, chunk: ColumnChunk) -> Iterator[PositionedRecord | PositionedMarker]:
-    columns = zip(
-        chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
-    )
-    for (
-        count,
-        leader_epoch,
-        producer_id,
-        producer_epoch,
-        transactional,
-        is_control,
-        _,
-    ) in chunk.runs:
-        rows = islice(columns, count)
-        if not is_control:
-            for offset, timestamp_ms, key, value in rows:
-                yield PositionedRecord(
-                    partition,
-                    offset,
-                    timestamp_ms,
-                    leader_epoch,
-                    producer_id,
-                    producer_epoch,
-                    transactional,
-                    key,
-                    value,
-                )
-            continue
-        for offset, timestamp_ms, key, value in rows:
-            marker = parse_marker(key, value)
-            if isinstance(marker, TransactionMarker):
-                yield PositionedMarker(
-                    partition,
-                    offset,
-                    timestamp_ms,
-                    leader_epoch,
-                    producer_id,
-                    producer_epoch,
-                    marker.committed,
-                    marker.coordinator_epoch,
-                )
 
 
 def open_log_folder(path: str | Path) -> LogFolder:

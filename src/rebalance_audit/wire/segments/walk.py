@@ -25,6 +25,7 @@ from rebalance_audit.wire.segments.batches import (
     LOG_OVERHEAD_BYTES,
     MAGIC,
     PADDING,
+    WRONG_CHECKSUM,
     RawHeader,
     crc_holds,
     header_is_plausible,
@@ -48,8 +49,7 @@ SEARCH_CRC_BYTES_MAX: Final = limits.SEARCH_BYTES.most
 class SegmentWalk(OpenSegment):
     """The batches of one file between two byte positions, each a stop of the walk or the file's end.
 
-    The walk checks no checksum unless it needs to: a reader of records has to call `batches.crc_holds` or the compiled
-    reader's own check.
+    The walk checks no checksum unless it needs to: `batches.judged` does, for a reader of records.
     """
 
     def __init__(self, path: str | Path, start_byte: int = 0, end_byte: int | None = None) -> None:
@@ -90,7 +90,7 @@ class SegmentWalk(OpenSegment):
                         or self._data.startswith(BLANK, following - self._origin)
                         or crc_holds(self.view(position, following))
                     ):
-                        clause = "has a wrong checksum"
+                        clause = WRONG_CHECKSUM
                 if clause is None:
                     yield position, following, header
                     position, header, plausible = following, next_header, next_plausible
@@ -206,3 +206,20 @@ class SegmentWalk(OpenSegment):
                     return position + at
             position += stop
         return None
+
+
+def split_points(path: str | Path, target_bytes: int) -> list[int]:
+    """Byte positions that split the file into parts of about `target_bytes`, from the headers only.
+
+    The first is 0, the last is the file's size, each other one begins a batch; a part lies between two neighbours.
+    It exceeds the target by less than one batch. Raises ValueError for a target below 1, OSError that names the file.
+    """
+    if target_bytes <= 0:
+        raise ValueError(f"target_bytes is {target_bytes}, a part needs at least one byte")
+    points = [0]
+    with SegmentWalk(path) as walk:
+        for position, _, _ in walk.steps():
+            if position - points[-1] >= target_bytes:
+                points.append(position)
+        points.append(walk.size_bytes)
+    return points
