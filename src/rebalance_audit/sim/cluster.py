@@ -25,6 +25,7 @@ from rebalance_audit.sim.brokers.broker import (
     ServedPartition,
     partition_for,
 )
+from rebalance_audit.sim.brokers.partition_log import PartitionLog
 from rebalance_audit.sim.brokers.topics import Topics
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.holdings import Holdings
@@ -90,14 +91,13 @@ class Cluster:
         served = self.partitions.get(number)
         if served is None:
             served = self.partitions[number] = ServedPartition(
-                number,
+                PartitionLog(number, self.options.log.segment_bytes, self._folder),
                 self.scheduler,
                 self.topics,
                 self.config,
                 self._ids,
                 self.options.log,
                 self.observers,
-                self._folder,
                 self.options.clock_offsets_ms or (0,) * self.options.broker_count,
             )
         return served

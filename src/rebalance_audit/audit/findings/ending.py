@@ -32,6 +32,10 @@ class Ending:
             self.due_ms = moment_ms
         return False
 
+    def hides(self, moment_ms: int) -> bool:
+        """Whether the log ends before `moment_ms`, so that what goes on may go on until then."""
+        return self.is_open and not self.reached(moment_ms)
+
     def lasted(self, began_ms: int, least_ms: int) -> CodedReason:
         """How long something that began then lasted: exactly, or at least, while it still goes on."""
         if self.is_open:

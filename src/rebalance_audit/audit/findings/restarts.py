@@ -122,12 +122,8 @@ class FlappingMember(Watcher):
     def ended(self, end: Ending) -> None:
         """Report the clients that still flap."""
         for who, client in self._clients.items():
-            going_on = (
-                client.began is not None
-                and end.is_open
-                and not end.reached(client.last_ms + self.rules.flapping_window_ms + 1)
-            )
-            self._close(who, client, going_on=going_on)
+            over_ms = client.last_ms + self.rules.flapping_window_ms + 1
+            self._close(who, client, going_on=client.began is not None and end.hides(over_ms))
 
     def _client(self, who: Who, at_ms: int) -> _Returns:
         client = self._clients.pop(who, None)
@@ -255,11 +251,8 @@ class InstanceIdConflict(Watcher):
         """Report the fights that still go on."""
         for instance_id, fight in self._fights.items():
             last_ms = fight.takeovers[-1][0].record_timestamp_ms
-            going_on = (
-                fight.began is not None
-                and end.is_open
-                and not end.reached(last_ms + self.rules.instance_window_ms + 1)
-            )
+            over_ms = last_ms + self.rules.instance_window_ms + 1
+            going_on = fight.began is not None and end.hides(over_ms)
             self._close(instance_id, fight, going_on=going_on)
 
     def _took(

@@ -86,7 +86,7 @@ class SessionExpiries(Watcher):
         """A series that may still go on when the log ends has no end time."""
         if self._last is not None:
             over_ms = self._last.record_timestamp_ms + self.rules.expiries_window_ms + 1
-            self._close(self._last if not end.is_open or end.reached(over_ms) else None)
+            self._close(None if end.hides(over_ms) else self._last)
 
     def _is_over(self, at_ms: int, last: Position) -> bool:
         return at_ms - last.record_timestamp_ms > self.rules.expiries_window_ms

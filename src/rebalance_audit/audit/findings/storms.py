@@ -117,12 +117,9 @@ class RebalanceStorm(Watcher):
 
     def ended(self, end: Ending) -> None:
         """A storm that still goes on when the log ends has no end time."""
-        if self._began is not None:
-            last = self._last
-            over = last is not None and end.reached(
-                last.record_timestamp_ms + self.rules.storm_window_ms + 1
-            )
-            self._close(last if over or not end.is_open else None)
+        if self._last is not None and self._began is not None:
+            over_ms = self._last.record_timestamp_ms + self.rules.storm_window_ms + 1
+            self._close(None if end.hides(over_ms) else self._last)
 
     def _count(self, began: _Began) -> None:
         self._last = began.position
@@ -213,11 +210,7 @@ class RebalanceLoop(Watcher):
 
     def ended(self, end: Ending) -> None:
         """A loop that still goes on when the log ends has no end time."""
-        going_on = (
-            end.is_open
-            and self._is_loop()
-            and not end.reached(self._last_ms + self.rules.loop_pause_ms + 1)
-        )
+        going_on = self._is_loop() and end.hides(self._last_ms + self.rules.loop_pause_ms + 1)
         self._close(None if going_on else self._last_ms)
 
     def _close(self, end_ms: int | None) -> None:

@@ -8,7 +8,6 @@ no client got a response for their records, and the next coordinator replays the
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
@@ -115,26 +114,25 @@ class ServedPartition:
 
     def __init__(
         self,
-        number: int,
+        log: PartitionLog,
         scheduler: Scheduler,
         topics: Topics,
         config: CoordinatorConfig,
         ids: IdSource,
         options: LogOptions,
         observers: Sequence[Observer],
-        folder: Path | None = None,
         clock_offsets_ms: Sequence[int] = (0,),
     ) -> None:
-        """An empty log whose first coordinator serves at once; `folder` as in `PartitionLog`.
+        """The first coordinator of an empty log serves at once.
 
         `clock_offsets_ms`: how far the clock of each broker is ahead; the brokers lead in turn.
         """
-        self.number = number
-        self.log = PartitionLog(number, options.segment_bytes, folder)
+        self.number = log.log_partition
+        self.log = log
         self.config = config
         self.leader_epoch = 0
         self.is_active = False
-        self.shard = LedgerShard(number, Policy.STRICT)
+        self.shard = LedgerShard(self.number, Policy.STRICT)
         self._scheduler = scheduler
         self._topics = topics
         self._ids = ids
