@@ -167,6 +167,8 @@ def test_spark_types_are_accepted(type_text: str) -> None:
         ({"checks": check(kind="no_holes", within=["nothing"])}, "nothing is not a column"),
         ({"checks": check(kind="refers", table="gold.x", there=["a", "b"])}, "2 columns there"),
         ({"begins_at": "nothing"}, "nothing is not a column"),
+        ({"written": ["rename"]}, "no way to write rename"),
+        ({"written": ["replace"], "replaced_by": "nothing"}, "nothing is not a column"),
         ({"checks": check(kind="odd")}, "no such kind"),
         ({"checks": check(kind="not_null", severity="info")}, "no such kind or severity"),
         ({"checks": check(kind="not_null", columns=["nothing"])}, "nothing is not a column"),

@@ -22,8 +22,8 @@ from rebalance_audit.lake.records.commit_packs import (
     pack_commits,
     packed,
 )
-from rebalance_audit.lake.sources.segment_frames import Reading, read_piece
-from rebalance_audit.lake.sources.segment_frames import pack as cut
+from rebalance_audit.lake.sources.segments_source import Reading, read_split
+from rebalance_audit.lake.sources.segments_source import pack as cut
 from rebalance_audit.tables.arrow_types import arrow_type
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES, group_bytes
 from rebalance_audit.wire.segments.folder import open_log_folder
@@ -85,7 +85,7 @@ def read(
     """The rows of the log."""
     segments = [each for found in open_log_folder(folder).segments.values() for each in found]
     for piece in cut(segments, 1 << 40):
-        yield from read_piece(piece, columns, Reading(without, 1 << 40))
+        yield from read_split(piece, columns, Reading(without, 1 << 40))
 
 
 def timed(work: Callable[[], Made]) -> tuple[Made, float]:

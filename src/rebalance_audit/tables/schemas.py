@@ -17,6 +17,8 @@ from rebalance_audit.resources import list_files, read_text
 from rebalance_audit.tables.checks import Check, TableSchemaError, json_object, parse_check, words
 
 Layer: TypeAlias = Literal["bronze", "silver", "gold", "meta"]
+Way: TypeAlias = Literal["append", "merge", "replace"]
+"""How rows come into a table: as new ones, compared by key with those that it has, or in the place of some of them."""
 
 FOLDER = "schemas/tables"
 VALUE_LISTS = "schemas/value_lists.json"
@@ -99,6 +101,14 @@ class TableSchema:
     append_only: bool
     begins_at: str | None
     """The column that says when a row begins: a window of time takes rows by it. None where rows have no time."""
+    aged_by: str | None
+    """The moment from which the age of a row counts, null for a row that has not ended, in SQL that both writers know.
+
+    None where no row expires.
+    """
+    written: tuple[Way, ...]
+    replaced_by: str
+    """The column by which `replace` finds the rows that it puts others in the place of."""
     open_while_null: str | None
     """The column that is null as long as a row may change. None where rows rarely change, or show it otherwise."""
     columns: tuple[Column, ...]
@@ -154,7 +164,10 @@ def parse_table(path: str, text: str, lists: Mapping[str, tuple[str, ...]]) -> T
         path,
         json.loads(text),
         required=("layer", "name", "description", "grain", "key", "columns", "checks"),
-        optional=("clustered_by", "append_only", "begins_at", "open_while_null"),
+        optional=(
+            *("clustered_by", "append_only", "begins_at", "open_while_null"),
+            *("aged_by", "written", "replaced_by"),
+        ),
     )
     columns = tuple(_column(path, column) for column in data["columns"])
     names = [column.name for column in columns]
@@ -172,6 +185,9 @@ def parse_table(path: str, text: str, lists: Mapping[str, tuple[str, ...]]) -> T
         clustered_by=tuple(data.get("clustered_by", ())),
         append_only=data.get("append_only", False),
         begins_at=data.get("begins_at"),
+        aged_by=data.get("aged_by"),
+        written=tuple(data.get("written", ("append", "merge"))),
+        replaced_by=data.get("replaced_by", "cluster"),
         open_while_null=data.get("open_while_null"),
         columns=columns,
         checks=(
@@ -180,6 +196,8 @@ def parse_table(path: str, text: str, lists: Mapping[str, tuple[str, ...]]) -> T
             *declared,
         ),
     )
+    if unknown := {*table.written} - {*get_args(Way)}:
+        raise TableSchemaError(f"{path}: there is no way to write {', '.join(sorted(unknown))}")
     if table.layer not in get_args(Layer) or not path.endswith(f"/{table.full_name}.json"):
         raise TableSchemaError(f"{path} must be named by its layer and name, {table.full_name}")
     for used in _used_columns(table):
@@ -223,6 +241,8 @@ def _after_type(ddl: str) -> str | None:
 def _used_columns(table: TableSchema) -> Iterator[str]:
     yield from table.key
     yield from table.clustered_by
+    if "replace" in table.written:
+        yield table.replaced_by
     if table.begins_at is not None:
         yield table.begins_at
     for check in table.checks:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from rebalance_audit.lake.records.record_columns import OF_SEGMENTS
-from rebalance_audit.lake.sources.segment_frames import Reading, pack, read_piece
+from rebalance_audit.lake.sources.segments_source import Reading, pack, read_split
 from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.wire.golden import CAPTURE_NAMES, capture
 from tests.wire.segments.hand_made import batch, batches_of, commits, segment
@@ -21,7 +21,7 @@ def rows(path: Path, target_bytes: int, reading: Reading) -> pa.Table:
     batches = [
         one
         for piece in pack(segments, target_bytes)
-        for one in read_piece(piece, tuple(OF_SEGMENTS), reading)
+        for one in read_split(piece, tuple(OF_SEGMENTS), reading)
     ]
     table = pa.Table.from_batches(batches)
     counts = table["passed_over"]

@@ -14,7 +14,7 @@ import pytest
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.lake.records.record_columns import OF_SEGMENTS
 from rebalance_audit.lake.sources.remote_log import HEAD_BYTES, RemoteLog
-from rebalance_audit.lake.sources.segment_frames import Reading, pack, read_piece
+from rebalance_audit.lake.sources.segments_source import Reading, pack, read_split
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import LogFolder, SourceNotReadable, open_log_folder
@@ -56,7 +56,7 @@ def rows(opened: LogFolder, remote: RemoteLog | None) -> pa.Table:
     read = [
         one
         for piece in pieces
-        for one in read_piece(piece, tuple(OF_SEGMENTS), Reading(remote=remote))
+        for one in read_split(piece, tuple(OF_SEGMENTS), Reading(remote=remote))
     ]
     return pa.Table.from_batches(read)
 

@@ -13,8 +13,7 @@ from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PAS
 from rebalance_audit.lake.records.record_counts import count_records
 from rebalance_audit.lake.runs.missing_records import holes_of_log
 from rebalance_audit.lake.runs.progress import Progress
-from rebalance_audit.lake.sources.segment_frames import read_segments
-from rebalance_audit.lake.sources.segments_source import SegmentsSource
+from rebalance_audit.lake.sources.segments_source import SegmentsSource, read_segments
 from rebalance_audit.local.survey import survey
 from rebalance_audit.wire.key_bytes import OFFSET_COMMIT_TYPES
 from rebalance_audit.wire.segments.folder import SourceNotReadable, open_log_folder

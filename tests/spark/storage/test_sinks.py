@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.errors import BadRequest, LakeBusy, LakeNotWritable
 from rebalance_audit.lake.runs.maintain import AGES
-from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
+from rebalance_audit.lake.runs.progress import RunEntry, RunLog
 from rebalance_audit.lake.session.settings import temporary_settings
 from rebalance_audit.lake.storage.lock import OWNER
 from rebalance_audit.lake.storage.row_changes import KeyRange
@@ -231,6 +231,14 @@ def test_a_change_builds_on_the_version_for_which_it_was_made(
         with pytest.raises(Outrun):
             lake.writer.append(schema, rows, commit)
     assert lake.read(TOPICS).count() == 1
+
+
+def test_a_way_that_the_schema_does_not_declare_is_refused(lake: Lake) -> None:
+    """By both writers, before they look at the table: nothing is committed."""
+    schema, commit = table_schemas()[RUNS], TableChange(FIRST_RUN, "blue", 0)
+    with pytest.raises(ValueError, match="written by append, replace, not by merge"):
+        lake.writer.merge(schema, lake.rows_here(RUNS, []), commit)
+    assert lake.is_unwritten(RUNS)
 
 
 def test_what_another_adds_meanwhile_is_not_doubled(

@@ -24,7 +24,7 @@ from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.schemas import TableName
 
 if TYPE_CHECKING:
-    from rebalance_audit.lake.session.pieces import Pieces
+    from rebalance_audit.lake.session.splits import Splits
 
 INGEST_TABLES: Final = (
     TableName.RECORDS,
@@ -176,7 +176,7 @@ def _ingest_rows(
 ) -> Ingested:
     ledger, spark = bronze.ledger, bronze.ledger.lake.spark
     before = dict(ledger.partitions)
-    given: DataFrame | Pieces[Any]
+    given: DataFrame | Splits[Any]
     if from_ms is None:
         given, begins = source.to_store(spark, ledger.cluster), source.first_offsets()
     else:

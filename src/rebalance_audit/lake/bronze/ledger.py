@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.bronze.record_files import PartitionInBronze, digest, parts_in
 from rebalance_audit.lake.storage.data_files import DataFiles
+from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import GivenRows
 from rebalance_audit.lake.storage.table_log import TableMark
 from rebalance_audit.lake.storage.tables import Lake
@@ -194,7 +195,6 @@ class Ledger:
         """Write the rows, in one commit."""
         schema = table_schemas()[TableName.INGESTED]
         common = {
-            "cluster": self.cluster,
             "bronze_version": self.bronze_version,
             "bronze_commit": self.bronze_commit,
             "kafka_cluster_id": self.cluster_id,
@@ -207,8 +207,7 @@ class Ledger:
         for number, part in sorted(self.partitions.items()):
             values = {name: getattr(part, name, None) for name in schema.column_names}
             rows.append(values | common | {"partition": number, "files": sorted(part.files)})
-        given = self.lake.rows_here(TableName.INGESTED, rows)
-        self.lake.overwrite(TableName.INGESTED, given, "cluster", self.cluster, self.cluster)
+        Sink(self.lake, self.cluster, run_id, is_log=True).rewrite(TableName.INGESTED, rows)
         self._saved = self._state()
 
     @property

@@ -18,12 +18,12 @@ from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.bronze.record_files import WRITTEN, write_records
 from rebalance_audit.lake.records.commit_packs import commits_first
 from rebalance_audit.lake.records.record_columns import DAMAGE
-from rebalance_audit.lake.session.pieces import Pieces, through
+from rebalance_audit.lake.session.splits import Splits, through
 from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder, described_in
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import GivenRows, Staged
-from rebalance_audit.lake.storage.table_writer import Outrun, TableChange, with_retries
+from rebalance_audit.lake.storage.table_writer import Outrun, TableChange
 from rebalance_audit.shown_settings import without_credentials
 from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -90,7 +90,7 @@ class Bronze:
         self._ingested_at = ingested_at
         self._commits = 0
 
-    def take(self, rows: DataFrame | Pieces[Any], spec: str) -> TakenSource:
+    def take(self, rows: DataFrame | Splits[Any], spec: str) -> TakenSource:
         """Write what a source gives, in one reading: rows with the columns of RECORD, and perhaps of DAMAGE.
 
         Of delta-rs to data files of bronze, which no commit names yet; else to the stage.
@@ -104,7 +104,7 @@ class Bronze:
         if folder is not None:
             files, left = self._to_files(folder, rows, constants)
             return TakenSource(files, left, left.count() - len(files.described))
-        given = rows.through(commits_first, rows.made_ddl) if isinstance(rows, Pieces) else rows
+        given = rows.through(commits_first, rows.made_ddl) if isinstance(rows, Splits) else rows
         frame = given.withColumns({name: F.lit(value) for name, value in constants.items()})
         if DAMAGE not in frame.columns:
             records = self._written(frame)
@@ -249,7 +249,7 @@ class Bronze:
         return self._lake.stage.put(rows.select(*columns), columns)
 
     def _to_files(
-        self, folder: DataFolder, rows: DataFrame | Pieces[Any], constants: Mapping[str, Any]
+        self, folder: DataFolder, rows: DataFrame | Splits[Any], constants: Mapping[str, Any]
     ) -> tuple[DataFiles, Staged]:
         """The rows in data files, and what the tasks report, see WRITTEN."""
         write = partial(write_records, folder=folder, constants=constants)
@@ -267,16 +267,15 @@ class Bronze:
         self._commits += 1
         metadata = f"{self._run_id}/{self._commits}"
 
-        def append() -> None:
+        def checked() -> tuple[GivenRows, TableChange]:
             self.ledger.catch_up()
-            commit = TableChange(metadata, self.ledger.cluster, self.ledger.bronze_version)
             if self.ledger.next_offsets() != known:
                 raise LakeNotWritable(_elsewhere(self.ledger.cluster))
-            self._lake.writer.append(_SCHEMA, rows, commit)
+            return rows, TableChange(metadata, self.ledger.cluster, self.ledger.bronze_version)
 
         known = self.ledger.next_offsets()
         try:
-            with_retries(append)
+            self._sink.append_by(TableName.RECORDS, checked)
         except Outrun:
             raise LakeNotWritable(_elsewhere(self.ledger.cluster)) from None
         self.ledger.add(rows)

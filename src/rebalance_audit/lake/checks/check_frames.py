@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.gold.output_tables import begins_within
+from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.table_log import commit_metadata
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.moments import utc_datetime
@@ -61,15 +62,14 @@ class Scope:
         return table.where(begins_within(schema.begins_at, self.from_ms, self.to_ms))
 
 
+@dataclass(slots=True)
 class TableFrames:
     """The tables of a lake as they are when a check begins: each is looked up only once."""
 
-    def __init__(self, lake: Lake, scope: Scope) -> None:
-        """Nothing is read yet."""
-        self._lake = lake
-        self._scope = scope
-        self._found: dict[str, tuple[int, DataFrame] | None] = {}
-        self._lock = Lock()
+    _lake: Lake
+    _scope: Scope
+    _found: dict[str, tuple[int, DataFrame] | None] = field(default_factory=dict)
+    _lock: Any = field(default_factory=Lock)
 
     def find(self, name: str) -> tuple[int, DataFrame] | None:
         """Version of a table, and its rows of the cluster that is checked; None if there is no table.
@@ -257,7 +257,6 @@ def write_results(lake: Lake, check_id: str, scope: Scope, results: Sequence[Che
     """Append a check's results to meta.checks in one commit. Raises LakeNotWritable."""
     cluster = ALL_CLUSTERS if scope.cluster is None else scope.cluster
     common = {
-        "cluster": cluster,
         "check_id": check_id,
         "from_at": utc_datetime(scope.from_ms),
         "to_at": utc_datetime(scope.to_ms),
@@ -267,7 +266,8 @@ def write_results(lake: Lake, check_id: str, scope: Scope, results: Sequence[Che
     rows = [common | _row(result) for result in results]
     with commit_metadata(lake.spark, check_id):
         lake.create([TableName.CHECKS])
-        lake.add_rows(TableName.CHECKS, cluster, lambda _: rows)
+        sink = Sink(lake, cluster, check_id, is_log=True)
+        sink.append_rows(TableName.CHECKS, lambda _: rows)
 
 
 def _row(result: CheckResult) -> dict[str, Any]:

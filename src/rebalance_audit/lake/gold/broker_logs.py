@@ -7,7 +7,7 @@ from their first record.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
@@ -20,10 +20,10 @@ from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.testimony.clocks import DATED, SAMPLE, clocks, moments_of
 from rebalance_audit.audit.testimony.witness import TOLERANCE_MS
 from rebalance_audit.lake.records.routing import has_type
-from rebalance_audit.lake.storage.local_rows import frame_of
+from rebalance_audit.lake.storage.local_rows import frame_of, rows_made
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.moments import micros_of
-from rebalance_audit.tables.arrow_types import arrow_type, column_of
+from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
@@ -43,7 +43,7 @@ class StoredBrokerLogs:
         self._sink = sink
         self._run_number = run_number
         self._run_id = run_id
-        self._is_there = bool(sink.lake.version(TableName.BROKER_LOG))
+        self._exists = bool(sink.lake.version(TableName.BROKER_LOG))
         self.notes: list[str] = []
         """A sentence for each broker whose clock or log was not right."""
 
@@ -56,7 +56,7 @@ class StoredBrokerLogs:
         others show, in the columns MOMENT.
         """
         added = 0 if log is None else self._keep(log)
-        if not self._is_there:
+        if not self._exists:
             return
         moments = moments_in(new_records)
         lines = self._lines()
@@ -68,7 +68,7 @@ class StoredBrokerLogs:
 
     def facts(self, groups: DataFrame | None = None) -> BrokerLog | None:
         """The lines about some groups, or about all; None if there are no lines."""
-        if not self._is_there:
+        if not self._exists:
             return None
         lines = self._lines()
         if groups is not None:
@@ -85,7 +85,7 @@ class StoredBrokerLogs:
         `is_late`: about a time up to `log_end_ms` (epoch milliseconds), which is audited already. `snapshots` are rows
         of meta.snapshots.
         """
-        if not self._is_there:
+        if not self._exists:
             return None
         lines = self._lines()
         is_new = F.col("run_number") > since_run
@@ -130,11 +130,11 @@ class StoredBrokerLogs:
         lake = self._sink.lake
         lake.create([TableName.BROKER_LOG])
         rows = rows_of_log(lake.spark, log)
-        if self._is_there:
+        if self._exists:
             rows = rows.join(self._lines().select("line_id"), "line_id", "left_anti")
         rows = self._by(rows.withColumn("at", F.col("logged_at")), F.lit(False))
         count = self._sink.append(TableName.BROKER_LOG, rows).inserted
-        self._is_there = self._is_there or bool(count)
+        self._exists = self._exists or bool(count)
         return count
 
     def _set_clocks(self, lines: DataFrame, moments: DataFrame) -> None:
@@ -258,7 +258,7 @@ def moments_in(records: DataFrame) -> DataFrame:
     """Rows of MOMENT from group records with key and value."""
     found = records.where(has_type(*_EPOCHS) & F.col("value").isNotNull())
     columns = found.select("group_id", F.unix_millis("timestamp").alias("at_ms"), "key", "value")
-    return columns.mapInArrow(_moments, ", ".join(map(" ".join, MOMENT.items())))
+    return rows_made(columns, MOMENT, _moments)
 
 
 def moments_in_silver(records: DataFrame) -> DataFrame:
@@ -293,18 +293,11 @@ def _moment(kind: Column, epoch: Column, at_ms: Column) -> Column:
     return F.struct(kind.alias("kind"), epoch.alias("epoch"), at_ms.alias("at_ms"))
 
 
-def _moments(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    schema = pa.schema([(name, arrow_type(kind)) for name, kind in MOMENT.items()])
-    for batch in batches:
-        rows = []
-        for given in batch.to_pylist():
-            found = decode_record(given["key"], given["value"])
-            if isinstance(found, Record):
-                rows += [
-                    {"group_id": given["group_id"], "kind": kind, "epoch": epoch, "at_ms": at_ms}
-                    for kind, epoch, at_ms in moments_of(found, given["at_ms"])
-                ]
-        yield from pa.Table.from_pylist(rows, schema=schema).to_batches()
+def _moments(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    found = decode_record(given["key"], given["value"])
+    if isinstance(found, Record):
+        for kind, epoch, at_ms in moments_of(found, given["at_ms"]):
+            yield {"group_id": given["group_id"], "kind": kind, "epoch": epoch, "at_ms": at_ms}
 
 
 def _fact(row: dict[str, Any]) -> BrokerFact:

@@ -1,15 +1,12 @@
 """Findings that offset commits show: Spark counts what the tables of silver and gold say, the audit makes the rows."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.finding_rules import FindingRules
-from rebalance_audit.audit.findings.finding import ID_DIGITS
-from rebalance_audit.audit.findings.finding_kind import FindingKind
 from rebalance_audit.audit.findings.kinds import OF_COMMITS
 from rebalance_audit.audit.findings.of_commits import (
     OFFSET_COMMITS,
@@ -21,8 +18,7 @@ from rebalance_audit.audit.rows import FINDINGS as OUTPUT
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.silver.offset_commits import OPEN
-from rebalance_audit.sentences.render import advice_for, reason_text
-from rebalance_audit.tables.arrow_types import column_of, ddl_of_columns
+from rebalance_audit.lake.storage.local_rows import rows_made
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
 DAY_MS: Final = 86_400_000
@@ -108,12 +104,12 @@ def _hanging(commits: DataFrame, rules: FindingRules, log_end_ms: int | None) ->
         .where(F.col("first.at") <= latest_ms)
     )
 
-    def row_of(given: Row) -> Row:
+    def row_of(given: Mapping[str, Any]) -> Row:
         names = ("producer_id", "commits", "topics")
         numbers = {name: given[name] for name in names}
         return HangingTransaction.row(given["group_id"], _ends_of(given), rules, **numbers)
 
-    return _rows(found, row_of)
+    return finding_frame(found, row_of)
 
 
 def _growth(
@@ -172,79 +168,20 @@ def _growth(
     )
     found = grown.join(ends, ["group_id", "type", "day"])
 
-    def row_of(given: Row) -> Row:
+    def row_of(given: Mapping[str, Any]) -> Row:
         numbers = {name: given[name] for name in ("hours", "records", "most")}
         return TopicGrowth.row(given["group_id"], _ends_of(given), given["type"], **numbers)
 
-    return _rows(found, row_of)
+    return finding_frame(found, row_of)
 
 
-def _rows(found: DataFrame, row_of: Callable[[Row], Row]) -> DataFrame:
-    """Rows of the table (without the cluster), one for each row of `found`."""
+def finding_frame(found: DataFrame, row_of: Callable[[Mapping[str, Any]], Row]) -> DataFrame:
+    """Rows of gold.findings (without the cluster), one for each row of `found`; times are epoch milliseconds."""
     columns = table_schemas()[TableName.FINDINGS].column_types
     del columns["cluster"]
-
-    def made(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            rows = [row_of(given) for given in batch.to_pylist()]
-            yield pa.RecordBatch.from_arrays(
-                [column_of(kind, [row[name] for row in rows]) for name, kind in columns.items()],
-                names=[*columns],
-            )
-
-    return found.mapInArrow(made, ddl_of_columns(columns))
+    return rows_made(found, columns, lambda given: [row_of(given)])
 
 
-def _ends_of(given: Row) -> EndRecords:
+def _ends_of(given: Mapping[str, Any]) -> EndRecords:
     """Of a row with the structs `first` and `last`, see `_record`."""
     return EndRecords(*(tuple(given[end].values()) for end in ("first", "last")))
-
-
-def finding_rows(
-    found: DataFrame,
-    kind: type[FindingKind],
-    identity: tuple[str, ...],
-    columns: Mapping[str, Column | str],
-) -> DataFrame:
-    """Rows of the table (without the cluster) of one kind, one for each row of `found`.
-
-    `identity` are the columns that identify a finding. `columns` are those columns of the table that differ from row
-    to row: table column -> column of `found`, or an expression. A finding without them is about no group, no member
-    and no topic, and has not ended.
-    """
-    values: dict[str, Column | str] = {
-        "finding_id": F.substring(
-            F.sha2(F.concat_ws("/", F.lit(kind.kind), *identity), 256), 1, ID_DIGITS
-        ),
-        "kind": F.lit(kind.kind),
-        "severity": F.lit(kind.severity.value),
-        "advice": F.lit(reason_text(advice_for(kind.kind))),
-        "member_ids": F.array(),
-        "topics": F.array(),
-        **columns,
-    }
-    wanted = [
-        column for column in table_schemas()[TableName.FINDINGS].columns if column.name != "cluster"
-    ]
-    return found.select(
-        *[
-            _column(values.get(column.name)).cast(column.type).alias(column.name)
-            for column in wanted
-        ]
-    )
-
-
-def evidence(partition: Column | str, record: Column, fact: Column) -> Column:
-    """One record that shows a finding; `record` is a struct with `offset` and `at`."""
-    return F.struct(
-        _column(partition).alias("partition"),
-        record["offset"].alias("offset"),
-        record["at"].alias("at"),
-        fact.alias("fact"),
-    )
-
-
-def _column(value: Column | str | None) -> Column:
-    if value is None:
-        return F.lit(None)
-    return F.col(value) if isinstance(value, str) else value

@@ -60,7 +60,9 @@ def continue_stints(stints: DataFrame, known: DataFrame) -> DataFrame:
         F.max_by(F.struct(*latest), order).alias("latest"),
         F.count_if(is_new).alias("more"),
     )
-    goes_on = F.coalesce(F.col("latest.latest_offset") >= F.col("known.latest_offset"), F.lit(True))
+    continues = F.coalesce(
+        F.col("latest.latest_offset") >= F.col("known.latest_offset"), F.lit(True)
+    )
     # The first stint itself may have gone on, if the last run ended within the write that began it.
     is_first = F.col("known").isNull() | F.col("first.first_offset").eqNullSafe(
         F.col("known.first_offset")
@@ -72,7 +74,7 @@ def continue_stints(stints: DataFrame, known: DataFrame) -> DataFrame:
             for name in FROM_FIRST_STINT
         ],
         *[
-            F.when(goes_on, F.col(f"latest.{name}")).otherwise(F.col(f"known.{name}")).alias(name)
+            F.when(continues, F.col(f"latest.{name}")).otherwise(F.col(f"known.{name}")).alias(name)
             for name in latest
         ],
         (F.coalesce(f"known.{STINTS}", F.lit(0)) + F.col("more")).cast("int").alias(STINTS),

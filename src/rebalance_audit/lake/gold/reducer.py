@@ -304,8 +304,8 @@ class _Group:
 
     def _finish_hours(self) -> None:
         self._hours.committed(self._commit_hours.hours())
-        for row, is_there in self._hours.rows():
-            mark = self.mark if is_there else GONE
+        for row, exists in self._hours.rows():
+            mark = self.mark if exists else GONE
             self._hour_rows.add(self.group_id, mark, row, of_records=self._is_known)
 
     def _finish_progress(self, memory: Memory | None, due_ms: int | None = None) -> None:

@@ -3,16 +3,16 @@
 The driver collects one row per topic.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records.routing import has_type, is_commit
+from rebalance_audit.lake.storage.local_rows import rows_made
 from rebalance_audit.moments import NO_TIMESTAMP_MS, utc_datetime
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
@@ -44,7 +44,13 @@ LISTED_IDS: Final = 1_000
 """Up to this many ids are listed one by one in a query."""
 COLUMNS: Final = ("topic_id", "topic", "source", "made_at", "deleted_at", "shapes")
 """Of gold.topics, those that say what is known of a topic."""
-NAME_DDL: Final = "topic_id binary, topic string, source string, partition int, offset bigint"
+_LISTED: Final = {
+    "topic_id": "binary",
+    "topic": "string",
+    "source": "string",
+    "partition": "int",
+    "offset": "bigint",
+}
 
 
 def names_in_commits(records: DataFrame) -> list[TopicName]:
@@ -96,19 +102,17 @@ def names_in_silver(commits: DataFrame, known: Collection[bytes]) -> list[TopicN
         .groupBy("topic_id")
         .agg(F.min_by("topic", F.struct("partition", "offset")).alias("topic"))
     )
-    return [_of_commits(row["topic_id"], row["topic"]) for row in found.collect()]
-
-
-def _of_commits(topic_id: str, topic: str) -> TopicName:
-    return TopicName(topic_id_of(topic_id), topic, TopicNameSource.OFFSET_COMMIT, None)
+    return [
+        TopicName(topic_id_of(row["topic_id"]), row["topic"], TopicNameSource.OFFSET_COMMIT, None)
+        for row in found.collect()
+    ]
 
 
 def names_in_topic_lists(records: DataFrame) -> list[TopicName]:
     """The names in records of the types TOPIC_LISTS."""
     lists = records.where(has_type(*TOPIC_LISTS) & F.col("value").isNotNull())
     found = (
-        lists.select("partition", "offset", "key", "value")
-        .mapInArrow(_listed, NAME_DDL)
+        rows_made(lists.select("partition", "offset", "key", "value"), _LISTED, _listed)
         .groupBy("topic_id", "source")
         .agg(F.min_by("topic", F.struct("partition", "offset")).alias("topic"))
     )
@@ -157,23 +161,16 @@ def rows_of_table(names: TopicNames) -> list[dict[str, Any]]:
     ]
 
 
-def _listed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    names = ("topic_id", "topic", "source", "partition", "offset")
-    kinds = (pa.binary(), pa.string(), pa.string(), pa.int32(), pa.int64())
-    for batch in batches:
-        rows = []
-        for partition, offset, key, value in zip(
-            *(c.to_pylist() for c in batch.columns), strict=True
-        ):
-            found = decode_record(key, value)
-            if not isinstance(found, Record):
-                continue
-            listed = TopicNames()
-            listed.add_record(found.key, found.value, NO_TIMESTAMP_MS)
-            rows += [
-                (name.topic_id, name.name, name.source.value, partition, offset)
-                for name in listed.values()
-            ]
-        columns = zip(*rows, strict=True) if rows else ((),) * len(names)
-        arrays = [pa.array(list(c), kind) for c, kind in zip(columns, kinds, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, names=list(names))
+def _listed(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    found = decode_record(given["key"], given["value"])
+    if isinstance(found, Record):
+        listed = TopicNames()
+        listed.add_record(found.key, found.value, NO_TIMESTAMP_MS)
+        place = {name: given[name] for name in ("partition", "offset")}
+        for name in listed.values():
+            yield {
+                "topic_id": name.topic_id,
+                "topic": name.name,
+                "source": name.source.value,
+                **place,
+            }

@@ -16,8 +16,8 @@ from rebalance_audit.lake.bronze.end_offsets import StoredEndOffsets
 from rebalance_audit.lake.bronze.ledger import partitions_seen
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.broker_logs import StoredBrokerLogs
+from rebalance_audit.lake.runs.progress import ALL, RunEntry, RunLog
 from rebalance_audit.lake.runs.request import GOLD, RunRequest
-from rebalance_audit.lake.runs.run_log import ALL, RunEntry, RunLog
 from rebalance_audit.lake.runs.run_report import RunReport, Timeline
 from rebalance_audit.lake.session.settings import temporary_settings
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits
@@ -94,7 +94,7 @@ class RunContext:
         """Add up the rows that changed: a run writes quarantine twice, from the source and from the replay."""
         self.report.rows[name] = self.report.rows.get(name, 0) + written.rows
 
-    def begin_again(self) -> None:
+    def retry(self) -> None:
         """Forget what was read so far. What was written stays, and its counts add up."""
         self.log.retries += 1
         self.report = RunReport(self.run_id, rows=self.report.rows, notes=self.report.notes)

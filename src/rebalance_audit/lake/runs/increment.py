@@ -5,6 +5,7 @@ The tables equal those of a replay of all of bronze. What is not affected is not
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
@@ -57,16 +58,14 @@ def increment_plan(context: RunContext, since: Progress, bronze_version: int) ->
         yield _Increment(context, since, bronze_version, held).plan()
 
 
+@dataclass(frozen=True)
 class _Increment:
     """Makes one such plan."""
 
-    def __init__(
-        self, context: RunContext, since: Progress, bronze_version: int, held: ExitStack
-    ) -> None:
-        self._context = context
-        self._since = since
-        self._bronze_version = bronze_version
-        self._held = held
+    _context: RunContext
+    _since: Progress
+    _bronze_version: int
+    _held: ExitStack
 
     def plan(self) -> Plan:
         context = self._context

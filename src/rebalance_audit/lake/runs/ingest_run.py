@@ -11,8 +11,8 @@ from rebalance_audit.errors import BadRequest
 from rebalance_audit.lake.bronze.ingest import INGEST_TABLES, Ingested, ingest
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.runs.error_translation import ErrorTranslation
+from rebalance_audit.lake.runs.progress import RunEntry, RunLog
 from rebalance_audit.lake.runs.request import RunRequest, check_request
-from rebalance_audit.lake.runs.run_log import RunEntry, RunLog
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.table_log import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.table_place import LakeOptions

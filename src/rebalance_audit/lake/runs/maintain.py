@@ -22,45 +22,24 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.bronze.ledger import Ledger
-from rebalance_audit.lake.session.pieces import parallel_map, parallelism
 from rebalance_audit.lake.session.settings import temporary_settings
+from rebalance_audit.lake.session.splits import parallel_map, parallelism
 from rebalance_audit.lake.storage.lock import sole_ingest, sole_run
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.table_definition import APPEND_ONLY
 from rebalance_audit.lake.storage.table_log import commit_metadata, first_line, new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import OnProgress
-from rebalance_audit.tables.schemas import TableName, table_schemas
+from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 from rebalance_audit.tables.views import views
 
 FILE_BYTES: Final = 128 << 20
 """Approximate size of a file."""
 
 AGES: Final[Mapping[str, str]] = {
-    TableName.RECORDS: "timestamp",
-    TableName.END_OFFSETS: "sampled_at",
-    TableName.GROUP_RECORDS: "timestamp",
-    TableName.OFFSET_COMMITS: "timestamp",
-    TableName.QUARANTINE: "timestamp",
-    TableName.EPOCHS: "CASE WHEN outcome <> 'open' THEN coalesce(converged_at, started_at) END",
-    TableName.REBALANCE_CAUSES: "at",
-    TableName.CONVERGENCE: "CASE WHEN outcome <> 'open' THEN coalesce(reached_at, started_at) END",
-    TableName.REBALANCES: "ended_at",
-    TableName.MEMBERS: "left_at",
-    TableName.OWNERSHIP: "to_at",
-    TableName.GROUP_STATES: "to_at",
-    TableName.FINDINGS: "to_at",
-    TableName.GROUP_HOURS: "hour",
-    TableName.WHAT_IF: "to_at",
-    TableName.DEPLOYS: "started_at",
-    TableName.COMMIT_PROGRESS: "minute",
-    TableName.RUNS: "ended_at",
-    TableName.CHECKS: "checked_at",
-    TableName.BROKER_LOG: "logged_at",
+    name: schema.aged_by for name, schema in table_schemas().items() if schema.aged_by is not None
 }
-"""Table -> the moment from which the age of a row counts; null for a row that has not ended, which is kept.
-
-In SQL that both writers understand."""
+"""Table -> the moment from which the age of a row counts, see `TableSchema.aged_by`."""
 
 WEEK_HOURS: Final = 168
 """What Delta considers safe: no reader uses a version for that long."""
@@ -171,26 +150,20 @@ def maintain(
     return report
 
 
+@dataclass(frozen=True)
 class _Table:
     """One table."""
 
-    def __init__(
-        self,
-        lake: Lake,
-        name: str,
-        request: MaintainRequest,
-        run_id: str,
-        now: datetime,
-        on_progress: OnProgress,
-    ) -> None:
-        self._lake = lake
-        self._name = name
-        self._request = request
-        self._run_id = run_id
-        self._now = now
-        self._on_progress = on_progress
-        self._schema = table_schemas()[name]
-        self._log = lake.log(name)
+    _lake: Lake
+    _name: str
+    _request: MaintainRequest
+    _run_id: str
+    _now: datetime
+    _on_progress: OnProgress
+
+    @property
+    def _schema(self) -> TableSchema:
+        return table_schemas()[self._name]
 
     def care(self) -> TableCare:
         """Do everything for the table. Raises LakeNotWritable."""
@@ -203,7 +176,8 @@ class _Table:
     def _care(self) -> TableCare:
         """Delete rows, rewrite files, remove files: in this order, so that deleted rows are not rewritten first."""
         writer, dry_run = self._lake.writer, self._request.dry_run
-        done = TableCare(files_before=self._log.files(), bytes_before=self._log.size_bytes())
+        log = self._lake.log(self._name)
+        done = TableCare(files_before=log.files(), bytes_before=log.size_bytes())
         if self._name in self._request.keep_days:
             done.older_than = self._now - timedelta(days=self._request.keep_days[self._name])
             doing = "counting" if dry_run else "deleting"
@@ -228,16 +202,12 @@ class _Table:
         moment = AGES[self._name]
         old = F.expr(moment) < F.lit(before)
         if self._name == TableName.RECORDS:
-            return self._compact(old)
+            with self._lake.stage.passing():
+                return self._delete_keys(self._lake.stage.keep(self._superseded(old)))
         count = self._lake.read(self._name).where(old).count()
         if count and not self._request.dry_run:
             self._lake.writer.delete_before(self._schema, moment, before)
         return count
-
-    def _compact(self, old: Column) -> int:
-        """Delete the old records that a compacted log would not contain."""
-        with self._lake.stage.passing():
-            return self._delete_keys(self._lake.stage.keep(self._superseded(old)))
 
     def _delete_keys(self, doomed: DataFrame) -> int:
         counted = doomed.groupBy("cluster").agg(F.count(F.lit(1)).alias("rows")).collect()
@@ -253,6 +223,7 @@ class _Table:
         return sum(found.values())
 
     def _superseded(self, old: Column) -> DataFrame:
+        """The keys of the old records that a compacted log would not contain."""
         audited = self._lake.read(TableName.PROGRESS).select("cluster", "partition", "replayed_to")
         records = (
             self._lake.read(self._name, pinned=True)

@@ -26,8 +26,8 @@ from rebalance_audit.lake.gold.reducer_options import Gaps, ReducerOptions
 from rebalance_audit.lake.records.record_counts import RecordCounts
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.progress import Progress
-from rebalance_audit.lake.session.pieces import parallelism
 from rebalance_audit.lake.session.settings import small_queries
+from rebalance_audit.lake.session.splits import parallelism
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits
 from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder
 from rebalance_audit.lake.storage.stage import GivenRows, StagedTables
@@ -187,7 +187,7 @@ def account(context: RunContext, replayed: Replayed) -> None:
 def _reduce(context: RunContext, plan: Plan) -> Replayed:
     groups, request, stage = plan.groups, context.request, context.lake.stage
     if groups.records is None:
-        return Replayed(plan, stage.no_tables(output_columns(), GONE), None)
+        return Replayed(plan, stage.empty_tables(output_columns(), GONE), None)
     folder = _progress_folder(context, plan)
     options = ReducerOptions(
         plan.names,

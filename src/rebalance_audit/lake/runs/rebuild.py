@@ -23,7 +23,7 @@ from rebalance_audit.lake.gold.reducer import with_commits
 from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs, decided_packs
-from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
+from rebalance_audit.lake.records.record_columns import DAMAGE
 from rebalance_audit.lake.records.record_counts import (
     RecordCounts,
     count_records,
@@ -219,8 +219,6 @@ class _Rebuild:
         if not self._with_silver and source is not None and source.counts_what_it_leaves_out:
             # The small side says how many offset commits there are.
             return count_records(self.small)
-        if {DAMAGE, PASSED_OVER} & {*self._records.columns}:
-            return count_records(self._records)
         return count_records_beside(self._records, self.small)
 
     def _partitions_seen(self, counts: RecordCounts) -> Collection[int]:

@@ -75,8 +75,8 @@ def _execute(context: RunContext, errors: ErrorTranslation) -> RunReport:
         context.lake.create([*tables, *_layers(context)])
         context.log.start()
     with context.log.noting_failure(), errors.translated():
-        while not _worked(context, errors):
-            context.begin_again()
+        while not _attempt(context, errors):
+            context.retry()
         _finish(context)
     if request.explain:
         context.explain()
@@ -87,7 +87,7 @@ def _layers(context: RunContext) -> Collection[str]:
     return LAYER_TABLES if context.request.with_silver else ()
 
 
-def _worked(context: RunContext, errors: ErrorTranslation) -> bool:
+def _attempt(context: RunContext, errors: ErrorTranslation) -> bool:
     """Do the work; False if it must be repeated, because something was lost that can be rebuilt."""
     try:
         _work(context)

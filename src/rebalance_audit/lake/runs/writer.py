@@ -9,7 +9,6 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP, GROUP_HOURS, MEMBERS, PROGRESS
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.commit_findings import (
-    Days,
     commit_findings,
     days_of,
     is_of_records,
@@ -26,7 +25,7 @@ from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.plan import Replayed
 from rebalance_audit.lake.runs.progress import Progress, marks_of_tables, progress_columns
-from rebalance_audit.lake.session.pieces import parallel_map
+from rebalance_audit.lake.session.splits import parallel_map
 from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.table_writer import Written
@@ -79,49 +78,58 @@ class Writer:
         ]
 
     def _write_output(self, output: str) -> None:
-        write = self._replace_output if self._since is None else self._merge_output
-        self._context.note(OUTPUTS[output], write(output))
+        sink, name = self._sink, OUTPUTS[output]
+        # Rows of members are put together from stints.
+        is_whole = output != MEMBERS
+        if is_whole and self._are_new(output):
+            written = sink.append(name, self._replayed.of(output))
+        elif self._since is None:
+            written = self._rebuilt(output)
+        elif is_whole and self._replaced is None:
+            written = sink.merge(name, self._staged.changes_of(output))
+        else:
+            written = sink.merge(name, self._rows(output), self._keys_gone(output))
+        self._context.note(name, written)
 
-    def _replace_output(self, output: str) -> Written:
+    def _are_new(self, output: str) -> bool:
+        """Whether the table can have none of the rows."""
+        if isinstance(self._replayed.of(output), DataFiles):
+            # They were written for a table without rows. If it has some by now, `append` compares them.
+            return True
+        if self._since is None:
+            return not self._request.has_window and self._sink.is_empty(OUTPUTS[output])
+        # A row for each record that is new in bronze.
+        return output == GROUP_RECORDS and self._since.is_clean and self._replaced is None
+
+    def _rebuilt(self, output: str) -> Written:
         """Make the rows of the replayed groups those of this run."""
         window = self._window(output)
         # Without silver there are no findings of commits.
         scope = window & is_of_records(output) if self._request.with_silver else window
-        name, given = OUTPUTS[output], self._replayed.of(output)
-        is_first = output != MEMBERS and not self._request.has_window and self._sink.is_empty(name)
-        # Data files were written for a table without rows. If it has some by now, `append` compares them.
-        if is_first or isinstance(given, DataFiles):
-            return self._sink.append(name, given)
-        rows = rebuilt_rows_of(self._staged, output).where(window)
+        groups = self._replaced
         if output in OF_COMMITTING_GROUPS:
-            return self._sink.replace(name, rows, scope & self._of_regex())
-        return self._sink.replace(name, rows, scope, self._replaced)
+            scope, groups = scope & self._of_regex(), None
+        rows = rebuilt_rows_of(self._staged, output).where(window)
+        return self._sink.replace(OUTPUTS[output], rows, scope, groups)
 
-    def _merge_output(self, output: str) -> Written:
-        """Add and change rows of resumed groups, and replace those of rebuilt ones."""
-        assert self._since is not None
-        name = OUTPUTS[output]
-        if self._replaced is None and output != MEMBERS:
-            if output == GROUP_RECORDS and self._since.is_clean:
-                # A row for each record that is new in bronze: the table has none of them.
-                return self._sink.append(name, self._staged.of(output))
-            return self._sink.merge(name, self._staged.changes_of(output))
-        rows = rows_of(self._staged, output)
-        if output == MEMBERS:
-            new = self._staged.of(output, NEW).frame
-            there = self._context.of_cluster(name)
-            rows = continue_stints(new, there).unionByName(
-                rebuilt_rows_of(self._staged, output).drop("cluster"), allowMissingColumns=True
-            )
-        gone = self._keys_gone(output)
-        if self._replaced is not None:
-            scope = is_of_records(output)
-            gone = gone.unionByName(self._sink.keys_within(name, scope, self._replaced))
-        return self._sink.merge(name, rows, gone)
+    def _rows(self, output: str) -> DataFrame:
+        """Rows of resumed groups, and of rebuilt ones."""
+        if output != MEMBERS:
+            return rows_of(self._staged, output)
+        known = self._context.of_cluster(OUTPUTS[output])
+        rows = continue_stints(self._staged.of(output, NEW).frame, known)
+        return rows.unionByName(
+            rebuilt_rows_of(self._staged, output).drop("cluster"), allowMissingColumns=True
+        )
 
     def _keys_gone(self, output: str) -> DataFrame:
-        keys = table_schemas()[OUTPUTS[output]].key
-        return self._staged.changes_of(output).frame.where("_gone").select(*keys)
+        name = OUTPUTS[output]
+        gone = self._staged.changes_of(output).frame.where("_gone")
+        gone = gone.select(*table_schemas()[name].key)
+        if self._replaced is None:
+            return gone
+        within = self._sink.keys_within(name, is_of_records(output), self._replaced)
+        return gone.unionByName(within)
 
     def _window(self, output: str) -> Column:
         if output not in {*GOLD_OF_GROUP, *OF_COMMITTING_GROUPS}:
@@ -154,7 +162,16 @@ class Writer:
             days = days_of(plan.counts)
         scope = scope_of(days) & self._of_regex() & self._window(FINDINGS)
         # A rebuild also covers groups that are no longer in bronze, whose records were not counted.
-        rows = self._commit_findings(days, may_grow=self._may_grow or self._since is None)
+        growth_records = self._request.findings.growth_records
+        rows = commit_findings(
+            context.of_cluster,
+            context.lake.stage.keep,
+            self._request.findings,
+            plan.log_end_ms,
+            days,
+            may_grow=plan.may_grow(growth_records) or self._since is None,
+            may_hang=plan.may_hang,
+        )
         name = TableName.FINDINGS
         if rows is None:
             old = None if self._sink.is_empty(name) else context.of_cluster(name).where(scope)
@@ -162,21 +179,6 @@ class Writer:
                 return
             rows = local_rows(context.spark, table_schemas()[name].column_types, [])
         context.replace(name, rows.where(scope), scope)
-
-    def _commit_findings(self, days: Days | None, *, may_grow: bool) -> DataFrame | None:
-        return commit_findings(
-            self._context.of_cluster,
-            self._context.lake.stage.keep,
-            self._request.findings,
-            self._plan.log_end_ms,
-            days,
-            may_grow=may_grow,
-            may_hang=self._plan.may_hang,
-        )
-
-    @property
-    def _may_grow(self) -> bool:
-        return self._plan.may_grow(self._request.findings.growth_records)
 
     def _of_regex(self) -> Column:
         return routing.in_groups(self._request.groups_regex, F.col("group_id"))

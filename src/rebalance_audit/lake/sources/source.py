@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.records.commit_packs import commit_packs
-from rebalance_audit.lake.session.pieces import Pieces
+from rebalance_audit.lake.session.splits import Splits
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from rebalance_audit.wire.topic_names import TopicNames
 
@@ -47,7 +47,7 @@ class Source(ABC):
         SourceNotReadable.
         """
 
-    def to_store(self, spark: SparkSession, cluster: str) -> DataFrame | Pieces[Any]:
+    def to_store(self, spark: SparkSession, cluster: str) -> DataFrame | Splits[Any]:
         """The records for bronze, with the columns of RECORD and perhaps DAMAGE. Raises SourceNotReadable."""
         return self.records(spark, cluster)
 

@@ -6,8 +6,7 @@ from typing import Final
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.lake.sources.delta_source import DeltaSource
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
-from rebalance_audit.lake.sources.segment_frames import DEFAULT_SPLIT_BYTES
-from rebalance_audit.lake.sources.segments_source import SegmentsSource
+from rebalance_audit.lake.sources.segments_source import DEFAULT_SPLIT_BYTES, SegmentsSource
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings
 from rebalance_audit.location import spelled

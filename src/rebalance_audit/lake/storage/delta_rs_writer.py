@@ -1,6 +1,7 @@
 """Changes tables at paths with delta-rs, through the public interface of `deltalake`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import unquote
@@ -37,6 +38,7 @@ from rebalance_audit.lake.storage.table_writer import (
     WriterKind,
     Written,
     outrun_on,
+    require_declared,
 )
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.schemas import TableSchema
@@ -52,16 +54,15 @@ ROWS_IN_MEMORY: Final = 1_000_000
 """Up to this many changed rows are held in memory, so that MERGE skips files by the range of their keys."""
 
 
+@dataclass
 class DeltaRsWriter:
     """See `table_writer.TableWriter`."""
 
+    _spark: SparkSession
+    _folder: Folder
+    _options: dict[str, str]
+    """Of delta-rs for the folder's storage."""
     kind: WriterKind = "delta-rs"
-
-    def __init__(self, spark: SparkSession, folder: Folder, options: Mapping[str, str]) -> None:
-        """`options` are those of delta-rs for the folder's storage."""
-        self._spark = spark
-        self._folder = folder
-        self._options = dict(options)
 
     def create(self, schema: TableSchema) -> None:
         """By the table's first commit."""
@@ -93,6 +94,7 @@ class DeltaRsWriter:
 
     def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
         """By reference to data files; what is staged is written batch by batch."""
+        require_declared(schema, "append")
         count = rows.count()
         if not count:
             return Written()
@@ -111,6 +113,7 @@ class DeltaRsWriter:
 
     def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
         """By MERGE."""
+        require_declared(schema, "merge")
         count = changes.count()
         if not count:
             return Written()
@@ -144,15 +147,15 @@ class DeltaRsWriter:
         return Written(*(int(found.get(name) or 0) for name in COUNTS))
 
     def replace(
-        self, schema: TableSchema, rows: GivenRows, column: str, value: str, commit: TableChange
-    ) -> None:
-        """By an overwrite with a predicate."""
-        predicate = f"{column} = {standard_literal(value)}"
+        self, schema: TableSchema, rows: GivenRows, value: str | None, commit: TableChange
+    ) -> Written:
+        """By an overwrite, for a value with a predicate."""
+        predicate = None
+        if value is not None:
+            require_declared(schema, "replace")
+            predicate = f"{schema.replaced_by} = {standard_literal(value)}"
         self._write(schema, rows, commit, mode="overwrite", predicate=predicate)
-
-    def rewrite(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> None:
-        """By an overwrite."""
-        self._write(schema, rows, commit, mode="overwrite")
+        return Written(inserted=rows.count())
 
     def set_property(self, schema: TableSchema, name: str, value: str) -> None:
         """By ALTER TABLE."""
@@ -253,7 +256,10 @@ def _without_absent_keys(
     """The changes, without keys to remove that the table lacks: MERGE would insert a row of nulls for each."""
     rows = changes.batches()
     gone = [batch.filter(batch[GONE]).select([*schema.key]) for batch in changes.batches()]
-    keys = _comparable(schema, pa.Table.from_batches(gone, _keys_of(rows.schema, schema)))
+    keys = _comparable(
+        schema,
+        pa.Table.from_batches(gone, pa.schema([rows.schema.field(name) for name in schema.key])),
+    )
     if not keys.num_rows:
         return rows
     there = keys.slice(0, 0)
@@ -273,10 +279,6 @@ def _without_absent_keys(
             yield from to_go.take(found["place"]).to_batches()
 
     return pa.RecordBatchReader.from_batches(rows.schema, known())
-
-
-def _keys_of(given: pa.Schema, schema: TableSchema) -> pa.Schema:
-    return pa.schema([given.field(name) for name in schema.key])
 
 
 def _comparable(schema: TableSchema, rows: pa.Table) -> pa.Table:

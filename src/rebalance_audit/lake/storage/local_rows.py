@@ -5,14 +5,14 @@ of Python rows it makes one that is spread over as many tasks as there are cores
 and returns Arrow tables.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.tables.arrow_types import arrow_type, ddl_of_columns
+from rebalance_audit.tables.arrow_types import arrow_type, column_of, ddl_of_columns
 from rebalance_audit.tables.schemas import table_schemas
 
 
@@ -34,6 +34,22 @@ def frame_of(spark: SparkSession, columns: Mapping[str, str], rows: pa.Table) ->
         for name in columns
     }
     return spark.createDataFrame(pd.DataFrame(values), ddl_of_columns(columns))
+
+
+def rows_made(
+    frame: DataFrame,
+    columns: Mapping[str, str],
+    make: Callable[[Mapping[str, Any]], Iterable[Mapping[str, Any]]],
+) -> DataFrame:
+    """What workers make of each row of a frame: rows with the columns (name -> DDL type), moments in epoch ms."""
+
+    def made(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = [row for given in batch.to_pylist() for row in make(given)]
+            cells = [column_of(ddl, [row[name] for row in rows]) for name, ddl in columns.items()]
+            yield pa.RecordBatch.from_arrays(cells, names=[*columns])
+
+    return frame.mapInArrow(made, ddl_of_columns(columns))
 
 
 def arrow_of(frame: DataFrame) -> pa.Table:

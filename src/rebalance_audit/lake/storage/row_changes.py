@@ -15,11 +15,11 @@ CHANGE: Final = "_change"
 INSERT: Final = "insert"
 UPDATE: Final = "update"
 DELETE: Final = "delete"
-WENT_ON: Final = "_went_on"
-"""Whether the row in the table may still change, see `goes_on`."""
+WAS_OPEN: Final = "_was_open"
+"""Whether the row in the table may still change, see `is_open`."""
 
 
-def goes_on(schema: TableSchema, prefix: str = "") -> str:
+def is_open(schema: TableSchema, prefix: str = "") -> str:
     """Whether a row may still change, in SQL; never in a table whose schema does not say what ends a row."""
     if schema.open_while_null is None:
         return "false"
@@ -27,7 +27,7 @@ def goes_on(schema: TableSchema, prefix: str = "") -> str:
 
 
 def changes_between(schema: TableSchema, changes: DataFrame, old: DataFrame) -> DataFrame:
-    """The table's columns with CHANGE and WENT_ON, for those of the changes that make a difference.
+    """The table's columns with CHANGE and WAS_OPEN, for those of the changes that make a difference.
 
     `changes` are as `TableWriter.merge` takes them, `old` has the table's rows with their keys.
     """
@@ -45,10 +45,10 @@ def changes_between(schema: TableSchema, changes: DataFrame, old: DataFrame) -> 
         .select(
             change.alias(CHANGE),
             F.expr(f"CASE WHEN new.{GONE} THEN old.row ELSE new.row END AS row"),
-            F.expr(f"coalesce({goes_on(schema, 'old.row.')}, true)").alias(WENT_ON),
+            F.expr(f"coalesce({is_open(schema, 'old.row.')}, true)").alias(WAS_OPEN),
         )
     )
-    return found.where(F.col(CHANGE).isNotNull()).select(CHANGE, WENT_ON, "row.*")
+    return found.where(F.col(CHANGE).isNotNull()).select(CHANGE, WAS_OPEN, "row.*")
 
 
 def gone_keys(schema: TableSchema, old: DataFrame, new: DataFrame) -> DataFrame:

@@ -5,6 +5,7 @@ version as it is, and a change data feed shows only what has really changed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from rebalance_audit.errors import superseded
 from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.lake.storage.row_changes import gone_keys, same_key
 from rebalance_audit.lake.storage.stage import GONE, GivenRows, RowsHere
+from rebalance_audit.lake.storage.table_maker import translated
 from rebalance_audit.lake.storage.table_writer import TableChange, Written, with_retries
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
@@ -24,8 +26,13 @@ from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 class Sink:
     """Writes rows of one cluster."""
 
-    def __init__(self, lake: Lake, cluster: str, run_id: str) -> None:
-        """`run_id` goes into the commits' `userMetadata`: lineage tools see which run wrote what."""
+    def __init__(self, lake: Lake, cluster: str, run_id: str, *, is_log: bool = False) -> None:
+        """`run_id` goes into the commits' `userMetadata`: lineage tools see which run wrote what.
+
+        `is_log`: the rows say what this process did, so what others commit meanwhile does not concern them. They need
+        no stage, and errors are raised as LakeNotWritable.
+        """
+        self._is_log = is_log
         self.lake = lake
         self.cluster = cluster
         self._run_id = run_id
@@ -54,6 +61,21 @@ class Sink:
             return self.lake.writer.append(schema, staged, self._commit(name))
 
         return self._applied(name, lambda: self._staged(schema, rows), append)
+
+    def append_by(self, name: str, make: Callable[[], tuple[GivenRows, TableChange]]) -> None:
+        """Add rows whose keys are new. `make` checks that, again if another program has committed first."""
+        with_retries(lambda: self.lake.writer.append(table_schemas()[name], *make()))
+
+    def append_rows(self, name: str, rows_at: Callable[[int], Sequence[Mapping[str, Any]]]) -> None:
+        """The same of rows that the driver knows; `rows_at` makes them for a version of the table."""
+
+        def make() -> tuple[GivenRows, TableChange]:
+            version = self._version(name)
+            rows = self.of_driver(name, rows_at(version))
+            return rows, TableChange(self._run_id, self.cluster, version)
+
+        with self._around(name):
+            self.append_by(name, make)
 
     def insert_new(self, name: str, rows: DataFrame) -> Written:
         """Add the rows whose keys the table does not have; its own rows stay as they are."""
@@ -104,19 +126,25 @@ class Sink:
             old = old.join(groups.select("group_id").distinct(), "group_id", "left_semi")
         return old.select(*table_schemas()[name].key)
 
-    def rewrite(self, name: str, rows: Sequence[Mapping[str, Any]] | DataFrame) -> Written:
-        """Replace all rows of the cluster by these, without comparing the two: for small tables."""
+    def rewrite(
+        self, name: str, rows: Sequence[Mapping[str, Any]] | DataFrame, value: str | None = None
+    ) -> Written:
+        """Replace all rows of the cluster by these, without comparing the two: for small tables.
+
+        `value`: those with it in the column by which the schema says that rows are replaced, if that is another one.
+        """
         schema = table_schemas()[name]
 
         def given() -> GivenRows:
             if isinstance(rows, DataFrame):
                 return self._staged(schema, rows)
-            return self.lake.rows_here(name, [{**row, "cluster": self.cluster} for row in rows])
+            return self.of_driver(name, rows)
 
         def replace(staged: GivenRows) -> Written:
             self._check_concurrent_writes(name)
-            self.lake.writer.replace(schema, staged, "cluster", self.cluster, self._commit(name))
-            return Written(inserted=staged.count())
+            return self.lake.writer.replace(
+                schema, staged, value or self.cluster, self._commit(name)
+            )
 
         return self._applied(name, given, replace)
 
@@ -124,11 +152,14 @@ class Sink:
         self, name: str, rows: Sequence[Mapping[str, Any]], gone: Sequence[Mapping[str, Any]] = ()
     ) -> RowsHere:
         """Rows that the driver knows, keyed by column, for `merge`; `gone` are keys to remove."""
-        given = [{**row, "cluster": self.cluster} for row in (*rows, *gone)]
-        here = self.lake.rows_here(name, given)
+        here = self.of_driver(name, [*rows, *gone])
         is_gone = pa.array([False] * len(rows) + [True] * len(gone), pa.bool_())
         columns = {**here.columns, GONE: "boolean"}
         return replace(here, columns=columns, rows=here.rows.append_column(GONE, is_gone))
+
+    def of_driver(self, name: str, rows: Sequence[Mapping[str, Any]]) -> RowsHere:
+        """Rows that the driver knows, keyed by column, as a writer takes them."""
+        return self.lake.rows_here(name, [{**row, "cluster": self.cluster} for row in rows])
 
     def is_empty(self, name: str) -> bool:
         """Whether nothing was ever written to the table."""
@@ -143,11 +174,17 @@ class Sink:
     ) -> Written:
         """Make a change of rows; what is staged for it goes with it."""
         done: list[Written] = []
-        with self.lake.stage.passing():
+        with self._around(name):
             staged = given()
             with_retries(lambda: done.append(change(staged)))
-        self._based_on[name] = self._version(name)
+        if not self._is_log:
+            self._based_on[name] = self._version(name)
         return done[-1]
+
+    def _around(self, name: str) -> AbstractContextManager[None]:
+        if self._is_log:
+            return translated(self.lake.table_path(name))
+        return self.lake.stage.passing()
 
     def _changes(self, schema: TableSchema, rows: DataFrame, gone: DataFrame | None) -> GivenRows:
         shaped = self._shaped(schema, rows)
@@ -188,7 +225,11 @@ class Sink:
         """
         now = self._version(name)
         since = self._based_on.setdefault(name, now)
-        if now != since and (others := self.lake.runs_since(name, since) - {self._run_id}):
+        if (
+            now != since
+            and not self._is_log
+            and (others := self.lake.runs_since(name, since) - {self._run_id})
+        ):
             runs = self.of_cluster(TableName.RUNS).where("run_number is not null")  # no ingests
             if not runs.where(F.col("run_id").isin(sorted(others))).isEmpty():
                 raise superseded(self.lake.path)

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -16,10 +17,10 @@ from rebalance_audit.lake.storage.row_changes import (
     DELETE,
     INSERT,
     UPDATE,
-    WENT_ON,
+    WAS_OPEN,
     KeyRange,
     changes_between,
-    goes_on,
+    is_open,
     range_of_keys,
     same_key,
 )
@@ -33,6 +34,7 @@ from rebalance_audit.lake.storage.table_writer import (
     WriterKind,
     Written,
     outrun_on_conflict,
+    require_declared,
 )
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.schemas import TableSchema
@@ -45,23 +47,16 @@ _VIEWS: Final = count()
 """Numbers of the temporary views that stand for the rows of a MERGE."""
 
 
+@dataclass
 class SparkWriter:
     """See `table_writer.TableWriter`."""
 
+    _spark: SparkSession
+    _place: TablePlace
+    _log_of: Callable[[TableSchema], TableLog]
+    _stage: Callable[[], Stage]
+    """That of the run."""
     kind: WriterKind = "spark"
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        place: TablePlace,
-        log_of: Callable[[TableSchema], TableLog],
-        stage: Callable[[], Stage],
-    ) -> None:
-        """`log_of` gives a table's log, `stage` that of the run."""
-        self._spark = spark
-        self._place = place
-        self._log_of = log_of
-        self._stage = stage
 
     def create(self, schema: TableSchema) -> None:
         """By SQL."""
@@ -82,6 +77,7 @@ class SparkWriter:
 
     def append(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> Written:
         """As a transaction of the cluster: Delta leaves out, or refuses, a second one with the same number."""
+        require_declared(schema, "append")
         if not rows.count():
             return Written()
         transaction = {
@@ -96,6 +92,7 @@ class SparkWriter:
 
     def merge(self, schema: TableSchema, changes: GivenRows, commit: TableChange) -> Written:
         """By MERGE, after a comparison: MERGE commits and rewrites files even if nothing differs."""
+        require_declared(schema, "merge")
         self._require_version(schema, commit)
         given = changes.frame
         key_range = range_of_keys(schema, given)
@@ -104,16 +101,16 @@ class SparkWriter:
         staged = self._stage().put(changes_between(schema, given, old))
         frame = staged.frame
         found = frame.groupBy(CHANGE).agg(
-            F.count(F.lit(1)).alias("rows"), F.bool_and(WENT_ON).alias(WENT_ON)
+            F.count(F.lit(1)).alias("rows"), F.bool_and(WAS_OPEN).alias(WAS_OPEN)
         )
         counted = {row[CHANGE]: row for row in found.collect()}
         counts = {change: row["rows"] for change, row in counted.items()}
         written = Written(counts.get(INSERT, 0), counts.get(UPDATE, 0), counts.get(DELETE, 0))
         if not written.rows:
             return written
-        all_went_on = all(row[WENT_ON] for change, row in counted.items() if change != INSERT)
-        among = goes_on(schema, "target.") if all_went_on else None
-        source = frame.drop(WENT_ON)
+        all_open = all(row[WAS_OPEN] for change, row in counted.items() if change != INSERT)
+        among = is_open(schema, "target.") if all_open else None
+        source = frame.drop(WAS_OPEN)
         if written.rows <= FEW_CHANGES:
             # Spark cannot know how few there are, and would shuffle both sides of the join.
             source = F.broadcast(source)
@@ -124,15 +121,15 @@ class SparkWriter:
         return written
 
     def replace(
-        self, schema: TableSchema, rows: GivenRows, column: str, value: str, commit: TableChange
-    ) -> None:
-        """By an overwrite with `replaceWhere`."""
-        scope = {"replaceWhere": f"{column} = {text_literal(value)}"}
+        self, schema: TableSchema, rows: GivenRows, value: str | None, commit: TableChange
+    ) -> Written:
+        """By an overwrite, for a value with `replaceWhere`."""
+        scope = {}
+        if value is not None:
+            require_declared(schema, "replace")
+            scope = {"replaceWhere": f"{schema.replaced_by} = {text_literal(value)}"}
         self._write(schema, rows, commit, "overwrite", scope)
-
-    def rewrite(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> None:
-        """By an overwrite."""
-        self._write(schema, rows, commit, "overwrite", {})
+        return Written(inserted=rows.count())
 
     def set_property(self, schema: TableSchema, name: str, value: str) -> None:
         """By SQL."""

@@ -286,8 +286,8 @@ class Stage:
         tables = self._tables(name, columns)
         return StagedTables({each: tables[each].counted() for each in tables}, gone)
 
-    def no_tables(self, columns: Mapping[str, Mapping[str, str]], gone: str) -> StagedTables:
-        """As `put_tables` of no rows."""
+    def empty_tables(self, columns: Mapping[str, Mapping[str, str]], gone: str) -> StagedTables:
+        """Tables without rows."""
         return StagedTables(self._tables(self._next(), columns), gone)
 
     def keep(self, rows: DataFrame) -> DataFrame:

@@ -12,8 +12,9 @@ import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -102,55 +103,30 @@ class TableMark(NamedTuple):
     """
 
 
-class TableLog(Protocol):
-    """The log of one table, read by each call. All raise OSError if it cannot be read."""
+@dataclass(frozen=True, slots=True)
+class LogFiles:
+    """The log of one table at a path, read with `deltalake` by each call. All raise OSError if it cannot be read."""
+
+    _path: str
+    _options: Mapping[str, str]
+    """Of delta-rs for the path's storage."""
 
     def version(self) -> int | None:
         """Newest version; None if there is no table."""
-
-    def commits(self, first: int, last: int) -> list[TableCommit]:
-        """The commits from one version to another, oldest first, except those that the log no longer has."""
-
-    def mark(self) -> TableMark | None:
-        """The table as it is now; None if there is no table."""
-
-    def properties(self) -> Mapping[str, str]:
-        """What TBLPROPERTIES have set."""
-
-    def columns(self) -> Mapping[str, str]:
-        """Name -> type as DDL, without blanks."""
-
-    def size_bytes(self) -> int:
-        """Size of the files of the newest version."""
-
-    def files(self) -> int:
-        """How many there are."""
-
-
-class LogFiles:
-    """The log at a path, read with `deltalake`."""
-
-    def __init__(self, path: str, options: Mapping[str, str]) -> None:
-        """`options` are those of delta-rs for the path's storage."""
-        self._path = path
-        self._options = dict(options)
-
-    def version(self) -> int | None:
-        """By the files of the log."""
         try:
             return self._table().version()
         except _NotThere:
             return None
 
     def commits(self, first: int, last: int) -> list[TableCommit]:
-        """By the table's history."""
+        """The commits from one version to another, oldest first, except those that the log no longer has."""
         table = self._table()
         history = table.history(max(0, table.version() - first + 1))
         found = [_commit_of(entry) for entry in history if first <= entry["version"] <= last]
         return sorted(found)
 
     def mark(self) -> TableMark | None:
-        """By the action `metaData`, and the newest commit."""
+        """The table as it is now; None if there is no table."""
         try:
             table = self._table()
         except _NotThere:
@@ -162,20 +138,20 @@ class LogFiles:
         return TableMark(str(table.metadata().id), version, made_by)
 
     def properties(self) -> Mapping[str, str]:
-        """By the action `metaData`."""
+        """What TBLPROPERTIES have set."""
         return dict(self._table().metadata().configuration)
 
     def columns(self) -> Mapping[str, str]:
-        """By the action `metaData`."""
+        """Name -> type as DDL, without blanks."""
         parsed = StructType.fromJson(json.loads(self._table().schema().to_json()))
         return {field.name: field.dataType.simpleString() for field in parsed}
 
     def size_bytes(self) -> int:
-        """By the actions `add`."""
+        """Size of the files of the newest version."""
         return sum(self._sizes())
 
     def files(self) -> int:
-        """By the actions `add`."""
+        """How many there are."""
         return len(self._sizes())
 
     def _sizes(self) -> list[int]:
@@ -188,20 +164,20 @@ class LogFiles:
         if folder is not None:
             check_log(folder)
         try:
-            return DeltaTable(self._path, storage_options=self._options)
+            return DeltaTable(self._path, storage_options=dict(self._options))
         except TableNotFoundError as error:
             raise _NotThere(first_line(error)) from None
         except DeltaError as error:
             raise OSError(first_line(error)) from None
 
 
+@dataclass(frozen=True, slots=True)
 class LogByName:
-    """The log of a table that SQL names, read with Spark."""
+    """As LogFiles, of a table that SQL names, read with Spark."""
 
-    def __init__(self, spark: SparkSession, sql_name: str) -> None:
-        """`sql_name` as SQL takes it: `catalog`.`schema`.`table`, or delta.`path`."""
-        self._spark = spark
-        self._name = sql_name
+    _spark: SparkSession
+    _name: str
+    """As SQL takes it: `catalog`.`schema`.`table`, or delta.`path`."""
 
     def version(self) -> int | None:
         """By the newest row of the table's history."""
@@ -263,6 +239,7 @@ class LogByName:
         return found[0]
 
 
+TableLog: TypeAlias = LogFiles | LogByName
 OF_JAVA: Final = re.compile(r"^An error occurred while calling \S+\n: ")
 NO_TABLE: Final = (
     "DELTA_MISSING_DELTA_TABLE",

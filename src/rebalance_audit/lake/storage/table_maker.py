@@ -4,13 +4,14 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 from deltalake.exceptions import DeltaError
 from pyspark.errors import PySparkException
 
 from rebalance_audit.errors import LakeNotWritable
-from rebalance_audit.lake.session.pieces import parallel_map
+from rebalance_audit.lake.session.splits import parallel_map
 from rebalance_audit.lake.storage.lock import sole_table_maker
 from rebalance_audit.lake.storage.table_log import TableLog, first_line
 from rebalance_audit.lake.storage.table_place import TablePlace
@@ -25,21 +26,16 @@ MADE_MEANWHILE: Final = re.compile(
 APPEARS_SECONDS: Final = 10
 
 
+@dataclass(frozen=True)
 class TableMaker:
     """Makes tables of one lake."""
 
-    def __init__(
-        self,
-        lake: str,
-        place: TablePlace,
-        writer: TableWriter,
-        log_of: Callable[[str], TableLog],
-    ) -> None:
-        """`lake` is its path or name, `log_of` gives the log of a table by its full name. Nothing is made yet."""
-        self._lake = lake
-        self._place = place
-        self._writer = writer
-        self._log_of = log_of
+    _lake: str
+    """Its path or name."""
+    _place: TablePlace
+    _writer: TableWriter
+    _log_of: Callable[[str], TableLog]
+    """The log of a table by its full name."""
 
     def make(self, names: Iterable[str]) -> None:
         """Make the tables that do not exist, and add the columns that tables of an earlier release lack.
@@ -49,8 +45,8 @@ class TableMaker:
         schemas = [table_schemas()[name] for name in names]
         with translated(self._lake):
             self._place.prepare(schema.layer for schema in schemas)
-        is_there = parallel_map(self._adapt, schemas)
-        missing = [schema for schema, found in zip(schemas, is_there, strict=True) if not found]
+        exists = parallel_map(self._adapt, schemas)
+        missing = [schema for schema, found in zip(schemas, exists, strict=True) if not found]
         if missing:
             with translated(self._lake), sole_table_maker(self._lake):
                 parallel_map(self._make, missing)

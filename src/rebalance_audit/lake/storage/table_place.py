@@ -7,7 +7,7 @@ table's name, since a governed catalog (Unity) grants access to files only by na
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from pyspark.sql import DataFrameReader, DataFrameWriter, SparkSession
 from pyspark.sql.utils import is_remote
@@ -74,25 +74,6 @@ def is_one_machine(spark: SparkSession) -> bool:
     return not is_remote() and (spark.conf.get("spark.master", "") or "").startswith("local")
 
 
-class TablePlace(Protocol):
-    """What differs between tables in a folder and tables in a catalog."""
-
-    def address(self, schema: TableSchema) -> str:
-        """Path or name of the table, for people and for `delta:` sources."""
-
-    def sql_name(self, schema: TableSchema) -> str:
-        """The table in an SQL statement."""
-
-    def view_name(self, name: str) -> str | None:
-        """A view of `schemas/views` in an SQL statement; None where views have no place."""
-
-    def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:
-        """Let a writer of Spark's write into the table, which exists."""
-
-    def prepare(self, layers: Iterable[str]) -> None:
-        """Make the schemas that tables of these layers need."""
-
-
 class Folder:
     """Tables at `<folder>/<layer>/<name>`."""
 
@@ -100,33 +81,29 @@ class Folder:
         """On any storage."""
         self._folder = folder.rstrip("/")
 
-    def path(self, schema: TableSchema) -> str:
-        """The table's folder."""
-        return f"{self._folder}/{schema.layer}/{schema.name}"
-
     def native_path(self, schema: TableSchema) -> str:
         """The same as delta-rs takes it: on this machine without `file:`, after which it would decode the rest."""
-        path = self.path(schema)
+        path = self.address(schema)
         return str(local_path(path) or path)
 
     def address(self, schema: TableSchema) -> str:
-        """The table's folder."""
-        return self.path(schema)
+        """Path or name of the table, for people and for `delta:` sources."""
+        return f"{self._folder}/{schema.layer}/{schema.name}"
 
     def sql_name(self, schema: TableSchema) -> str:
-        """The path as Delta takes it in SQL."""
-        return f"delta.`{self.path(schema)}`"
+        """The table in an SQL statement."""
+        return f"delta.`{self.address(schema)}`"
 
     def view_name(self, name: str) -> str | None:  # noqa: ARG002 - as in every place
-        """None: a folder holds tables only."""
+        """A view of `schemas/views` in an SQL statement; None where views have no place."""
         return None
 
     def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:
-        """By path."""
-        writer.save(self.path(schema))
+        """Let a writer of Spark's write into the table, which exists."""
+        writer.save(self.address(schema))
 
     def prepare(self, layers: Iterable[str]) -> None:
-        """Nothing: Delta makes folders."""
+        """Make the schemas that tables of these layers need."""
 
 
 class Catalog:
@@ -163,7 +140,10 @@ class Catalog:
         return f"`{self._catalog}`.`{self._prefix}{layer}`"
 
 
-def place_of(spark: SparkSession, lake: str) -> Folder | Catalog:
+TablePlace: TypeAlias = Folder | Catalog
+
+
+def place_of(spark: SparkSession, lake: str) -> TablePlace:
     """The place of a lake, by its name or path. Raises BadRequest."""
     if not is_catalog(lake):
         return Folder(lake)

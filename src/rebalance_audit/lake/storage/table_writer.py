@@ -7,6 +7,7 @@ that are only added to bronze.records or silver.offset_commits are written once,
 - `delta_rs_writer`, for tables at paths: the default on a local disk;
 - `spark_writer`, for catalogs, object stores and clusters, and wherever it is chosen.
 
+How a table is written (`append`, `merge` by key, `replace`) is declared in its schema, and anything else is refused.
 Every change names the version of the table on which it builds. If the table has a later one, the writer raises Outrun
 and changes nothing. Repeating a change is harmless: rows are merged by key, and appends are
 transactions of the cluster, numbered by that version.
@@ -25,10 +26,17 @@ from pyspark.errors import PySparkException
 
 from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.lake.storage.stage import GivenRows
-from rebalance_audit.tables.schemas import TableSchema
+from rebalance_audit.tables.schemas import TableSchema, Way
 
 WriterKind: TypeAlias = Literal["delta-rs", "spark"]
 KINDS: Final[tuple[WriterKind, ...]] = get_args(WriterKind)
+
+
+def require_declared(schema: TableSchema, way: Way) -> None:
+    """Raises ValueError if the schema does not say that the table is written in this way: a bug of the caller."""
+    if way not in schema.written:
+        ways = ", ".join(schema.written)
+        raise ValueError(f"{schema.full_name} is written by {ways}, not by {way}")
 
 
 class Outrun(Exception):  # noqa: N818 - it says what happened
@@ -93,12 +101,12 @@ class TableWriter(Protocol):
         """
 
     def replace(
-        self, schema: TableSchema, rows: GivenRows, column: str, value: str, commit: TableChange
-    ) -> None:
-        """Put these rows in the place of all that have a value in a column, without a comparison. Raises Outrun."""
+        self, schema: TableSchema, rows: GivenRows, value: str | None, commit: TableChange
+    ) -> Written:
+        """Put these rows in the place of others, without a comparison. Raises Outrun.
 
-    def rewrite(self, schema: TableSchema, rows: GivenRows, commit: TableChange) -> None:
-        """Put these rows, of all clusters, in the place of all that the table has. Raises Outrun."""
+        These have the value in the schema's column `replaced_by`; None for all that the table has.
+        """
 
     def set_property(self, schema: TableSchema, name: str, value: str) -> None:
         """Set a property of the table."""
@@ -130,7 +138,7 @@ def outrun_on_conflict() -> Iterator[None]:
         raise Outrun(str(error)) from None
 
 
-def with_retries(commit: Callable[[], None]) -> None:
+def with_retries(commit: Callable[[], object]) -> None:
     """Make a commit that reads and writes only rows of its own; try again if another program committed first.
 
     Raises Outrun if others come first every time.

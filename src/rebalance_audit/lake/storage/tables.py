@@ -3,7 +3,7 @@
 The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs, DuckDB and BI engines can read them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
@@ -25,7 +25,7 @@ from rebalance_audit.lake.session.settings import small_queries, temporary_setti
 from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
 from rebalance_audit.lake.storage.local_rows import arrow_of, arrow_rows
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
-from rebalance_audit.lake.storage.stage import GivenRows, RowsHere, Stage, stage_folder
+from rebalance_audit.lake.storage.stage import RowsHere, Stage, stage_folder
 from rebalance_audit.lake.storage.table_definition import (
     CHANGE_FEED,
     LAYOUT,
@@ -43,7 +43,6 @@ from rebalance_audit.lake.storage.table_log import (
     TableMark,
     change_by_others,
     first_line,
-    run_of,
 )
 from rebalance_audit.lake.storage.table_maker import TableMaker, translated
 from rebalance_audit.lake.storage.table_place import (
@@ -59,7 +58,6 @@ from rebalance_audit.lake.storage.table_writer import (
     TableChange,
     TableWriter,
     WriterKind,
-    with_retries,
 )
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.row_shapes import plain
@@ -109,7 +107,7 @@ class Lake:
         kind = writer_of(self.spark, self.path, self.options.writer, self._recorded_writer())
         if kind == "delta-rs":
             assert isinstance(self.place, Folder)  # see `writer_of`
-            return DeltaRsWriter(self.spark, self.place, self.options.delta_rs_options)
+            return DeltaRsWriter(self.spark, self.place, dict(self.options.delta_rs_options))
         return SparkWriter(
             self.spark, self.place, lambda schema: self.log(schema.full_name), lambda: self.stage
         )
@@ -269,8 +267,8 @@ class Lake:
         if now.version > known.version:
             later = self._commits(name, known.version, now.version)
             # The log may have forgotten the known commit itself by its age.
-            is_there = bool(later) and later[0].version == known.version
-            made_by = later.pop(0).user_metadata if is_there else known.made_by
+            exists = bool(later) and later[0].version == known.version
+            made_by = later.pop(0).user_metadata if exists else known.made_by
         if len(later) < now.version - known.version:
             return f"no longer has its history since version {known.version}"
         if known.made_by not in {None, made_by}:
@@ -361,7 +359,7 @@ class Lake:
             with temporary_settings(self.spark, dict.fromkeys(SKIP_FILES, "true")):
                 rows = self.stage.put(self.read(name, pinned=True), schema.column_types)
             commit = TableChange(made_by, cluster, self.version(name) or 0)
-            self.writer.rewrite(schema, rows, commit)
+            self.writer.replace(schema, rows, None, commit)
 
     def keep_changes(self, name: str) -> None:
         """Give a table of an earlier release a change feed from now on."""
@@ -375,39 +373,6 @@ class Lake:
     def rows_here(self, name: str, rows: Iterable[Mapping[str, Any]]) -> RowsHere:
         """Rows that the driver knows, keyed by column, as a writer takes them."""
         return RowsHere(self.spark, table_schemas()[name].column_types, arrow_rows(name, rows))
-
-    def add_rows(
-        self, name: str, cluster: str, rows_at: Callable[[int], Sequence[Mapping[str, Any]]]
-    ) -> None:
-        """Append rows that the driver knows, at least one, of keys that are new. Raises LakeNotWritable.
-
-        `rows_at` makes them for a version of the table: again if another program commits first.
-        """
-
-        def append() -> None:
-            commit = self._commit(name, cluster)
-            given = self.rows_here(name, rows_at(commit.based_on))
-            self.writer.append(table_schemas()[name], given, commit)
-
-        with translated(self.table_path(name)):
-            with_retries(append)
-
-    def overwrite(self, name: str, rows: GivenRows, column: str, value: str, cluster: str) -> None:
-        """Replace all rows that have a value in a column by rows that have it too, without comparing the two.
-
-        One commit, tried again if another program committed first. Raises LakeNotWritable.
-        """
-        schema = table_schemas()[name]
-
-        def replace() -> None:
-            self.writer.replace(schema, rows, column, value, self._commit(name, cluster))
-
-        with translated(self.table_path(name)):
-            with_retries(replace)
-
-    def _commit(self, name: str, cluster: str) -> TableChange:
-        """A commit on whatever version the table has now."""
-        return TableChange(run_of(self.spark), cluster, self.version(name) or 0)
 
     # -- commits --------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Work cut into pieces, one for each task."""
+"""Work cut into splits, one for each task, and work on several tables at once."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,11 +10,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 TASKS_PER_CORE: Final = 4
-"""At most, where the pieces could be smaller: each task has a start-up of its own."""
+"""At most, where the splits could be smaller: each task has a start-up of its own."""
 
 SHUFFLE: Final = "spark.sql.shuffle.partitions"
 
-Piece = TypeVar("Piece")
+Split = TypeVar("Split")
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 
@@ -25,13 +25,13 @@ def parallelism(spark: SparkSession) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces(Generic[Piece]):
-    """Rows that workers make, each piece in a task of its own."""
+class Splits(Generic[Split]):
+    """Rows that workers make, each split in a task of its own."""
 
     spark: SparkSession
-    pieces: Sequence[Piece]
-    make: Callable[[Piece], Batches]
-    """Sent to the workers with the pieces."""
+    splits: Sequence[Split]
+    make: Callable[[Split], Batches]
+    """Sent to the workers with the splits."""
     made_ddl: str
     """The columns that it makes."""
 
@@ -41,24 +41,24 @@ class Pieces(Generic[Piece]):
         return self.through(iter, self.made_ddl)
 
     def through(self, change: Callable[[Batches], Batches], changed_ddl: str) -> DataFrame:
-        """What becomes of the rows of each piece, in the same task: they do not pass through Spark."""
-        pieces, make = self.pieces, self.make
+        """What becomes of the rows of each split, in the same task: they do not pass through Spark."""
+        splits, make = self.splits, self.make
 
         def read(batches: Iterable[pa.RecordBatch]) -> Batches:
             numbers = (number for batch in batches for number in batch.column(0).to_pylist())
             for number in numbers:
-                yield from change(make(pieces[number]))
+                yield from change(make(splits[number]))
 
-        # One partition for each piece, with the piece's number.
-        numbers = self.spark.range(0, len(pieces), 1, len(pieces) or 1)
+        # One partition for each split, with the split's number.
+        numbers = self.spark.range(0, len(splits), 1, len(splits) or 1)
         return numbers.mapInArrow(read, changed_ddl)
 
 
 def through(
-    rows: "DataFrame | Pieces[Any]", change: Callable[[Batches], Batches], changed_ddl: str
+    rows: "DataFrame | Splits[Any]", change: Callable[[Batches], Batches], changed_ddl: str
 ) -> DataFrame:
     """What the workers make of rows."""
-    if isinstance(rows, Pieces):
+    if isinstance(rows, Splits):
         return rows.through(change, changed_ddl)
     return rows.mapInArrow(change, changed_ddl)
 
@@ -70,6 +70,9 @@ Done = TypeVar("Done")
 
 
 def parallel_map(work: Callable[[Item], Done], items: Iterable[Item]) -> list[Done]:
-    """What the work makes of each item, in their order. Raises the first error, when all have ended."""
+    """What the work makes of each item, in their order. Raises the first error, when all have ended.
+
+    It mostly keeps a core of the driver busy, not the executors.
+    """
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(work, items))
