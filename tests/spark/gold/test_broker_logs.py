@@ -27,7 +27,7 @@ NAME = "consumer-static"
 def records(spark: SparkSession) -> DataFrame:
     """The group records of a capture."""
     source = parse_source(f"segments:{capture(NAME).segments}")
-    groups = routing.group_records(routing.small_side(source.records(spark, "c")), None)
+    groups = routing.group_records(routing.other_records(source.records(spark, "c")), None)
     return groups.withColumn("kind", F.lit(None).cast("string"))
 
 

@@ -22,7 +22,7 @@ from tests.wire.golden import CAPTURE_NAMES, capture
 def reducer_input(spark: SparkSession, name: str) -> DataFrame:
     """The group records and the offset commits of a capture."""
     records = parse_source(f"segments:{capture(name).segments}").records(spark, "c")
-    of_groups = routing.group_records(routing.small_side(records), None)
+    of_groups = routing.group_records(routing.other_records(records), None)
     return with_commits(of_groups, commit_packs(records, None))
 
 

@@ -224,7 +224,7 @@ def test_a_change_builds_on_the_version_for_which_it_was_made(
 ) -> None:
     """The same again, or another one that knows as little, is refused; nothing is there twice."""
     schema = table_schemas()[TOPICS]
-    rows = lake.rows_here(TOPICS, [{"cluster": "blue", **topic("a", "one")}])
+    rows = lake.in_memory_rows(TOPICS, [{"cluster": "blue", **topic("a", "one")}])
     first, second = TableChange(FIRST_RUN, "blue", 0), TableChange(SECOND_RUN, "blue", 0)
     assert lake.writer.append(schema, rows, first) == Written(1)
     for commit in (first, second):
@@ -237,7 +237,7 @@ def test_a_way_that_the_schema_does_not_declare_is_refused(lake: Lake) -> None:
     """By both writers, before they look at the table: nothing is committed."""
     schema, commit = table_schemas()[RUNS], TableChange(FIRST_RUN, "blue", 0)
     with pytest.raises(ValueError, match="written by append, replace, not by merge"):
-        lake.writer.merge(schema, lake.rows_here(RUNS, []), commit)
+        lake.writer.merge(schema, lake.in_memory_rows(RUNS, []), commit)
     assert lake.is_unwritten(RUNS)
 
 

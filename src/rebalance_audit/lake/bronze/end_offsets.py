@@ -33,7 +33,7 @@ def keep_samples(sink: Sink, samples: EndOffsets, source: str, ingested_at: date
     """Add the samples that bronze.end_offsets lacks; returns how many."""
     lake, name = sink.lake, TableName.END_OFFSETS
     lake.create([name])
-    rows = lake.rows_here(name, [*_rows(samples, source, ingested_at)])
+    rows = lake.in_memory_rows(name, [*_rows(samples, source, ingested_at)])
     return sink.insert_new(name, rows.frame).inserted
 
 
@@ -128,7 +128,7 @@ class StoredEndOffsets:
             .groupBy(*_GROUP)
             .agg(F.max("is_past").alias("is_past"), F.min("last_at").alias("last_at"))
         )
-        records = self._sink.of_cluster(TableName.GROUP_RECORDS)
+        records = self._sink.for_cluster(TableName.GROUP_RECORDS)
         newest = records.groupBy(*_GROUP).agg(F.max("timestamp").alias("newest_at"))
         replayed = snapshots.select(F.col("log_partition").alias("partition"), "group_id")
         is_late = F.col("is_past") | F.coalesce(F.col("newest_at") > F.col("last_at"), F.lit(False))
@@ -147,7 +147,7 @@ class StoredEndOffsets:
         """Groups and partitions for which a commit is known, of those with samples."""
         assert self.version
         sampled = self._at(self.version).select(*PARTITION).distinct()
-        commits = self._sink.of_cluster(TableName.OFFSET_COMMITS)
-        there = commits.where(~F.col("tombstone") & F.col("timestamp").isNotNull())
-        found = there.join(F.broadcast(sampled), [*PARTITION], "left_semi")
+        commits = self._sink.for_cluster(TableName.OFFSET_COMMITS)
+        present = commits.where(~F.col("tombstone") & F.col("timestamp").isNotNull())
+        found = present.join(F.broadcast(sampled), [*PARTITION], "left_semi")
         return found.select(*_GROUP, *PARTITION).distinct()

@@ -142,17 +142,17 @@ class KafkaStream:
 
         This finds a log that was truncated and has since grown past its old end.
         """
-        there = {
+        present = {
             number: next_offset
             for number, next_offset in self._ledger.next_offsets().items()
             if self._view.partitions[number].begin < next_offset
         }
-        if not there:
+        if not present:
             return
-        lasts = {number: next_offset - 1 for number, next_offset in there.items()}
+        lasts = {number: next_offset - 1 for number, next_offset in present.items()}
         try:
             found = (
-                self._source.between(self._spark, lasts, there)
+                self._source.between(self._spark, lasts, present)
                 .select("partition", "key", "value")
                 .collect()
             )
@@ -420,7 +420,7 @@ class EndOffsetSampler:
         newest = self._ledger.newest_record_at
         if newest is None:
             return []
-        recent = self._sink.of_cluster(TableName.RECORDS).where(
+        recent = self._sink.for_cluster(TableName.RECORDS).where(
             F.col("timestamp") > F.lit(newest - COMMITTED_WITHIN)
         )
         keys = recent.where(routing.is_commit()).dropDuplicates(["key"])

@@ -136,7 +136,7 @@ class Ledger:
         ends = F.create_map(
             *[F.lit(each) for n, part in self.lost.items() for each in (n, part.next_offset)]
         )
-        there = {
+        present = {
             row["partition"]: row["count"]
             for row in rows.where(F.col("partition").isin([*self.lost]))
             .where(F.col("offset") < F.element_at(ends, F.col("partition")))
@@ -149,7 +149,7 @@ class Ledger:
             for number, part in self.lost.items()
             if part.first_offset is not None
             and part.next_offset is not None
-            and there.get(number, 0) < part.records
+            and present.get(number, 0) < part.records
         }
 
     def add(self, rows: GivenRows) -> None:
@@ -221,7 +221,7 @@ class Ledger:
 
     def _load(self) -> None:
         fields = [*PartitionInBronze.__dataclass_fields__]
-        for row in self.lake.few_rows(TableName.INGESTED, self.cluster, [*fields, *_KEPT]):
+        for row in self.lake.read_small(TableName.INGESTED, self.cluster, [*fields, *_KEPT]):
             # Null in a lake of an earlier release.
             files = frozenset(FileMark(*file.values()) for file in row["files"] or ())
             self.partitions[row["partition"]] = PartitionInBronze(
@@ -284,7 +284,7 @@ def require_whole(lake: Lake, cluster: str) -> None:
     if lake.version(TableName.INGESTED) is None:
         return
     columns = ("bronze_version", "bronze_commit", "source")
-    noted = next(iter(lake.few_rows(TableName.INGESTED, cluster, columns)), None)
+    noted = next(iter(lake.read_small(TableName.INGESTED, cluster, columns)), None)
     now = lake.mark(TableName.RECORDS)
     if noted is None or now is None:
         return
@@ -312,6 +312,6 @@ def partitions_seen(lake: Lake, cluster: str) -> frozenset[int]:
     columns = ("partition", "missing_offsets", "compacted_offsets")
     return frozenset(
         row["partition"]
-        for row in lake.few_rows(TableName.INGESTED, cluster, columns)
+        for row in lake.read_small(TableName.INGESTED, cluster, columns)
         if row["missing_offsets"] == row["compacted_offsets"]
     )

@@ -123,7 +123,7 @@ class StoredBrokerLogs:
         )
 
     def _lines(self) -> DataFrame:
-        return self._sink.of_cluster(TableName.BROKER_LOG)
+        return self._sink.for_cluster(TableName.BROKER_LOG)
 
     def _keep(self, log: BrokerLog) -> int:
         """Add the lines that the table does not have; returns how many."""

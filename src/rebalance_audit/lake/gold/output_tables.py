@@ -51,8 +51,8 @@ def continue_stints(stints: DataFrame, known: DataFrame) -> DataFrame:
     order = F.struct("log_partition", "first_offset")
     latest = _of_latest()
     of_known = F.struct(*names).alias("known")
-    there = known.select(*MEMBER_KEY, of_known)
-    joined = stints.join(there, [*MEMBER_KEY], "left")
+    present = known.select(*MEMBER_KEY, of_known)
+    joined = stints.join(present, [*MEMBER_KEY], "left")
     is_new = F.col("first_offset") > F.coalesce("known.latest_offset", F.lit(-1))
     merged = joined.groupBy(*MEMBER_KEY).agg(
         F.first("known").alias("known"),

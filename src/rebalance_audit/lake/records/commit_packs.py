@@ -86,8 +86,8 @@ def commit_packs(records: DataFrame, groups_regex: str | None) -> DataFrame:
     Left out: commits without a time, and keys that name no group.
     """
     commits = routing.commits(records, groups_regex)
-    there = commits.where(F.col("timestamp").isNotNull())
-    return there.select(*_GIVEN).mapInArrow(packed, PACK_DDL)
+    present = commits.where(F.col("timestamp").isNotNull())
+    return present.select(*_GIVEN).mapInArrow(packed, PACK_DDL)
 
 
 def decided_packs(decided: DataFrame) -> DataFrame:
@@ -98,8 +98,8 @@ def decided_packs(decided: DataFrame) -> DataFrame:
 def commits_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same choice among batches of records with the columns READ, without Spark; for `packed`."""
     for batch in batches:
-        there = batch["timestamp"].is_valid()
-        yield batch.select(_GIVEN).filter(pc.and_(are_commits(batch), there))
+        present = batch["timestamp"].is_valid()
+        yield batch.select(_GIVEN).filter(pc.and_(are_commits(batch), present))
 
 
 def are_commits(batch: pa.RecordBatch) -> pa.BooleanArray:

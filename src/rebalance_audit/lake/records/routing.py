@@ -100,7 +100,7 @@ def in_groups(regex: str | None, group: Column) -> Column:
     return F.coalesce(group.rlike(regex), F.lit(True))
 
 
-def small_side(records: DataFrame) -> DataFrame:
+def other_records(records: DataFrame) -> DataFrame:
     """All records except offset commits: about one in a hundred, with the group that the key names.
 
     Rows that stand for damage, or for records that were left out, are among them.

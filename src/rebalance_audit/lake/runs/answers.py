@@ -42,13 +42,13 @@ def replace_rows(
         kept = {values_of(row, key) for row in rows}
         gone = [
             row
-            for row in lake.few_rows(name, cluster, key)
+            for row in lake.read_small(name, cluster, key)
             if is_answered(row) and values_of(row, key) not in kept
         ]
         moments = [
             column.name for column in table_schemas()[name].columns if column.type == "timestamp"
         ]
-        changes = sink.rows_here(
+        changes = sink.in_memory_rows(
             name, [_stored(row, moments) for row in rows], [_stored(row, moments) for row in gone]
         )
         return sink.merge(name, changes)

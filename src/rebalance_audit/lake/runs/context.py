@@ -78,9 +78,9 @@ class RunContext:
         finally:
             seconds[what] = seconds.get(what, 0.0) + time.monotonic() - began
 
-    def of_cluster(self, name: str) -> DataFrame:
+    def for_cluster(self, name: str) -> DataFrame:
         """A table's rows of the cluster."""
-        return self.sink.of_cluster(name)
+        return self.sink.for_cluster(name)
 
     def bronze(self, name: str, version: int) -> DataFrame:
         """The cluster's rows of a table as of a version."""
@@ -137,7 +137,7 @@ class RunContext:
     @cached_property
     def known_topics(self) -> list[TopicName]:
         """What gold.topics had before the run."""
-        rows = self.lake.few_rows(TableName.TOPICS, self.request.cluster, topics.COLUMNS)
+        rows = self.lake.read_small(TableName.TOPICS, self.request.cluster, topics.COLUMNS)
         return names_in_table(rows)
 
     def topic_names(self, small: DataFrame, commits: WrittenCommits | None) -> TopicNames:

@@ -71,7 +71,7 @@ class _Increment:
         context = self._context
         with context.step("counting new records"):
             records = self._new_records()
-            small = routing.small_side(records).persist(StorageLevel.MEMORY_AND_DISK)
+            small = routing.other_records(records).persist(StorageLevel.MEMORY_AND_DISK)
             self._held.callback(small.unpersist)
             counts = self._counts(records)
         with small_queries(context.spark, when=counts.records <= FEW_RECORDS):
@@ -96,7 +96,7 @@ class _Increment:
         reached = since.after(counts).lacking(holes)
         losses = losses_without_group(small)
         if not context.sink.is_empty(TableName.QUARANTINE):
-            quarantine = context.of_cluster(TableName.QUARANTINE)
+            quarantine = context.for_cluster(TableName.QUARANTINE)
             losses = losses.union(losses_in_quarantine(quarantine, damage_only=False))
         gaps = gaps_of(losses)
         records = routing.group_records(small, None)
@@ -190,14 +190,14 @@ class _Increment:
         """The groups that are affected; those whose snapshot is unusable are replayed from their first record."""
         context = self._context
         affected = AffectedGroups(
-            context.lake.stage, context.of_cluster(TableName.SNAPSHOTS), new, unusable
+            context.lake.stage, context.for_cluster(TableName.SNAPSHOTS), new, unusable
         )
         if affected.left_out is not None:
             context.warn_of_left_out(affected.left_out)
         if not affected.count and counts.is_only_commits:
             return ReplayedGroups(None, 0, 0, records_left_out=affected.records_left_out)
         bronze = self._history()
-        history = routing.group_records(routing.small_side(bronze), None)
+        history = routing.group_records(routing.other_records(bronze), None)
         if affected.rebuilt:
             found = affected.rebuilt_groups().select("partition").distinct().collect()
             # The literals let Delta leave out files of other partitions.
@@ -230,9 +230,9 @@ class _Increment:
         """Groups about which the brokers' logs or samples of end offsets say something that was not known before."""
         context, since = self._context, self._since
         logs = context.broker_logs
-        old = moments_in_silver(context.of_cluster(TableName.GROUP_RECORDS))
+        old = moments_in_silver(context.for_cluster(TableName.GROUP_RECORDS))
         logs.take(context.request.broker_log, records, old)
-        snapshots = context.of_cluster(TableName.SNAPSHOTS)
+        snapshots = context.for_cluster(TableName.SNAPSHOTS)
         of_logs = logs.groups_with_new_facts(snapshots, since.run_number, since.last_ms)
         mark = since.tables.get(TableName.END_OFFSETS)
         of_samples = context.end_offsets.groups_with_new_samples(

@@ -105,7 +105,7 @@ def run_ingest(
                 on_progress=on_progress,
             )
         versions = {name: lake.version(name) for name in INGEST_TABLES}
-        there = {name: at for name, at in versions.items() if at is not None}
-        report = IngestReport(entry.run_id, ingested, there)
+        present = {name: at for name, at in versions.items() if at is not None}
+        report = IngestReport(entry.run_id, ingested, present)
         log.end(report.columns())
         return report

@@ -72,7 +72,9 @@ class RunLog:
 
         def rows(version: int) -> list[dict[str, Any]]:
             if is_numbered:
-                earlier = self._lake.few_rows(TableName.RUNS, self._entry.cluster, ("run_number",))
+                earlier = self._lake.read_small(
+                    TableName.RUNS, self._entry.cluster, ("run_number",)
+                )
                 self.run_number = max([version, *(row["run_number"] or 0 for row in earlier)]) + 1
             return [self._row("running")]
 
@@ -243,7 +245,7 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
     `run_number` is the number of the run that asks, `rules` the digest of its thresholds. Raises LakeNotReadable,
     and LakeNotWritable for a run of a later release.
     """
-    progress = lake.few_rows(TableName.PROGRESS, cluster, PROGRESS_COLUMNS)
+    progress = lake.read_small(TableName.PROGRESS, cluster, PROGRESS_COLUMNS)
     versions = {row["bronze_version"] for row in progress}
     numbers = {row["run_number"] for row in progress}
     if len(versions) != 1 or len(numbers) != 1 or None in versions | numbers:
@@ -253,7 +255,7 @@ def progress_of(lake: Lake, cluster: str, rules: str, run_number: int) -> Progre
         return None  # the run log was lost
     later = [
         row
-        for row in lake.few_rows(TableName.RUNS, cluster, ("run_number", "layers", "rules"))
+        for row in lake.read_small(TableName.RUNS, cluster, ("run_number", "layers", "rules"))
         if (row["run_number"] or 0) > number and row["run_number"] != run_number
     ]
     if not progress[0]["table_ids"].keys() <= table_schemas().keys():

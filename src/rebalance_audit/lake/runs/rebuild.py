@@ -84,7 +84,7 @@ class _Rebuild:
         self._with_silver = bronze_version is not None
         self._has_asked_commits = False
         self._records = self._all_records()
-        self.small = routing.small_side(self._records).persist(StorageLevel.MEMORY_AND_DISK)
+        self.small = routing.other_records(self._records).persist(StorageLevel.MEMORY_AND_DISK)
 
     def plan(self) -> Plan:
         context = self._context
@@ -267,7 +267,7 @@ class _Rebuild:
         """Where records of any group may be missing: damaged stretches, and records whose key names no group."""
         losses = losses_without_group(self.small)
         if self._with_silver:
-            quarantine = self._context.of_cluster(TableName.QUARANTINE)
+            quarantine = self._context.for_cluster(TableName.QUARANTINE)
             return gaps_of(losses.union(losses_in_quarantine(quarantine, damage_only=True)))
         if DAMAGE in self.small.columns:
             damage = losses_in_quarantine(damaged_stretches(self.small), damage_only=True)

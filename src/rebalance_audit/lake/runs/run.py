@@ -219,7 +219,7 @@ def _carry_out(context: RunContext, plan: Plan) -> None:
 def _finish(context: RunContext) -> None:
     if context.request.broker_log is not None:
         context.report.notes += context.broker_logs.notes
-        states = context.of_cluster(TableName.GROUP_STATES)
+        states = context.for_cluster(TableName.GROUP_STATES)
         context.report.notes += unmatched_notes(context.request.broker_log, states)
     layers = LAYER_TABLES if context.request.with_silver else ()
     tables = sorted({*GOLD_TABLES, TableName.QUARANTINE, *layers} - {TableName.SNAPSHOTS})

@@ -116,7 +116,7 @@ class Writer:
         """Rows of resumed groups, and of rebuilt ones."""
         if output != MEMBERS:
             return rows_of(self._staged, output)
-        known = self._context.of_cluster(OUTPUTS[output])
+        known = self._context.for_cluster(OUTPUTS[output])
         rows = continue_stints(self._staged.of(output, NEW).frame, known)
         return rows.unionByName(
             rebuilt_rows_of(self._staged, output).drop("cluster"), allowMissingColumns=True
@@ -164,7 +164,7 @@ class Writer:
         # A rebuild also covers groups that are no longer in bronze, whose records were not counted.
         growth_records = self._request.findings.growth_records
         rows = commit_findings(
-            context.of_cluster,
+            context.for_cluster,
             context.lake.stage.keep,
             self._request.findings,
             plan.log_end_ms,
@@ -174,7 +174,7 @@ class Writer:
         )
         name = TableName.FINDINGS
         if rows is None:
-            old = None if self._sink.is_empty(name) else context.of_cluster(name).where(scope)
+            old = None if self._sink.is_empty(name) else context.for_cluster(name).where(scope)
             if old is None or old.isEmpty():
                 return
             rows = local_rows(context.spark, table_schemas()[name].column_types, [])
@@ -201,7 +201,7 @@ class Writer:
         context, names = self._context, self._plan.names
         if sorted(context.known_topics) != sorted(topics.as_in_table(names)):
             name, rows = TableName.TOPICS, topics.rows_of_table(names)
-            written = self._sink.merge(name, self._sink.rows_here(name, rows))
+            written = self._sink.merge(name, self._sink.in_memory_rows(name, rows))
             context.note(name, written)
 
     def _write_progress(self, reached: Progress) -> None:

@@ -191,7 +191,7 @@ def _written(
 
 def _closed(sink: Sink, markers: DataFrame) -> DataFrame:
     """The commits that were open and no longer are."""
-    known = sink.of_cluster(TableName.OFFSET_COMMITS)
+    known = sink.for_cluster(TableName.OFFSET_COMMITS)
     # Files have statistics of the state: one without open commits is not read.
     were_open = known.where(F.col("transaction_state") == OPEN)
     ended = routing.ended(were_open, markers).drop(routing.MARKER)
@@ -201,8 +201,8 @@ def _closed(sink: Sink, markers: DataFrame) -> DataFrame:
 def _redecided(history: DataFrame, records: DataFrame) -> DataFrame:
     """All commits in transactions, in the partitions that have new records."""
     partitions = [row[0] for row in records.select("partition").distinct().collect()]
-    there = history.where(F.col("partition").isin(partitions))
-    of_transactions = there.where(
+    present = history.where(F.col("partition").isin(partitions))
+    of_transactions = present.where(
         F.coalesce("is_transactional", F.lit(False)) | routing.is_control()
     )
     decoded = routing.decoded_commits(of_transactions, None)

@@ -262,8 +262,8 @@ class DataFiles:
     def additions(self) -> list[AddAction | RemoveAction]:
         """What a commit adds. Raises LakeNotWritable if files are gone, or others than they were."""
         wanted = {file["path"]: file["size_bytes"] for file in self.described}
-        there = self.folder.files.get_file_info([*wanted])
-        if [info.size for info in there] != [*wanted.values()]:
+        present = self.folder.files.get_file_info([*wanted])
+        if [info.size for info in present] != [*wanted.values()]:
             folder = f"{self.folder.uri}/{self.folder.run_id}"
             raise LakeNotWritable(
                 f"Files that the run had written to {folder} are gone: another"

@@ -262,11 +262,11 @@ def _without_absent_keys(
     )
     if not keys.num_rows:
         return rows
-    there = keys.slice(0, 0)
+    present = keys.slice(0, 0)
     for batch in _dataset(table).to_batches(columns=[*schema.key]):
         here = _comparable(schema, pa.Table.from_batches([batch]))
         found = here.join(keys, keys.column_names, join_type="left semi")
-        there = pa.concat_tables([there, found])
+        present = pa.concat_tables([present, found])
 
     def known() -> Iterator[pa.RecordBatch]:
         for batch in rows:
@@ -275,7 +275,7 @@ def _without_absent_keys(
             places = pa.table({"place": pa.array(range(to_go.num_rows), pa.int64())})
             for name, column in zip(keys.column_names, _comparable(schema, to_go), strict=True):
                 places = places.append_column(name, column)
-            found = places.join(there, keys.column_names, join_type="left semi")
+            found = places.join(present, keys.column_names, join_type="left semi")
             yield from to_go.take(found["place"]).to_batches()
 
     return pa.RecordBatchReader.from_batches(rows.schema, known())

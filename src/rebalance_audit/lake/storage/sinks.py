@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.errors import superseded
 from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.lake.storage.row_changes import gone_keys, same_key
-from rebalance_audit.lake.storage.stage import GONE, GivenRows, RowsHere
+from rebalance_audit.lake.storage.stage import GONE, GivenRows, InMemoryRows
 from rebalance_audit.lake.storage.table_maker import translated
 from rebalance_audit.lake.storage.table_writer import TableChange, Written, with_retries
 from rebalance_audit.lake.storage.tables import Lake
@@ -121,7 +121,7 @@ class Sink:
 
     def keys_within(self, name: str, scope: Column, groups: DataFrame | None = None) -> DataFrame:
         """The keys of the cluster's rows within a scope, see `replace`."""
-        old = self.of_cluster(name).where(scope)
+        old = self.for_cluster(name).where(scope)
         if groups is not None:
             old = old.join(groups.select("group_id").distinct(), "group_id", "left_semi")
         return old.select(*table_schemas()[name].key)
@@ -148,24 +148,24 @@ class Sink:
 
         return self._applied(name, given, replace)
 
-    def rows_here(
+    def in_memory_rows(
         self, name: str, rows: Sequence[Mapping[str, Any]], gone: Sequence[Mapping[str, Any]] = ()
-    ) -> RowsHere:
+    ) -> InMemoryRows:
         """Rows that the driver knows, keyed by column, for `merge`; `gone` are keys to remove."""
         here = self.of_driver(name, [*rows, *gone])
         is_gone = pa.array([False] * len(rows) + [True] * len(gone), pa.bool_())
         columns = {**here.columns, GONE: "boolean"}
         return replace(here, columns=columns, rows=here.rows.append_column(GONE, is_gone))
 
-    def of_driver(self, name: str, rows: Sequence[Mapping[str, Any]]) -> RowsHere:
+    def of_driver(self, name: str, rows: Sequence[Mapping[str, Any]]) -> InMemoryRows:
         """Rows that the driver knows, keyed by column, as a writer takes them."""
-        return self.lake.rows_here(name, [{**row, "cluster": self.cluster} for row in rows])
+        return self.lake.in_memory_rows(name, [{**row, "cluster": self.cluster} for row in rows])
 
     def is_empty(self, name: str) -> bool:
         """Whether nothing was ever written to the table."""
         return not self._based_on.get(name) and self.lake.is_unwritten(name)
 
-    def of_cluster(self, name: str) -> DataFrame:
+    def for_cluster(self, name: str) -> DataFrame:
         """The cluster's rows in a table. Raises LakeNotReadable."""
         return self.lake.read(name).where(F.col("cluster") == self.cluster)
 
@@ -202,9 +202,9 @@ class Sink:
 
     def _missing(self, schema: TableSchema, rows: DataFrame) -> DataFrame:
         """The rows whose keys the table does not have."""
-        there = self.of_cluster(schema.full_name).select(*schema.key)
+        present = self.for_cluster(schema.full_name).select(*schema.key)
         return rows.alias("new").join(
-            there.alias("old"), F.expr(same_key(schema, "new", "old")), "left_anti"
+            present.alias("old"), F.expr(same_key(schema, "new", "old")), "left_anti"
         )
 
     def _shaped(self, schema: TableSchema, rows: DataFrame) -> DataFrame:
@@ -230,7 +230,7 @@ class Sink:
             and not self._is_log
             and (others := self.lake.runs_since(name, since) - {self._run_id})
         ):
-            runs = self.of_cluster(TableName.RUNS).where("run_number is not null")  # no ingests
+            runs = self.for_cluster(TableName.RUNS).where("run_number is not null")  # no ingests
             if not runs.where(F.col("run_id").isin(sorted(others))).isEmpty():
                 raise superseded(self.lake.path)
         self._based_on[name] = now

@@ -74,7 +74,7 @@ class GivenRows(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class RowsHere:
+class InMemoryRows:
     """Few rows, which the driver has: they need no stage."""
 
     spark: SparkSession

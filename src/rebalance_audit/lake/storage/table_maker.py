@@ -79,10 +79,10 @@ class TableMaker:
             return True
 
     def _add_columns(self, schema: TableSchema, path: str) -> None:
-        there = self._log_of(schema.full_name).columns()
+        present = self._log_of(schema.full_name).columns()
         missing = []
         for column in schema.columns:
-            found = there.get(column.name)
+            found = present.get(column.name)
             if found is None:
                 missing.append(column.name)
             elif found != column.type.replace(" ", ""):

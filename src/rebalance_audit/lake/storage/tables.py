@@ -25,7 +25,7 @@ from rebalance_audit.lake.session.settings import small_queries, temporary_setti
 from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
 from rebalance_audit.lake.storage.local_rows import arrow_of, arrow_rows
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
-from rebalance_audit.lake.storage.stage import RowsHere, Stage, stage_folder
+from rebalance_audit.lake.storage.stage import InMemoryRows, Stage, stage_folder
 from rebalance_audit.lake.storage.table_definition import (
     CHANGE_FEED,
     LAYOUT,
@@ -288,21 +288,21 @@ class Lake:
         except (OSError, AnalysisException) as error:
             raise self._not_readable(name, error) from error
 
-    def few_rows(self, name: str, cluster: str, columns: Sequence[str]) -> list[dict[str, Any]]:
+    def read_small(self, name: str, cluster: str, columns: Sequence[str]) -> list[dict[str, Any]]:
         """The cluster's rows of a table that has few; moments in epoch milliseconds. Raises LakeNotReadable.
 
         Where `deltalake` reads the logs, it reads the rows as well: Spark takes longer to plan a query.
         """
         if isinstance(self.place, Folder) and self._has_log_files:
-            rows = plain_rows(self._rows_here(name, cluster, columns))
+            rows = plain_rows(self._rows_without_spark(name, cluster, columns))
             return [{**dict.fromkeys(columns), **row} for row in rows]
         found = self.read(name).where(F.col("cluster") == cluster)
-        there = [column for column in columns if column in found.columns]
+        present = [column for column in columns if column in found.columns]
         with small_queries(self.spark):
-            arrow = arrow_of(found.select(*there))
+            arrow = arrow_of(found.select(*present))
         return [{**dict.fromkeys(columns), **row} for row in plain_rows(arrow)]
 
-    def _rows_here(self, name: str, cluster: str, columns: Sequence[str]) -> pa.Table:
+    def _rows_without_spark(self, name: str, cluster: str, columns: Sequence[str]) -> pa.Table:
         path = self.table_path(name)
         folder = local_path(path)
         # Not through files in Python, see `readers.tables`.
@@ -310,8 +310,8 @@ class Lake:
         try:
             table = DeltaTable(folder or path, storage_options=dict(self.options.delta_rs_options))
             # A table of an earlier release may lack columns.
-            there = {field.name for field in table.schema().fields}
-            wanted = [column for column in columns if column in there]
+            present = {field.name for field in table.schema().fields}
+            wanted = [column for column in columns if column in present]
             self._check_files(name, table)
             # Not by a filter of its own: it skips files without statistics of a long name.
             rows = table.to_pyarrow_table(columns=["cluster", *wanted], filesystem=files)
@@ -370,9 +370,9 @@ class Lake:
 
     # -- rows of the driver ---------------------------------------------------------------------
 
-    def rows_here(self, name: str, rows: Iterable[Mapping[str, Any]]) -> RowsHere:
+    def in_memory_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> InMemoryRows:
         """Rows that the driver knows, keyed by column, as a writer takes them."""
-        return RowsHere(self.spark, table_schemas()[name].column_types, arrow_rows(name, rows))
+        return InMemoryRows(self.spark, table_schemas()[name].column_types, arrow_rows(name, rows))
 
     # -- commits --------------------------------------------------------------------------------
 
@@ -385,10 +385,10 @@ class Lake:
         """The newest commits of a table as far as a run made them, newest first. Raises LakeNotReadable."""
         found: list[TableCommit] = []
         for version in range(self.version(name) or 0, -1, -1):
-            there = self._commits(name, version, version)
-            if not there or not (there[0].user_metadata or "").startswith(run_id):
+            present = self._commits(name, version, version)
+            if not present or not (present[0].user_metadata or "").startswith(run_id):
                 break
-            found += there
+            found += present
         return found
 
     def _commits(self, name: str, first: int, last: int) -> list[TableCommit]:
