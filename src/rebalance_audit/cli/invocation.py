@@ -1,6 +1,7 @@
 """What one call of the program is given besides its command: configuration, and how to report errors."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from rebalance_audit.cli.requirements import require_packages_of
+from rebalance_audit.errors import UnknownGroup, UnknownPartition, UnknownTimeZone
 
 if TYPE_CHECKING:
     from rebalance_audit.config import Config
@@ -109,3 +111,16 @@ def config_options(command: Command) -> Command:
 def configured(command: Callable[..., Any]) -> Callable[..., Any]:
     """All of the above: what a command that reads the configuration ends its options with."""
     return config_options(quiet_option(debug_option(invocation_of(command))))
+
+
+@contextmanager
+def bad_arguments(group: str = "--group") -> Iterator[None]:
+    """Raises click.UsageError for what `errors` calls unknown; `group` is the argument that names a group."""
+    try:
+        yield
+    except UnknownGroup as error:
+        raise click.BadParameter(str(error), param_hint=group) from error
+    except UnknownPartition as error:
+        raise click.BadParameter(str(error), param_hint="--partition") from error
+    except UnknownTimeZone as error:
+        raise click.UsageError(str(error)) from error

@@ -100,3 +100,19 @@ broker_log_zone: Final = click.option(
     metavar="ZONE",
     help="Time zone of the broker logs, such as Europe/Berlin or +02:00. [default: audit.broker_log_time_zone, UTC]",
 )
+
+
+class Secret(click.ParamType[str]):
+    """A text, or `@FILE` for the first line of a file: other users see the command line."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text."""
+        text = str(value)
+        if not text.startswith("@"):
+            return text
+        try:
+            return Path(text[1:]).read_text(encoding="utf-8").strip().partition("\n")[0]
+        except OSError as error:
+            self.fail(f"{text[1:]} cannot be read: {error.strerror}.", param, ctx)

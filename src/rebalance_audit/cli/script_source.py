@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import click
 
-from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import OF_LOG, LakeSource, Segments, refuse
+from rebalance_audit.cli.times import require_within_log
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.whatif.extraction import refusal_of, script_of, too_large
 from rebalance_audit.whatif.group_rows import GroupRows, group_rows

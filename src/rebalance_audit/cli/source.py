@@ -13,10 +13,9 @@ from click.shell_completion import CompletionItem
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.cli import options
 from rebalance_audit.cli.audit_settings import DEFAULTS, AuditSettings, audit_settings
-from rebalance_audit.cli.bad_arguments import bad_arguments
 from rebalance_audit.cli.broker_log_files import print_file_notes
 from rebalance_audit.cli.deploy_files import print_deploy_notes
-from rebalance_audit.cli.invocation import Invocation
+from rebalance_audit.cli.invocation import Invocation, bad_arguments
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.errors import UnknownGroup

@@ -1,4 +1,4 @@
-"""Moments as values of options."""
+"""Moments as values of options, and those that a log does not reach."""
 
 import sys
 import time
@@ -8,6 +8,7 @@ import click
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.moment_text import moment_ms
+from rebalance_audit.sentences import words
 
 HELP: Final = "ISO 8601 (UTC without a zone), Unix time (seconds or milliseconds), or relative to now: -15m, -2h, -1d."
 
@@ -42,3 +43,12 @@ def now_for_people() -> int | None:
     What a file or a program gets does not depend on when it was made.
     """
     return clock_ms() if sys.stdout.isatty() else None
+
+
+def require_within_log(option: str, asked_ms: int | None, end_ms: int | None) -> None:
+    """Raises click.BadParameter for a moment after the end of the log; both epoch ms, None: not asked, not known."""
+    if asked_ms is not None and end_ms is not None and asked_ms > end_ms:
+        raise click.BadParameter(
+            f"the log ends at {words.utc(end_ms)}, before {words.utc(asked_ms)}: what happened then is not in it.",
+            param_hint=option,
+        )

@@ -1,13 +1,13 @@
 """Gives the audit the records that the workers read, and reports groups with missing records."""
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.commits.summary import Summaries
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import FINDINGS, OWNERSHIP, PROGRESS, Emit
-from rebalance_audit.local.group_ranges import EVERY_GROUP, GroupRange
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.tables.order import in_key_order
 from rebalance_audit.wire import key_bytes
@@ -22,6 +22,32 @@ if TYPE_CHECKING:
 
 Place: TypeAlias = tuple[int, int]
 """Log partition and log offset."""
+
+
+class GroupRange(NamedTuple):
+    """The groups whose ids are in [begin, end)."""
+
+    begin: str
+    end: str | None
+    """None: all from `begin` on."""
+
+    def has(self, group_id: str) -> bool:
+        """Whether the group is one of these."""
+        return self.begin <= group_id and (self.end is None or group_id < self.end)
+
+
+EVERY_GROUP: Final = GroupRange("", None)
+
+
+def group_ranges(weights: Mapping[str, int], count: int) -> list[GroupRange]:
+    """At most `count` ranges that every id is in exactly one of, in order; `weights` are those of the known groups."""
+    total, before = sum(weights.values()), 0
+    begins = [EVERY_GROUP.begin]
+    for group_id in sorted(weights):
+        if before * count >= len(begins) * total and group_id > begins[-1]:
+            begins.append(group_id)
+        before += weights[group_id]
+    return [GroupRange(begin, end) for begin, end in zip(begins, [*begins[1:], None], strict=True)]
 
 
 class AuditFeeder:

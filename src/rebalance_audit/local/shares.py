@@ -8,10 +8,15 @@ from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.garbage import collecting_less
-from rebalance_audit.local.audit_feeder import AuditFeeder, Place
+from rebalance_audit.local.audit_feeder import (
+    EVERY_GROUP,
+    AuditFeeder,
+    GroupRange,
+    Place,
+    group_ranges,
+)
 from rebalance_audit.local.byte_ranges import cores
 from rebalance_audit.local.forks import can_fork, forked
-from rebalance_audit.local.group_ranges import EVERY_GROUP, GroupRange, group_ranges
 from rebalance_audit.local.single_pass_log import SinglePassLog
 from rebalance_audit.steps import OnProgress, no_progress
 

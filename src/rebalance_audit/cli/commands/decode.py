@@ -6,8 +6,7 @@ from typing import Final
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.invocation import debug_option
+from rebalance_audit.cli.invocation import bad_arguments, debug_option
 from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.source import SEGMENTS, path_of
 from rebalance_audit.errors import BadRequest

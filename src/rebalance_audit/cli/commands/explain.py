@@ -12,14 +12,13 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.broker_log_files import file_for_programs
 from rebalance_audit.cli.deploy_files import deploys_of_lake
 from rebalance_audit.cli.invocation import configured
-from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import document
 from rebalance_audit.cli.tables_json import row_for_programs
-from rebalance_audit.cli.times import now_for_people
+from rebalance_audit.cli.times import now_for_people, require_within_log
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.figures.rows import Tables
 from rebalance_audit.report.explained import Explained, epoch_of_moment, epoch_of_number, with_names

@@ -6,9 +6,9 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.options import Secret
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.requirements import require_packages_of
-from rebalance_audit.cli.secret import Secret
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 
 EXAMPLES: Final = """\b

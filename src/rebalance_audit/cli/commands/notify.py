@@ -7,8 +7,8 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import configured
+from rebalance_audit.cli.options import Secret
 from rebalance_audit.cli.progress import slow_step
-from rebalance_audit.cli.secret import Secret
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report.notices.bodies import BODIES

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.invocation import Invocation, bad_arguments, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.script_source import Refused, ScriptSource, script_at
 from rebalance_audit.cli.source import lake_of

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.bad_arguments import bad_arguments
-from rebalance_audit.cli.invocation import configured
-from rebalance_audit.cli.log_end import require_within_log
+from rebalance_audit.cli.invocation import bad_arguments, configured
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
+from rebalance_audit.cli.times import require_within_log
 from rebalance_audit.sentences import words
 
 if TYPE_CHECKING:

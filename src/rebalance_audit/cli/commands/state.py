@@ -8,11 +8,11 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import configured
-from rebalance_audit.cli.log_end import require_within_log
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import document
+from rebalance_audit.cli.times import require_within_log
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.local.state import segment_state
 from rebalance_audit.report.terminal.state_table import print_state

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.audit.commits.summary import NO_POSITION, Summaries
+from rebalance_audit.audit.commits.summary import NO_POSITION, POSITION_AT, POSITION_END, Summaries
 from rebalance_audit.audit.hours.commit_hours import run_begins
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_columns import ByteColumn, are_decodable
@@ -73,8 +73,6 @@ They come after the group's other packs, which have the same commits at the time
 """
 _KINDS: Final = (COMMITS, UNDECODABLE, TOMBSTONES, DECIDED)
 _MICROS: Final = 1000
-_POSITION: Final = slice(2, 10)
-"""Where the bytes of a value have the offset that it commits, see `summary.position_in`."""
 _END: Final = (1 << 63) - 1
 """After every offset."""
 _NOTHING: Final[Summaries] = {}
@@ -182,8 +180,8 @@ def pack_columns(value: bytes, count: int = 3) -> npt.NDArray[np.int64]:
 def _positions(values: pa.BinaryArray) -> npt.NDArray[np.int64]:
     """The offset that each value commits, as `position_in` has it."""
     column = ByteColumn(values)
-    found = column.field(column.starts + _POSITION.start, ">i8")
-    return np.where(column.lengths >= _POSITION.stop, found, NO_POSITION)
+    found = column.field(column.starts + POSITION_AT, ">i8")
+    return np.where(column.lengths >= POSITION_END, found, NO_POSITION)
 
 
 def _values(begins: npt.NDArray[np.int64], *columns: npt.NDArray[np.int64]) -> pa.Array:
