@@ -169,6 +169,8 @@ def took(seq: int, least: int, most: int | None, estimate: int | None) -> Row:
         ([(3, 9000, 6000), (2, 63_000, None), (4, 8000, None)], 1, False, False, 63_000, 2),
         ([(3, 9000, 6000), (2, 63_000, 900), (4, 8000, 5500)], 1, False, True, 63_000, 3),
         ([(5000, 5000, 5000), (2, 5000, 3000), (4, 300, 4)], 1, True, True, 5000, None),
+        # Of two that are equal but for their upper bound, the one that can have been longer.
+        ([(0, 0, 0), (0, 7000, None)], 2, True, True, 7000, None),
     ],
 )
 def test_the_longest_is_the_one_with_the_largest_estimate(

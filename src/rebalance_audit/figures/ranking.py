@@ -38,7 +38,7 @@ class Longest(NamedTuple):
 def longest_of(
     rebalances: Sequence[TableRow], of: int | None = None, *, has_creation: bool = False
 ) -> Longest | None:
-    """The first one by `Bounds.rank` of those that ended; None where there is none.
+    """The first one by `Bounds.rank`, then by upper bound, of those that ended; None where there is none.
 
     The join of a group's first members waits for `group.initial.rebalance.delay.ms`, and takes nothing from anybody:
     it is compared only where there is no other. Where `rebalances` are only the longest ones, `of` says how many
@@ -52,7 +52,10 @@ def longest_of(
     leaves_creation_aside = not is_creation(compared[0]) and (
         has_creation or len(compared) < len(ended)
     )
-    longest, *others = sorted(compared, key=lambda row: (longest_first(row), row["rebalance_seq"]))
+    longest, *others = sorted(
+        compared,
+        key=lambda row: (longest_first(row), -_most(row), row["incarnation"], row["rebalance_seq"]),
+    )
     took, of_others = _bounds(longest), [_bounds(row) for row in others]
     rivals = [row for row in others if _most(row) > took.least]
     stands_out = not rivals or (
