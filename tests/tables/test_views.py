@@ -11,7 +11,6 @@ import duckdb
 import pytest
 
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.bounds import WORTH_NAMING_MS
 from rebalance_audit.figures.ranking import STANDSTILLS
 from rebalance_audit.figures.rows import DEAD_OR_AWAY, waits_of
 from rebalance_audit.local.audit import Audit
@@ -268,9 +267,8 @@ def test_a_view_has_the_queries_of_its_figures_in_place_of_their_names() -> None
 
 
 def test_figures_in_sql_have_the_constants_of_python() -> None:
-    """What is worth naming, which kinds are standstills, which members may have been away: one list each."""
+    """Which kinds are standstills, which members may have been away: one list each."""
     text = {figure.name: figure.sql for figure in figures()}
-    assert f"lasted_min_ms >= {WORTH_NAMING_MS} " in text["rebalances"]
     assert set(re.findall(r"'(\w+)'", text["unowned"])) - {"classic", "consumer"} == DEAD_OR_AWAY
     kinds = re.search(r"kind in \((.*?)\)", text["findings"], re.DOTALL)
     assert kinds is not None
