@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from rebalance_audit.bounds import UNBOUNDED, Bounds, total_of
+from rebalance_audit.bounds import NOTHING, Bounds, total_of
 from rebalance_audit.extras import require_extra
 from rebalance_audit.figures.rows import is_share, lasted
 from rebalance_audit.moment_text import MomentLike, moment_ms
@@ -90,7 +90,7 @@ def plot_lost_time(gold: GoldRows) -> "Figure":
 
     parts: dict[str, list[Bounds]] = defaultdict(list)
     for row in map(plain, gold.rebalances):
-        parts[row["group_id"]].append(lasted(row) or UNBOUNDED)
+        parts[row["group_id"]].append(lasted(row) or NOTHING)
     lost = {group_id: total_of(each) for group_id, each in parts.items()}
     ranked = sorted(lost, key=lambda group_id: lost[group_id].likely, reverse=True)[:LANES_MAX]
     figure, (axes,) = drawing.picture([len(ranked)])
