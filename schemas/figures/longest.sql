@@ -8,12 +8,13 @@ with counted_rows as (
             as has_creation,
         row_number() over (
             partition by cluster, group_id
-            order by ended_at is not null, epochs = 0, is_creation, coalesce(likely_ms, 0) desc, coalesce(lasted_min_ms, 0) desc,
-                rebalance_seq
+            order by ended_at is not null, epochs = 0, is_creation, coalesce(likely_ms, 0) desc,
+                coalesce(lasted_min_ms, 0) desc, lasted_max_ms desc nulls first, incarnation, rebalance_seq
         ) as by_rank,
         row_number() over (
             partition by cluster, group_id
-            order by ended_at is not null, epochs = 0, is_creation, lasted_max_ms desc nulls first, rebalance_seq
+            order by ended_at is not null, epochs = 0, is_creation, lasted_max_ms desc nulls first, incarnation,
+                rebalance_seq
         ) as by_most
     from figures.rebalances
 )
