@@ -3,6 +3,7 @@
 import copy
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,6 +89,22 @@ def test_a_log_cleaned_up_to_some_point_leads_to_the_same_state(
     whole, _ = replay(log, Policy.STRICT)
     cleaned, _ = replay(last_per_key(log[:cleaned_to]) + log[cleaned_to:], Policy.LENIENT)
     assert (cleaned.group, cleaned.offsets) == (whole.group, whole.offsets)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "5 A; 3 4 h7; 7 A 0; 6 4 t=2000; 8 A 4/3 STABLE 0@4; 3 5 h0; 6 5 t=0",
+        "5 A instance=i1; 3 4; 7 A 0; 6 4; 8 A 4/3 STABLE 0@4; 7 A 0-1",
+    ],
+    ids=["a hash or a time that the last records lack", "a target written after its epoch"],
+)
+def test_groups_are_compared_by_what_a_cleaned_log_can_show(lines: str) -> None:
+    """A coordinator that loads the cleaned log has the state of the one that wrote it."""
+    log = list(enumerate(records(lines)))
+    whole, _ = replay(log, Policy.LENIENT)
+    cleaned, _ = replay(last_per_key(log), Policy.LENIENT)
+    assert cleaned.group == whole.group
 
 
 @many

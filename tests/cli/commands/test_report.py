@@ -116,7 +116,7 @@ def test_a_page_shows_how_often_how_long_why_and_what_to_do(page: Page) -> None:
         "3 groups 11 epochs",
         "11 rebalances",
         "25.0 s rebalancing, over all groups ≥ 15.9 s",
-        "47.2 s without owner, over all partitions ≥ 1.6 s",
+        "31.3 s without owner, over all partitions ≥ 1.6 s",
         "member joined A new dynamic member joined.",
         "warning coordinator moved",
         "Check the brokers, not the clients",

@@ -119,8 +119,11 @@ class ModernGroup:
     """Implicit while `has_epoch_record` is False: releases from 4.3 start at 1, earlier ones at 0."""
     has_epoch_record: bool = False
     metadata_hash: int = 0
-    records_hash: bool = False
-    """Whether a record shows that the hash is one of 4.1 or later: up to 4.0, 0 means that none was recorded."""
+    records_hash: bool = field(default=False, compare=False)
+    """Whether a record shows that the hash is one of 4.1 or later: up to 4.0, 0 means that none was recorded.
+
+    No part of what groups are compared by: the record that showed it may be cleaned away.
+    """
     assignment_epoch: int = 0
     """Implicit while `has_assignment_record` is False, like the group epoch; -1 after its tombstone."""
     has_assignment_record: bool = False

@@ -122,6 +122,6 @@ def replay_target_metadata(kind: GroupKind, step: ReplayStep, _key: object, valu
     group.assignment_epoch = new_epoch
     group.assignment_timestamp_ms = timestamp_ms
     group.records_hash |= bool(timestamp_ms)
-    group.assigns_tasks = any(group.targets.values())
+    group.assigns_tasks = kind is STREAMS and any(group.targets.values())
     group.has_assignment_record = value is not None
     step.changes.append(TargetInstalled(step.position, old_epoch, new_epoch, timestamp_ms))
