@@ -3,10 +3,11 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from rebalance_audit.moments import MILLIS_MAX, MILLIS_MIN
-from rebalance_audit.tables.arrow_types import column_of
+from rebalance_audit.tables.arrow_types import column_of, in_millis
 
 BEGAN = datetime(1970, 1, 1, tzinfo=UTC)
 MOMENTS: list[tuple[list[int | None], list[int | None]]] = [
@@ -43,6 +44,14 @@ def test_moments_inside_of_lists_and_structs(
         return [facts, None, [], [None, *facts]]
 
     assert column_of(kind, rows(given_ms)).to_pylist() == rows([*map(_moment, held_ms)])
+
+
+def test_moments_of_a_run_lose_their_microseconds() -> None:
+    """`meta.runs` says when a run began and ended, to the microsecond; also inside of lists."""
+    moment = BEGAN + timedelta(milliseconds=5, microseconds=173)
+    kind = pa.timestamp("us", "UTC")
+    rows = pa.table({"at": pa.array([moment], kind), "all": pa.array([[moment]], pa.list_(kind))})
+    assert in_millis(rows).to_pylist() == [{"at": 5, "all": [5]}]
 
 
 def _moment(moment_ms: int | None) -> datetime | None:

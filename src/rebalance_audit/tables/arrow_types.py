@@ -89,9 +89,14 @@ def padded(rows: pa.RecordBatch, columns: Mapping[str, str]) -> pa.RecordBatch:
 
 
 def in_millis(table: pa.Table) -> pa.Table:
-    """The same rows with moments at any depth as epoch milliseconds, as the core has them."""
+    """The same rows with moments at any depth as epoch milliseconds, as the core has them.
+
+    Of the moments of a run itself, which have microseconds, these are left out.
+    """
     columns = [
-        column.cast(_with(pa.timestamp("ms"), column.type)).cast(_with(pa.int64(), column.type))
+        column.cast(_with(pa.timestamp("ms"), column.type), safe=False).cast(
+            _with(pa.int64(), column.type)
+        )
         if _has_moments(column.type)
         else column
         for column in table.columns
