@@ -11,7 +11,7 @@ from rebalance_audit.resources import checkout_root
 from workshop.bench.bench_log import BenchLog
 from workshop.bench.wishes import RUST
 
-SOURCE: Final = checkout_root() / "tests" / "perf" / "segment_walk"
+SOURCE: Final = checkout_root() / "workshop" / "bench" / "segment_walk"
 BUILT: Final = checkout_root() / "build" / "segment-walk"
 
 
