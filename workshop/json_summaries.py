@@ -14,6 +14,7 @@ from workshop.json_shapes import (
     object_of,
     or_null,
 )
+from workshop.json_verify import verify
 
 _COUNTS: Final = map_of("Full name of a table or view -> rows", INTEGER)
 _DELTA_VERSIONS: Final = map_of("Full name of a table -> its Delta version", or_null(INTEGER))
@@ -35,6 +36,7 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
         "maintain": _maintain(),
         "check": _check(),
         "predict": predict(),
+        "verify": verify(),
         "jars": {"folder": TEXT, "jars": list_of(TEXT)},
     }
     counts = ("seed", "records", "partitions", "groups", "epochs", "simulated_seconds", "events")

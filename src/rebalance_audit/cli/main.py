@@ -41,6 +41,7 @@ COMMANDS: Final = {
     "notify": "Send each new finding to a webhook, once: JSON, Slack or PagerDuty.",
     "mcp": "Serve agents over the Model Context Protocol, read-only.",
     "check": "Check the tables of a lake, and print the rows that fail an expectation.",
+    "verify": "Verify that Kafka's group coordinator would load the log.",
     "explain": "Explain why a group rebalanced, how long it took, and who held it up.",
     "state": "Print groups, members, assignments and offsets as of a point in time.",
     "decode": "Print every record of the log as one line of JSON.",

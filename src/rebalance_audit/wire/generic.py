@@ -15,6 +15,7 @@ from rebalance_audit.wire.primitives import (
     DecodeError,
     TruncatedError,
     read_uvarint,
+    read_wrapping_uvarint,
     uvarint,
 )
 from rebalance_audit.wire.schema import Field, Layout, Message, Struct
@@ -47,10 +48,22 @@ class Decoded(NamedTuple):
 
 
 def decode(
-    message: Message, version: int, layout: Layout, data: bytes, position: int = 0
+    message: Message,
+    version: int,
+    layout: Layout,
+    data: bytes,
+    position: int = 0,
+    *,
+    as_java: bool = False,
 ) -> Decoded:
-    """Read one message. Raises DecodeError with path and position."""
-    reader = _Reader(data, position, version, layout, flexible=message.is_flexible(version))
+    """Read one message. Raises DecodeError with path and position.
+
+    `as_java`: also what no writer produces is read as Kafka's own readers do, where a decoder for people
+    had better refuse it: text that is not UTF-8 gets U+FFFD for what is wrong, tags come in any order, and
+    numbers of five bytes wrap around.
+    """
+    flexible = message.is_flexible(version)
+    reader = _Reader(data, position, version, layout, flexible=flexible, as_java=as_java)
     try:
         value = reader.struct(layout.body, TOP)
     except DecodeError as problem:
@@ -116,13 +129,21 @@ class _Reader:
     """A position in the bytes of one message."""
 
     def __init__(
-        self, data: bytes, position: int, version: int, layout: Layout, *, flexible: bool
+        self,
+        data: bytes,
+        position: int,
+        version: int,
+        layout: Layout,
+        *,
+        flexible: bool,
+        as_java: bool = False,
     ) -> None:
         self.data = data
         self.position = position
         self.version = version
         self.layout = layout
         self.flexible = flexible
+        self.as_java = as_java
         self.unknown_tags: list[UnknownTag] = []
         self.odd = False
 
@@ -187,7 +208,7 @@ class _Reader:
             if length > STRING_BYTES_MAX:
                 raise CorruptError(f"a string of {length} bytes")
             try:
-                return self._take(length).decode()
+                return self._take(length).decode(errors="replace" if self.as_java else "strict")
             except UnicodeDecodeError as problem:
                 raise CorruptError("a string that is not UTF-8") from problem
         if type_name == "bytes":
@@ -209,7 +230,7 @@ class _Reader:
         for _ in range(self._uvarint()):
             tag = self._uvarint()
             size = self._uvarint()
-            if tag <= previous_tag:
+            if tag <= previous_tag and not self.as_java:
                 raise CorruptError(f"tag {tag} after tag {previous_tag}")
             previous_tag = tag
             field = tagged.get(tag)
@@ -222,7 +243,10 @@ class _Reader:
             value.setdefault(field.attribute, field.default)
 
     def _uvarint(self) -> int:
-        value, self.position = read_uvarint(self.data, self.position)
+        if self.as_java:
+            value, self.position = read_wrapping_uvarint(self.data, self.position)
+        else:
+            value, self.position = read_uvarint(self.data, self.position)
         return value
 
     def _scalar(self, type_name: str) -> Any:
@@ -230,6 +254,8 @@ class _Reader:
         return scalar.unpack(self._take(scalar.size))[0]
 
     def _take(self, size: int) -> bytes:
+        if size < 0:
+            raise CorruptError(f"a size of {size}")
         end = self.position + size
         if end > len(self.data):
             missing = end - len(self.data)

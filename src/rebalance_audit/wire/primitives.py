@@ -57,6 +57,24 @@ def read_uvarint(data: bytes, position: int) -> tuple[int, int]:
     raise CorruptError("a variable-length integer is above 2^31 - 1")
 
 
+def read_wrapping_uvarint(data: bytes, position: int) -> tuple[int, int]:
+    """The same as Java's `ByteUtils.readUnsignedVarint` reads it: the fifth byte overflows into the sign.
+
+    Raises TruncatedError, and CorruptError where a sixth byte would follow.
+    """
+    value = 0
+    for shift in (0, 7, 14, 21, 28):
+        if position >= len(data):
+            raise TruncatedError("the bytes end inside a variable-length integer")
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            value &= 0xFFFF_FFFF
+            return value - (1 << 32) if value > _UVARINT_MAX else value, position
+    raise CorruptError("a variable-length integer has more than five bytes")
+
+
 def uvarint(value: int) -> bytes:
     """Bytes of an unsigned varint."""
     if value < 0x80:

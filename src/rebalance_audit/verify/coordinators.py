@@ -1,0 +1,115 @@
+"""The coordinators whose loading is known, and which records each of them reads."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.resources import read_text
+
+CoordinatorKind: TypeAlias = Literal["classic", "new"]
+_FILE: Final = "schemas/loading/coordinators.json"
+_NEWEST_PATCH: Final = 998
+_ANY_PATCH: Final = 999
+
+
+class Coordinator(NamedTuple):
+    """A group coordinator of Kafka."""
+
+    release: str
+    """"3.3" to "4.4" for the newest patch of a line, or a patch where that differs: "4.0.1"."""
+    kind: CoordinatorKind
+    """classic: the one in Scala, up to 3.9. new: the one of KIP-848, early access in 3.7, the only one since 4.0."""
+
+    def __str__(self) -> str:
+        return f"{self.release} (classic coordinator)" if self.kind == "classic" else self.release
+
+
+class KnownRecords(NamedTuple):
+    """What records a coordinator reads."""
+
+    record_types: frozenset[int]
+    value_versions: Mapping[int, range]
+    """Of record types with more than version 0."""
+    checks_version: bool
+    """Whether a value of another version is refused; else it is read as the nearest that is known."""
+    layouts: Mapping[int, str]
+    """Record type -> name of the value's layout, where it is not the current one."""
+    evidence: Literal["broker", "source"]
+    """broker: brokers of the release loaded damaged logs and did what the rules say. source: only its code was read."""
+
+
+@cache
+def _known() -> Mapping[Coordinator, KnownRecords]:
+    entries = json.loads(read_text(_FILE))["coordinators"]
+    return {
+        Coordinator(entry["release"], entry["kind"]): _known_records(entry) for entry in entries
+    }
+
+
+def _known_records(entry: Mapping[str, Any]) -> KnownRecords:
+    return KnownRecords(
+        frozenset(numbers_in(entry["types"])),
+        {int(kind): _versions(text) for kind, text in entry.get("versions", {}).items()},
+        entry.get("checks_version", True),
+        {int(kind): name for kind, name in entry.get("layouts", {}).items()},
+        entry["evidence"],
+    )
+
+
+def _versions(text: str) -> range:
+    low, _, high = text.partition("-")
+    return range(int(low), int(high or low) + 1)
+
+
+def numbers_in(text: str) -> list[int]:
+    """The numbers of a list such as `0-8, 10`."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        low, _, high = part.strip().partition("-")
+        numbers += range(int(low), int(high or low) + 1)
+    return numbers
+
+
+COORDINATORS: Final[tuple[Coordinator, ...]] = tuple(_known())
+DEFAULT: Final = COORDINATORS[-1]
+
+
+def records_known_to(coordinator: Coordinator) -> KnownRecords:
+    """What a coordinator reads. Raises BadRequest for one that is not known."""
+    try:
+        return _known()[coordinator]
+    except KeyError:
+        raise _unknown(" ".join(coordinator)) from None
+
+
+def coordinator_named(text: str) -> Coordinator:
+    """The coordinator of a release: `4.3`, `3.9`, `3.9 classic`, `3.9 new`. Raises BadRequest.
+
+    Where the release has both, the one that its brokers use by default: the classic one up to 3.9.
+    """
+    release, _, kind = text.strip().partition(" ")
+    found = [each for each in COORDINATORS if each.release == release and kind in ("", each.kind)]
+    if not found:
+        raise _unknown(text)
+    return found[0]
+
+
+def _unknown(text: str) -> BadRequest:
+    known = ", ".join(dict.fromkeys(each.release for each in COORDINATORS))
+    return BadRequest(
+        f"{text!r} is no release whose coordinator is known: give one of {known}, with `classic` or `new` behind it"
+        " where a release has both."
+    )
+
+
+def is_within(release: str, releases: str) -> bool:
+    """Whether a release is in a range such as `3.7-4.4` or `4.0.2-4.0`: a bound without a patch takes in all."""
+    first, _, last = releases.partition("-")
+    return _place(first, 0) <= _place(release, _NEWEST_PATCH) <= _place(last or first, _ANY_PATCH)
+
+
+def _place(release: str, patch: int) -> tuple[int, int, int]:
+    major, minor, *rest = (int(part) for part in release.split("."))
+    return major, minor, rest[0] if rest else patch

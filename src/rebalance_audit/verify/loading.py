@@ -1,0 +1,118 @@
+"""What a coordinator does with a partition, as values."""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from rebalance_audit.verify.coordinators import Coordinator
+from rebalance_audit.verify.rules import AppliedRule
+
+LoadOutcome: TypeAlias = Literal["loads", "fails", "unknown"]
+
+
+class Notice(NamedTuple):
+    """A record that a coordinator refuses, skips or takes although something is wrong."""
+
+    log_offset: int
+    record_type: int | None
+    """None where the key has none."""
+    group_id: str | None
+    """None where the key names none."""
+    applied: AppliedRule
+    detail: str
+    """What exactly: a clause for people."""
+
+    @property
+    def rule_id(self) -> str:
+        """Id of the rule."""
+        return self.applied.rule.rule_id
+
+
+class LostGroup(NamedTuple):
+    """A group that the partition takes with it, as of the log's end."""
+
+    group_id: str
+    group_type: str
+    """classic, consumer, share or streams."""
+    member_count: int
+    offsets: Mapping[str, Mapping[int, int]]
+    """Topic -> partition -> the last committed offset."""
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction that no marker ends: its commits wait, and hold back the last stable offset."""
+
+    producer_id: int
+    producer_epoch: int | None
+    """Of its first batch; None where the source hides it."""
+    first_offset: int
+    started_ms: int
+    """Time of its first record (epoch milliseconds)."""
+    group_ids: tuple[str, ...]
+    commit_count: int
+
+
+class DamagedStretch(NamedTuple):
+    """A stretch that holds no whole sound batch."""
+
+    path: str
+    byte_position: int
+    size_bytes: int
+    base_offset: int | None
+    """Offset of its first record by its header; None if it has none."""
+    reason: str
+    """`BadBytesReason` or `TailKind`."""
+    detail: str
+
+
+class Loading(NamedTuple):
+    """What a coordinator does with one partition."""
+
+    log_partition: int
+    coordinator: Coordinator
+    outcome: LoadOutcome
+    """unknown: the partition is damaged, and the rules do not say what the loader reads there."""
+    failed_at_offset: int | None
+    """Offset of the record, or first offset of the batch, at which it fails."""
+    failure: Notice | None
+    """Why it fails."""
+    serves_nothing: bool
+    """A classic coordinator that fails: it goes on to serve the partition, without any of its groups."""
+    record_count: int
+    """Records that were read, transaction markers included."""
+    first_offset: int | None
+    end_offset: int | None
+    """After the last record."""
+    skipped_count: int
+    skipped: tuple[Notice, ...]
+    """The first LISTED_MAX records that are skipped."""
+    tolerated_count: int
+    tolerated: tuple[Notice, ...]
+    """The first LISTED_MAX records that are applied although that loses something."""
+    lost_groups: tuple[LostGroup, ...]
+    """All groups of a partition that fails; of one that loads, those whose own records were skipped."""
+    open_transactions: tuple[OpenTransaction, ...]
+    damage: tuple[DamagedStretch, ...]
+
+    @property
+    def rule(self) -> str | None:
+        """Id of the rule that makes it fail."""
+        return None if self.failure is None else self.failure.rule_id
+
+
+LISTED_MAX = 1000
+
+
+class Verification(NamedTuple):
+    """What a coordinator does with the partitions of a log."""
+
+    coordinator: Coordinator
+    partitions: tuple[Loading, ...]
+
+    @property
+    def outcome(self) -> LoadOutcome:
+        """The worst of all partitions: fails, then unknown, then loads."""
+        outcomes = {loading.outcome for loading in self.partitions}
+        for worst in ("fails", "unknown"):
+            if worst in outcomes:
+                return worst
+        return "loads"

@@ -1,0 +1,301 @@
+"""One partition as a coordinator loads it: its records replayed in order, and what the rules say of each."""
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any, Final, TypeAlias
+
+from rebalance_audit.replay import playback
+from rebalance_audit.replay.changes import Anomaly, AnomalyKind, GroupType, Position
+from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups.slot import GroupSlot, type_of
+from rebalance_audit.replay.offsets import end_transaction
+from rebalance_audit.replay.partitions import union
+from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.record_types import group_type_of
+from rebalance_audit.replay.step import ReplayStep
+from rebalance_audit.verify.conditions import conditions_met
+from rebalance_audit.verify.coordinators import Coordinator, records_known_to
+from rebalance_audit.verify.decoding import NotDecoded, read_record
+from rebalance_audit.verify.loading import (
+    LISTED_MAX,
+    DamagedStretch,
+    Loading,
+    LoadOutcome,
+    LostGroup,
+    Notice,
+    OpenTransaction,
+)
+from rebalance_audit.verify.rules import AppliedRule, rules_for
+from rebalance_audit.wire.generated.messages import RecordType
+from rebalance_audit.wire.key_bytes import group_bytes
+from rebalance_audit.wire.records import Record, Undecodable, decode_record, group_id_of
+from rebalance_audit.wire.segments.bad_bytes import BadBytes, BadBytesReason, TailNote
+from rebalance_audit.wire.segments.batches import MARKER_KEY, TransactionMarker, parse_marker
+from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+
+LogItem: TypeAlias = ColumnChunk | BadBytes | TailNote
+"""What a reader of a partition finds, in log order (`wire.segments.columns.read_columns`)."""
+
+_UNREADABLE: Final = {
+    BadBytesReason.BAD_COMPRESSION: "unreadable_batch",
+    BadBytesReason.BAD_RECORDS: "unreadable_batch",
+}
+_BAD_MARKER: Final = "bad_marker"
+_COMMITS: Final = frozenset({RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT})
+
+
+def load_partition(
+    items: Iterable[LogItem], coordinator: Coordinator, log_partition: int
+) -> Loading:
+    """What the coordinator does with the partition. Raises BadRequest for an unknown coordinator."""
+    load = PartitionLoad(coordinator, log_partition)
+    for item in items:
+        load.take(item)
+    return load.finish()
+
+
+class PartitionLoad:
+    """The load of one partition, item by item. Keeps the state of its groups, and of records a bounded number."""
+
+    def __init__(self, coordinator: Coordinator, log_partition: int) -> None:
+        """Nothing is read yet. Raises BadRequest for an unknown coordinator."""
+        self._coordinator = coordinator
+        self._known_records = records_known_to(coordinator)
+        self._rules = rules_for(coordinator)
+        self._log_partition = log_partition
+        self._slots: dict[str, GroupSlot] = {}
+        self._transactions: dict[int, _Transaction] = {}
+        self._failure: Notice | None = None
+        self._is_unknown = False
+        self._record_count = 0
+        self._first_offset: int | None = None
+        self._end_offset: int | None = None
+        self._skipped = _Listed()
+        self._tolerated = _Listed()
+        self._groups_skipped: dict[str, GroupType | None] = {}
+        self._damage: list[DamagedStretch] = []
+
+    def take(self, item: LogItem) -> None:
+        """The next item of the log."""
+        if isinstance(item, ColumnChunk):
+            self._take_records(item)
+        else:
+            self._take_damage(item)
+
+    def _take_records(self, chunk: ColumnChunk) -> None:
+        rows = zip(
+            chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
+        )
+        for run in chunk.runs:
+            for log_offset, at_ms, key, value in islice(rows, run.record_count):
+                position = Position(
+                    self._log_partition,
+                    log_offset,
+                    at_ms,
+                    run.leader_epoch,
+                    run.producer_id,
+                    run.is_transactional,
+                )
+                self._record_count += 1
+                if self._first_offset is None:
+                    self._first_offset = log_offset
+                self._end_offset = log_offset + 1
+                if run.is_control:
+                    self._take_marker(position, key, value)
+                else:
+                    self._take_record(position, run, key, value)
+
+    def _take_record(
+        self, position: Position, run: Run, key: bytes | None, value: bytes | None
+    ) -> None:
+        record: Record | Undecodable | NotDecoded = read_record(self._known_records, key, value)
+        if isinstance(record, NotDecoded):
+            if not self._refuse(position, record, key):
+                return
+            # Of what follows a failure, only the state at the log's end is of interest.
+            record = decode_record(key, value)
+        if not isinstance(record, Record):
+            return
+        group_id = group_id_of(record.key)
+        slot = self._slots.get(group_id)
+        if slot is None:
+            slot = self._slots[group_id] = GroupSlot(group_id)
+        if self._failure is None:
+            for rule_id, detail in conditions_met(slot.group, record):
+                self._note(position, rule_id, int(record.record_type), group_id, detail)
+        self._apply(slot, record, position)
+        if record.record_type in _COMMITS and run.producer_id >= 0 and record.value is not None:
+            transaction = self._transactions.get(run.producer_id)
+            if transaction is None:
+                transaction = _Transaction(run, position)
+                self._transactions[run.producer_id] = transaction
+            transaction.commit_count += 1
+            transaction.group_ids[group_id] = None
+
+    def _apply(self, slot: GroupSlot, record: Record, position: Position) -> None:
+        """Replay the record, and what the loader does and the lenient replay leaves out."""
+        step = ReplayStep(slot, record, position, Policy.LENIENT)
+        playback.RULES[record.record_type](step, record.key, record.value)
+        slot.last_log_offset = position.log_offset
+        group = slot.group
+        if not isinstance(group, ModernGroup):
+            return
+        key: Any = record.key
+        if record.value is None:
+            if record.record_type is RecordType.STREAMS_GROUP_METADATA and not group.members:
+                # Unlike the others, it may go while targets are left.
+                slot.group = None if group.assignment_epoch == -1 else group
+        elif record.record_type is RecordType.CONSUMER_GROUP_MEMBER_METADATA:
+            # The loader gives the member anew what it holds.
+            member = group.members[key.member_id]
+            if group.disputed:
+                group.take(member.member_id, union(member.assigned, member.pending_revocation))
+        elif any(
+            isinstance(each, Anomaly) and each.kind is AnomalyKind.BAD_VALUE
+            for each in step.changes
+        ):
+            value: Any = record.value
+            group.assignment_epoch = getattr(value, "assignment_epoch", group.assignment_epoch)
+
+    def _take_marker(self, position: Position, key: bytes | None, value: bytes | None) -> None:
+        if key is None or len(key) < MARKER_KEY.size or int.from_bytes(key[:2], signed=True) < 0:
+            self._note(position, _BAD_MARKER, None, None, "the control record has no sound key")
+            return
+        marker = parse_marker(key, value or bytes(6))
+        if not isinstance(marker, TransactionMarker):
+            return
+        self._transactions.pop(position.producer_id, None)
+        for slot in self._slots.values():
+            if position.producer_id in slot.pending_offsets:
+                end_transaction(slot, position.producer_id, position, committed=marker.committed)
+
+    def _refuse(self, position: Position, refusal: NotDecoded, key: bytes | None) -> bool:
+        """Whether the load has failed, at this record or before."""
+        group = group_bytes(key)
+        group_id = None if group is None else group.decode(errors="replace")
+        self._note(position, refusal.rule_id, refusal.record_type, group_id, refusal.detail)
+        if self._failure is None and group_id is not None:
+            self._groups_skipped[group_id] = group_type_of(refusal.record_type)
+        return self._failure is not None
+
+    def _note(
+        self,
+        position: Position,
+        rule_id: str,
+        record_type: int | None,
+        group_id: str | None,
+        detail: str,
+    ) -> None:
+        if self._failure is not None or self._is_unknown:
+            return
+        applied: AppliedRule | None = self._rules.find(rule_id, record_type)
+        if applied is None:
+            return
+        noticed = Notice(position.log_offset, record_type, group_id, applied, detail)
+        if applied.case.effect == "fails":
+            self._failure = noticed
+        elif applied.case.effect == "skips":
+            self._skipped.add(noticed)
+        else:
+            self._tolerated.add(noticed)
+
+    def _take_damage(self, item: BadBytes | TailNote) -> None:
+        if isinstance(item, TailNote):
+            detail = "The segment ends here without a whole batch."
+            place = (item.path, item.byte_position, item.size_bytes)
+            self._damage.append(DamagedStretch(*place, None, item.kind, detail))
+            return
+        place = (item.path, item.byte_position, item.size_bytes)
+        self._damage.append(DamagedStretch(*place, item.base_offset, item.reason, item.detail))
+        rule_id = _UNREADABLE.get(item.reason)
+        if rule_id is None or item.base_offset is None:
+            self._is_unknown = self._is_unknown or self._failure is None
+            return
+        position = Position(self._log_partition, item.base_offset, -1)
+        self._note(position, rule_id, None, None, item.detail)
+
+    def finish(self) -> Loading:
+        """What the coordinator did with all of it."""
+        outcome: LoadOutcome = "loads"
+        if self._failure is not None:
+            outcome = "fails"
+        elif self._is_unknown:
+            outcome = "unknown"
+        lost = self._lost_groups()
+        return Loading(
+            log_partition=self._log_partition,
+            coordinator=self._coordinator,
+            outcome=outcome,
+            failed_at_offset=None if self._failure is None else self._failure.log_offset,
+            failure=self._failure,
+            serves_nothing=outcome == "fails" and self._coordinator.kind == "classic",
+            record_count=self._record_count,
+            first_offset=self._first_offset,
+            end_offset=self._end_offset,
+            skipped_count=self._skipped.count,
+            skipped=tuple(self._skipped.first),
+            tolerated_count=self._tolerated.count,
+            tolerated=tuple(self._tolerated.first),
+            lost_groups=lost,
+            open_transactions=tuple(
+                transaction.described(producer_id)
+                for producer_id, transaction in self._transactions.items()
+            ),
+            damage=tuple(self._damage),
+        )
+
+    def _lost_groups(self) -> tuple[LostGroup, ...]:
+        if self._failure is not None:
+            return tuple(
+                _lost(slot, type_of(slot.group))
+                for slot in self._slots.values()
+                if slot.group is not None
+            )
+        return tuple(
+            _lost(self._slots.get(group_id) or GroupSlot(group_id), group_type)
+            for group_id, group_type in self._groups_skipped.items()
+            if group_type is not None
+        )
+
+
+class _Listed:
+    """Counts what was noticed, and keeps the first."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: list[Notice] = []
+
+    def add(self, noticed: Notice) -> None:
+        """One more."""
+        self.count += 1
+        if len(self.first) < LISTED_MAX:
+            self.first.append(noticed)
+
+
+class _Transaction:
+    """A transaction that is open so far."""
+
+    def __init__(self, run: Run, first: Position) -> None:
+        self._producer_epoch = run.producer_epoch
+        self._first = first
+        self.group_ids: dict[str, None] = {}
+        self.commit_count = 0
+
+    def described(self, producer_id: int) -> OpenTransaction:
+        """As a value."""
+        return OpenTransaction(
+            producer_id,
+            self._producer_epoch,
+            self._first.log_offset,
+            self._first.record_timestamp_ms,
+            tuple(self.group_ids),
+            self.commit_count,
+        )
+
+
+def _lost(slot: GroupSlot, group_type: GroupType) -> LostGroup:
+    offsets: dict[str, dict[int, int]] = {}
+    for (topic, number), committed in sorted(slot.offsets.items()):
+        offsets.setdefault(topic, {})[number] = committed.committed_offset
+    members = 0 if slot.group is None else len(slot.group.members)
+    return LostGroup(slot.group_id, group_type.value, members, offsets)
