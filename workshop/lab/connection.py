@@ -11,14 +11,19 @@ from rebalance_audit.wire.schema import Layout, Struct
 from workshop.lab.layouts import Api, api
 
 PATIENCE_S: Final = 120
+NEWEST: Final[Mapping[str, int]] = {}
 _NO_TAGS: Final = b"\0"
 
 
 class Connection:
     """A client of one broker. A request without an answer yet keeps the connection: Kafka answers in order."""
 
-    def __init__(self, port: int, jars: Path, client_id: str) -> None:
+    def __init__(
+        self, port: int, jars: Path, client_id: str, versions: Mapping[str, int] = NEWEST
+    ) -> None:
+        """`versions` has the requests that are not sent in the newest version of the release."""
         self._jars = jars
+        self._versions = versions
         self.client_id = client_id
         self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
         self._stream = self._socket.makefile("rb")
@@ -32,7 +37,8 @@ class Connection:
     def send(self, name: str, **fields: Any) -> None:
         """Send a request; fields that are not given have their default."""
         assert self._asked is None, "the last request is not answered yet"
-        asked = self._asked = api(self._jars, name)
+        asked = api(self._jars, name)
+        asked = self._asked = asked._replace(version=self._versions.get(name, asked.version))
         layout = asked.request.layouts[0]
         value = _filled(layout.body, layout, asked.version, fields)
         client_id = self.client_id.encode()
