@@ -37,6 +37,7 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
         "check": _check(),
         "predict": predict(),
         "verify": verify(),
+        "anonymise": _anonymise(),
         "jars": {"folder": TEXT, "jars": list_of(TEXT)},
     }
     counts = ("seed", "records", "partitions", "groups", "epochs", "simulated_seconds", "events")
@@ -55,6 +56,18 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
     summaries["what-if"] = ("what-if --json", what_if())
     summaries["decode"] = ("a line of decode", _decode())
     return summaries
+
+
+def _anonymise() -> dict[str, Any]:
+    return {
+        "out": TEXT,
+        **dict.fromkeys(("records", "segments", "offsets_partitions"), INTEGER),
+        "times_shifted": BOOLEAN,
+        "replaced": map_of("Kind of names -> how many were replaced", INTEGER),
+        "left_out": map_of("What was not copied -> how much of it", INTEGER),
+        "still_visible": list_of(TEXT),
+        "may_differ": map_of("Part of an audit -> why it may differ", TEXT),
+    }
 
 
 def _export() -> dict[str, Any]:

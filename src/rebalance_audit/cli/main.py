@@ -45,6 +45,7 @@ COMMANDS: Final = {
     "explain": "Explain why a group rebalanced, how long it took, and who held it up.",
     "state": "Print groups, members, assignments and offsets as of a point in time.",
     "decode": "Print every record of the log as one line of JSON.",
+    "anonymise": "Write a copy of a log with pseudonyms, which can be given to others.",
     "jars": "Fetch the jars that Spark needs.",
     "warmup": "Compile the reader of large logs ahead.",
     "what-if": "Simulate a group's own history under another protocol, assignor or timeout.",

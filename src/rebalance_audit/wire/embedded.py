@@ -55,6 +55,20 @@ def read(data: bytes, cls: type) -> Embedded | Malformed:
     return Embedded(version, instances.to_instance(message, layout, found.value), found.unread)
 
 
+def encode_as_read(read: Embedded) -> bytes:
+    """Bytes that `read` finds the same in: the fields that it read, under the version that they had.
+
+    What follows the newest known version is lost. Raises ValueError that names the field.
+    """
+    message = message_named(type(read.fields).__name__)
+    _, newest = message.versions
+    known_version = read.version if newest is None else min(read.version, newest)
+    (layout,) = message.layouts_of(known_version)
+    plain = instances.to_dict(layout, read.fields)
+    leading = generic.encode_leading(message, known_version, layout, plain, read.unread)
+    return _INT16.pack(read.version) + leading
+
+
 def encode_embedded(fields: Any, version: int) -> bytes:
     """Bytes of an instance in a version. Raises ValueError that names the field."""
     message = message_named(type(fields).__name__)

@@ -5,7 +5,7 @@ whatever Kafka's own generated readers read, even encodings that no writer produ
 """
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.wire.primitives import (
@@ -118,6 +118,25 @@ def encode(
     writer.struct(layout.body, value, TOP)
     if tags:
         raise ValueError(f"{message.name}: unknown tags for {', '.join(sorted(tags))}, not written")
+    return b"".join(writer.parts)
+
+
+def encode_leading(
+    message: Message,
+    version: int,
+    layout: Layout,
+    value: Mapping[str, Any],
+    unread: Collection[str] = (),
+) -> bytes:
+    """Bytes of the fields before those of `unread`, as `decode_leading` reads them.
+
+    Raises ValueError that names the field.
+    """
+    writer = _Writer(version, layout, {}, flexible=message.is_flexible(version))
+    for field in layout.body.untagged(version):
+        if field.json_name in unread:
+            break
+        writer.field(field, value[field.attribute], field.json_name)
     return b"".join(writer.parts)
 
 
@@ -283,7 +302,7 @@ class _Writer:
         untagged = shape.untagged(self.version)
         tagged = shape.tagged(self.version)
         for field in untagged:
-            self._field(field, value[field.attribute], _below(path, field))
+            self.field(field, value[field.attribute], _below(path, field))
         if self.flexible:
             self._tag_section(tagged, value, path)
         held = {field.attribute for field in (*untagged, *tagged)}
@@ -293,7 +312,8 @@ class _Writer:
                 where = _below(path, field)
                 raise ValueError(f"{where} does not exist in version {self.version}")
 
-    def _field(self, field: Field, value: Any, path: str) -> None:
+    def field(self, field: Field, value: Any, path: str) -> None:
+        """Write one field."""
         nullable = field.is_nullable(self.version)
         if value is None and not nullable:
             raise ValueError(f"{path} is None and is never null")
@@ -350,7 +370,7 @@ class _Writer:
             if value[field.attribute] == field.default and inner not in self.tags:
                 continue
             outer, self.parts = self.parts, []
-            self._field(field, value[field.attribute], inner)
+            self.field(field, value[field.attribute], inner)
             assert field.tag is not None
             sections[field.tag], self.parts = b"".join(self.parts), outer
         for unknown in self.tags.pop(path, ()):

@@ -13,6 +13,7 @@ from rebalance_audit.wire.primitives import (
     CorruptError,
     TruncatedError,
     read_uvarint,
+    uvarint,
 )
 
 FRAME_VERSION: Final = 1
@@ -23,6 +24,16 @@ UUID_BYTES: Final = 16
 _REPLICAS_TAG: Final = 2
 _MIGRATION_VERSION: Final = 2
 """Version of RegisterBrokerRecord from which on it says whether the broker comes from ZooKeeper."""
+
+
+_BROKER_RECORD: Final = 0
+_BROKER_GONE_RECORD: Final = 1
+_BEGIN_TRANSACTION_RECORD: Final = 23
+_END_TRANSACTION_RECORD: Final = 24
+_ABORT_TRANSACTION_RECORD: Final = 25
+_NO_TAGS: Final = b"\0"
+_EMPTY: Final = b"\x01"
+"""A compact array without elements."""
 
 
 class BrokerRegistered(NamedTuple):
@@ -190,14 +201,54 @@ def _transaction_aborted(_reader: _Reader, _version: int) -> MetadataRecord:
 
 
 _READERS: Final[Mapping[int, Callable[[_Reader, int], MetadataRecord | None]]] = {
-    0: _broker,
-    1: _broker_gone,
+    _BROKER_RECORD: _broker,
+    _BROKER_GONE_RECORD: _broker_gone,
     TOPIC_RECORD: _topic,
     PARTITION_RECORD: _partition,
     5: _partition_change,
     REMOVE_TOPIC_RECORD: _topic_removed,
-    23: _transaction_began,
-    24: _transaction_ended,
-    25: _transaction_aborted,
+    _BEGIN_TRANSACTION_RECORD: _transaction_began,
+    _END_TRANSACTION_RECORD: _transaction_ended,
+    _ABORT_TRANSACTION_RECORD: _transaction_aborted,
 }
 """Type of a record (`apiKey`) -> how it is read."""
+
+
+def encode_metadata_record(record: MetadataRecord) -> bytes:
+    """A record of version 0 that decodes to the same; fields that are not read here say nothing.
+
+    A partition's leader and its replicas in sync are the replicas, the first of them, at leader epoch 0.
+    """
+    match record:
+        case BrokerRegistered(broker_id, None):
+            return _frame(_BROKER_GONE_RECORD, _int32(broker_id) + _int64(0))
+        case BrokerRegistered(broker_id, rack):
+            name = str(rack).encode()
+            fields = _int32(broker_id) + bytes(UUID_BYTES) + _int64(0) + _EMPTY * 2
+            return _frame(_BROKER_RECORD, fields + uvarint(len(name) + 1) + name + b"\0")
+        case TopicMade(topic_id, topic):
+            name = topic.encode()
+            return _frame(TOPIC_RECORD, uvarint(len(name) + 1) + name + topic_id)
+        case PartitionPlaced(topic_id, number, replicas):
+            placed = uvarint(len(replicas) + 1) + b"".join(map(_int32, replicas))
+            leader = _int32(replicas[0] if replicas else -1)
+            fields = _int32(number) + topic_id + placed * 2 + _EMPTY * 2 + leader
+            return _frame(PARTITION_RECORD, fields + _int32(0) * 2)
+        case TopicRemoved(topic_id):
+            return _frame(REMOVE_TOPIC_RECORD, topic_id)
+        case MetadataTransactionBegan():
+            return _frame(_BEGIN_TRANSACTION_RECORD, b"")
+        case MetadataTransactionEnded(committed):
+            return _frame(_END_TRANSACTION_RECORD if committed else _ABORT_TRANSACTION_RECORD, b"")
+
+
+def _frame(record_type: int, fields: bytes) -> bytes:
+    return bytes((FRAME_VERSION, record_type, 0)) + fields + _NO_TAGS
+
+
+def _int32(number: int) -> bytes:
+    return SCALARS["int32"].pack(number)
+
+
+def _int64(number: int) -> bytes:
+    return SCALARS["int64"].pack(number)

@@ -133,7 +133,7 @@ class RecordedTopics:
             return None
         by_ms = bump.position.record_timestamp_ms + CLOCKS_MS
         known = {topic: self._outside.topic_shapes(topic, by_ms) for topic in self._topics}
-        for shapes in _images(known):
+        for shapes in topic_images(known):
             hashes = {topic: shape.topic_hash for topic, shape in shapes.items()}
             if group_hash(hashes) == bump.new_metadata_hash:
                 return Recorded(bump.new_metadata_hash, shapes)
@@ -149,7 +149,7 @@ def _subscribed(group: ModernGroup) -> Tally[str]:
     return tally
 
 
-def _images(known: Mapping[str, Sequence[TopicShape]]) -> Iterator[Mapping[str, TopicShape]]:
+def topic_images(known: Mapping[str, Sequence[TopicShape]]) -> Iterator[Mapping[str, TopicShape]]:
     """The topics as the newest records of the metadata log left them, then as one change before, and so on."""
     offsets = {shape.metadata_offset for shapes in known.values() for shape in shapes}
     for offset in sorted(offsets, reverse=True)[:_IMAGES_MAX]:

@@ -8,6 +8,14 @@ from typing import Final, NamedTuple
 from aiokafka.codec import gzip_encode, lz4_encode, snappy_encode, zstd_encode
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
+from rebalance_audit.wire.segments.batches import (
+    ATTRIBUTES,
+    BASE_OFFSET,
+    BASE_TIMESTAMP,
+    CODEC_MASK,
+    RECORD_COUNT,
+    RawHeader,
+)
 from rebalance_audit.wire.segments.c_reader import crc32c
 
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
@@ -102,13 +110,23 @@ def encode_batch(
         fields[5] |= _DELETE_HORIZON
         fields[7] = delete_horizon_ms
         body = _COMPRESS[codec](_records_from(records, base, delete_horizon_ms))
-    if codec is Codec.GZIP:
-        body = (
-            body[:_GZIP_TIME_AT]
-            + bytes(_GZIP_TIME_BYTES)
-            + body[_GZIP_TIME_AT + _GZIP_TIME_BYTES :]
-        )
-    return _sealed(fields, body)
+    return _sealed(fields, _without_gzip_time(codec, body))
+
+
+def encode_like(header: RawHeader, records: Sequence[LoggedRecord]) -> bytes:
+    """A batch of these records that differs from the one of the header in nothing else, its compression included."""
+    codec = Codec(header[ATTRIBUTES] & CODEC_MASK)
+    body = _records_from(records, header[BASE_OFFSET], header[BASE_TIMESTAMP])
+    fields = list(header)
+    fields[RECORD_COUNT] = len(records)
+    return _sealed(fields, _without_gzip_time(codec, _COMPRESS[codec](body)) if body else body)
+
+
+def _without_gzip_time(codec: Codec, body: bytes) -> bytes:
+    if codec is not Codec.GZIP:
+        return body
+    end = _GZIP_TIME_AT + _GZIP_TIME_BYTES
+    return body[:_GZIP_TIME_AT] + bytes(_GZIP_TIME_BYTES) + body[end:]
 
 
 def _records_from(records: Sequence[LoggedRecord], base_offset: int, base_ms: int) -> bytes:

@@ -1,0 +1,94 @@
+"""The hash of topics in the record of a group epoch, for topics with pseudonyms (KIP-1101).
+
+The hash is one over ids, names and racks of all subscribed topics, so that names could be found by hashing candidates.
+It is recomputed with pseudonyms where the cluster's metadata log has the topics that it stands for, so that the audit
+still finds them. Any other hash becomes another number, which no name leads to.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from rebalance_audit.anonymise.pseudonyms import Pseudonyms
+from rebalance_audit.audit.causes.recorded_topics import CLOCKS_MS, topic_images
+from rebalance_audit.audit.members.tally import Tally
+from rebalance_audit.wire.generated.messages import (
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+    ShareGroupMemberMetadataKey,
+    ShareGroupMemberMetadataValue,
+)
+from rebalance_audit.wire.records import Record
+from rebalance_audit.wire.topic_names import TopicNames
+from rebalance_audit.wire.topic_shapes import TopicShape, group_hash
+
+_MEMBER: Final = "m"
+_EXPRESSION: Final = "e"
+
+
+class TopicHashes:
+    """Follows what groups subscribe to, and renames the hashes that they record."""
+
+    def __init__(self, names: Pseudonyms, before: TopicNames, after: TopicNames) -> None:
+        """`before`, `after`: topics by the metadata log, under their own names and under their pseudonyms."""
+        self._names = names
+        self._before = before
+        self._after = after
+        self._groups: dict[str, Tally[str]] = {}
+
+    def follow(self, records: Iterable[Record]) -> None:
+        """Note what the records of a batch say about subscriptions, before its hashes are renamed."""
+        for record in records:
+            match record.key:
+                case ConsumerGroupMemberMetadataKey(
+                    group_id, member_id
+                ) | ShareGroupMemberMetadataKey(group_id, member_id):
+                    value = record.value
+                    topics = (
+                        value.subscribed_topic_names
+                        if isinstance(
+                            value, ConsumerGroupMemberMetadataValue | ShareGroupMemberMetadataValue
+                        )
+                        else ()
+                    )
+                    self._set(group_id, _MEMBER + member_id, topics)
+                case ConsumerGroupRegularExpressionKey(group_id, expression):
+                    found = record.value
+                    topics = (
+                        found.topics
+                        if isinstance(found, ConsumerGroupRegularExpressionValue)
+                        else ()
+                    )
+                    self._set(group_id, _EXPRESSION + expression, topics)
+
+    def renamed(self, group_id: str, metadata_hash: int, at_ms: int) -> int:
+        """The hash that the group would have recorded for topics with pseudonyms."""
+        if not metadata_hash:
+            return 0
+        tally = self._groups.get(group_id)
+        known = {topic: self._shapes(topic, at_ms) for topic in (tally.texts if tally else ())}
+        for image in topic_images(known):
+            hashes = {topic: shape.topic_hash for topic, shape in image.items()}
+            if group_hash(hashes) == metadata_hash:
+                return group_hash(self._under_pseudonyms(image))
+        return self._names.topics_hash(metadata_hash)
+
+    def _set(self, group_id: str, who: str, topics: Sequence[str]) -> None:
+        self._groups.setdefault(group_id, Tally()).set(who, topics)
+
+    def _shapes(self, topic: str, at_ms: int) -> Sequence[TopicShape]:
+        by_ms = at_ms + CLOCKS_MS
+        return [shape for shape in self._before.shapes_of(topic) if shape.at_ms <= by_ms]
+
+    def _under_pseudonyms(self, image: Mapping[str, TopicShape]) -> dict[str, int]:
+        found = {}
+        for topic, shape in image.items():
+            name = self._names.topic(topic)
+            at = shape.metadata_offset
+            found[name] = next(
+                each.topic_hash
+                for each in self._after.shapes_of(name)
+                if each.metadata_offset == at
+            )
+        return found

@@ -1,0 +1,109 @@
+"""`rebalance-audit anonymise`: a copy of a log with pseudonyms in place of names."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+import click
+
+from rebalance_audit.cli.invocation import debug_option, quiet_option
+from rebalance_audit.cli.output import echo
+from rebalance_audit.cli.progress import slow_progress
+from rebalance_audit.cli.source import SEGMENTS, path_of
+from rebalance_audit.cli.summaries import HandOut, document, summarised, write_file
+
+EXAMPLES: Final = """\b
+Examples:
+  head -c 32 /dev/urandom > key                      once; keep it, and give it to no one
+  rebalance-audit anonymise copy-of-log --key key --out to-share
+  rebalance-audit anonymise copy-of-log --key key --out to-share --shift-times
+  rebalance-audit anonymise copy-of-log --key key --out to-share --mapping names.json
+"""
+REPORT: Final = "anonymised.json"
+_FOR_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("segments", metavar=SEGMENTS, type=click.Path())
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    required=True,
+    help="A new folder for the segments with pseudonyms, and anonymised.json.",
+)
+@click.option(
+    "--key",
+    "key_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    required=True,
+    help="A file of 16 random bytes or more. Whoever has it can test whether a pseudonym stands for a name.",
+)
+@click.option(
+    "--shift-times",
+    is_flag=True,
+    help="Shift all times into the past, by a number of hours that only the key reveals.",
+)
+@click.option(
+    "--mapping",
+    "mapping_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Also write which pseudonym stands for which name, as JSON. Not for others.",
+)
+@click.option(
+    "--offsets-partitions",
+    type=click.IntRange(min=1, max=10_000),
+    metavar="N",
+    help="Partitions of __consumer_offsets. [default: as in __cluster_metadata-0, else 50]",
+)
+@summarised()
+@quiet_option
+@debug_option
+def anonymise(
+    segments: str,
+    out: Path,
+    key_file: Path,
+    hand_out: HandOut,
+    *,
+    shift_times: bool,
+    mapping_file: Path | None,
+    offsets_partitions: int | None,
+) -> None:
+    """Write a copy of SEGMENTS with pseudonyms, which can be given to others.
+
+    Replaces group, client, instance, member and topic ids, topic names, hosts, racks, regular
+    expressions, user data, metadata of commits, connectors, URLs, and all other text that is not a
+    word of Kafka's protocol. The same key gives the same pseudonyms. What cannot be read is left
+    out. Counts, times, offsets and numbers stay: the report lists what they still show, and
+    docs/anonymise.md explains it.
+    """
+    from rebalance_audit.anonymise import disclosure  # noqa: PLC0415 - 0.5 s
+    from rebalance_audit.anonymise.log import anonymise_log, read_key  # noqa: PLC0415 - as above
+
+    if mapping_file is not None and mapping_file.absolute().is_relative_to(out.absolute()):
+        raise click.UsageError("--mapping must not be in the folder of --out, which is for others.")
+    key = read_key(key_file)
+    if key_file.stat().st_mode & _FOR_OTHERS:
+        echo(f"Warning: other users may read the key {key_file}: chmod 600 {key_file}.", err=True)
+    with slow_progress() as on_progress:
+        found = anonymise_log(
+            *(path_of(segments), out, key),
+            offsets_partitions=offsets_partitions,
+            shifts_times=shift_times,
+            with_mapping=mapping_file is not None,
+            on_progress=on_progress,
+        )
+    report = disclosure.disclosure_summary(found, out)
+    write_file(
+        document({name: value for name, value in report.items() if name != "out"}), out / REPORT
+    )
+    if mapping_file is not None:
+        mapping_file.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(mapping_file, os.O_WRONLY | os.O_CREAT, 0o600))
+        write_file(
+            document({kind.value: names for kind, names in found.mapping.items()}), mapping_file
+        )
+    hand_out(report, disclosure.disclosure_text(found, out))

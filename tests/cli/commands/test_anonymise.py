@@ -1,0 +1,80 @@
+"""`anonymise`: a log that can be given away, and a report of what it still shows."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from rebalance_audit.anonymise.disclosure import STILL_VISIBLE
+from tests.cli.call import call, segments
+
+LOG = segments("consumer-protocol")
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    """A key that is the user's alone."""
+    file = tmp_path / "key"
+    file.write_bytes(bytes(range(32)))
+    file.chmod(0o600)
+    return file
+
+
+def test_a_log_under_pseudonyms_is_read_like_any_other(key: Path, tmp_path: Path) -> None:
+    """By all commands; the report is printed, and lies beside the segments."""
+    out = tmp_path / "out"
+    done = call("anonymise", LOG, "--key", key, "--out", out)
+    assert (done.code, done.err) == (0, "")
+    for clause in STILL_VISIBLE:
+        assert clause in done.out
+    left = json.loads((out / "anonymised.json").read_text())
+    assert left["records"] == 1070
+    assert str(tmp_path) not in (out / "anonymised.json").read_text()
+    shown, original = (
+        json.loads(call("inspect", log, "--json").out)["epochs"] for log in (out, LOG)
+    )
+    assert len(shown) == len(original)
+    assert not {row["group_id"] for row in shown} & {row["group_id"] for row in original}
+
+
+def test_the_mapping_is_for_the_owner(key: Path, tmp_path: Path) -> None:
+    """It reads answers back, is the owner's alone, and never lies in the folder that is given away."""
+    out, file = tmp_path / "out", tmp_path / "mine" / "names.json"
+    inside = call("anonymise", LOG, "--key", key, "--out", out, "--mapping", out / "names.json")
+    assert inside.code == 2
+    assert "must not be in the folder of --out" in inside.err
+    assert call("anonymise", LOG, "--key", key, "--out", out, "--mapping", file, "--json").code == 0
+    mapping = json.loads(file.read_text())
+    groups = {row["group_id"] for row in json.loads(call("inspect", out, "--json").out)["epochs"]}
+    assert groups <= set(mapping["groups"].values())
+    assert not stat.S_IMODE(file.stat().st_mode) & 0o077
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "make one with `head -c 32 /dev/urandom >"),
+        (b"secret", "has 6 bytes; a key has 16 to 65536"),
+        (b"x" * 70_000, "has more than 65536 bytes"),
+    ],
+)
+def test_a_key_that_is_none_is_refused(
+    content: bytes | None, sentence: str, tmp_path: Path
+) -> None:
+    """With the command that makes one."""
+    file = tmp_path / "key"
+    if content is not None:
+        file.write_bytes(content)
+    done = call("anonymise", LOG, "--key", file, "--out", tmp_path / "out")
+    assert done.code == 2
+    assert sentence in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_key_that_others_may_read_is_warned_of(key: Path, tmp_path: Path) -> None:
+    """Whoever has it can test names."""
+    key.chmod(0o644)
+    done = call("anonymise", LOG, "--key", key, "--out", tmp_path / "out")
+    assert done.code == 0
+    assert "other users may read the key" in done.err
