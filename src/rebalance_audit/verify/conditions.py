@@ -12,6 +12,7 @@ from rebalance_audit.replay.groups.modern_group import LEFT_EPOCH, ModernGroup, 
 from rebalance_audit.replay.groups.slot import Group, type_of
 from rebalance_audit.replay.modern.kinds import CONSUMER, SHARE, STREAMS, GroupKind
 from rebalance_audit.replay.partitions import Partitions, TopicPartition, each, text_of, union
+from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE
 from rebalance_audit.wire.generated.messages import GroupMetadataValue, RecordType
 from rebalance_audit.wire.records import Record
 
@@ -27,6 +28,7 @@ HELD_AND_GIVEN_UP: Final = "partition_held_and_given_up"
 TOPIC_TWICE: Final = "topic_twice"
 STATIC_TWICE: Final = "static_member_twice"
 MEMBER_TWICE: Final = "member_twice"
+SUBSCRIPTION: Final = "subscription_unreadable"
 _NO_ASSIGNMENT_EPOCH: Final = -1
 
 
@@ -76,11 +78,43 @@ def _classic(group: Group | None, value: Any) -> Iterator[Met]:
         if len(member_ids) < place:
             yield MEMBER_TWICE, "the record has a member id twice"
         member_ids.add(member.member_id)
+    if value.protocol_type == PROTOCOL_TYPE and value.protocol is not None:
+        for member in value.members:
+            if wrong := _unreadable(member.subscription):
+                yield SUBSCRIPTION, f"member {member.member_id}: {wrong}"
     if isinstance(group, ClassicGroup) and group.has_record and value.generation < group.generation:
         yield (
             AnomalyKind.EPOCH_WENT_BACK,
             f"generation {value.generation} after {group.generation}",
         )
+
+
+def _unreadable(subscription: bytes) -> str | None:
+    """Why reading it throws what is not caught: bytes that end inside a number are, whatever else is wrong is not.
+
+    Kafka reads version 0, whatever the bytes say: topics, then user data (`ConsumerProtocol.deserializeSubscription`).
+    """
+    at, size = 2, len(subscription)
+    if size < at + 4:
+        return None
+    count = int.from_bytes(subscription[at : at + 4], signed=True)
+    at += 4
+    if not 0 <= count <= size - at:
+        return f"the subscription claims {count} topics"
+    for _ in range(count):
+        if size < at + 2:
+            return None
+        length = int.from_bytes(subscription[at : at + 2], signed=True)
+        at += 2
+        if not 0 <= length <= size - at:
+            return f"the subscription claims a topic of {length} bytes"
+        at += length
+    if size < at + 4:
+        return None
+    length = int.from_bytes(subscription[at : at + 4], signed=True)
+    return (
+        f"the subscription claims user data of {length} bytes" if length > size - at - 4 else None
+    )
 
 
 def _group_epoch(group: ModernGroup | None, record: Record) -> Iterator[Met]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from rebalance_audit.verify.coordinators import Coordinator
+from rebalance_audit.verify.loader_bytes import DamagedStretch, LogEnd
 from rebalance_audit.verify.rules import AppliedRule
 
 LoadOutcome: TypeAlias = Literal["loads", "fails", "unknown"]
@@ -51,19 +52,6 @@ class OpenTransaction(NamedTuple):
     commit_count: int
 
 
-class DamagedStretch(NamedTuple):
-    """A stretch that holds no whole sound batch."""
-
-    path: str
-    byte_position: int
-    size_bytes: int
-    base_offset: int | None
-    """Offset of its first record by its header; None if it has none."""
-    reason: str
-    """`BadBytesReason` or `TailKind`."""
-    detail: str
-
-
 class Loading(NamedTuple):
     """What a coordinator does with one partition."""
 
@@ -92,6 +80,8 @@ class Loading(NamedTuple):
     """All groups of a partition that fails; of one that loads, those whose own records were skipped."""
     open_transactions: tuple[OpenTransaction, ...]
     damage: tuple[DamagedStretch, ...]
+    log_ends: tuple[LogEnd, ...]
+    """Where the loader finds no further batch although bytes follow: what they hold is lost without a word."""
 
     @property
     def rule(self) -> str | None:

@@ -1,8 +1,8 @@
 """One partition as a coordinator loads it: its records replayed in order, and what the rules say of each."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from rebalance_audit.replay import playback
 from rebalance_audit.replay.changes import Anomaly, AnomalyKind, GroupType, Position
@@ -16,9 +16,16 @@ from rebalance_audit.replay.step import ReplayStep
 from rebalance_audit.verify.conditions import conditions_met
 from rebalance_audit.verify.coordinators import Coordinator, records_known_to
 from rebalance_audit.verify.decoding import NotDecoded, read_record
+from rebalance_audit.verify.loader_bytes import (
+    NOT_OPENED,
+    DamagedStretch,
+    LoaderItem,
+    LoaderStop,
+    LogEnd,
+    loader_items,
+)
 from rebalance_audit.verify.loading import (
     LISTED_MAX,
-    DamagedStretch,
     Loading,
     LoadOutcome,
     LostGroup,
@@ -29,29 +36,30 @@ from rebalance_audit.verify.rules import AppliedRule, rules_for
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.key_bytes import group_bytes
 from rebalance_audit.wire.records import Record, Undecodable, decode_record, group_id_of
-from rebalance_audit.wire.segments.bad_bytes import BadBytes, BadBytesReason, TailNote
 from rebalance_audit.wire.segments.batches import MARKER_KEY, TransactionMarker, parse_marker
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+from rebalance_audit.wire.segments.folder import Segment
 
-LogItem: TypeAlias = ColumnChunk | BadBytes | TailNote
-"""What a reader of a partition finds, in log order (`wire.segments.columns.read_columns`)."""
-
-_UNREADABLE: Final = {
-    BadBytesReason.BAD_COMPRESSION: "unreadable_batch",
-    BadBytesReason.BAD_RECORDS: "unreadable_batch",
-}
 _BAD_MARKER: Final = "bad_marker"
 _COMMITS: Final = frozenset({RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT})
 
 
 def load_partition(
-    items: Iterable[LogItem], coordinator: Coordinator, log_partition: int
+    items: Iterable[LoaderItem], coordinator: Coordinator, log_partition: int
 ) -> Loading:
     """What the coordinator does with the partition. Raises BadRequest for an unknown coordinator."""
     load = PartitionLoad(coordinator, log_partition)
     for item in items:
         load.take(item)
     return load.finish()
+
+
+def load_segments(
+    segments: Sequence[Segment], coordinator: Coordinator, *, after_crash: bool = False
+) -> Loading:
+    """The same for the segments of one partition (`loader_bytes.loader_items`). Raises OSError that names the file."""
+    items = loader_items(segments, after_crash=after_crash)
+    return load_partition(items, coordinator, segments[0].log_partition)
 
 
 class PartitionLoad:
@@ -74,13 +82,19 @@ class PartitionLoad:
         self._tolerated = _Listed()
         self._groups_skipped: dict[str, GroupType | None] = {}
         self._damage: list[DamagedStretch] = []
+        self._log_ends: list[LogEnd] = []
 
-    def take(self, item: LogItem) -> None:
+    def take(self, item: LoaderItem) -> None:
         """The next item of the log."""
-        if isinstance(item, ColumnChunk):
-            self._take_records(item)
-        else:
-            self._take_damage(item)
+        match item:
+            case ColumnChunk():
+                self._take_records(item)
+            case DamagedStretch():
+                self._damage.append(item)
+            case LogEnd():
+                self._log_ends.append(item)
+            case LoaderStop():
+                self._stop(item)
 
     def _take_records(self, chunk: ColumnChunk) -> None:
         rows = zip(
@@ -199,20 +213,15 @@ class PartitionLoad:
         else:
             self._tolerated.add(noticed)
 
-    def _take_damage(self, item: BadBytes | TailNote) -> None:
-        if isinstance(item, TailNote):
-            detail = "The segment ends here without a whole batch."
-            place = (item.path, item.byte_position, item.size_bytes)
-            self._damage.append(DamagedStretch(*place, None, item.kind, detail))
+    def _stop(self, stop: LoaderStop) -> None:
+        if stop.rule_id is None:
+            self._is_unknown |= self._failure is None
             return
-        place = (item.path, item.byte_position, item.size_bytes)
-        self._damage.append(DamagedStretch(*place, item.base_offset, item.reason, item.detail))
-        rule_id = _UNREADABLE.get(item.reason)
-        if rule_id is None or item.base_offset is None:
-            self._is_unknown = self._is_unknown or self._failure is None
-            return
-        position = Position(self._log_partition, item.base_offset, -1)
-        self._note(position, rule_id, None, None, item.detail)
+        if stop.rule_id == NOT_OPENED:
+            self._failure = None  # nothing was loaded before
+        at = -1 if stop.base_offset is None else stop.base_offset
+        position = Position(self._log_partition, at, -1)
+        self._note(position, stop.rule_id, None, None, stop.detail)
 
     def finish(self) -> Loading:
         """What the coordinator did with all of it."""
@@ -226,7 +235,7 @@ class PartitionLoad:
             log_partition=self._log_partition,
             coordinator=self._coordinator,
             outcome=outcome,
-            failed_at_offset=None if self._failure is None else self._failure.log_offset,
+            failed_at_offset=self._failed_at(),
             failure=self._failure,
             serves_nothing=outcome == "fails" and self._coordinator.kind == "classic",
             record_count=self._record_count,
@@ -242,7 +251,12 @@ class PartitionLoad:
                 for producer_id, transaction in self._transactions.items()
             ),
             damage=tuple(self._damage),
+            log_ends=tuple(self._log_ends),
         )
+
+    def _failed_at(self) -> int | None:
+        known = self._failure is not None and self._failure.log_offset >= 0
+        return self._failure.log_offset if self._failure is not None and known else None
 
     def _lost_groups(self) -> tuple[LostGroup, ...]:
         if self._failure is not None:

@@ -1,0 +1,159 @@
+"""The records of one batch as Kafka's own iterator reads them, whatever its checksum says.
+
+Sources: DefaultRecordBatch.RecordIterator, DefaultRecord.readFrom, ByteUtils of org.apache.kafka.common.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from rebalance_audit.wire.primitives import CorruptError, TruncatedError, read_wrapping_uvarint
+from rebalance_audit.wire.segments.batches import (
+    ATTRIBUTES,
+    BASE_OFFSET,
+    BASE_TIMESTAMP,
+    BATCH_RECORDS_MAX,
+    CODEC_MASK,
+    CONTROL,
+    HEADER,
+    LEADER_EPOCH,
+    LOG_APPEND_TIME,
+    MAX_TIMESTAMP,
+    PRODUCER_EPOCH,
+    PRODUCER_ID,
+    RECORD_COUNT,
+    TRANSACTIONAL,
+    timestamp_type_of,
+)
+from rebalance_audit.wire.segments.codecs import CODEC_NAMES, CompressionError, decompress
+from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+
+_VARLONG_BYTES_MAX: Final = 10
+
+
+class Unreadable(NamedTuple):
+    """Where the iterator throws."""
+
+    detail: str
+    is_certain: bool = True
+    """False: a bound of ours was met, none of Kafka's."""
+
+
+class _Broken(Exception):  # noqa: N818 - ends the reading of a batch
+    """Bytes at which Kafka's reader throws."""
+
+
+def records_as_kafka_reads_them(batch: bytes) -> Iterator[ColumnChunk | Unreadable]:
+    """The records up to the one at which the iterator throws, as one chunk; then that, if it does."""
+    if len(batch) < HEADER.size:
+        yield Unreadable(f"it has {len(batch)} bytes, fewer than a header")
+        return
+    header = HEADER.unpack_from(batch)
+    count, attributes = header[RECORD_COUNT], header[ATTRIBUTES]
+    codec = attributes & CODEC_MASK
+    if count == 0:
+        return
+    if count < 0:
+        yield Unreadable(f"it claims {count} records")
+        return
+    if count > BATCH_RECORDS_MAX:
+        yield Unreadable(f"it claims {count} records", is_certain=count > len(batch) and not codec)
+        return
+    body = batch[HEADER.size :]
+    if codec >= len(CODEC_NAMES):
+        yield Unreadable(f"it has compression codec {codec}")
+        return
+    if codec:
+        try:
+            body = decompress(codec, body)
+        except CompressionError as error:
+            yield Unreadable(f"it {error}", is_certain="more than" not in str(error))
+            return
+    reader = _Reader(body)
+    rows: list[tuple[int, int, bytes | None, bytes | None]] = []
+    problem: str | None = None
+    for number in range(count):
+        try:
+            row = reader.record(header, is_last=number == count - 1)
+        except _Broken as broken:
+            problem = str(broken)
+            break
+        rows.append(row)
+    if rows and (
+        problem is None or not codec
+    ):  # a compressed batch is read whole before its first record counts
+        run = Run(
+            len(rows),
+            header[LEADER_EPOCH],
+            header[PRODUCER_ID],
+            header[PRODUCER_EPOCH],
+            bool(attributes & TRANSACTIONAL),
+            bool(attributes & CONTROL),
+            timestamp_type_of(2, attributes),
+        )
+        offsets, times, keys, values = (list(column) for column in zip(*rows, strict=True))
+        yield ColumnChunk(offsets, times, keys, values, [run], 0)
+    if problem is not None:
+        yield Unreadable(problem)
+
+
+class _Reader:
+    """A position in the records of a batch."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def record(
+        self, header: tuple[int, ...], *, is_last: bool
+    ) -> tuple[int, int, bytes | None, bytes | None]:
+        """Offset, time, key and value of the next record; nothing may follow the last."""
+        size = self._varint()
+        begin = self.at
+        if len(self.data) - begin < size:
+            raise _Broken(f"a record claims {size} bytes, more than are left")
+        self._take(1)
+        at_ms = header[BASE_TIMESTAMP] + self._varlong()
+        if header[ATTRIBUTES] & LOG_APPEND_TIME:
+            at_ms = header[MAX_TIMESTAMP]
+        log_offset = header[BASE_OFFSET] + self._varint()
+        key, value = self._blob(), self._blob()
+        count = self._varint()
+        if not 0 <= count <= len(self.data) - self.at:
+            raise _Broken(f"a record claims {count} headers")
+        for _ in range(count):
+            if self._blob() is None:
+                raise _Broken("a header has no name")
+            self._blob()
+        if self.at - begin != size:
+            raise _Broken(f"a record claims {size} bytes and has {self.at - begin}")
+        if is_last and self.at != len(self.data):
+            raise _Broken("bytes follow its last record")
+        return log_offset, at_ms, key, value
+
+    def _blob(self) -> bytes | None:
+        size = self._varint()
+        return None if size < 0 else self._take(size)
+
+    def _take(self, size: int) -> bytes:
+        if size > len(self.data) - self.at:
+            raise _Broken("a record ends before its fields do")
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def _varint(self) -> int:
+        try:
+            raw, self.at = read_wrapping_uvarint(self.data, self.at)
+        except (TruncatedError, CorruptError) as error:
+            raise _Broken(str(error)) from error
+        raw &= 0xFFFF_FFFF
+        return (raw >> 1) ^ -(raw & 1)
+
+    def _varlong(self) -> int:
+        raw = 0
+        for place in range(_VARLONG_BYTES_MAX):
+            (byte,) = self._take(1)
+            raw |= (byte & 0x7F) << 7 * place
+            if byte < 0x80:
+                raw &= (1 << 64) - 1
+                return (raw >> 1) ^ -(raw & 1)
+        raise _Broken("a number has more than ten bytes")
