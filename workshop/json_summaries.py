@@ -38,6 +38,7 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
         "predict": predict(),
         "verify": verify(),
         "anonymise": _anonymise(),
+        "recover": _recover(),
         "jars": {"folder": TEXT, "jars": list_of(TEXT)},
     }
     counts = ("seed", "records", "partitions", "groups", "epochs", "simulated_seconds", "events")
@@ -67,6 +68,17 @@ def _anonymise() -> dict[str, Any]:
         "left_out": map_of("What was not copied -> how much of it", INTEGER),
         "still_visible": list_of(TEXT),
         "may_differ": map_of("Part of an audit -> why it may differ", TEXT),
+    }
+
+
+def _recover() -> dict[str, Any]:
+    counts = dict.fromkeys(("groups", "certain", "uncertain", "left_out"), INTEGER)
+    return {
+        "out": or_null(TEXT),
+        "release": TEXT,
+        "partitions": list_of(INTEGER),
+        **counts,
+        "files": list_of(TEXT),
     }
 
 

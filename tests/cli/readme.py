@@ -25,15 +25,21 @@ from rebalance_audit.cli.commands.demo import print_demo
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.local.audit import audit_segments
 from tests.cli.call import call, segments
+from tests.support.damaged_log import damaged_copy
 from workshop import generated_files
 
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = (
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("tour.md", "runbook.md", "migrate.md", "what-if.md")),
+    *(
+        ROOT / "docs" / name
+        for name in ("tour.md", "runbook.md", "migrate.md", "what-if.md", "recover.md")
+    ),
 )
 LOGS: Final = {"went-there-and-back": segments("migration")}
 """Logs of real brokers that pages show beside that of the demo."""
+DAMAGED: Final = "damaged-log"
+"""That of the demo with a record that no release can read."""
 BLOCK: Final = re.compile(
     r"(?P<head>(?:<!-- show (?P<parts>.+) -->\n)?```console\n\$ (?P<command>.+)\n)(?P<output>(?:.*\n)*?)```\n"
 )
@@ -50,6 +56,7 @@ def refreshed(text: str) -> str:
         extract_to(Path(folder) / OUT / "log")
         for name, log in LOGS.items():
             (Path(folder) / name).symlink_to(log)
+        damaged_copy(Path(folder) / OUT / "log", Path(folder) / DAMAGED, 6, 0.6)
         return BLOCK.sub(
             lambda block: f"{block['head']}{_output(block, Path(folder))}```\n",
             text,

@@ -46,6 +46,7 @@ COMMANDS: Final = {
     "state": "Print groups, members, assignments and offsets as of a point in time.",
     "decode": "Print every record of the log as one line of JSON.",
     "anonymise": "Write a copy of a log with pseudonyms, which can be given to others.",
+    "recover": "Write a plan that sets offsets again after a partition of the log failed to load.",
     "jars": "Fetch the jars that Spark needs.",
     "warmup": "Compile the reader of large logs ahead.",
     "what-if": "Simulate a group's own history under another protocol, assignor or timeout.",

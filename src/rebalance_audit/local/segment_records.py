@@ -22,8 +22,14 @@ class SegmentRecords:
     """The partition's records up to the moment, in two passes."""
 
     def __init__(
-        self, folder: LogFolder, log_partition: int, at_ms: int | None, groups: tuple[bytes, ...]
+        self,
+        folder: LogFolder,
+        log_partition: int,
+        at_ms: int | None,
+        groups: tuple[bytes, ...],
+        cut_offset: int | None = None,
     ) -> None:
+        """With `cut_offset` the last commit of each key before it is there, and the last one from it on."""
         self._folder = folder
         self._log_partition = log_partition
         self._at_ms = at_ms
@@ -31,6 +37,8 @@ class SegmentRecords:
         self.last_ms: int | None = None
         self.damaged = 0
         self.has_later = False
+        self.cut_offset = cut_offset
+        """Where one was given, not above the first damaged stretch; right once reading has begun."""
 
     def __iter__(self) -> Iterator[RawRecord]:
         last_offsets = self._last_commits()
@@ -59,24 +67,35 @@ class SegmentRecords:
                         yield at, run.is_control, key, value
 
     def _last_commits(self) -> Int64s:
-        """Offset of the last commit of each key that no transaction decides on."""
+        """Offset of the last commit of each key that no transaction decides on, on each side of the cut."""
         last: dict[bytes | None, int] = {}
+        last_before: dict[bytes | None, int] = {}
         for found, count in self._in_time():
             commits = np.flatnonzero(_overridable(found)[:count])
-            pairs = zip(found.keys.at(commits), found.log_offsets[commits].tolist(), strict=True)
-            last.update(
-                (pair for pair in pairs if self._is_wanted(pair[0])) if self._groups else pairs
-            )
-        return np.array(sorted(last.values()), np.int64)
+            log_offsets = found.log_offsets[commits]
+            pairs = [*zip(found.keys.at(commits), log_offsets.tolist(), strict=True)]
+            if self._groups:
+                pairs = [pair for pair in pairs if self._is_wanted(pair[0])]
+            last.update(pairs)
+            cut_offset = self.cut_offset
+            if cut_offset is not None:
+                last_before.update(pair for pair in pairs if pair[1] < cut_offset)
+        return np.array(sorted({*last.values(), *last_before.values()}), np.int64)
 
     def _in_time(self) -> Iterator[tuple[Columns, int]]:
         """Each stretch with the number of its records before the first that is too late."""
         self.damaged = 0
+        next_offset = 0
         for part in ranges_of(self._folder, (self._log_partition,)):
             for found in part.read():
                 if isinstance(found, BadBytes):
                     self.damaged += 1
+                    if self.cut_offset is not None:
+                        # A damaged header may have any offset; the stretch follows what was read.
+                        self.cut_offset = min(self.cut_offset, next_offset)
                 elif not isinstance(found, TailNote):
+                    if len(found.log_offsets):
+                        next_offset = int(found.log_offsets[-1]) + 1
                     moments = found.record_timestamps_ms
                     late = moments > self._at_ms if self._at_ms is not None else moments[:0]
                     count = int(late.argmax()) if late.any() else len(moments)

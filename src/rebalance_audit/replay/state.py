@@ -120,21 +120,23 @@ def state_at(log: RecordLog, group_ids: Collection[str] = (), at_ms: int | None 
 
 def _replay(records: PartitionRecords, shard: Shard, names: TopicNames) -> int:
     """Apply the records; `names` learns their topic names. Returns how many could not be decoded."""
-    undecodable = 0
-    for position, is_control, key, value in records:
-        if is_control:
-            marker = parse_marker(key, value)
-            if isinstance(marker, TransactionMarker):
-                shard.apply_transaction_marker(position.producer_id, marker.committed, position)
-            continue
-        record = decode_record(key, value)
-        if isinstance(record, Undecodable):
-            undecodable += 1
-            group = key_bytes.group_bytes(key)
-            if group is not None:
-                group_id = group.decode(errors="replace")
-                shard.lose(group_id, position, record.record_type)
-            continue
-        names.add_record(record.key, record.value, position.record_timestamp_ms)
-        shard.apply(record, position)
-    return undecodable
+    return sum(not apply_raw(raw, shard, names) for raw in records)
+
+
+def apply_raw(raw: RawRecord, shard: Shard, names: TopicNames) -> bool:
+    """Apply a record as it is in the log; `names` learns its topic names. False for one that cannot be decoded."""
+    position, is_control, key, value = raw
+    if is_control:
+        marker = parse_marker(key, value)
+        if isinstance(marker, TransactionMarker):
+            shard.apply_transaction_marker(position.producer_id, marker.committed, position)
+        return True
+    record = decode_record(key, value)
+    if isinstance(record, Undecodable):
+        group = key_bytes.group_bytes(key)
+        if group is not None:
+            shard.lose(group.decode(errors="replace"), position, record.record_type)
+        return False
+    names.add_record(record.key, record.value, position.record_timestamp_ms)
+    shard.apply(record, position)
+    return True

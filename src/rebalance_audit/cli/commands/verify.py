@@ -5,51 +5,28 @@ from typing import Any, Final
 
 import click
 
-from rebalance_audit.cli import exit_codes
+from rebalance_audit.cli import coordinator_option, exit_codes
 from rebalance_audit.cli.invocation import bad_arguments, configured
 from rebalance_audit.cli.source import SEGMENTS, Segments, takes_source
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.sentences import words
-from rebalance_audit.verify.coordinators import DEFAULT, Coordinator, coordinator_named
+from rebalance_audit.verify.coordinators import Coordinator
 from rebalance_audit.verify.loading import Loading, Notice, Verification
 from rebalance_audit.verify.log import verify_folder
 from rebalance_audit.visible import shortened, visible
 
-EXAMPLES: Final = """\\b
+EXAMPLES: Final = """\b
 Examples:
   rebalance-audit verify copy-of-log
   rebalance-audit verify copy-of-log --as 3.9
-  rebalance-audit verify copy-of-log --partition 12 --json
+  rebalance-audit verify copy-of-log --partition 3 --json
 """
-
-
-class _Release(click.ParamType[Coordinator]):
-    name = "release"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Coordinator:
-        if isinstance(value, Coordinator):
-            return value
-        try:
-            return coordinator_named(str(value))
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
 
 
 @click.command(epilog=EXAMPLES)
 @takes_source(reads=(SEGMENTS,))
-@click.option(
-    "--as",
-    "coordinator",
-    type=_Release(),
-    default=DEFAULT,
-    metavar="RELEASE",
-    show_default=str(DEFAULT),
-    help="The release of Kafka that would load the log: 3.3 to 4.4; 3.9 and earlier mean the classic coordinator,"
-    " `3.9 new` the new one.",
-)
+@coordinator_option.coordinator
 @click.option(
     "--partition",
     "log_partitions",
@@ -77,7 +54,7 @@ def verify(
     """
     with bad_arguments("--partition"):
         found = verify_folder(open_log(source.path), coordinator, log_partitions or None)
-    hand_out(_shape(found), "\\n".join(_lines(found)))
+    hand_out(_shape(found), "\n".join(_lines(found)))
     if found.outcome != "loads":
         ctx.exit(exit_codes.CHECK_FAILED)
 

@@ -1,0 +1,89 @@
+"""`rebalance-audit recover`: a plan that sets the offsets of groups again after a failed coordinator partition."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from rebalance_audit.cli import coordinator_option, options
+from rebalance_audit.cli.invocation import bad_arguments, configured
+from rebalance_audit.cli.progress import slow_step
+from rebalance_audit.cli.source import SEGMENTS, Segments, takes_source
+from rebalance_audit.cli.summaries import HandOut, document, summarised
+from rebalance_audit.local.packed_log import open_log
+from rebalance_audit.recover.judged import planned_partitions
+from rebalance_audit.recover.plan import plan_for
+from rebalance_audit.recover.plan_folder import plan_shape, write_plan
+from rebalance_audit.recover.plan_text import plan_summary
+from rebalance_audit.sentences import words
+from rebalance_audit.verify.coordinators import Coordinator
+
+EXAMPLES: Final = """\b
+Examples:
+  rebalance-audit recover copy-of-log --out plan
+  rebalance-audit recover copy-of-log --out plan --as 3.9
+  rebalance-audit recover copy-of-log --out plan --partition 3
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@takes_source(reads=(SEGMENTS,))
+@click.option(
+    "--out",
+    cls=options.NeededOption,
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Folder for the plan; it must be new or empty.",
+)
+@coordinator_option.coordinator
+@click.option(
+    "--partition",
+    "log_partitions",
+    type=click.IntRange(min=0),
+    multiple=True,
+    metavar="N",
+    help="RecoveryPlan for the groups of this partition of __consumer_offsets, even if it loads; may be repeated.",
+)
+@summarised()
+@configured
+def recover(
+    _invocation: object,
+    /,
+    source: Segments,
+    hand_out: HandOut,
+    *,
+    out: Path,
+    coordinator: Coordinator,
+    log_partitions: tuple[int, ...],
+) -> None:
+    """Write a plan that sets offsets again after the group coordinator failed to load a partition.
+
+    Reads SEGMENTS, a copy of the damaged partition. For each of its groups DIR gets the last certain offsets, as
+    files for `kafka-consumer-groups --reset-offsets --from-file`, what is uncertain beside them, and the
+    commands in order, in README.md. Writes to no cluster; without damage it writes nothing.
+    How to work with the plan: docs/recover.md.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise click.BadParameter(f"{out} is not empty.", param_hint="--out")
+    with bad_arguments(), slow_step("loading the log as the coordinator does"):
+        found = [*planned_partitions(open_log(source.path), coordinator, log_partitions)]
+    plan = plan_for(found, str(coordinator))
+    names = write_plan(out, plan, document(plan_shape(plan))) if found else []
+    summary = {
+        "out": str(out) if found else None,
+        "release": plan.release,
+        "partitions": [each.account.log_partition for each in found],
+        "groups": sum(1 for _ in plan.groups),
+        "certain": sum(len(group.certain) for group in plan.groups),
+        "uncertain": sum(len(group.uncertain) for group in plan.groups),
+        "left_out": len(plan.left_out),
+        "files": names,
+    }
+    text = (
+        f"{out}: {words.counted(len(found), 'partition')}, {plan_summary(plan)}\nNext: {out / 'README.md'}"
+        if found
+        else f"Every partition loads in {coordinator}: there is nothing to recover. For a plan all the same, give"
+        " --partition N."
+    )
+    hand_out(summary, text)

@@ -1,0 +1,1 @@
+"""A plan for what to do after a coordinator could not load a partition of `__consumer_offsets`."""

@@ -1,0 +1,170 @@
+"""The plan as a page to work through."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rebalance_audit.recover.account import GroupAccount
+from rebalance_audit.recover.plan import (
+    NotPlanned,
+    PlannedPartition,
+    RecoveryPlan,
+    elsewhere,
+    file_name,
+    member_count,
+    type_name,
+)
+from rebalance_audit.recover.reset_file import Unsaid
+from rebalance_audit.recover.steps import RecoveryStep, steps_of
+from rebalance_audit.report.markdown import literal
+from rebalance_audit.sentences import words
+from rebalance_audit.visible import shortened
+from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC
+
+GROUPS_LISTED: Final = 200
+"""plan.json has all."""
+LEFT_OUT_SHOWN: Final = 50
+
+_WHY: Final = {
+    Unsaid.NO_SUCH_TOPIC: "no topic can have this name or number",
+    Unsaid.NEGATIVE_OFFSET: "the tool refuses negative offsets",
+    Unsaid.EMPTY_GROUP_ID: "the tool cannot describe a group with an empty id; an admin client's"
+    " `alterConsumerGroupOffsets` can set it",
+    Unsaid.NUL_IN_GROUP_ID: "no argument can hold U+0000; an admin client's `alterConsumerGroupOffsets` can set it",
+}
+
+
+def readme_of(plan: RecoveryPlan) -> str:
+    """Markdown; names from the log are text in it, whatever stands in them."""
+    lines = ["# Recovery plan", "", *map(_partition, plan.partitions)]
+    if plan.release is not None:
+        lines += ["", f"Judged as Kafka {plan.release} loads it."]
+    lines += [
+        "",
+        "Nothing has been changed so far. Only the commands under *Set the offsets* write.",
+        "",
+        "| file | holds |",
+        "|---|---|",
+        *(
+            f"| `{file_name(place)}` | {words.counted(len(file.rows), 'certain offset')} of "
+            f"{words.counted(len(file.group_ids), 'group')}, for `--from-file` |"
+            for place, file in enumerate(plan.files)
+        ),
+        "| `uncertain.csv` | what is not certain, beside the certain offset; no file for the tool |",
+        "| `plan.json` | all of this for programs, with commit times, metadata and leader epochs |",
+        "",
+        *_before(plan),
+        "## Steps",
+        "",
+    ]
+    for number, step in enumerate(steps_of(plan), 1):
+        lines += _step(number, step)
+    lines += ["## Groups", "", *_groups(plan), "", "## What the tool does not restore", ""]
+    lines += [f"- {sentence}" for sentence in _losses(plan)]
+    if plan.left_out:
+        lines += ["", "Left out of the files:", "", *_left_out(plan.left_out)]
+    return "\n".join(lines) + "\n"
+
+
+def plan_summary(plan: RecoveryPlan) -> str:
+    """The counts in one sentence."""
+    groups = [*plan.groups]
+    certain = sum(len(group.certain) for group in groups)
+    uncertain = sum(len(group.uncertain) for group in groups)
+    return (
+        f"{words.counted(len(groups), 'group')}: {words.counted(certain, 'certain offset')},"
+        f" {uncertain:,} uncertain."
+    )
+
+
+def _partition(planned: PlannedPartition) -> str:
+    account = planned.account
+    problem = "loads." if planned.problem is None else literal(planned.problem)
+    text = f"- Partition {account.log_partition} of `{OFFSETS_TOPIC}` {problem}"
+    if account.cut_offset is None:
+        return f"{text} Its offsets are certain, except those of open transactions."
+    if account.certain_until_ms is None:
+        return f"{text} No record before it is certain."
+    return (
+        f"{text} Records before offset {account.cut_offset:,} are certain; the last of them is from"
+        f" {words.utc(account.certain_until_ms)}."
+    )
+
+
+def _before(plan: RecoveryPlan) -> Iterator[str]:
+    if plan.files:
+        yield "Run the commands in this folder, in bash:"
+        yield ""
+        yield "```sh"
+        yield "export BOOTSTRAP=HOST:9092 LC_ALL=C.UTF-8"
+        yield "```"
+        yield ""
+        yield (
+            "Add `--command-config FILE` to each where the cluster asks for a login. Some packages name the tools"
+            " without `.sh`."
+        )
+        yield ""
+    else:
+        yield "No certain offset can be set: there is nothing for `--reset-offsets`."
+        yield ""
+
+
+def _step(number: int, step: RecoveryStep) -> Iterator[str]:
+    yield f"### {number}. {step.title}"
+    yield ""
+    for sentence in step.sentences:
+        yield sentence
+        yield ""
+    if step.commands:
+        yield "```sh"
+        yield from step.commands
+        yield "```"
+        yield ""
+
+
+def _groups(plan: RecoveryPlan) -> Iterator[str]:
+    groups = [*plan.groups]
+    for account in groups[:GROUPS_LISTED]:
+        yield f"- {literal(shortened(account.group_id)) or '(empty id)'}: {_held(account)}"
+    if len(groups) > GROUPS_LISTED:
+        yield f"- {len(groups) - GROUPS_LISTED:,} more in `plan.json`"
+    if not groups:
+        yield "None: no record before the end of the log names a group that exists or has offsets."
+
+
+def _held(account: GroupAccount) -> str:
+    parts = [f"{type_name(account) or 'type unknown'}"]
+    if members := member_count(account):
+        parts.append(words.counted(members, "member"))
+    parts.append(
+        words.counted(len(account.certain), "certain offset")
+        if account.certain
+        else "no certain offset: nothing to restore"
+    )
+    if account.uncertain:
+        parts.append(f"{len(account.uncertain):,} uncertain")
+    kept = elsewhere(account)
+    return ", ".join(parts) + "." + (f" {kept}" if kept else "")
+
+
+def _losses(plan: RecoveryPlan) -> Iterator[str]:
+    yield ("Members and assignments: groups form anew, and epochs and generations begin again.")
+    yield (
+        "Times of commits: retention (`offsets.retention.minutes`) counts from the moment at which the offsets are set."
+    )
+    yield "Leader epochs of commits: a consumer does not notice by them that its topic was truncated since."
+    if plan.has_metadata:
+        yield "Metadata of commits: some have it. `plan.json` keeps it; Kafka Streams stores times of its tasks there."
+    if plan.old:
+        yield (
+            f"Of the certain offsets, {plan.old:,} are older than 7 days at the end of the log. A broker with default"
+            " retention would soon have removed them if their groups are empty."
+        )
+
+
+def _left_out(left_out: tuple[NotPlanned, ...]) -> Iterator[str]:
+    for row, why in left_out[:LEFT_OUT_SHOWN]:
+        name = literal(shortened(row.group_id)) or "(empty id)"
+        at = f"{literal(shortened(row.topic))} {row.partition}"
+        yield f"- {name}, {at}, offset {row.committed_offset}: {_WHY[why]}."
+    if len(left_out) > LEFT_OUT_SHOWN:
+        yield f"- {len(left_out) - LEFT_OUT_SHOWN:,} more in `plan.json`"
