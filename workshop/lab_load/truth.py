@@ -90,7 +90,7 @@ def _one_start(
         names = {number: groups_of(number) for number in segments}
         asked = [each for group_ids in names.values() for each in group_ids]
         with closing(Connection(broker.port, broker.jars, "lab-load", VERSIONS)) as connection:
-            said = ask_about(connection, asked)
+            said = ask_about(connection, broker.jars, asked)
         words = read_words(lines)
     return {number: _joined(words.get(number, SILENT), names[number], said) for number in segments}
 

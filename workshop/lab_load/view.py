@@ -1,16 +1,18 @@
 """What clients see of the groups of each partition, once a broker has loaded it or failed to."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import KafkaError
 
 from workshop.lab.connection import Connection
+from workshop.lab.layouts import api
 
 Row = dict[str, Any]
 
-VERSIONS: Final = {"OffsetFetch": 9}
-"""Version 10 answers with the ids of topics, and these topics are not there."""
+VERSIONS: Final = {"OffsetFetch": 9, "ApiVersions": 0}
+"""Version 10 of OffsetFetch answers with the ids of topics, and these topics are not there."""
 SHOWN_MAX: Final = 120
 _AT_ONCE: Final = 40
 
@@ -28,9 +30,10 @@ def shown(name: str) -> str:
     return name if len(name) <= SHOWN_MAX else f"{name[:20]}…({len(name)})"
 
 
-def ask_about(connection: Connection, group_ids: Iterable[str]) -> dict[str, Row]:
+def ask_about(connection: Connection, jars: Path, group_ids: Iterable[str]) -> dict[str, Row]:
     """Group id -> what the broker lists, describes and fetches; `error` where it refuses to answer."""
     asked = list(group_ids)
+    served = {each["api_key"] for each in connection.ask("ApiVersions")["api_keys"]}
     listed = {
         each["group_id"]: each
         for each in connection.ask("ListGroups", states_filter=[], types_filter=[])["groups"]
@@ -47,7 +50,11 @@ def ask_about(connection: Connection, group_ids: Iterable[str]) -> dict[str, Row
         if entry is None:
             continue
         kind = (row["type"] or "classic").lower()
-        row.update(_described(connection, _DESCRIBE[kind], group_id))
+        request = _DESCRIBE[kind]
+        if api(jars, request).key in served:
+            row.update(_described(connection, request, group_id))
+        else:
+            row["describe_error"] = "no such request"
     return rows
 
 
@@ -76,10 +83,7 @@ def _of_offsets(group: Row) -> Row:
 
 def _described(connection: Connection, name: str, group_id: str) -> Row:
     field = "groups" if name == "DescribeGroups" else "group_ids"
-    try:
-        (group,) = connection.ask(name, **{field: [group_id]})["groups"]
-    except KeyError:
-        return {"describe_error": "no such request"}
+    (group,) = connection.ask(name, **{field: [group_id]})["groups"]
     row: Row = {}
     if group["error_code"]:
         row["describe_error"] = KafkaError(group["error_code"]).name()

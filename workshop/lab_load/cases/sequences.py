@@ -105,7 +105,7 @@ _TOMBSTONE_CASES: Final = (
     Case("tombstones-of-offsets-first", "tombstones of offsets, then commits",
          written("1t foo:0; 1t foo:1", "1 foo:0 5")),
     Case("tombstones-of-offsets-only", "nothing but tombstones of offsets", written("1t foo:0; 1t foo:1")),
-    Case("regex-tombstone-first", "the tombstone of an expression that no member has", joined(written("16t ^g"), REGEX)),
+    Case("regex-tombstone-first", "the tombstone of an unknown expression", joined(written("16t ^g"), REGEX)),
     Case("regex-only", "an expression of a group without members", written("16 ^f foo")),
     Case("metadata-tombstone-4", "the tombstone of type 4, as 4.1 writes it", joined(CONSUMER, written("3 3; 4t"))),
     Case("metadata-value-4", "topic metadata as 4.0 writes it", joined(CONSUMER, written("3 3; 4 foo:6"))),
