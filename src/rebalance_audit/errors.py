@@ -104,14 +104,18 @@ class UnknownGroup(LookupError):  # noqa: N818 - as above
 class AbsentGroup(UnknownGroup):
     """A group was asked for that records name, but that does not exist at the moment in question."""
 
-    def __init__(self, group_id: str, known: Collection[str], moment: str) -> None:
-        super().__init__(group_id, known)
-        self.moment = moment
+    def __init__(self, group_id: str, at: str | None) -> None:
+        """`at`: the moment in words; None for the end of the log."""
+        super().__init__(group_id, ())
+        self.args = (group_id, at)
+        self.at = at
 
     def __str__(self) -> str:
+        when = "at the end of the log" if self.at is None else f"at {self.at}"
+        later = "" if self.at is None else ", or it was created later"
         return (
-            f"group {shortened(self.group_id)!r} does not exist {self.moment}: the log has records of it, but it was"
-            " deleted, its offsets expired, or it was created later."
+            f"group {shortened(self.group_id)!r} does not exist {when}: the log has records of it, but it was deleted"
+            f" or its offsets expired{later}."
         )
 
 

@@ -23,7 +23,7 @@ from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.segments.batches import parse_marker
+from rebalance_audit.wire.segments.batches import TransactionMarker, parse_marker
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 from rebalance_audit.wire.segments.folder import LogFolder
 
@@ -262,19 +262,16 @@ class _Records:
 
 def _add_marker(place: DecodedRecord, run: Run, key: bytes | None, value: bytes | None) -> None:
     marker = parse_marker(key, value)
-    if isinstance(marker, str):
-        place["error"] = f"bad_marker: The control record {marker}."
-        place["key"], place["value"] = _base64(key), _base64(value)
-    elif marker is None:
-        place["control"] = {"type": "UNKNOWN"}
-        place["key"], place["value"] = _base64(key), _base64(value)
-    else:
+    if isinstance(marker, TransactionMarker):
         place["control"] = {
             "type": "COMMIT" if marker.committed else "ABORT",
             "coordinatorEpoch": marker.coordinator_epoch,
             "producerId": run.producer_id,
             "producerEpoch": run.producer_epoch,
         }
+    else:
+        place["control"] = {"type": "UNKNOWN"}
+        place["key"], place["value"] = _base64(key), _base64(value)
 
 
 def _value(record: Record) -> DecodedRecord:

@@ -108,8 +108,7 @@ def state_at(log: RecordLog, group_ids: Collection[str] = (), at_ms: int | None 
     }
     for group_id in group_ids:
         if group_id not in groups:
-            moment = "at the end of the log" if at_ms is None else f"at {utc_datetime(at_ms)}"
-            raise AbsentGroup(group_id, groups, moment)
+            raise AbsentGroup(group_id, str(utc_datetime(at_ms) or at_ms) if has_later else None)
     return State(
         [groups[group_id] for group_id in sorted(groups)],
         max(moments, default=None),

@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.errors import BadRequest, LakeBusy, LakeNotWritable
-from rebalance_audit.lake.runs.maintain import AGES
 from rebalance_audit.lake.runs.progress import RunEntry, RunLog
 from rebalance_audit.lake.session.settings import temporary_settings
 from rebalance_audit.lake.storage.lock import OWNER
@@ -39,6 +38,7 @@ from tests.spark.lakes import frame_of, table
 
 TOPICS = "gold.topics"
 RUNS = "meta.runs"
+INGESTED = "meta.ingested"
 FINDINGS = "gold.findings"
 FIRST_RUN, SECOND_RUN = "20260101T000000Z-00000001", "20260101T010000Z-00000002"
 
@@ -84,6 +84,21 @@ def keys(spark: SparkSession, *ids: str) -> DataFrame:
 def topic(topic_id: str, name: str) -> dict[str, Any]:
     """One row of it, as the driver knows it."""
     return {"topic_id": topic_id, "topic": name, "source": "metadata_log"}
+
+
+def ingested(partition: int, records: int) -> dict[str, Any]:
+    """A row of meta.ingested."""
+    return {
+        "partition": partition,
+        "records": records,
+        "missing_offsets": 0,
+        "compacted_offsets": 0,
+        "bronze_version": 1,
+        "source": "segments:log",
+        "run_id": FIRST_RUN,
+        "updated_at": datetime(2026, 1, 1, tzinfo=UTC),
+        "files": [],
+    }
 
 
 def named(lake: Lake, cluster: str) -> dict[str, str]:
@@ -163,11 +178,12 @@ def test_rewritten_rows_take_the_place_of_all_of_the_cluster(
 ) -> None:
     """Rows that the driver has, or Spark; those of other clusters stay."""
     blue, green = Sink(lake, "it's blue", "run"), Sink(lake, "green", "other")
-    blue.rewrite(TOPICS, topics(spark, a="one", b="two"))
-    green.rewrite(TOPICS, [topic("a", "mine")])
-    blue.rewrite(TOPICS, [topic("c", "three")])
-    assert named(lake, "it's blue") == {"c": "three"}
-    assert named(lake, "green") == {"a": "mine"}
+    lake.create([INGESTED])
+    blue.rewrite(INGESTED, frame_of(spark, INGESTED, [ingested(0, 5), ingested(1, 6)]))
+    green.rewrite(INGESTED, [ingested(0, 7)])
+    blue.rewrite(INGESTED, [ingested(2, 8)])
+    rows = lake.read(INGESTED).select("cluster", "partition", "records").collect()
+    assert sorted(map(tuple, rows)) == [("green", 0, 7), ("it's blue", 2, 8)]
 
 
 def test_replaced_rows_are_those_of_the_scope(spark: SparkSession, lake: Lake) -> None:
@@ -224,7 +240,7 @@ def test_a_change_builds_on_the_version_for_which_it_was_made(
 ) -> None:
     """The same again, or another one that knows as little, is refused; nothing is there twice."""
     schema = table_schemas()[TOPICS]
-    rows = lake.in_memory_rows(TOPICS, [{"cluster": "blue", **topic("a", "one")}])
+    rows = Sink(lake, "blue", FIRST_RUN).of_driver(TOPICS, [topic("a", "one")])
     first, second = TableChange(FIRST_RUN, "blue", 0), TableChange(SECOND_RUN, "blue", 0)
     assert lake.writer.append(schema, rows, first) == Written(1)
     for commit in (first, second):
@@ -237,7 +253,7 @@ def test_a_way_that_the_schema_does_not_declare_is_refused(lake: Lake) -> None:
     """By both writers, before they look at the table: nothing is committed."""
     schema, commit = table_schemas()[RUNS], TableChange(FIRST_RUN, "blue", 0)
     with pytest.raises(ValueError, match="written by append, replace, not by merge"):
-        lake.writer.merge(schema, lake.in_memory_rows(RUNS, []), commit)
+        lake.writer.merge(schema, Sink(lake, "blue", FIRST_RUN).of_driver(RUNS, []), commit)
     assert lake.is_unwritten(RUNS)
 
 
@@ -342,9 +358,7 @@ def test_old_rows_go(spark: SparkSession, lake: Lake) -> None:
     ]
     Sink(lake, "blue", FIRST_RUN).append(FINDINGS, frame_of(spark, FINDINGS, rows))
     with commit_metadata(spark, "maintenance"):
-        lake.writer.delete_before(
-            table_schemas()[FINDINGS], AGES[FINDINGS], datetime(2026, 1, 2, tzinfo=UTC)
-        )
+        lake.writer.delete_before(table_schemas()[FINDINGS], datetime(2026, 1, 2, tzinfo=UTC))
     assert {row["finding_id"] for row in table(Path(lake.path), FINDINGS, "blue")} == {
         "new",
         "open",

@@ -33,7 +33,7 @@ def keep_samples(sink: Sink, samples: EndOffsets, source: str, ingested_at: date
     """Add the samples that bronze.end_offsets lacks; returns how many."""
     lake, name = sink.lake, TableName.END_OFFSETS
     lake.create([name])
-    rows = lake.in_memory_rows(name, [*_rows(samples, source, ingested_at)])
+    rows = sink.of_driver(name, [*_rows(samples, source, ingested_at)])
     return sink.insert_new(name, rows.frame).inserted
 
 

@@ -100,7 +100,7 @@ class Bronze:
             "source": without_credentials(spec),
             "ingested_at": self._ingested_at,
         }
-        folder = self._lake.writer.data_folder(_SCHEMA, self._run_id)
+        folder = self._sink.data_folder(_SCHEMA)
         if folder is not None:
             files, left = self._to_files(folder, rows, constants)
             return TakenSource(files, left, left.count() - len(files.described))
@@ -242,7 +242,7 @@ class Bronze:
 
     def _written(self, rows: DataFrame) -> GivenRows:
         """Rows with bronze's columns, as `append` takes them."""
-        folder = self._lake.writer.data_folder(_SCHEMA, self._run_id)
+        folder = self._sink.data_folder(_SCHEMA)
         if folder is not None:
             return self._to_files(folder, rows, {})[0]
         columns = _SCHEMA.column_types

@@ -55,17 +55,13 @@ class Memory(NamedTuple):
     progress: dict[str, Any] | None = None
     """See `GroupProgress.state`."""
 
-    def to_json(self) -> bytes:
-        """The state as JSON."""
-        return orjson.dumps(self._asdict())
-
     def fields_as_json(self) -> dict[str, bytes]:
-        """The same field by field, for a state that waits for its progress."""
+        """The state as JSON, field by field: it may wait for its progress."""
         return {name: orjson.dumps(value) for name, value in self._asdict().items()}
 
     @classmethod
     def from_json(cls, text: bytes) -> "Memory":
-        """What `to_json` made."""
+        """The state that `fields_as_json` has written, with its progress."""
         fields = orjson.loads(text)
         fields["provisional"] = [tuple(key) for key in fields["provisional"]]
         return cls(**fields)

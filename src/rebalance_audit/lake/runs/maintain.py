@@ -199,14 +199,13 @@ class _Table:
         return done
 
     def _delete(self, before: datetime) -> int:
-        moment = AGES[self._name]
-        old = F.expr(moment) < F.lit(before)
+        old = F.expr(AGES[self._name]) < F.lit(before)
         if self._name == TableName.RECORDS:
             with self._lake.stage.passing():
                 return self._delete_keys(self._lake.stage.keep(self._superseded(old)))
         count = self._lake.read(self._name).where(old).count()
         if count and not self._request.dry_run:
-            self._lake.writer.delete_before(self._schema, moment, before)
+            self._lake.writer.delete_before(self._schema, before)
         return count
 
     def _delete_keys(self, doomed: DataFrame) -> int:

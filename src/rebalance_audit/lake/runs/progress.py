@@ -113,7 +113,7 @@ class RunLog:
     def _update(self, outcome: str, columns: Mapping[str, Any]) -> None:
         """Replace the row by one with the outcome and the time of the end."""
         row = {**self._row(outcome), "ended_at": datetime.now(UTC), **columns}
-        self._sink.rewrite(TableName.RUNS, [row], self._entry.run_id)
+        self._sink.rewrite(TableName.RUNS, [row])
 
 
 BUILT_ON: Final = (

@@ -18,7 +18,6 @@ from deltalake import (
     WriterProperties,
     write_deltalake,
 )
-from deltalake.exceptions import CommitFailedError
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from pyspark.sql import SparkSession
 
@@ -37,7 +36,7 @@ from rebalance_audit.lake.storage.table_writer import (
     TableChange,
     WriterKind,
     Written,
-    outrun_on,
+    outrun_on_conflict,
     require_declared,
 )
 from rebalance_audit.location import local_path
@@ -100,7 +99,7 @@ class DeltaRsWriter:
             return Written()
         if isinstance(rows, DataFiles):
             table = self._table_at(schema, commit)
-            with outrun_on(CommitFailedError):
+            with outrun_on_conflict():
                 table.create_write_transaction(
                     rows.additions(),
                     "append",
@@ -127,7 +126,7 @@ class DeltaRsWriter:
             for name in names
             if name not in schema.key
         )
-        with outrun_on(CommitFailedError):
+        with outrun_on_conflict():
             found = (
                 table.merge(
                     source.read_all() if is_small else source,
@@ -163,12 +162,14 @@ class DeltaRsWriter:
             {name: value}, raise_if_not_exists=False, commit_properties=self._made_by()
         )
 
-    def delete_before(self, schema: TableSchema, moment: str, before: datetime) -> None:
+    def delete_before(self, schema: TableSchema, before: datetime) -> None:
         """By DELETE."""
         # A literal of any other type is not comparable with the column, also where DataFusion would cast it.
         limit = f"arrow_cast('{before.isoformat()}', 'Timestamp(Microsecond, Some(\"UTC\"))')"
         self._table(schema).delete(
-            f"{moment} < {limit}", writer_properties=FILES, commit_properties=self._made_by()
+            f"{schema.aged_by} < {limit}",
+            writer_properties=FILES,
+            commit_properties=self._made_by(),
         )
 
     def compact(self, schema: TableSchema) -> tuple[int, int]:
@@ -205,7 +206,7 @@ class DeltaRsWriter:
         self, schema: TableSchema, rows: GivenRows, commit: TableChange, **options: Any
     ) -> None:
         table = self._table_at(schema, commit)
-        with outrun_on(CommitFailedError):
+        with outrun_on_conflict():
             write_deltalake(
                 table,
                 _shaped(schema, rows),

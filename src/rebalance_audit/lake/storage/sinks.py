@@ -5,7 +5,6 @@ version as it is, and a change data feed shows only what has really changed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import superseded
 from rebalance_audit.lake.storage.data_files import DataFolder
+from rebalance_audit.lake.storage.local_rows import arrow_rows
 from rebalance_audit.lake.storage.row_changes import gone_keys, same_key
 from rebalance_audit.lake.storage.stage import GONE, GivenRows, InMemoryRows
 from rebalance_audit.lake.storage.table_maker import translated
@@ -74,7 +74,7 @@ class Sink:
             rows = self.of_driver(name, rows_at(version))
             return rows, TableChange(self._run_id, self.cluster, version)
 
-        with self._around(name):
+        with translated(self.lake.table_path(name)):
             self.append_by(name, make)
 
     def insert_new(self, name: str, rows: DataFrame) -> Written:
@@ -126,14 +126,10 @@ class Sink:
             old = old.join(groups.select("group_id").distinct(), "group_id", "left_semi")
         return old.select(*table_schemas()[name].key)
 
-    def rewrite(
-        self, name: str, rows: Sequence[Mapping[str, Any]] | DataFrame, value: str | None = None
-    ) -> Written:
-        """Replace all rows of the cluster by these, without comparing the two: for small tables.
-
-        `value`: those with it in the column by which the schema says that rows are replaced, if that is another one.
-        """
+    def rewrite(self, name: str, rows: Sequence[Mapping[str, Any]] | DataFrame) -> Written:
+        """Replace all rows of the cluster (of the run, where the schema says so), for small tables."""
         schema = table_schemas()[name]
+        value = {"cluster": self.cluster, "run_id": self._run_id}[schema.replaced_by]
 
         def given() -> GivenRows:
             if isinstance(rows, DataFrame):
@@ -142,9 +138,7 @@ class Sink:
 
         def replace(staged: GivenRows) -> Written:
             self._check_concurrent_writes(name)
-            return self.lake.writer.replace(
-                schema, staged, value or self.cluster, self._commit(name)
-            )
+            return self.lake.writer.replace(schema, staged, value, self._commit(name))
 
         return self._applied(name, given, replace)
 
@@ -159,7 +153,8 @@ class Sink:
 
     def of_driver(self, name: str, rows: Sequence[Mapping[str, Any]]) -> InMemoryRows:
         """Rows that the driver knows, keyed by column, as a writer takes them."""
-        return self.lake.in_memory_rows(name, [{**row, "cluster": self.cluster} for row in rows])
+        ours = arrow_rows(name, [{**row, "cluster": self.cluster} for row in rows])
+        return InMemoryRows(self.lake.spark, table_schemas()[name].column_types, ours)
 
     def is_empty(self, name: str) -> bool:
         """Whether nothing was ever written to the table."""
@@ -174,17 +169,15 @@ class Sink:
     ) -> Written:
         """Make a change of rows; what is staged for it goes with it."""
         done: list[Written] = []
-        with self._around(name):
+        around = (
+            translated(self.lake.table_path(name)) if self._is_log else self.lake.stage.passing()
+        )
+        with around:
             staged = given()
             with_retries(lambda: done.append(change(staged)))
         if not self._is_log:
             self._based_on[name] = self._version(name)
         return done[-1]
-
-    def _around(self, name: str) -> AbstractContextManager[None]:
-        if self._is_log:
-            return translated(self.lake.table_path(name))
-        return self.lake.stage.passing()
 
     def _changes(self, schema: TableSchema, rows: DataFrame, gone: DataFrame | None) -> GivenRows:
         shaped = self._shaped(schema, rows)

@@ -8,9 +8,10 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.delta_folder import LOG
 from rebalance_audit.lake.session.settings import temporary_settings
 from rebalance_audit.lake.storage.row_changes import (
     CHANGE,
@@ -137,16 +138,24 @@ class SparkWriter:
             f"ALTER TABLE {self._place.sql_name(schema)} SET TBLPROPERTIES ('{name}' = '{value}')"
         )
 
-    def delete_before(self, schema: TableSchema, moment: str, before: datetime) -> None:
+    def delete_before(self, schema: TableSchema, before: datetime) -> None:
         """By DELETE."""
         name = self._place.sql_name(schema)
         self._spark.sql(
-            f"DELETE FROM {name} WHERE {moment} < timestamp_millis({round(before.timestamp() * 1000)})"  # noqa: S608 - a quoted name
+            f"DELETE FROM {name} WHERE {schema.aged_by} < timestamp_millis({round(before.timestamp() * 1000)})"  # noqa: S608 - a quoted name
         )
 
     def compact(self, schema: TableSchema) -> tuple[int, int]:
         """By OPTIMIZE, with ZORDER BY where the schema says by what and the table is not clustered already."""
-        metrics = optimize(self._spark, self._place.sql_name(schema), schema.clustered_by)
+        name = self._place.sql_name(schema)
+        clustered_by = (
+            self._spark.sql(f"DESCRIBE DETAIL {name}").select("clusteringColumns").first()
+        )
+        is_clustered = clustered_by is not None and bool(clustered_by[0])
+        order = () if is_clustered else schema.clustered_by
+        by = f" ZORDER BY ({', '.join(order)})" if order else ""
+        metrics = self._spark.sql(f"OPTIMIZE {name}{by}").select("metrics.*").first()
+        assert metrics is not None
         return metrics["numFilesAdded"], metrics["numFilesRemoved"]
 
     def vacuum(self, schema: TableSchema, hours: int, *, dry_run: bool) -> int:
@@ -227,17 +236,6 @@ class SparkWriter:
         raise Outrun(f"{self._place.address(schema)} has no commit of {commit.run_id}")
 
 
-def optimize(spark: SparkSession, sql_name: str, order: Sequence[str]) -> Row:
-    """Optimize a table; returns Delta's metrics, such as `numFilesAdded`."""
-    clustered_by = spark.sql(f"DESCRIBE DETAIL {sql_name}").select("clusteringColumns").first()
-    is_clustered = clustered_by is not None and bool(clustered_by[0])
-    by = f" ZORDER BY ({', '.join(order)})" if order and not is_clustered else ""
-    metrics = spark.sql(f"OPTIMIZE {sql_name}{by}").select("metrics.*").first()
-    assert metrics is not None
-    return metrics
-
-
-LOG: Final = "_delta_log"
 STAGED: Final = "_staged_commits"
 
 

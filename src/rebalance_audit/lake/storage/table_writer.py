@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
+from deltalake.exceptions import CommitFailedError
 from pyspark.errors import PySparkException
 
 from rebalance_audit.lake.storage.data_files import DataFolder
@@ -41,15 +42,6 @@ def require_declared(schema: TableSchema, way: Way) -> None:
 
 class Outrun(Exception):  # noqa: N818 - it says what happened
     """Another commit came first, so the rows may be out of date."""
-
-
-@contextmanager
-def outrun_on(*conflicts: type[Exception]) -> Iterator[None]:
-    """Raise Outrun for exceptions of delta-rs where another commit came first."""
-    try:
-        yield
-    except conflicts as error:
-        raise Outrun(str(error)) from None
 
 
 class TableChange(NamedTuple):
@@ -111,8 +103,8 @@ class TableWriter(Protocol):
     def set_property(self, schema: TableSchema, name: str, value: str) -> None:
         """Set a property of the table."""
 
-    def delete_before(self, schema: TableSchema, moment: str, before: datetime) -> None:
-        """Remove the rows whose moment, an expression in SQL that both writers know, is before another one (UTC)."""
+    def delete_before(self, schema: TableSchema, before: datetime) -> None:
+        """Remove the rows that are older than a moment (UTC) by what the schema says of their age."""
 
     def compact(self, schema: TableSchema) -> tuple[int, int]:
         """Make fewer, larger files, with rows of the same clusters and groups together; files added and removed."""
@@ -129,9 +121,11 @@ CONFLICT: Final = re.compile(r"DELTA_CONCURRENT_\w+|DELTA_(?:METADATA|PROTOCOL)_
 
 @contextmanager
 def outrun_on_conflict() -> Iterator[None]:
-    """Raise Outrun for an error of Spark's where another commit came first."""
+    """Raise Outrun for an error of delta-rs or Spark where another commit came first."""
     try:
         yield
+    except CommitFailedError as error:
+        raise Outrun(str(error)) from None
     except PySparkException as error:
         if CONFLICT.search(str(error)) is None:
             raise

@@ -3,7 +3,7 @@
 The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs, DuckDB and BI engines can read them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
@@ -23,9 +23,9 @@ from rebalance_audit.delta_folder import check_commits, check_files
 from rebalance_audit.errors import LakeNotReadable, LakeNotWritable, later_release
 from rebalance_audit.lake.session.settings import small_queries, temporary_settings
 from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
-from rebalance_audit.lake.storage.local_rows import arrow_of, arrow_rows
+from rebalance_audit.lake.storage.local_rows import arrow_of
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
-from rebalance_audit.lake.storage.stage import InMemoryRows, Stage, stage_folder
+from rebalance_audit.lake.storage.stage import Stage, stage_folder
 from rebalance_audit.lake.storage.table_definition import (
     CHANGE_FEED,
     LAYOUT,
@@ -355,10 +355,10 @@ class Lake:
         """
         schema = table_schemas()[name]
         made_by = f"{run_id} without unreadable files"
+        commit = TableChange(made_by, cluster, self.version(name) or 0)
         with self.stage.passing():
             with temporary_settings(self.spark, dict.fromkeys(SKIP_FILES, "true")):
                 rows = self.stage.put(self.read(name, pinned=True), schema.column_types)
-            commit = TableChange(made_by, cluster, self.version(name) or 0)
             self.writer.replace(schema, rows, None, commit)
 
     def keep_changes(self, name: str) -> None:
@@ -367,12 +367,6 @@ class Lake:
         with translated(self.table_path(name)):
             if self.log(name).properties().get(CHANGE_FEED) != "true":
                 self.writer.set_property(schema, CHANGE_FEED, "true")
-
-    # -- rows of the driver ---------------------------------------------------------------------
-
-    def in_memory_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> InMemoryRows:
-        """Rows that the driver knows, keyed by column, as a writer takes them."""
-        return InMemoryRows(self.spark, table_schemas()[name].column_types, arrow_rows(name, rows))
 
     # -- commits --------------------------------------------------------------------------------
 
