@@ -38,8 +38,8 @@ def test_every_command_line_is_understood(
 ) -> None:
     """Commands and options exist, and values are of their kind; nothing is run."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("logs", "broker-1", "broker-2", "copies"):
-        (tmp_path / folder).mkdir()
+    for folder in ("logs", "broker-1", "broker-2", "copies", "to-share/broker-logs"):
+        (tmp_path / folder).mkdir(parents=True)
     for file in (
         "broker-1/server.log",
         "slack-url",

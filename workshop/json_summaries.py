@@ -62,7 +62,7 @@ def summaries() -> dict[str, tuple[str, dict[str, Any]]]:
 def _anonymise() -> dict[str, Any]:
     return {
         "out": TEXT,
-        **dict.fromkeys(("records", "segments", "offsets_partitions"), INTEGER),
+        **dict.fromkeys(("records", "segments", "broker_log_lines", "offsets_partitions"), INTEGER),
         "times_shifted": BOOLEAN,
         "replaced": map_of("Kind of names -> how many were replaced", INTEGER),
         "left_out": map_of("What was not copied -> how much of it", INTEGER),

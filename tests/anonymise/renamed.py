@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rebalance_audit.anonymise.log import Anonymised, anonymise_log
+from rebalance_audit.anonymise.log import Anonymised, Choices, anonymise_log
 from rebalance_audit.anonymise.protocol_words import ASSIGNORS_AND_PROTOCOLS, SETTINGS, TOPICS
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.wire.consumer_protocol import Subscription, read_subscription
@@ -25,9 +25,12 @@ IN_JSON = "facts"
 Rows = Mapping[str, list[dict[str, Any]]]
 
 
-def anonymised(log: Path, out: Path, **options: Any) -> Anonymised:
+def anonymised(
+    log: Path, out: Path, *broker_logs: Path, shifts_times: bool = False, **options: Any
+) -> Anonymised:
     """The log with pseudonyms in `out`, and the names behind them."""
-    return anonymise_log(log, out, KEY, with_mapping=True, **options)
+    choices = Choices(shifts_times=shifts_times, with_mapping=True)
+    return anonymise_log(log, out, KEY, broker_logs, choices=choices, **options)
 
 
 def rows_under_old_names(found: Anonymised, log: Path, **options: Any) -> dict[str, list[str]]:
@@ -71,7 +74,7 @@ def _comparable(
 def names_in(log: Path) -> set[str]:
     """Texts of records and names of topics, of four characters or more, but what is in a word of the protocol."""
     found: set[str] = set()
-    for record in _decoded(log):
+    for _, record in decoded_records(log):
         found.update(_texts((record.key, record.value)))
     found.update(topic.name for topic in read_topic_names(open_log_folder(log)).values())
     found.update(name.removeprefix("/") for name in list(found))
@@ -110,10 +113,11 @@ def plain_bytes(folder: Path) -> Iterator[tuple[Path, bytes]]:
 
 def hashes_of_topics(log: Path) -> set[int]:
     """The hashes that groups recorded of their topics."""
-    return {getattr(record.value, "metadata_hash", 0) for record in _decoded(log)} - {0}
+    return {getattr(record.value, "metadata_hash", 0) for _, record in decoded_records(log)} - {0}
 
 
-def _decoded(log: Path) -> Iterator[Record]:
+def decoded_records(log: Path) -> Iterator[tuple[int, Record]]:
+    """(partition, record) of each record that can be decoded."""
     for file in sorted(log.glob("__consumer_offsets-*/*.log")):
         for batch in read_batches(file):
             if isinstance(batch, Batch) and not batch.header.is_control:
@@ -122,4 +126,4 @@ def _decoded(log: Path) -> Iterator[Record]:
                 for each in records:
                     record = decode_record(each.key, each.value)
                     if isinstance(record, Record):
-                        yield record
+                        yield int(file.parent.name.rpartition("-")[2]), record

@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.anonymise.log import anonymise_log
+from rebalance_audit.anonymise.log import Choices, anonymise_log
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.replay.java_order import partition_for
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, open_log_folder
 from rebalance_audit.wire.topic_shapes import group_hash
 from tests.anonymise.renamed import (
     KEY,
     anonymised,
+    decoded_records,
     hashes_of_topics,
     names_in,
     plain_bytes,
@@ -101,6 +103,17 @@ def test_pseudonyms_are_those_of_the_key(tmp_path: Path) -> None:
     assert one != other
 
 
+@pytest.mark.parametrize("capture", sorted(path.name for path in GOLDEN.glob("captures/*")))
+def test_groups_are_where_brokers_look_for_them(capture: str, tmp_path: Path) -> None:
+    """In the partition that their id hashes to, as the metadata log says how many there are."""
+    found = anonymised(LOGS[capture], tmp_path / "out")
+    for log in (LOGS[capture], tmp_path / "out"):
+        of_group = {(record.key[0], number) for number, record in decoded_records(log)}
+        assert of_group
+        for group_id, number in of_group:
+            assert number == partition_for(group_id, found.offsets_partitions), group_id
+
+
 @pytest.mark.parametrize("log", ["oddities", "offsets", "compacted", "failover"])
 def test_batches_keep_what_is_no_name(log: str, tmp_path: Path) -> None:
     """Offsets, gaps, times, producers, epochs of leaders, compression, markers of transactions."""
@@ -136,7 +149,9 @@ def test_shifted_times_keep_their_distances(tmp_path: Path) -> None:
     assert shift < 0
     assert shift % 3_600_000 == 0
     assert len(old.tables["group_hours"]) == len(new.tables["group_hours"])
-    anonymise_log(SHAPED, tmp_path / "other", b"another key of 16", shifts_times=True)
+    anonymise_log(
+        SHAPED, tmp_path / "other", b"another key of 16", choices=Choices(shifts_times=True)
+    )
     other = audit_segments(tmp_path / "other")
     assert other.log_end_ms() not in {old.log_end_ms(), new.log_end_ms()}
 

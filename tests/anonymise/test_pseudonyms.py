@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rebalance_audit.anonymise.pseudonyms import Pseudonyms
 from rebalance_audit.audit.findings.spellings import plain_expression
 from rebalance_audit.audit.members.deployments import common_name
-from rebalance_audit.replay.java_order import hash_code
+from rebalance_audit.replay.java_order import partition_for
 from rebalance_audit.wire.topic_names import ZERO_TOPIC_ID
 
 PARTITIONS = 50
@@ -46,12 +46,7 @@ def test_equal_names_alone_have_equal_pseudonyms(one: str, other: str) -> None:
 @given(ODD)
 def test_groups_stay_in_their_partition(group: str) -> None:
     """Clients look for a group where its id hashes to."""
-    assert partition(names().group(group)) == partition(group)
-
-
-def partition(group: str) -> int:
-    """Where Kafka keeps a group."""
-    return (hash_code(group) & 0x7FFF_FFFF) % PARTITIONS
+    assert partition_for(names().group(group), PARTITIONS) == partition_for(group, PARTITIONS)
 
 
 @given(ODD, ODD)

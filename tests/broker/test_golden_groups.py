@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from rebalance_audit.anonymise.log import anonymise_log
 from rebalance_audit.replay.describe import describe_group
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.wire.metadata_log import read_topic_names
@@ -30,6 +31,21 @@ def test_a_broker_shows_of_a_log_what_state_shows(
     assert len(expected) == group_count
     with running_broker(tmp_path / "broker", placed=segments) as broker:
         described = described_groups(broker, [group["group_id"] for group in expected])
+    assert described == [as_admin_shows(group) for group in expected]
+
+
+@pytest.mark.parametrize("name", ["classic-static", "consumer-protocol", "migration"])
+def test_a_broker_loads_a_log_with_pseudonyms(name: str, tmp_path: Path) -> None:
+    """It finds every group where its pseudonym hashes to, with all that the records say."""
+    segments = tmp_path / "anonymised"
+    anonymise_log(capture(name).segments, segments, bytes(range(32)))
+    expected = replayed_groups(segments)
+    ids = {group["group_id"] for group in expected}
+    originals = {group["group_id"] for group in replayed_groups(capture(name).segments)}
+    assert len(ids) == len(originals)
+    assert not ids & originals
+    with running_broker(tmp_path / "broker", placed=segments) as broker:
+        described = described_groups(broker, ids)
     assert described == [as_admin_shows(group) for group in expected]
 
 

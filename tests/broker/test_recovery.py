@@ -16,9 +16,9 @@ import pytest
 from confluent_kafka import Producer
 from kafka import KafkaAdminClient
 
+from rebalance_audit.replay.java_order import partition_for
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord, encode_batch
 from rebalance_audit.sim.brokers.batch_writer import Producer as LogProducer
-from rebalance_audit.sim.brokers.broker import partition_for
 from rebalance_audit.wire.generated.messages import (
     OffsetCommitKey,
     OffsetCommitValue,

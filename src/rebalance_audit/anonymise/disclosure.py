@@ -39,6 +39,7 @@ def disclosure_summary(found: Anonymised, out: Path) -> dict[str, Any]:
         "out": str(out),
         "records": found.records,
         "segments": found.segments,
+        "broker_log_lines": found.lines,
         "offsets_partitions": found.offsets_partitions,
         "times_shifted": found.times_shifted,
         "replaced": dict(found.replaced),
@@ -62,9 +63,10 @@ def disclosure_text(found: Anonymised, out: Path) -> str:
         words.counted(found.records, "record"),
         words.counted(found.segments, "segment"),
     )
+    lines = f", {words.counted(found.lines, 'line')} of brokers' logs" if found.lines else ""
     return "\n".join(
         (
-            f"{out}: {' in '.join(counted)}",
+            f"{out}: {' in '.join(counted)}{lines}",
             *_listed("Replaced", found.replaced),
             *_listed("Left out", found.left_out),
             "Still visible:",

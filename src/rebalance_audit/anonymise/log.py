@@ -2,19 +2,22 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from secrets import token_hex
 from typing import Final, NamedTuple
 
+from rebalance_audit.anonymise.broker_lines import LineRenamer
 from rebalance_audit.anonymise.metadata_log import MetadataRenamer
 from rebalance_audit.anonymise.pseudonyms import NameKind, Pseudonyms
 from rebalance_audit.anonymise.records import LeftOut, RecordRenamer
 from rebalance_audit.anonymise.segment_files import SegmentRewriter
 from rebalance_audit.anonymise.topic_hashes import TopicHashes
-from rebalance_audit.errors import BadRequest
+from rebalance_audit.audit.broker_log.read import LogReader
+from rebalance_audit.errors import BadRequest, UnknownTimeZone
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.steps import OnProgress, no_progress
+from rebalance_audit.time_zones import zone_of
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import METADATA_TOPIC, OFFSETS_TOPIC, LogFolder
 from rebalance_audit.wire.topic_names import TopicNames
@@ -24,6 +27,20 @@ KEY_BYTES_MAX: Final = 1 << 16
 USUAL_PARTITIONS: Final = 50
 """`offsets.topic.num.partitions`, the default."""
 MAPPED_MAX: Final = 1 << 21
+BROKER_LOGS: Final = "broker-logs"
+
+
+class Choices(NamedTuple):
+    """What may be chosen about a copy."""
+
+    offsets_partitions: int | None = None
+    """How many partitions `__consumer_offsets` has; None for what the metadata log says, else 50."""
+    shifts_times: bool = False
+    with_mapping: bool = False
+    """Whether to return which pseudonym stands for which name."""
+
+
+NO_CHOICES: Final = Choices()
 
 
 class Anonymised(NamedTuple):
@@ -35,6 +52,8 @@ class Anonymised(NamedTuple):
     """What -> how many records, lines or bytes of it."""
     records: int
     segments: int
+    lines: int
+    """Of brokers' logs."""
     offsets_partitions: int
     times_shifted: bool
     mapping: Mapping[NameKind, Mapping[str, str]]
@@ -62,32 +81,45 @@ def anonymise_log(
     path: str | Path,
     out: Path,
     key: bytes,
+    broker_logs: Sequence[Path] = (),
     *,
-    offsets_partitions: int | None = None,
-    shifts_times: bool = False,
-    with_mapping: bool = False,
+    broker_log_time_zone: str = "UTC",
+    choices: Choices = NO_CHOICES,
     on_progress: OnProgress = no_progress,
 ) -> Anonymised:
     """Write a log with pseudonyms into a new folder.
 
-    `offsets_partitions`: how many partitions `__consumer_offsets` has; by default what the metadata log says, else 50.
-    Raises BadRequest if `out` exists, SourceNotReadable, and OSError that names the file.
+    `broker_logs`: files of brokers' logs, or folders of them, written to `BROKER_LOGS` in it; `broker_log_time_zone` is
+    that of lines that name none.
+
+    Raises BadRequest if `out` exists, SourceNotReadable, UnknownTimeZone, and OSError that names the file.
     """
     if out.exists():
         raise BadRequest(f"{out} exists: name a new folder.")
+    try:
+        zone = zone_of(broker_log_time_zone)
+    except ValueError as error:
+        raise UnknownTimeZone(f"{error}.") from error
     folder = open_log(path)
     before = read_topic_names(folder)
-    partitions = offsets_partitions or _partitions(folder, before)
-    names = Pseudonyms(key, partitions, shifts_times=shifts_times)
+    partitions = choices.offsets_partitions or _partitions(folder, before)
+    names = Pseudonyms(key, partitions, shifts_times=choices.shifts_times)
     mapping: dict[NameKind, dict[str, str]] = {}
-    if with_mapping:
+    if choices.with_mapping:
         names.on_new = lambda kind, name, made: _note(mapping, kind, name, made)
     new = out.with_name(f".{out.name}.{token_hex(8)}")
     new.mkdir(parents=True)
+    left_out: Counter[LeftOut] = Counter()
+    lines = 0
     try:
-        left_out: Counter[LeftOut] = Counter()
         _metadata(folder, new, names, left_out)
-        written = _offsets(folder, new, names, before, left_out, on_progress)
+        renamer = RecordRenamer(names, TopicHashes(names, before, _topics_after(new)), left_out)
+        _offsets(folder, new, renamer, on_progress)
+        if broker_logs:
+            on_progress("anonymising the brokers' logs")
+            renames_lines = LineRenamer(names, renamer.hashes.known, left_out)
+            reader = LogReader(zone, broker_log_time_zone, renamer.last_ms)
+            lines = renames_lines.rewrite(reader, broker_logs, new / BROKER_LOGS)
         new.rename(out)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
@@ -95,10 +127,11 @@ def anonymise_log(
     return Anonymised(
         names.counts(),
         {what.value: left_out[what] for what in LeftOut if left_out[what]},
-        written,
+        renamer.kept,
         sum(map(len, folder.segments.values())),
+        lines,
         partitions,
-        shifts_times,
+        choices.shifts_times,
         mapping,
     )
 
@@ -126,29 +159,16 @@ def _metadata(folder: LogFolder, out: Path, names: Pseudonyms, left_out: Counter
         rewriter.rewrite(file, target / file.name)
 
 
-def _offsets(
-    folder: LogFolder,
-    out: Path,
-    names: Pseudonyms,
-    before: TopicNames,
-    left_out: Counter[LeftOut],
-    on_progress: OnProgress,
-) -> int:
-    after = _topics_after(out)
+def _offsets(folder: LogFolder, out: Path, renamer: RecordRenamer, on_progress: OnProgress) -> None:
+    rewriter = SegmentRewriter(renamer.names, renamer.renamed, renamer.left_out)
     done = 0
-    written = 0
     for number, segments in folder.segments.items():
-        renamer = RecordRenamer(names, TopicHashes(names, before, after))
-        rewriter = SegmentRewriter(names, renamer.renamed, left_out)
         target = out / f"{OFFSETS_TOPIC}-{number}"
         target.mkdir()
         for segment in segments:
             rewriter.rewrite(segment.path, target / segment.path.name)
             done += segment.size_bytes
             on_progress(f"anonymised: {100 * done // max(folder.size_bytes, 1)} %")
-        left_out.update(renamer.left_out)
-        written += renamer.kept
-    return written
 
 
 def _topics_after(out: Path) -> TopicNames:

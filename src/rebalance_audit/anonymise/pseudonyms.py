@@ -20,7 +20,7 @@ from rebalance_audit.anonymise import protocol_words
 from rebalance_audit.audit.causes.same_members import COOPERATIVE_MARK
 from rebalance_audit.audit.findings.spellings import effective_part
 from rebalance_audit.audit.members.deployments import common_name
-from rebalance_audit.replay.java_order import hash_code
+from rebalance_audit.replay.java_order import partition_for
 from rebalance_audit.wire.topic_names import TOPIC_ID_BYTES, ZERO_TOPIC_ID, topic_id_text
 
 _CONSONANTS: Final = "bcdfghjklmnpqrstvwxz"
@@ -36,7 +36,6 @@ _DIGITS: Final = 14
 _CACHED: Final = 1 << 16
 _CACHED_LENGTH: Final = 256
 _COUNTED_MAX: Final = 1 << 20
-_POSITIVE: Final = 0x7FFF_FFFF
 _HOUR_MS: Final = 3_600_000
 _HOURS_MOST: Final = 5 * 365 * 24
 _LAST_MOMENT_MS: Final = 1 << 60
@@ -64,6 +63,7 @@ class NameKind(StrEnum):
     COMMIT_METADATA = "metadata of commits"
     CONNECTOR = "connectors"
     PROCESS = "processes of Kafka Streams"
+    FILE = "files of brokers' logs"
     OTHER = "other texts"
     BYTES = "bytes of clients"
     HASH = "hashes of topics"
@@ -79,6 +79,7 @@ _BEGINNINGS: Final = {
     NameKind.ASSIGNOR: "a-",
     NameKind.COMMIT_METADATA: "m-",
     NameKind.CONNECTOR: "k-",
+    NameKind.FILE: "b-",
     NameKind.OTHER: "o-",
 }
 
@@ -154,6 +155,10 @@ class Pseudonyms:
     def connector(self, name: str) -> str:
         """Of a connector."""
         return self._of(NameKind.CONNECTOR, name, self._word)
+
+    def file(self, name: str) -> str:
+        """Of a broker's log."""
+        return self._of(NameKind.FILE, name, lambda kind, file: self._word(kind, file) + ".log")
 
     def commit_metadata(self, text: str) -> str:
         """Of what a client writes beside an offset."""
@@ -251,19 +256,15 @@ class Pseudonyms:
 
     def _group(self, kind: NameKind, name: str) -> str:
         stem = f"{_BEGINNINGS[kind]}{self._letters(kind, name, _STEM_LETTERS)}-"
-        wanted = self.partition_of(name)
+        wanted = partition_for(name, self._partitions)
         # The endings are tried in an order of the name's own, which shows nothing of it.
         first = self._number(b"partition", name.encode(errors="surrogatepass"))
         found = stem
         for step in range(_ENDINGS if self._partitions <= PARTITIONS_KEPT_MAX else 1):
             found = stem + _spelled((first + step) % _ENDINGS, _ENDING_LETTERS)
-            if self.partition_of(found) == wanted:
+            if partition_for(found, self._partitions) == wanted:
                 break
         return found
-
-    def partition_of(self, group_id: str) -> int:
-        """`GroupMetadataManager.partitionFor` in Kafka."""
-        return (hash_code(group_id) & _POSITIVE) % self._partitions
 
     def _client(self, kind: NameKind, name: str) -> str:
         common = common_name(name)

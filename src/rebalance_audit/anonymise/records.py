@@ -56,18 +56,21 @@ class LeftOut(StrEnum):
 class RecordRenamer:
     """Renames the records of a log, batch by batch in order of their offsets."""
 
-    def __init__(self, names: Pseudonyms, hashes: TopicHashes) -> None:
-        self._names = names
-        self._hashes = hashes
+    def __init__(self, names: Pseudonyms, hashes: TopicHashes, left_out: Counter[LeftOut]) -> None:
+        """`left_out`: counts what is not copied."""
+        self.names = names
+        self.hashes = hashes
+        self.left_out = left_out
         self._keys: dict[bytes, bytes] = {}
-        self.left_out: Counter[LeftOut] = Counter()
         self.kept = 0
         """Records that were written."""
+        self.last_ms: int | None = None
+        """Time of the latest record before any shift (epoch ms)."""
 
     def renamed(self, batch: BatchRecords) -> BatchRecords:
         """The records of one batch, none of them a control record."""
         decoded = [decode_record(*pair) for pair in zip(batch.keys, batch.values, strict=True)]
-        self._hashes.follow(each for each in decoded if isinstance(each, Record))
+        self.hashes.follow(each for each in decoded if isinstance(each, Record))
         keys: list[bytes | None] = []
         values: list[bytes | None] = []
         rows = zip(decoded, batch.keys, batch.values, batch.record_timestamps_ms, strict=True)
@@ -80,7 +83,8 @@ class RecordRenamer:
             keys.append(new[0])
             values.append(new[1])
         self.kept += len(keys)
-        times = [self._names.moment(at_ms) for at_ms in batch.record_timestamps_ms]
+        self.last_ms = max((self.last_ms or 0, *batch.record_timestamps_ms))
+        times = [self.names.moment(at_ms) for at_ms in batch.record_timestamps_ms]
         return BatchRecords(batch.log_offsets, times, keys, values)
 
     def _key(self, record: Record, key: bytes | None) -> bytes:
@@ -89,7 +93,7 @@ class RecordRenamer:
         if known is None:
             if record.key_trailing:
                 self.left_out[LeftOut.AFTER_FIELDS] += 1
-            known = encode_key(renamed(self._names, record.key))
+            known = encode_key(renamed(self.names, record.key))
             if len(key) <= _KEY_BYTES_KEPT and not record.key_trailing:
                 if len(self._keys) >= _KEYS_KEPT:
                     self._keys.clear()
@@ -110,20 +114,20 @@ class RecordRenamer:
                 value.metadata
                 or record.value_trailing
                 or record.unknown_tags
-                or self._names.shift_ms
+                or self.names.shift_ms
             )
             and value.topic_id == ZERO_TOPIC_ID
         ):
             return data  # nine of ten records of most logs
         assert record.value_version is not None
-        new = self._inside(record.key, renamed(self._names, value), value, at_ms)
+        new = self._inside(record.key, renamed(self.names, value), value, at_ms)
         return encode_value(new, record.value_version, record.layout)
 
     def _inside(self, key: Key, new: Value, old: Value, at_ms: int) -> Value:
         """The value with what only its neighbours explain."""
         match new, old:
             case GroupMetadataValue(), GroupMetadataValue():
-                inside = MemberBytes(self._names, old.protocol_type, old.protocol)
+                inside = MemberBytes(self.names, old.protocol_type, old.protocol)
                 members = [self._classic_member(inside, each) for each in new.members]
                 return new._replace(members=tuple(members))
             case ConsumerGroupMemberMetadataValue(classic_member_metadata=classic), _ if (
@@ -136,7 +140,7 @@ class RecordRenamer:
                 )
                 written = [
                     each._replace(
-                        metadata=MemberBytes(self._names, PROTOCOL_TYPE, before.name).subscription(
+                        metadata=MemberBytes(self.names, PROTOCOL_TYPE, before.name).subscription(
                             each.metadata
                         )
                     )
@@ -153,7 +157,7 @@ class RecordRenamer:
             ):
                 group = group_id_of(key)
                 return new._replace(
-                    metadata_hash=self._hashes.renamed(group, new.metadata_hash, at_ms)
+                    metadata_hash=self.hashes.renamed(group, new.metadata_hash, at_ms)
                 )
         return new
 
@@ -174,7 +178,7 @@ class RecordRenamer:
             return (None if refused.reason is UndecodableReason.NO_KEY else b""), empty
         if refused.key is None:
             return _INT16.pack(refused.record_type), empty
-        key = encode_key(renamed(self._names, refused.key))
+        key = encode_key(renamed(self.names, refused.key))
         version = refused.value_version
         return key, (b"" if version is None else _INT16.pack(version))
 

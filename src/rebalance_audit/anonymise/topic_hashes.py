@@ -23,6 +23,7 @@ from rebalance_audit.wire.records import Record
 from rebalance_audit.wire.topic_names import TopicNames
 from rebalance_audit.wire.topic_shapes import TopicShape, group_hash
 
+_KNOWN_MAX: Final = 1 << 20
 _MEMBER: Final = "m"
 _EXPRESSION: Final = "e"
 
@@ -34,8 +35,19 @@ class TopicHashes:
         """`before`, `after`: topics by the metadata log, under their own names and under their pseudonyms."""
         self._names = names
         self._before = before
-        self._after = after
+        self._after = {
+            (topic.name, shape.metadata_offset): shape.topic_hash
+            for topic in after.values()
+            for shape in topic.shapes
+        }
         self._groups: dict[str, Tally[str]] = {}
+        self.known: dict[int, int] = {}
+        """Hash that was recorded -> what it becomes wherever it is; at first those of one topic each."""
+        for topic in before.values():
+            for shape in topic.shapes:
+                new = self._under_pseudonyms({topic.name: shape})
+                if new is not None and len(self.known) < _KNOWN_MAX:
+                    self.known[group_hash({topic.name: shape.topic_hash})] = new
 
     def follow(self, records: Iterable[Record]) -> None:
         """Note what the records of a batch say about subscriptions, before its hashes are renamed."""
@@ -66,13 +78,21 @@ class TopicHashes:
         """The hash that the group would have recorded for topics with pseudonyms."""
         if not metadata_hash:
             return 0
+        new = self._recomputed(group_id, metadata_hash, at_ms)
+        if new is None:
+            new = self.known.get(metadata_hash) or self._names.topics_hash(metadata_hash)
+        if metadata_hash not in self.known and len(self.known) < _KNOWN_MAX:
+            self.known[metadata_hash] = new
+        return self.known.get(metadata_hash, new)
+
+    def _recomputed(self, group_id: str, metadata_hash: int, at_ms: int) -> int | None:
         tally = self._groups.get(group_id)
         known = {topic: self._shapes(topic, at_ms) for topic in (tally.texts if tally else ())}
         for image in topic_images(known):
             hashes = {topic: shape.topic_hash for topic, shape in image.items()}
             if group_hash(hashes) == metadata_hash:
-                return group_hash(self._under_pseudonyms(image))
-        return self._names.topics_hash(metadata_hash)
+                return self._under_pseudonyms(image)
+        return None
 
     def _set(self, group_id: str, who: str, topics: Sequence[str]) -> None:
         self._groups.setdefault(group_id, Tally()).set(who, topics)
@@ -81,14 +101,13 @@ class TopicHashes:
         by_ms = at_ms + CLOCKS_MS
         return [shape for shape in self._before.shapes_of(topic) if shape.at_ms <= by_ms]
 
-    def _under_pseudonyms(self, image: Mapping[str, TopicShape]) -> dict[str, int]:
-        found = {}
+    def _under_pseudonyms(self, image: Mapping[str, TopicShape]) -> int | None:
+        """The hash of an image; None if the metadata log names a topic in two ways."""
+        found: dict[str, int] = {}
         for topic, shape in image.items():
             name = self._names.topic(topic)
-            at = shape.metadata_offset
-            found[name] = next(
-                each.topic_hash
-                for each in self._after.shapes_of(name)
-                if each.metadata_offset == at
-            )
-        return found
+            topic_hash = self._after.get((name, shape.metadata_offset))
+            if topic_hash is None:
+                return None
+            found[name] = topic_hash
+        return group_hash(found)

@@ -21,6 +21,8 @@ DEFAULT_CAPACITY: Final = 16
 """Slots of a HashMap created without a size."""
 
 _INT_BITS: Final = 32
+_INT_LEAST: Final = -(1 << 31)
+"""Has no absolute value in Java: `Utils.abs` makes it 0."""
 _INT_MASK: Final = 0xFFFF_FFFF
 _CACHED_LENGTH: Final = 256
 _LONG_MASK: Final = 0xFFFF_FFFF_FFFF_FFFF
@@ -68,6 +70,12 @@ def _signed(value: int) -> int:
     """The low 32 bits as a Java int."""
     low = value & _INT_MASK
     return low - (1 << _INT_BITS) if low >> (_INT_BITS - 1) else low
+
+
+def partition_for(group_id: str, partition_count: int) -> int:
+    """The partition of `__consumer_offsets` that holds a group (`partitionFor`): by the absolute hash of its id."""
+    hashed = hash_code(group_id)
+    return 0 if hashed == _INT_LEAST else abs(hashed) % partition_count
 
 
 def string_rank(text: str) -> bytes:

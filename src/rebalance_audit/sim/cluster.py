@@ -18,12 +18,12 @@ from rebalance_audit.coordinator.requests.offsets import (
 )
 from rebalance_audit.coordinator.requests.share import ShareGroupHeartbeatRequest
 from rebalance_audit.coordinator.requests.streams import StreamsGroupHeartbeatRequest
+from rebalance_audit.replay.java_order import partition_for
 from rebalance_audit.sim.brokers.broker import (
     LogOptions,
     Observer,
     Respond,
     ServedPartition,
-    partition_for,
 )
 from rebalance_audit.sim.brokers.partition_log import PartitionLog
 from rebalance_audit.sim.brokers.topics import Topics

@@ -51,6 +51,21 @@ def test_the_mapping_is_for_the_owner(key: Path, tmp_path: Path) -> None:
     assert not stat.S_IMODE(file.stat().st_mode) & 0o077
 
 
+def test_brokers_logs_go_with_it(key: Path, tmp_path: Path) -> None:
+    """In a folder of their own, for `--broker-log`."""
+    lines = LOG.parent / "server.log.gz"
+    out = tmp_path / "out"
+    assert call("anonymise", LOG, "--key", key, "--out", out, "--broker-log", lines).code == 0
+    shown = call("inspect", out, "--broker-log", out / "broker-logs")
+    assert shown.code == 0
+    assert "Warning" not in shown.err
+    zone = ("--broker-log-time-zone", "Nowhere/There")
+    other = tmp_path / "other"
+    wrong = call("anonymise", LOG, "--key", key, "--out", other, "--broker-log", lines, *zone)
+    assert wrong.code == 2
+    assert not other.exists()
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [

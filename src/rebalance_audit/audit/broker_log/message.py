@@ -7,8 +7,8 @@ way says nothing: a client may have written a line into an id.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.broker_log.fact import FactKind
 from rebalance_audit.audit.broker_log.wording import Wording
@@ -20,6 +20,10 @@ _NUMBER: Final = re.compile(r"-?[0-9]{1,19}(?![0-9])")
 _WORD: Final = re.compile(r"\w{1,64}")
 _ANYTHING: Final = "…"
 _WORD_FIELD: Final = "word"
+_GAPS: Final = frozenset({_ANYTHING, _WORD_FIELD})
+"""What a wording leaves open and no fact holds."""
+_Span: TypeAlias = tuple[str, int, int]
+"""Name of a field, where it begins and where it ends."""
 _SCOPE: Final = re.compile(r"\[group(?:id)?[ =]")
 _SCOPE_MEMBER: Final = "][memberid "
 _LIST: Final = re.compile(r"\w*([(\[])")
@@ -47,6 +51,12 @@ class ParsedMessage(NamedTuple):
     fields: Mapping[str, object]
     releases: str
     """The releases that use this wording."""
+    pattern: str
+    """The wording, as in the table."""
+    text: str
+    """What follows the group in brackets, or all of it."""
+    is_scoped: bool
+    """Whether the group comes before it in brackets."""
 
 
 class Template:
@@ -59,27 +69,47 @@ class Template:
         self._names = parts[1::2]
         self.first_word = first_word(pattern)
 
+    def replaced(self, text: str, replace: Callable[[str, str], str]) -> str | None:
+        """The text with what `replace` makes of the name and the value of each field; None where `split` is None.
+
+        The name of what no fact holds is `word` or `…`.
+        """
+        spans = self._only(text, text.translate(LOWER))
+        if spans is None:
+            return None
+        parts: list[str] = []
+        at = 0
+        for name, begin, end in spans:
+            parts += (text[at:begin], replace(name, text[begin:end]))
+            at = end
+        return "".join((*parts, text[at : at + len(self._words[-1])]))
+
     def split(self, text: str, low: str) -> dict[str, str] | None:
         """The fields of a text; `low` is its lower case; None if it does not match, or in two ways."""
+        spans = self._only(text, low)
+        return None if spans is None else _values(text, spans)
+
+    def _only(self, text: str, low: str) -> tuple[_Span, ...] | None:
+        """The one way to read the text; ways with the same fields are one."""
         if not low.startswith(self._words[0]):
             return None
-        found: list[dict[str, str]] = []
+        only: tuple[_Span, ...] | None = None
         budget = [_SPLITS_MAX]
-        for values in self._splits(text, low, len(self._words[0]), 0, budget):
-            if values not in found:
-                found.append(values)
-            if len(found) > 1:
+        for spans in self._splits(low, len(self._words[0]), 0, budget):
+            if only is None:
+                only = spans
+            elif _values(text, only) != _values(text, spans):
                 return None
-        return found[0] if found and budget[0] > 0 else None
+        return only if budget[0] > 0 else None
 
     def _splits(
-        self, text: str, low: str, at: int, index: int, budget: list[int]
-    ) -> Iterator[dict[str, str]]:
+        self, low: str, at: int, index: int, budget: list[int]
+    ) -> Iterator[tuple[_Span, ...]]:
         """Every way to read the text from `at` on, where field `index` begins."""
         if index == len(self._names):
             # A word must not go on: "members" is not the end of "membership".
             if at == len(low) or not (low[at].isalnum() and low[at - 1].isalnum()):
-                yield {}
+                yield ()
             return
         name, after = self._names[index], self._words[index + 1]
         is_last = index == len(self._names) - 1
@@ -87,10 +117,8 @@ class Template:
             budget[0] -= 1
             if budget[0] < 0:
                 return
-            for rest in self._splits(text, low, end + len(after), index + 1, budget):
-                if name not in {_ANYTHING, _WORD_FIELD}:
-                    rest = {name: text[at:end], **rest}  # noqa: PLW2901 - the same values, one more
-                yield rest
+            for rest in self._splits(low, end + len(after), index + 1, budget):
+                yield ((name, at, end), *rest)
 
     def _ends(self, low: str, at: int, name: str, after: str, *, is_last: bool) -> Iterator[int]:
         """Where a field that begins at `at` may end."""
@@ -113,6 +141,10 @@ class Template:
             if name == _ANYTHING:
                 return
             end = low.find(after, end + 1)
+
+
+def _values(text: str, spans: Iterable[_Span]) -> dict[str, str]:
+    return {name: text[begin:end] for name, begin, end in spans if name not in _GAPS}
 
 
 def _last_end(low: str, at: int, name: str, after: str) -> int:
@@ -199,7 +231,15 @@ def _read(
         found = rule.template.split(text, low)
         if found is not None:
             values = {name: value_of(name, value) for name, value in found.items()}
-            return ParsedMessage(rule.wording.kind, {**fields, **values}, rule.wording.releases)
+            wording = rule.wording
+            return ParsedMessage(
+                wording.kind,
+                {**fields, **values},
+                wording.releases,
+                wording.pattern,
+                text,
+                bool(fields),
+            )
     return None
 
 

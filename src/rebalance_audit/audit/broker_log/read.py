@@ -6,7 +6,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.broker_log.carriers import Carried, CarrierReader
+from rebalance_audit.audit.broker_log.carriers import CarrierReader
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.file_report import FileReport
 from rebalance_audit.audit.broker_log.line_origins import (
@@ -27,7 +27,7 @@ from rebalance_audit.carriers.archives import (
     contents_of,
     readable,
 )
-from rebalance_audit.written_times import TimeReader
+from rebalance_audit.written_times import LineTime, TimeReader
 
 __all__ = [
     "BrokerLogNotReadable",
@@ -75,6 +75,30 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
     return list(found)
 
 
+class CoordinatorLine(NamedTuple):
+    """One line of a coordinator, and what it says."""
+
+    file: str
+    """Name of its file before rotation."""
+    number: int
+    """Of the line in the file, from 1."""
+    at_ms: int | None
+    """Epoch ms; None if it has no usable time."""
+    broker: str
+    """As in `LogLine`."""
+    log_partition: int | None
+    parsed: ParsedMessage | None
+    """None if no wording matches."""
+    may_be_text: bool
+    """As in `BrokerFact`."""
+
+    def facts(self) -> Iterator[BrokerFact]:
+        """The facts of the line: none if it has no time, several if it names several groups."""
+        if self.parsed is not None and self.parsed.kind is not None and self.at_ms is not None:
+            place = f"{self.file}:{self.number}"
+            yield from _facts(self.parsed, self.at_ms, self.broker, self.log_partition, place)
+
+
 class LogReader:
     """Reads files; what became of each is in `reports` once its facts were read."""
 
@@ -90,12 +114,19 @@ class LogReader:
 
     def facts(self, paths: Iterable[Path]) -> Iterator[BrokerFact]:
         """Every fact about a group or a coordinator, file by file. Raises BrokerLogNotReadable."""
+        for line in self.lines(paths):
+            for fact in line.facts():
+                self.reports[-1].note_fact(fact)
+                yield fact._replace(may_be_text=line.may_be_text)
+
+    def lines(self, paths: Iterable[Path]) -> Iterator["CoordinatorLine"]:
+        """Every line of a coordinator, file by file. Raises BrokerLogNotReadable."""
         for path in files_of(paths):
             for content in contents_of(path):
                 with readable(path):
-                    yield from self._facts_in(content)
+                    yield from self._lines_in(content)
 
-    def _facts_in(self, content: Content) -> Iterator[BrokerFact]:
+    def _lines_in(self, content: Content) -> Iterator["CoordinatorLine"]:
         report = FileReport(content.name, self._zone_name)
         self.reports.append(report)
         report.is_other = is_other_file(content.name)
@@ -119,15 +150,21 @@ class LogReader:
             if mark is not None:
                 broker = mark["broker"]
             number = None if mark is None else mark["log_partition"]
-            yield from _facts_of(
-                report,
-                carried,
-                passage,
-                carried.body if mark is None else carried.body[mark.end() :],
+            message = carried.body if mark is None else carried.body[mark.end() :]
+            report.coordinator_lines += 1
+            report.cut += passage.is_cut
+            parsed = _parsed(message, None if carried.in_field else passage)
+            unsure = continuations.may_be(passage, parsed, in_field=carried.in_field)
+            continuations.note(passage, parsed, unsure=unsure)
+            _note(report, parsed, carried.moment, message)
+            yield CoordinatorLine(
+                file,
+                passage.number,
+                carried.moment.at_ms,
                 broker or file,
                 None if number is None else int(number),
-                f"{file}:{passage.number}",
-                continuations,
+                parsed,
+                unsure,
             )
         report.lines = reader.lines
         report.is_text = reader.is_text
@@ -138,38 +175,17 @@ def read_facts(paths: Iterable[Path], zone: tzinfo) -> Iterator[BrokerFact]:
     yield from LogReader(zone).facts(paths)
 
 
-def _facts_of(
-    report: FileReport,
-    carried: Carried,
-    passage: Passage,
-    message: str,
-    broker: str,
-    log_partition: int | None,
-    place: str,
-    continuations: Continuations,
-) -> Iterator[BrokerFact]:
-    report.coordinator_lines += 1
-    report.cut += passage.is_cut
-    parsed = _parsed(message, None if carried.in_field else passage)
-    unsure = continuations.may_be(passage, parsed, in_field=carried.in_field)
-    continuations.note(passage, parsed, unsure=unsure)
+def _note(report: FileReport, parsed: ParsedMessage | None, moment: LineTime, message: str) -> None:
     if parsed is None:
         report.note_unknown(message)
         return
     report.understood += 1
-    if parsed.kind is None:
-        if carried.moment.at_ms is not None:
-            report.note_time(carried.moment.at_ms)
-        return
-    at_ms = carried.moment.at_ms
-    if at_ms is None:
-        report.note_undated(carried.moment.missing, message)
-        return
-    report.note_time(at_ms)
-    report.assumed.update(carried.moment.assumed)
-    for fact in _facts(parsed, at_ms, broker, log_partition, place):
-        report.note_fact(fact)
-        yield fact._replace(may_be_text=unsure)
+    if moment.at_ms is not None:
+        report.note_time(moment.at_ms)
+    elif parsed.kind is not None:
+        report.note_undated(moment.missing, message)
+    if moment.at_ms is not None and parsed.kind is not None:
+        report.assumed.update(moment.assumed)
 
 
 def _parsed(message: str, passage: Passage | None) -> ParsedMessage | None:

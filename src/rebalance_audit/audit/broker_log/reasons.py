@@ -194,13 +194,14 @@ TRIGGERS: Final[Sequence[TriggerKind]] = (
         NOT_STORED, "Error when storing group assignment during SyncGroup (member: {member_id})"
     ),
     TriggerKind(OVER_CAPACITY, "Freshly-loaded group{…} is over capacity{…}"),
-    TriggerKind(DOWNGRADE, "Downgrade group {…} from consumer to classic{…}"),
+    TriggerKind(DOWNGRADE, "Downgrade group {group_id} from consumer to classic{…}"),
 )
-_COMPILED: Final = [
+TRIGGER_TEMPLATES: Final = [
     (row.role, Template(pattern))
     for row in TRIGGERS
     for pattern in ((row.pattern + _WITH_REASON,) if row.may_give_reason else ()) + (row.pattern,)
 ]
+"""Role -> what the reason looks like, in the order in which they are tried."""
 
 
 class LoggedTrigger(NamedTuple):
@@ -219,7 +220,7 @@ def trigger_of(text: str) -> LoggedTrigger | None:
     """Parse the reason of a prepared rebalance; None if no wording matches."""
     text = text.rstrip(".")
     low = text.translate(LOWER)
-    for role, template in _COMPILED:
+    for role, template in TRIGGER_TEMPLATES:
         fields = template.split(text, low)
         if fields is None:
             continue

@@ -7,7 +7,8 @@ from typing import Final
 
 import click
 
-from rebalance_audit.cli.invocation import debug_option, quiet_option
+from rebalance_audit.cli import options
+from rebalance_audit.cli.invocation import bad_arguments, debug_option, quiet_option
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.source import SEGMENTS, path_of
@@ -17,7 +18,7 @@ EXAMPLES: Final = """\b
 Examples:
   head -c 32 /dev/urandom > key                      once; keep it, and give it to no one
   rebalance-audit anonymise copy-of-log --key key --out to-share
-  rebalance-audit anonymise copy-of-log --key key --out to-share --shift-times
+  rebalance-audit anonymise copy-of-log --key key --out to-share --broker-log logs/ --shift-times
   rebalance-audit anonymise copy-of-log --key key --out to-share --mapping names.json
 """
 REPORT: Final = "anonymised.json"
@@ -59,6 +60,8 @@ _FOR_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
     metavar="N",
     help="Partitions of __consumer_offsets. [default: as in __cluster_metadata-0, else 50]",
 )
+@options.broker_logs
+@options.broker_log_zone
 @summarised()
 @quiet_option
 @debug_option
@@ -68,6 +71,8 @@ def anonymise(
     key_file: Path,
     hand_out: HandOut,
     *,
+    broker_logs: tuple[Path, ...],
+    broker_log_zone: str | None,
     shift_times: bool,
     mapping_file: Path | None,
     offsets_partitions: int | None,
@@ -81,19 +86,18 @@ def anonymise(
     docs/anonymise.md explains it.
     """
     from rebalance_audit.anonymise import disclosure  # noqa: PLC0415 - 0.5 s
-    from rebalance_audit.anonymise.log import anonymise_log, read_key  # noqa: PLC0415 - as above
+    from rebalance_audit.anonymise.log import Choices, anonymise_log, read_key  # noqa: PLC0415 - as above
 
     if mapping_file is not None and mapping_file.absolute().is_relative_to(out.absolute()):
         raise click.UsageError("--mapping must not be in the folder of --out, which is for others.")
     key = read_key(key_file)
     if key_file.stat().st_mode & _FOR_OTHERS:
         echo(f"Warning: other users may read the key {key_file}: chmod 600 {key_file}.", err=True)
-    with slow_progress() as on_progress:
+    with slow_progress() as on_progress, bad_arguments():
         found = anonymise_log(
-            *(path_of(segments), out, key),
-            offsets_partitions=offsets_partitions,
-            shifts_times=shift_times,
-            with_mapping=mapping_file is not None,
+            *(path_of(segments), out, key, broker_logs),
+            broker_log_time_zone=broker_log_zone or "UTC",
+            choices=Choices(offsets_partitions, shift_times, mapping_file is not None),
             on_progress=on_progress,
         )
     report = disclosure.disclosure_summary(found, out)

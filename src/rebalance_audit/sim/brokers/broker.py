@@ -29,7 +29,6 @@ from rebalance_audit.coordinator.reasons import Bump, Departure, Meanwhile
 from rebalance_audit.coordinator.requests.offsets import TopicsDeleted
 from rebalance_audit.replay.changes import Change, Position
 from rebalance_audit.replay.groups.slot import GroupSlot
-from rebalance_audit.replay.java_order import hash_code
 from rebalance_audit.replay.policy import Policy
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.sim.brokers.batch_writer import NO_PRODUCER, Codec, LoggedRecord, Producer
@@ -56,7 +55,6 @@ Respond: TypeAlias = Callable[[Response], None]
 Changed: TypeAlias = list[tuple[GroupSlot, list[Change]]]
 
 _BATCH_BYTES_MAX: Final = 1_000_000
-_INT32_MIN_HASH: Final = -(1 << 31)
 
 
 class Happening(NamedTuple):
@@ -101,12 +99,6 @@ class LogOptions:
     stamps_append_time: bool = False
     segment_bytes: int = 104_857_600
     delete_retention_ms: int = DELETE_RETENTION_MS
-
-
-def partition_for(group_id: str, partition_count: int) -> int:
-    """The partition that holds a group: Java's hash of the id."""
-    hashed = hash_code(group_id)
-    return 0 if hashed == _INT32_MIN_HASH else abs(hashed) % partition_count
 
 
 class ServedPartition:

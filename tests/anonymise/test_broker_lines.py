@@ -1,0 +1,78 @@
+"""Brokers' logs under pseudonyms: they prove of the anonymised log what the originals prove of the original."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED
+from tests.anonymise.renamed import anonymised, names_in, plain_bytes, rows, rows_under_old_names
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "captures"
+CAPTURES = sorted(path.name for path in GOLDEN.iterdir())
+
+
+@pytest.mark.parametrize("capture", CAPTURES)
+def test_an_audit_with_the_brokers_lines_is_the_same(capture: str, tmp_path: Path) -> None:
+    """Row by row, under the original's names; and the lines hold none of them."""
+    log, lines = GOLDEN / capture / "segments", GOLDEN / capture / "server.log.gz"
+    out = tmp_path / "out"
+    found = anonymised(log, out, lines)
+    assert found.lines > 20
+    ours = rows_under_old_names(found, out, broker_logs=[out / "broker-logs"])
+    assert ours == rows(log, broker_logs=[lines])
+    wordings = " ".join(row.pattern for row in (*PLAIN, *SCOPED))
+    names = {name for name in names_in(log) if name not in wordings}
+    for file, data in plain_bytes(out / "broker-logs"):
+        assert not [name for name in names if name.encode() in data], file
+
+
+PREPARING = (
+    "[GroupCoordinator 1]: Preparing to rebalance group orders in state PreparingRebalance with old generation 3"
+    " (__consumer_offsets-2) (reason:"
+)
+FAILED = "client reason: rebalance failed due to UnknownMemberIdException"
+MEMBER = "[GroupCoordinator id=1] [GroupId orders] Member app-1-x"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            f"{PREPARING} Adding new member app-1-x with group instance id Some(pod-1); {FAILED})",
+            "; client reason: rebalance failed ",
+        ),
+        (f"{MEMBER} updated its subscribed topics to: [foo, bars]", "topics to: [t-"),
+        (f"{MEMBER} updated its subscribed regex to: [foo]bars.*", "regex to: x-"),
+        (f"{MEMBER} does what no release does", "Not copied."),
+        ("Connection of app-1-x from bars to orders", ""),
+    ],
+    ids=["trigger", "topics", "expression", "unknown", "another logger"],
+)
+def test_nothing_is_copied_that_no_wording_knows(line: str, expected: str, tmp_path: Path) -> None:
+    """Known words stay; names and what clients write are replaced."""
+    file = tmp_path / "server-of-bars.log"
+    file.write_text(
+        f"[2026-11-21 03:12:00,123] INFO {line} (kafka.coordinator.group.GroupCoordinator)\n" * 2
+    )
+    out = tmp_path / "out"
+    anonymised(GOLDEN / "offsets" / "segments", out, file)
+    written = list((out / "broker-logs").glob("*"))
+    text = "".join(f"{each.name}\n{each.read_text()}" for each in written)
+    assert not [word for word in ("orders", "bars", "app-1", "pod-1") if word in text]
+    assert text.count(expected) >= 2 or not expected
+
+
+def test_lines_keep_their_numbers(tmp_path: Path) -> None:
+    """So that who reads an answer finds the line in the original."""
+    lines = (
+        gzip.decompress((GOLDEN / "offsets" / "server.log.gz").read_bytes()).decode().splitlines()
+    )
+    file = tmp_path / "server.log"
+    file.write_text("\n".join([line for each in lines for line in ("of another logger", each)]))
+    out = tmp_path / "out"
+    anonymised(GOLDEN / "offsets" / "segments", out, file)
+    (written,) = (out / "broker-logs").glob("*")
+    new = written.read_text().splitlines()
+    assert len(new) == 2 * len(lines)
+    assert not any(new[::2])
