@@ -52,6 +52,7 @@ def said(found: Loading) -> str:
         ("6 -2", ("4.1", "4.2"), "loads"),
         ("2 1 range A@i=0 B@i=1", (*NEW, "3.3", "3.9"), "static_member_twice at 0"),
         ("2 1 range A=0 A=1 B=2", (*NEW, "3.3", "3.9"), "member_twice at 0"),
+        ("2 1 range A=0 topics:A=x", (*NEW, "3.3", "3.9"), "loads"),
         ("2 1 range A=0 B=1 B=2", (*NEW, "3.3", "3.9"), "loads"),
         ("8 A 1/0 UNREVOKED 0-2|2-3", SINCE_4_0, "partition_held_and_given_up at 0"),
         (f"{TWO}; 8 B 2/2 2-5", NEW, "partition_owned_at_later_epoch at 8"),
@@ -87,6 +88,16 @@ def test_records_out_of_place(lines: str, releases: tuple[str, ...], expected: s
         (
             (b"\0\1\0\1g\0\1t\0\0\0\0", b"\0\3" + bytes(3)),
             {"3.3": "value_truncated at 1", "3.9 new": "value_truncated at 1"},
+        ),
+        # Type 7 in a version ahead: 3.9 checks that of its structs alone.
+        (
+            (b"\0\7\0\1g\0\1A", b"\0\1\2" + bytes(16) + b"\1\0\0"),
+            {"3.9 new": "value_corrupt at 1", "4.4": "unknown_value_version at 1"},
+        ),
+        # The tag of the metadata hash with a wrong size: before 4.1 it is skipped by its size.
+        (
+            (b"\0\3\0\1g", b"\0\0\0\0\0\2\1\0\1\7"),
+            {"4.0": "loads", "4.1": "value_truncated at 1", "4.4": "value_truncated at 1"},
         ),
         # A name that is not UTF-8: Java replaces what is wrong.
         ((b"\0\1\0\1g\0\1\xff\0\0\0\0", b"\0\0" + bytes(18)), {"3.3": "loads", "4.4": "loads"}),

@@ -27,6 +27,10 @@ from rebalance_audit.wire.segments.batches import (
 from rebalance_audit.wire.segments.codecs import CODEC_NAMES, CompressionError, decompress
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 
+_MAGIC_AT: Final = 16
+_LEGACY_ATTRIBUTES_AT: Final = 17
+_LEGACY_KEY_AT: Final = (18, 26)
+"""By magic: where the size of the key is."""
 _VARLONG_BYTES_MAX: Final = 10
 
 
@@ -94,6 +98,27 @@ def records_as_kafka_reads_them(batch: bytes) -> Iterator[ColumnChunk | Unreadab
         yield ColumnChunk(offsets, times, keys, values, [run], 0)
     if problem is not None:
         yield Unreadable(problem)
+
+
+def message_as_kafka_reads_it(message: bytes) -> Iterator[ColumnChunk | Unreadable]:
+    """The same for a message of magic 0 or 1 (`LegacyRecord`): its sizes must fit; a compressed one is left open."""
+    magic = message[_MAGIC_AT]
+    at = _LEGACY_KEY_AT[magic]
+    fields: list[bytes | None] = []
+    for name in ("key", "value"):
+        size = int.from_bytes(message[at : at + 4], signed=True)
+        if at + 4 > len(message) or size > len(message) - at - 4:
+            yield Unreadable(f"its {name} claims more bytes than it has")
+            return
+        fields.append(None if size < 0 else message[at + 4 : at + 4 + size])
+        at += 4 + max(size, 0)
+    attributes = message[_LEGACY_ATTRIBUTES_AT]
+    if attributes & CODEC_MASK:
+        yield Unreadable("it is a compressed message of an old format", is_certain=False)
+        return
+    run = Run(1, None, -1, -1, False, False, timestamp_type_of(magic, attributes))
+    log_offset = int.from_bytes(message[:8], signed=True)
+    yield ColumnChunk([log_offset], [-1], fields[:1], fields[1:], [run], 0)
 
 
 class _Reader:

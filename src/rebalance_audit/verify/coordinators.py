@@ -1,7 +1,7 @@
 """The coordinators whose loading is known, and which records each of them reads."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -12,6 +12,7 @@ CoordinatorKind: TypeAlias = Literal["classic", "new"]
 _FILE: Final = "schemas/loading/coordinators.json"
 _NEWEST_PATCH: Final = 998
 _ANY_PATCH: Final = 999
+_LAST: Final = "999.0"
 
 
 class Coordinator(NamedTuple):
@@ -36,24 +37,33 @@ class KnownRecords(NamedTuple):
     """Whether a value of another version is refused; else it is read as the nearest that is known."""
     layouts: Mapping[int, str]
     """Record type -> name of the value's layout, where it is not the current one."""
+    unknown_tags: Mapping[int, frozenset[tuple[str, int]]]
+    """Record type -> tagged fields (struct, tag) of the value that later releases added."""
     evidence: Literal["broker", "source"]
     """broker: brokers of the release loaded damaged logs and did what the rules say. source: only its code was read."""
 
 
 @cache
 def _known() -> Mapping[Coordinator, KnownRecords]:
-    entries = json.loads(read_text(_FILE))["coordinators"]
+    told = json.loads(read_text(_FILE))
     return {
-        Coordinator(entry["release"], entry["kind"]): _known_records(entry) for entry in entries
+        Coordinator(entry["release"], entry["kind"]): _known_records(entry, told["tags"])
+        for entry in told["coordinators"]
     }
 
 
-def _known_records(entry: Mapping[str, Any]) -> KnownRecords:
+def _known_records(entry: Mapping[str, Any], tags: Iterable[Mapping[str, Any]]) -> KnownRecords:
+    unknown: dict[int, frozenset[tuple[str, int]]] = {}
+    for tag in tags:
+        if not is_within(entry["release"], f"{tag['since']}-{_LAST}"):
+            found = unknown.get(tag["type"], frozenset())
+            unknown[tag["type"]] = found | {(tag["struct"], tag["tag"])}
     return KnownRecords(
         frozenset(numbers_in(entry["types"])),
         {int(kind): _versions(text) for kind, text in entry.get("versions", {}).items()},
         entry.get("checks_version", True),
         {int(kind): name for kind, name in entry.get("layouts", {}).items()},
+        unknown,
         entry["evidence"],
     )
 
@@ -70,10 +80,6 @@ def numbers_in(text: str) -> list[int]:
         low, _, high = part.strip().partition("-")
         numbers += range(int(low), int(high or low) + 1)
     return numbers
-
-
-COORDINATORS: Final[tuple[Coordinator, ...]] = tuple(_known())
-DEFAULT: Final = COORDINATORS[-1]
 
 
 def records_known_to(coordinator: Coordinator) -> KnownRecords:
@@ -113,3 +119,7 @@ def is_within(release: str, releases: str) -> bool:
 def _place(release: str, patch: int) -> tuple[int, int, int]:
     major, minor, *rest = (int(part) for part in release.split("."))
     return major, minor, rest[0] if rest else patch
+
+
+COORDINATORS: Final[tuple[Coordinator, ...]] = tuple(_known())
+DEFAULT: Final = COORDINATORS[-1]

@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.replay.changes import AnomalyKind
-from rebalance_audit.verify.batch_records import Unreadable, records_as_kafka_reads_them
+from rebalance_audit.verify.batch_records import (
+    Unreadable,
+    message_as_kafka_reads_it,
+    records_as_kafka_reads_them,
+)
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.batch_ends import BatchEnd, batch_ends
 from rebalance_audit.wire.segments.batches import (
@@ -280,10 +284,12 @@ class _Bytes(OpenSegment):
         whole = LOG_OVERHEAD_BYTES + size
         if whole > left:
             return _Step([], None)
-        if whole > BATCH_BYTES_MAX or magic != _NEWEST_MAGIC:
-            return self._stop(None, at, f"it has {whole} bytes and magic {magic}")
+        if whole > BATCH_BYTES_MAX:
+            return self._stop(None, at, f"it has {whole} bytes")
         items: list[LoaderItem] = []
-        for found in records_as_kafka_reads_them(self.read(at, whole)):
+        batch = self.read(at, whole)
+        read = records_as_kafka_reads_them if magic == _NEWEST_MAGIC else message_as_kafka_reads_it
+        for found in read(batch):
             if isinstance(found, Unreadable):
                 stop = self._stop(UNREADABLE if found.is_certain else None, at, found.detail)
                 return _Step([*items, *stop.items], None)

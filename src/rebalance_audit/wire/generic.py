@@ -55,15 +55,17 @@ def decode(
     position: int = 0,
     *,
     as_java: bool = False,
+    without_tags: Collection[tuple[str, int]] = (),
 ) -> Decoded:
     """Read one message. Raises DecodeError with path and position.
 
     `as_java`: also what no writer produces is read as Kafka's own readers do, where a decoder for people
     had better refuse it: text that is not UTF-8 gets U+FFFD for what is wrong, tags come in any order, and
-    numbers of five bytes wrap around.
+    numbers of five bytes wrap around. `without_tags`: tags (struct, number) that an earlier reader does not know.
     """
     flexible = message.is_flexible(version)
     reader = _Reader(data, position, version, layout, flexible=flexible, as_java=as_java)
+    reader.without_tags = without_tags
     try:
         value = reader.struct(layout.body, TOP)
     except DecodeError as problem:
@@ -163,6 +165,7 @@ class _Reader:
         self.layout = layout
         self.flexible = flexible
         self.as_java = as_java
+        self.without_tags: Collection[tuple[str, int]] = ()
         self.unknown_tags: list[UnknownTag] = []
         self.odd = False
 
@@ -253,7 +256,7 @@ class _Reader:
                 raise CorruptError(f"tag {tag} after tag {previous_tag}")
             previous_tag = tag
             field = tagged.get(tag)
-            if field is None:
+            if field is None or (shape.name, tag) in self.without_tags:
                 self.unknown_tags.append(UnknownTag(path, tag, self._take(size)))
                 continue
             # Kafka reads a known tag by its type and never looks at the size.
