@@ -204,7 +204,7 @@ types-dags: $(SETUP) .venv-airflow/.installed
 contracts: $(SETUP) ## Check the import contracts
 	$(VENV)/bin/lint-imports
 
-GENERATORS := codegen suites pages.tables dashboards json_schemas $(addprefix pages.,findings causes departures broker_logs glossary limits commands upgrades spark_releases)
+GENERATORS := codegen suites pages.tables dashboards json_schemas $(addprefix pages.,findings causes departures broker_logs glossary limits loading commands upgrades spark_releases)
 codegen: $(SETUP) ## Write the files that are generated from schemas/ and from tables in the code
 	for name in $(GENERATORS); do $(PY) -m workshop.$$name --write; done
 	$(PY) -m tests.cli.readme --write

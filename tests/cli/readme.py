@@ -33,7 +33,7 @@ PAGES: Final = (
     ROOT / "README.md",
     *(
         ROOT / "docs" / name
-        for name in ("tour.md", "runbook.md", "migrate.md", "what-if.md", "recover.md")
+        for name in ("tour.md", "runbook.md", "migrate.md", "what-if.md", "verify.md", "recover.md")
     ),
 )
 LOGS: Final = {"went-there-and-back": segments("migration")}

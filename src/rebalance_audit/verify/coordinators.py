@@ -45,10 +45,10 @@ class KnownRecords(NamedTuple):
 
 @cache
 def _known() -> Mapping[Coordinator, KnownRecords]:
-    told = json.loads(read_text(_FILE))
+    given = json.loads(read_text(_FILE))
     return {
-        Coordinator(entry["release"], entry["kind"]): _known_records(entry, told["tags"])
-        for entry in told["coordinators"]
+        Coordinator(entry["release"], entry["kind"]): _known_records(entry, given["tags"])
+        for entry in given["coordinators"]
     }
 
 

@@ -75,7 +75,11 @@ class LogEnd(NamedTuple):
     """Of the segment, that are not read."""
 
 
-LoaderItem: TypeAlias = ColumnChunk | DamagedStretch | LoaderStop | LogEnd
+class LastSegment(NamedTuple):
+    """The last segment begins: the cleaner leaves it alone."""
+
+
+LoaderItem: TypeAlias = ColumnChunk | DamagedStretch | LoaderStop | LogEnd | LastSegment
 
 
 def loader_items(segments: Sequence[Segment], *, after_crash: bool = False) -> Iterator[LoaderItem]:
@@ -88,6 +92,8 @@ def loader_items(segments: Sequence[Segment], *, after_crash: bool = False) -> I
     following = 0
     for place, segment in enumerate(segments):
         is_last = place == len(segments) - 1
+        if is_last:
+            yield LastSegment()
         for item in _read(segment, following, is_last=is_last, after_crash=after_crash):
             if not isinstance(item, ColumnChunk):
                 yield item

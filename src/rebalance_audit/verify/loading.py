@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-from rebalance_audit.verify.coordinators import Coordinator
+from rebalance_audit.verify.coordinators import Coordinator, records_known_to
 from rebalance_audit.verify.loader_bytes import DamagedStretch, LogEnd
 from rebalance_audit.verify.rules import AppliedRule
+from rebalance_audit.verify.shape import PartitionShape
 
 LoadOutcome: TypeAlias = Literal["loads", "fails", "unknown"]
 
@@ -28,8 +29,8 @@ class Notice(NamedTuple):
         return self.applied.rule.rule_id
 
 
-class LostGroup(NamedTuple):
-    """A group that the partition takes with it, as of the log's end."""
+class GroupAtEnd(NamedTuple):
+    """A group as of the log's end."""
 
     group_id: str
     group_type: str
@@ -76,12 +77,34 @@ class Loading(NamedTuple):
     tolerated_count: int
     tolerated: tuple[Notice, ...]
     """The first LISTED_MAX records that are applied although that loses something."""
-    lost_groups: tuple[LostGroup, ...]
+    lost_groups: tuple[GroupAtEnd, ...]
     """All groups of a partition that fails; of one that loads, those whose own records were skipped."""
     open_transactions: tuple[OpenTransaction, ...]
     damage: tuple[DamagedStretch, ...]
     log_ends: tuple[LogEnd, ...]
     """Where the loader finds no further batch although bytes follow: what they hold is lost without a word."""
+    groups: tuple[GroupAtEnd, ...] = ()
+    """All groups, where they were asked for."""
+    shape: PartitionShape | None = None
+    after_crash: "Loading | None" = None
+    """Of a damaged partition: the same after a crash, when the broker recovers the log first."""
+
+    @property
+    def has_findings(self) -> bool:
+        """Whether anything of it needs a look."""
+        return bool(
+            self.outcome != "loads"
+            or self.skipped_count
+            or self.tolerated_count
+            or self.damage
+            or self.log_ends
+            or self.open_transactions
+        )
+
+    @property
+    def loses(self) -> bool:
+        """Whether the coordinator would lack anything that the log holds."""
+        return bool(self.outcome != "loads" or self.skipped_count or self.log_ends)
 
     @property
     def rule(self) -> str | None:
@@ -97,6 +120,18 @@ class Verification(NamedTuple):
 
     coordinator: Coordinator
     partitions: tuple[Loading, ...]
+    unknown: tuple[str, ...] = ()
+    """What the source cannot show: `batches`, `checksums`, …"""
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether brokers of the release did what the rules say; else only its source was read."""
+        return records_known_to(self.coordinator).evidence == "broker"
+
+    @property
+    def loses(self) -> bool:
+        """Whether a coordinator would lack anything that the log holds."""
+        return any(loading.loses for loading in self.partitions)
 
     @property
     def outcome(self) -> LoadOutcome:

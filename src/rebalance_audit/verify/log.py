@@ -33,14 +33,17 @@ def verify_folder(
     log_partitions: Collection[int] | None = None,
     *,
     after_crash: bool = False,
+    with_groups: bool = False,
 ) -> Verification:
-    """The same for a folder that is open."""
+    """The same for a folder that is open. `with_groups`: also list the groups of partitions that load."""
     wanted = sorted(folder.segments if log_partitions is None else set(log_partitions))
     missing = [number for number in wanted if number not in folder.segments]
     if missing:
         raise UnknownPartition(missing, list(folder.segments))
     loadings = (
-        load_segments(folder.segments[number], coordinator, after_crash=after_crash)
+        load_segments(
+            folder.segments[number], coordinator, after_crash=after_crash, with_groups=with_groups
+        )
         for number in wanted
     )
     return Verification(coordinator, tuple(loadings))

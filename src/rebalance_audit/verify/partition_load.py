@@ -19,6 +19,7 @@ from rebalance_audit.verify.decoding import NotDecoded, read_record
 from rebalance_audit.verify.loader_bytes import (
     NOT_OPENED,
     DamagedStretch,
+    LastSegment,
     LoaderItem,
     LoaderStop,
     LogEnd,
@@ -26,13 +27,14 @@ from rebalance_audit.verify.loader_bytes import (
 )
 from rebalance_audit.verify.loading import (
     LISTED_MAX,
+    GroupAtEnd,
     Loading,
     LoadOutcome,
-    LostGroup,
     Notice,
     OpenTransaction,
 )
 from rebalance_audit.verify.rules import AppliedRule, rules_for
+from rebalance_audit.verify.shape import ShapeCount
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.key_bytes import group_bytes
 from rebalance_audit.wire.records import Record, Undecodable, decode_record, group_id_of
@@ -41,25 +43,60 @@ from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 from rebalance_audit.wire.segments.folder import Segment
 
 _BAD_MARKER: Final = "bad_marker"
+_NO_METADATA: Final = "member_without_metadata"
+_NO_MEMBER: Final = "target_of_unknown_member"
+_ASSIGNMENTS: Final = {
+    GroupType.CONSUMER: (8, 7),
+    GroupType.SHARE: (14, 13),
+    GroupType.STREAMS: (22, 21),
+}
+"""Record types of current and target assignments."""
+_GROUPS_OWN: Final = frozenset(
+    {
+        RecordType.CONSUMER_GROUP_METADATA,
+        RecordType.SHARE_GROUP_METADATA,
+        RecordType.STREAMS_GROUP_METADATA,
+    }
+)
+"""Types whose tombstone removes the group."""
 _COMMITS: Final = frozenset({RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT})
 
 
 def load_partition(
-    items: Iterable[LoaderItem], coordinator: Coordinator, log_partition: int
+    items: Iterable[LoaderItem],
+    coordinator: Coordinator,
+    log_partition: int,
+    *,
+    with_groups: bool = False,
 ) -> Loading:
-    """What the coordinator does with the partition. Raises BadRequest for an unknown coordinator."""
+    """What the coordinator does with the partition. Raises BadRequest for an unknown coordinator.
+
+    `with_groups`: also list the groups of a partition that loads.
+    """
     load = PartitionLoad(coordinator, log_partition)
     for item in items:
         load.take(item)
-    return load.finish()
+    return load.finish(with_groups=with_groups)
 
 
 def load_segments(
-    segments: Sequence[Segment], coordinator: Coordinator, *, after_crash: bool = False
+    segments: Sequence[Segment],
+    coordinator: Coordinator,
+    *,
+    after_crash: bool = False,
+    with_groups: bool = False,
 ) -> Loading:
-    """The same for the segments of one partition (`loader_bytes.loader_items`). Raises OSError that names the file."""
+    """The same for the segments of one partition (`loader_bytes.loader_items`). Raises OSError that names the file.
+
+    Of a damaged partition, `Loading.after_crash` is there.
+    """
+    log_partition = segments[0].log_partition
     items = loader_items(segments, after_crash=after_crash)
-    return load_partition(items, coordinator, segments[0].log_partition)
+    found = load_partition(items, coordinator, log_partition, with_groups=with_groups)
+    if after_crash or not found.damage:
+        return found
+    recovered = loader_items(segments, after_crash=True)
+    return found._replace(after_crash=load_partition(recovered, coordinator, log_partition))
 
 
 class PartitionLoad:
@@ -83,12 +120,16 @@ class PartitionLoad:
         self._groups_skipped: dict[str, GroupType | None] = {}
         self._damage: list[DamagedStretch] = []
         self._log_ends: list[LogEnd] = []
+        self._shape = ShapeCount()
 
     def take(self, item: LoaderItem) -> None:
         """The next item of the log."""
         match item:
             case ColumnChunk():
+                self._shape.take(item)
                 self._take_records(item)
+            case LastSegment():
+                self._shape.enter_last_segment()
             case DamagedStretch():
                 self._damage.append(item)
             case LogEnd():
@@ -124,7 +165,7 @@ class PartitionLoad:
     ) -> None:
         record: Record | Undecodable | NotDecoded = read_record(self._known_records, key, value)
         if isinstance(record, NotDecoded):
-            if not self._refuse(position, record, key):
+            if not self._refuse(position, record, key, is_tombstone=value is None):
                 return
             # Of what follows a failure, only the state at the log's end is of interest.
             record = decode_record(key, value)
@@ -178,18 +219,23 @@ class PartitionLoad:
         marker = parse_marker(key, value or bytes(6))
         if not isinstance(marker, TransactionMarker):
             return
-        self._transactions.pop(position.producer_id, None)
-        for slot in self._slots.values():
-            if position.producer_id in slot.pending_offsets:
-                end_transaction(slot, position.producer_id, position, committed=marker.committed)
+        ended = self._transactions.pop(position.producer_id, None)
+        for group_id in () if ended is None else ended.group_ids:
+            slot = self._slots[group_id]
+            end_transaction(slot, position.producer_id, position, committed=marker.committed)
 
-    def _refuse(self, position: Position, refusal: NotDecoded, key: bytes | None) -> bool:
+    def _refuse(
+        self, position: Position, refusal: NotDecoded, key: bytes | None, *, is_tombstone: bool
+    ) -> bool:
         """Whether the load has failed, at this record or before."""
         group = group_bytes(key)
         group_id = None if group is None else group.decode(errors="replace")
         self._note(position, refusal.rule_id, refusal.record_type, group_id, refusal.detail)
         if self._failure is None and group_id is not None:
-            self._groups_skipped[group_id] = group_type_of(refusal.record_type)
+            if not is_tombstone:
+                self._groups_skipped[group_id] = group_type_of(refusal.record_type)
+            elif refusal.record_type in _GROUPS_OWN:
+                self._groups_skipped.pop(group_id, None)
         return self._failure is not None
 
     def _note(
@@ -210,7 +256,7 @@ class PartitionLoad:
             self._failure = noticed
         elif applied.case.effect == "skips":
             self._skipped.add(noticed)
-        else:
+        elif applied.rule.loses:
             self._tolerated.add(noticed)
 
     def _stop(self, stop: LoaderStop) -> None:
@@ -223,8 +269,9 @@ class PartitionLoad:
         position = Position(self._log_partition, at, -1)
         self._note(position, stop.rule_id, None, None, stop.detail)
 
-    def finish(self) -> Loading:
-        """What the coordinator did with all of it."""
+    def finish(self, *, with_groups: bool = False) -> Loading:
+        """What the coordinator did with all of it. `with_groups`: also list the groups of one that loads."""
+        self._note_what_is_left()
         outcome: LoadOutcome = "loads"
         if self._failure is not None:
             outcome = "fails"
@@ -252,23 +299,44 @@ class PartitionLoad:
             ),
             damage=tuple(self._damage),
             log_ends=tuple(self._log_ends),
+            groups=self._groups() if with_groups else (),
+            shape=self._shape.finish(),
         )
+
+    def _note_what_is_left(self) -> None:
+        """Assignments without a member, now that the log has ended."""
+        for slot in self._slots.values():
+            group = slot.group
+            if not isinstance(group, ModernGroup):
+                continue
+            position = Position(self._log_partition, slot.last_log_offset, -1)
+            current, target = _ASSIGNMENTS[group.group_type]
+            for member in group.members.values():
+                if not member.described:
+                    detail = f"member {member.member_id} has no metadata"
+                    self._note(position, _NO_METADATA, current, slot.group_id, detail)
+            for member_id in group.targets.keys() - group.members.keys():
+                detail = f"the group has no member {member_id}"
+                self._note(position, _NO_MEMBER, target, slot.group_id, detail)
 
     def _failed_at(self) -> int | None:
         known = self._failure is not None and self._failure.log_offset >= 0
         return self._failure.log_offset if self._failure is not None and known else None
 
-    def _lost_groups(self) -> tuple[LostGroup, ...]:
+    def _lost_groups(self) -> tuple[GroupAtEnd, ...]:
         if self._failure is not None:
-            return tuple(
-                _lost(slot, type_of(slot.group))
-                for slot in self._slots.values()
-                if slot.group is not None
-            )
+            return self._groups()
         return tuple(
-            _lost(self._slots.get(group_id) or GroupSlot(group_id), group_type)
+            _at_end(self._slots.get(group_id) or GroupSlot(group_id), group_type)
             for group_id, group_type in self._groups_skipped.items()
             if group_type is not None
+        )
+
+    def _groups(self) -> tuple[GroupAtEnd, ...]:
+        return tuple(
+            _at_end(slot, type_of(slot.group))
+            for slot in self._slots.values()
+            if slot.group is not None
         )
 
 
@@ -307,9 +375,9 @@ class _Transaction:
         )
 
 
-def _lost(slot: GroupSlot, group_type: GroupType) -> LostGroup:
+def _at_end(slot: GroupSlot, group_type: GroupType) -> GroupAtEnd:
     offsets: dict[str, dict[int, int]] = {}
     for (topic, number), committed in sorted(slot.offsets.items()):
         offsets.setdefault(topic, {})[number] = committed.committed_offset
     members = 0 if slot.group is None else len(slot.group.members)
-    return LostGroup(slot.group_id, group_type.value, members, offsets)
+    return GroupAtEnd(slot.group_id, group_type.value, members, offsets)

@@ -1,0 +1,139 @@
+"""Size, age and shape of a partition: records by kind, keys, what the cleaner would remove, groups by growth."""
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import islice
+from typing import Final, NamedTuple
+
+from rebalance_audit.wire.generated.messages import RecordType
+from rebalance_audit.wire.key_bytes import group_bytes
+from rebalance_audit.wire.segments.columns import ColumnChunk
+
+MARKER: Final = "TRANSACTION_MARKER"
+GROUPS_LISTED: Final = 10
+_NAMES: Final = {kind.value: kind.name for kind in RecordType}
+_NO_KEY: Final = "NO_KEY"
+
+
+class GroupGrowth(NamedTuple):
+    """What one group wrote."""
+
+    group_id: str
+    record_count: int
+    size_bytes: int
+    """Of keys and values."""
+    first_ms: int
+    last_ms: int
+
+
+class PartitionShape(NamedTuple):
+    """What a partition is made of. Times are epoch milliseconds, sizes bytes of keys and values."""
+
+    record_count: int
+    size_bytes: int
+    first_ms: int | None
+    last_ms: int | None
+    by_kind: Mapping[str, int]
+    """Name of the record type -> records, most first; a type without a name by its number."""
+    bytes_by_kind: Mapping[str, int]
+    key_count: int
+    dead_key_count: int
+    """Keys whose last record is a tombstone."""
+    superseded_count: int
+    """Records with a later one of the same key."""
+    superseded_bytes: int
+    cleanable_count: int | None
+    """What the cleaner would remove of them now: it leaves the last segment alone. None if segments are unknown."""
+    group_count: int
+    largest_groups: tuple[GroupGrowth, ...]
+    """By bytes, the largest first."""
+
+
+class ShapeCount:
+    """Counts what a reader finds. Keeps each key once, as the coordinator and the cleaner do."""
+
+    def __init__(self) -> None:
+        """Nothing is counted yet."""
+        self._last: dict[bytes, int] = {}
+        """Key -> size of its last record; negative for a tombstone."""
+        self._kinds: Counter[int | str] = Counter()
+        self._bytes_of_kind: Counter[int | str] = Counter()
+        self._groups: dict[bytes, list[int]] = {}
+        """Group -> records, bytes, first and last time."""
+        self._count = self._bytes = 0
+        self._first_ms: int | None = None
+        self._last_ms: int | None = None
+        self._superseded = self._superseded_bytes = 0
+        self._cleanable: int | None = None
+
+    def enter_last_segment(self) -> None:
+        """What comes from here on, the cleaner leaves alone."""
+        self._cleanable = self._superseded
+
+    def take(self, chunk: ColumnChunk) -> None:
+        """The next records."""
+        rows = zip(chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True)
+        for run in chunk.runs:
+            for at_ms, key, value in islice(rows, run.record_count):
+                self._count += 1
+                if at_ms >= 0:
+                    first, last = self._first_ms, self._last_ms
+                    self._first_ms = at_ms if first is None else min(first, at_ms)
+                    self._last_ms = at_ms if last is None else max(last, at_ms)
+                size = len(key or b"") + len(value or b"")
+                self._bytes += size
+                if run.is_control:
+                    self._kinds[MARKER] += 1
+                elif key is None:
+                    self._kinds[_NO_KEY] += 1
+                else:
+                    self._add(key, at_ms, size, is_tombstone=value is None)
+
+    def _add(self, key: bytes, at_ms: int, size: int, *, is_tombstone: bool) -> None:
+        kind = int.from_bytes(key[:2], signed=True)
+        self._kinds[kind] += 1
+        self._bytes_of_kind[kind] += size
+        before = self._last.get(key)
+        if before is not None:
+            self._superseded += 1
+            self._superseded_bytes += abs(before)
+        self._last[key] = -size if is_tombstone else size
+        group = group_bytes(key)
+        if group is None:
+            return
+        of_group = self._groups.get(group)
+        if of_group is None:
+            self._groups[group] = [1, size, at_ms, at_ms]
+            return
+        of_group[0] += 1
+        of_group[1] += size
+        of_group[2] = min(of_group[2], at_ms)
+        of_group[3] = max(of_group[3], at_ms)
+
+    def finish(self) -> PartitionShape:
+        """The counts."""
+        largest = sorted(self._groups.items(), key=lambda entry: (-entry[1][1], entry[0]))
+        return PartitionShape(
+            record_count=self._count,
+            size_bytes=self._bytes,
+            first_ms=self._first_ms,
+            last_ms=self._last_ms,
+            by_kind={_name(kind): count for kind, count in self._kinds.most_common()},
+            bytes_by_kind={
+                _name(kind): self._bytes_of_kind[kind] for kind, _ in self._kinds.most_common()
+            },
+            key_count=len(self._last),
+            dead_key_count=sum(size < 0 for size in self._last.values()),
+            superseded_count=self._superseded,
+            superseded_bytes=self._superseded_bytes,
+            cleanable_count=self._cleanable,
+            group_count=len(self._groups),
+            largest_groups=tuple(
+                GroupGrowth(group.decode(errors="replace"), *numbers)
+                for group, numbers in largest[:GROUPS_LISTED]
+            ),
+        )
+
+
+def _name(kind: int | str) -> str:
+    return kind if isinstance(kind, str) else _NAMES.get(kind, str(kind))
