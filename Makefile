@@ -154,9 +154,9 @@ lab: java $(SETUP) ## Play the stories of workshop/lab on brokers (RELEASES="4.0
 	$(PY) -m workshop.lab $(RELEASES) $(if $(KEEP),--keep)
 
 lab-load: RELEASES ?= 3.9 4.0 4.1 4.2 4.3 4.4
-lab-load: java $(SETUP) ## Let brokers load logs with faults and compare with `verify` (RELEASES="3.9 4.3", KEEP=1 keeps what they did as truth)
+lab-load: java $(SETUP) ## Let brokers load logs with faults and compare with `verify` (RELEASES="3.9 4.3", KEEP=1 keeps what they did as truth, SEED=7: logs with random changes)
 	@$(MAKE) --no-print-directory $(LAB_JARS)
-	$(PY) -m workshop.lab_load $(RELEASES) $(if $(KEEP),--keep)
+	$(PY) -m workshop.lab_load $(RELEASES) $(if $(KEEP),--keep) $(if $(SEED),--random $(SEED))
 
 reads: java $(SETUP) jars/broker/.fetched ## Compare the cost of rebalances with what real clients log that they read (CLIENTS="java librdkafka aiokafka", KEEP=1 keeps the captures)
 	$(PY) -m workshop.reads $(CLIENTS) $(if $(KEEP),--keep)

@@ -4,7 +4,8 @@ import hashlib
 
 import pytest
 
-from workshop.lab_load.cases import CASES, segment_of
+from workshop.lab_load.cases import CASES
+from workshop.lab_load.cases.random_changes import random_cases
 from workshop.lab_load.truth import GOLDEN, Row, read_truth
 
 TRUTHS = sorted(GOLDEN.glob("*.json"))
@@ -31,8 +32,8 @@ def truth(request: pytest.FixtureRequest) -> Row:
 def test_the_truth_is_of_these_logs(truth: Row) -> None:
     """Each case is there, in its partition, with the bytes that were placed."""
     made = [
-        (case.case_id, number, hashlib.sha256(segment_of(number)).hexdigest()[:16])
-        for number, case in enumerate(CASES)
+        (case.case_id, number, hashlib.sha256(CASES.segment_of(number)).hexdigest()[:16])
+        for number, case in enumerate(CASES.cases)
     ]
     found = [(name, row["partition"], row["sha256"]) for name, row in truth["cases"].items()]
     assert found == made
@@ -43,6 +44,14 @@ def test_brokers_load_logs_without_faults(truth: Row) -> None:
     release = truth["release"].rpartition(".")[0]
     expected = [name for name, releases in WHOLE.items() if release in releases.split()]
     assert expected == [name for name in expected if truth["cases"][name]["loaded"]]
+
+
+def test_random_logs_depend_on_the_seed_alone() -> None:
+    """So a disagreement can be looked at again."""
+    one, again, other = (random_cases(seed) for seed in (3, 3, 4))
+    segments = [one.segment_of(number) for number in range(30)]
+    assert segments == [again.segment_of(number) for number in range(30)]
+    assert segments != [other.segment_of(number) for number in range(30)]
 
 
 def test_brokers_speak_of_every_log(truth: Row) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from workshop.lab_load.cases import CASES
+from workshop.lab_load.cases.random_changes import random_cases
 from workshop.lab_load.compare import all_logs, differences
 from workshop.lab_load.lab import COORDINATORS
 from workshop.lab_load.truth import GOLDEN, observed, read_truth, truth_path, write_truth
@@ -21,16 +23,24 @@ _PAIRS: Final = [(release, kind) for release, kinds in COORDINATORS.items() for 
 def main() -> int:
     """Returns the exit code: whether any prediction was wrong."""
     options = argparse.ArgumentParser(prog="workshop.lab_load", description=__doc__)
-    options.add_argument("releases", nargs="*", choices=list(COORDINATORS))
+    options.add_argument("releases", nargs="*", help=", ".join(COORDINATORS))
     options.add_argument("--keep", action="store_true", help="keep what the brokers did as truth")
+    options.add_argument(
+        "--random", type=int, metavar="SEED", help="other logs, with random changes"
+    )
     asked = options.parse_args()
+    if unknown := set(asked.releases) - set(COORDINATORS):
+        options.error(f"no brokers of {', '.join(sorted(unknown))}")
+    cases = CASES if asked.random is None else random_cases(asked.random)
+    if cases is not CASES and (asked.keep or not asked.releases):
+        options.error("the truth of random changes is not kept")
     truths = []
     with TemporaryDirectory() as scratch:
         for release, kind in _PAIRS:
             if release not in asked.releases:
                 continue
             began = time.monotonic()
-            truth = observed(release, kind, Path(scratch) / f"{release}-{kind}")
+            truth = observed(release, kind, Path(scratch) / f"{release}-{kind}", cases)
             sys.stdout.write(f"{release} {kind}: {time.monotonic() - began:.0f} s\n")
             truths.append(truth)
             if asked.keep:
@@ -38,9 +48,9 @@ def main() -> int:
     if not asked.releases:
         truths = [read_truth(path) for path in sorted(GOLDEN.glob("*.json"))]
     wrong = 0
-    with all_logs() as folder:
+    with all_logs(cases) as folder:
         for truth in truths:
-            found = [*differences(truth, folder)]
+            found = [*differences(truth, cases, folder)]
             contradicted = sum(not each.is_open for each in found)
             wrong += contradicted
             sys.stdout.write(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rebalance_audit.verify.coordinators import Coordinator
 from rebalance_audit.verify.loading import Loading
 from rebalance_audit.verify.log import verify_log
-from workshop.lab_load.cases import CASES, segment_of
+from workshop.lab_load.cases.case import CaseSet
 
 Row = dict[str, Any]
 
@@ -30,14 +30,14 @@ class Difference(NamedTuple):
 
 
 @contextmanager
-def all_logs() -> Iterator[Path]:
+def all_logs(cases: CaseSet) -> Iterator[Path]:
     """A folder of segments with the logs of all cases."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        for number in range(len(CASES)):
+        for number in range(len(cases.cases)):
             segment = folder / f"__consumer_offsets-{number}" / f"{0:020}.log"
             segment.parent.mkdir()
-            segment.write_bytes(segment_of(number))
+            segment.write_bytes(cases.segment_of(number))
         yield folder
 
 
@@ -46,11 +46,11 @@ def predictions(folder: Path, coordinator: Coordinator) -> dict[int, Loading]:
     return {each.log_partition: each for each in verify_log(folder, coordinator).partitions}
 
 
-def differences(truth: Row, folder: Path) -> Iterator[Difference]:
+def differences(truth: Row, cases: CaseSet, folder: Path) -> Iterator[Difference]:
     """Where the predictions for a coordinator differ from its truth."""
     release = truth["release"].rpartition(".")[0]
     predicted = predictions(folder, Coordinator(release, truth["coordinator"]))
-    for number, case in enumerate(CASES):
+    for number, case in enumerate(cases.cases):
         loading, row = predicted.get(number), truth["cases"][case.case_id]
         if not _agree(loading, row):
             is_open = loading is not None and loading.outcome == "unknown"

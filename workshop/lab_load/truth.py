@@ -7,12 +7,12 @@ import struct
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rebalance_audit.resources import checkout_root
 from workshop.lab.connection import Connection
 from workshop.lab.lab import jars_of
-from workshop.lab_load.cases import CASES, PARTITION_COUNT, end_of, groups_of, segment_of
+from workshop.lab_load.cases.case import CaseSet
 from workshop.lab_load.lab import Lab, NotStartedError, Segment, loaded, prepared
 from workshop.lab_load.view import VERSIONS, ask_about, shown
 from workshop.lab_load.words import fatal_words, read_words
@@ -27,23 +27,23 @@ def truth_path(release: str, coordinator: str) -> Path:
     return GOLDEN / f"{release}-{coordinator}.json"
 
 
-def observed(release: str, coordinator: str, folder: Path) -> Row:
+def observed(release: str, coordinator: str, folder: Path, cases: CaseSet) -> Row:
     """Start brokers on all cases, and write down what they say."""
     shutil.rmtree(folder, ignore_errors=True)
-    lab = prepared(release, coordinator, folder, PARTITION_COUNT)
-    segments = {number: Segment(segment_of(number)) for number in range(len(CASES))}
-    damaged = {number: segments[number] for number in segments if CASES[number].damages_file}
-    found = _starts(lab, "clean", segments, clean=True)
+    bench = Bench(prepared(release, coordinator, folder, cases.partition_count), cases)
+    segments = {each: Segment(cases.segment_of(each)) for each in range(len(cases.cases))}
+    damaged = {each: segments[each] for each in segments if cases.cases[each].damages_file}
+    found = bench.starts("clean", segments, clean=True)
     # A longer log has an index, from whose last entry a broker looks for the end of the log.
     indexed = {
-        number: Segment(segments[number].data, struct.pack(">ii", *end_of(number)))
-        for number, row in found.items()
+        each: Segment(segments[each].data, struct.pack(">ii", *cases.end_of(each)))
+        for each, row in found.items()
         if row.get("broker")
     }
-    of_indexed = _starts(lab, "indexed", indexed, clean=True)
-    of_recovered = _starts(lab, "recovered", damaged, clean=False)
+    of_indexed = bench.starts("indexed", indexed, clean=True)
+    of_recovered = bench.starts("recovered", damaged, clean=False)
     rows: dict[str, Row] = {}
-    for number, case in enumerate(CASES):
+    for number, case in enumerate(cases.cases):
         digest = hashlib.sha256(segments[number].data).hexdigest()[:16]
         row = rows[case.case_id] = {"partition": number, "sha256": digest, **found[number]}
         if number in of_indexed:
@@ -53,46 +53,53 @@ def observed(release: str, coordinator: str, folder: Path) -> Row:
     return {
         "release": _full_release(release),
         "coordinator": coordinator,
-        "partition_count": PARTITION_COUNT,
+        "partition_count": cases.partition_count,
         "cases": rows,
     }
 
 
-def _starts(lab: Lab, name: str, segments: Mapping[int, Segment], *, clean: bool) -> dict[int, Row]:
-    """What is said of each log; those that keep a broker from starting are taken away until it starts."""
-    left = dict(segments)
-    rows: dict[int, Row] = {}
-    while left:
-        try:
-            return rows | _one_start(lab, f"{name}-{len(rows)}", left, clean=clean)
-        except NotStartedError as problem:
-            if not problem.log_partitions:
-                raise
-            for number in problem.log_partitions:
-                del left[number]
-                rows[number] = {
-                    "loaded": False,
-                    "broker": "does not start",
-                    "exception": fatal_words(problem.lines),
-                }
-    return rows
+class Bench(NamedTuple):
+    """A lab, and the cases that are placed in it."""
+
+    lab: Lab
+    cases: CaseSet
+
+    def starts(self, name: str, segments: Mapping[int, Segment], *, clean: bool) -> dict[int, Row]:
+        """What is said of each log; those that keep a broker from starting are taken away until it starts."""
+        left = dict(segments)
+        rows: dict[int, Row] = {}
+        while left:
+            try:
+                return rows | self._one_start(f"{name}-{len(rows)}", left, clean=clean)
+            except NotStartedError as problem:
+                if not problem.log_partitions:
+                    raise
+                for number in problem.log_partitions:
+                    del left[number]
+                    rows[number] = {
+                        "loaded": False,
+                        "broker": "does not start",
+                        "exception": fatal_words(problem.lines),
+                    }
+        return rows
+
+    def _one_start(
+        self, name: str, segments: Mapping[int, Segment], *, clean: bool
+    ) -> dict[int, Row]:
+        with loaded(self.lab, name, segments, clean=clean) as (broker, lines):
+            names = {number: self.cases.groups_of(number) for number in segments}
+            asked = [each for group_ids in names.values() for each in group_ids]
+            with closing(Connection(broker.port, broker.jars, "lab-load", VERSIONS)) as connection:
+                said = ask_about(connection, broker.jars, asked)
+            words = read_words(lines)
+        return {
+            number: _joined(words.get(number, SILENT), names[number], said) for number in segments
+        }
 
 
 def _full_release(release: str) -> str:
     (clients,) = jars_of(release).glob("kafka-clients-*.jar")
     return clients.stem.rpartition("-")[2]
-
-
-def _one_start(
-    lab: Lab, name: str, segments: Mapping[int, Segment], *, clean: bool
-) -> dict[int, Row]:
-    with loaded(lab, name, segments, clean=clean) as (broker, lines):
-        names = {number: groups_of(number) for number in segments}
-        asked = [each for group_ids in names.values() for each in group_ids]
-        with closing(Connection(broker.port, broker.jars, "lab-load", VERSIONS)) as connection:
-            said = ask_about(connection, broker.jars, asked)
-        words = read_words(lines)
-    return {number: _joined(words.get(number, SILENT), names[number], said) for number in segments}
 
 
 def _joined(words: Row, names: list[str], said: Mapping[str, Row]) -> Row:

@@ -33,6 +33,9 @@ _FIGURES: Final = (
 _THROWN: Final = re.compile(
     r"^(?:Caused by: )?([\w.$]+(?:Exception|Error|Throwable)\b)(?:: (.*))?$"
 )
+_DUE_TO: Final = " due to: "
+"""Releases without a trace join the messages of all exceptions by it."""
+_OF_RECORDS: Final = ("Replaying record", "Deserializing record")
 _NOTED: Final = {"WARN", "ERROR", "FATAL"}
 _NUMBERS: Final = re.compile(r"\b(?:[\w-]{22}|\d+)\b")
 """Topic ids and numbers: notes that differ in nothing else are counted together."""
@@ -91,7 +94,9 @@ def _summed_up(said: list[Entry]) -> Row:
             skipped[unknown.group(1)] += 1
         elif traced := _REPLAYED.match(message) if entry.level == "TRACE" else None:
             replayed.append(int(traced.group(1)))
-        elif entry.level in _NOTED or message.startswith("Cannot"):
+        elif not message.startswith(_OF_RECORDS) and (
+            entry.level in _NOTED or message.startswith("Cannot")
+        ):
             note = _NUMBERS.sub("#", _without_places(f"{entry.level} {message}"))
             notes[note] = notes.get(note, 0) + 1
         if entry.level == "ERROR" and row["failed_at_offset"] is None:
@@ -124,14 +129,14 @@ def _thrown(entry: Entry) -> str | None:
     found = [each for line in lines if (each := _THROWN.match(line))]
     if not found:
         return None
-    name, message = found[-1].group(1), found[-1].group(2)
+    name, message = found[-1].group(1), (found[-1].group(2) or "").rpartition(_DUE_TO)[2]
     text = f"{name}: {message}" if message else name
     return _without_places(text)
 
 
 def _named_offset(entry: Entry) -> int | None:
     """The offset of the record that the broker says it could not read or replay."""
-    if not entry.message.startswith(("Replaying record", "Deserializing record")) and not any(
+    if not entry.message.startswith(_OF_RECORDS) and not any(
         word in entry.message for word in _FAILED
     ):
         return None

@@ -175,6 +175,8 @@ _ORDERED: Final = (
          joined(CONSUMER, written("5 C; 3 3", "A", producer=PRODUCER))),
     Case("transaction-of-classic-aborted", "a generation in a transaction that is aborted",
          joined(CLASSIC, written("2 3 range A=0-2 session=300000", "A", producer=PRODUCER))),
+    Case("transaction-of-removed-group", "an open transaction of a classic group that was deleted",
+         joined(written("2 1 range A=0-2", "2 2", "2t"), written("1 foo:0 77", producer=PRODUCER))),
     Case("transaction-fenced", "a marker of an older producer epoch",
          joined(OFFSETS, written("1 foo:0 77", producer=_LATER_PRODUCER), written("C", producer=PRODUCER))),
     Case("transaction-twice-ended", "a transaction that is committed, then aborted",

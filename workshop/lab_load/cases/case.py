@@ -1,8 +1,20 @@
 """One case, and the logs that most cases change."""
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from workshop.lab_load.logs import Log, golden, written
+from workshop.lab_load.logs import (
+    Log,
+    encoded_log,
+    golden,
+    group_at,
+    last_batch,
+    names_in,
+    written,
+)
+
+PARTITION_COUNT: Final = 400
+"""Partitions of `__consumer_offsets` in the lab."""
 
 
 class Case(NamedTuple):
@@ -14,6 +26,28 @@ class Case(NamedTuple):
     log: Log
     damages_file: bool = False
     """Whether a broker that recovers the log after a crash may truncate it: placed in that way, too."""
+
+
+class CaseSet:
+    """Cases that are placed under one broker: the nth is the log of partition n."""
+
+    def __init__(self, cases: Iterable[Case], partition_count: int = PARTITION_COUNT) -> None:
+        self.cases = tuple(cases)
+        self.partition_count = partition_count
+        assert len({case.case_id for case in self.cases}) == len(self.cases) <= partition_count
+
+    def segment_of(self, log_partition: int) -> bytes:
+        """The bytes of the segment that is placed as the log of that partition."""
+        return encoded_log(self.cases[log_partition].log, log_partition, self.partition_count)
+
+    def end_of(self, log_partition: int) -> tuple[int, int]:
+        """Offset and byte position of the last batch of that segment."""
+        return last_batch(self.cases[log_partition].log, log_partition, self.partition_count)
+
+    def groups_of(self, log_partition: int) -> list[str]:
+        """The groups of that log, under the names that live in the partition."""
+        names = names_in(self.cases[log_partition].log)
+        return [group_at(name, log_partition, self.partition_count) for name in names]
 
 
 CONSUMER: Final = written(

@@ -101,6 +101,7 @@ _TOMBSTONE_CASES: Final = (
          written("14t A; 13t A; 10t A; 12t; 15t; 11t")),
     Case("tombstones-only-streams", "nothing but tombstones of a streams group",
          written("22t A; 21t A; 19t A; 20t; 23t; 17t")),
+    Case("tombstone-15-only", "nothing but a tombstone of a share group's state", written("15t")),
     Case("tombstones-first", "tombstones, then the group", joined(written("8t A; 7t A; 5t A; 6t; 3t"), CONSUMER)),
     Case("tombstones-of-offsets-first", "tombstones of offsets, then commits",
          written("1t foo:0; 1t foo:1", "1 foo:0 5")),
