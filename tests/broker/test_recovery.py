@@ -1,11 +1,8 @@
 """A real broker fails to load partitions; with the plan and Kafka's own tool, their groups get their offsets back."""
 
 import json
-import os
 import re
-import shlex
 import shutil
-import subprocess
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
@@ -27,8 +24,9 @@ from rebalance_audit.wire.records import encode_key, encode_value
 from tests.cli.call import call
 from tests.dsl import records
 from tests.support.broker import Broker, running_broker
-from tests.support.broker_folder import OFFSETS_TOPIC, java
+from tests.support.broker_folder import OFFSETS_TOPIC
 from tests.support.cluster_topics import ClusterTopic
+from tests.support.plan_commands import run_plan_commands
 from workshop.lab.connection import Connection
 
 pytestmark = pytest.mark.broker
@@ -168,14 +166,14 @@ def test_the_plan_brings_the_offsets_back(tmp_path: Path) -> None:
             step["name"]: step["commands"]
             for step in json.loads((plan / "plan.json").read_text())["steps"]
         }
-        run(broker, plan, steps["check-empty"])
+        run_plan_commands(broker, plan, steps["check-empty"])
         wanted = {
             group_id: offsets for each in range(3) for group_id, offsets in good_state(each).items()
         }
-        run(broker, plan, steps["dry-run"])
+        run_plan_commands(broker, plan, steps["dry-run"])
         assert committed(broker, wanted) == {group_id: {} for group_id in wanted}
-        run(broker, plan, steps["execute"])
-        described = run(broker, plan, steps["compare"])
+        run_plan_commands(broker, plan, steps["execute"])
+        described = run_plan_commands(broker, plan, steps["compare"])
         assert committed(broker, wanted) == wanted
         columns = in_columns(described)
         on_one_line = {group_id for group_id in wanted if group_id.isprintable()}
@@ -207,39 +205,6 @@ def await_service(broker: Broker, group_id: str) -> None:
     while error_of(broker, group_id):
         assert time.monotonic() < deadline, broker.log_tail()
         time.sleep(0.1)
-
-
-def run(broker: Broker, plan: Path, commands: Sequence[str]) -> str:
-    """Run the plan's commands in its folder, and return what they print."""
-    tools = broker.folder / "tools"
-    tools.mkdir(exist_ok=True)
-    tool = tools / "kafka-consumer-groups.sh"
-    program = java(
-        broker.folder,
-        "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
-        jars=broker.jars,
-    )
-    tool.write_text(f'#!/bin/sh\nexec {shlex.join(program)} "$@"\n')
-    tool.chmod(0o755)
-    environment = {
-        **os.environ,
-        "PATH": f"{tools}:{os.environ['PATH']}",
-        "BOOTSTRAP": broker.bootstrap_servers,
-        "LC_ALL": "C.UTF-8",
-    }
-    printed = ""
-    for command in commands:
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=plan,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert "Error" not in done.stdout, done.stdout + done.stderr
-        printed += done.stdout
-    return printed
 
 
 def in_columns(printed: str) -> Groups:
