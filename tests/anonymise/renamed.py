@@ -54,7 +54,7 @@ def _comparable(
             case str():
                 # Names in a sentence are in order of names.
                 return sorted(
-                    re.split(r"[ ,.:]+", pseudonym.sub(lambda found: behind[found[0]], value))
+                    re.split(r"[ ,.:;]+", pseudonym.sub(lambda found: behind[found[0]], value))
                 )
             case dict():
                 kept = [name for name in value if name not in BY_NAME]

@@ -1,11 +1,13 @@
 """Brokers' logs under pseudonyms: they prove of the anonymised log what the originals prove of the original."""
 
 import gzip
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED
+from rebalance_audit.local.audit import audit_segments
 from tests.anonymise.renamed import anonymised, names_in, plain_bytes, rows, rows_under_old_names
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "captures"
@@ -25,6 +27,22 @@ def test_an_audit_with_the_brokers_lines_is_the_same(capture: str, tmp_path: Pat
     names = {name for name in names_in(log) if name not in wordings}
     for file, data in plain_bytes(out / "broker-logs"):
         assert not [name for name in names if name.encode() in data], file
+
+
+def test_shifted_lines_belong_to_shifted_records(tmp_path: Path) -> None:
+    """They are shifted by the same time, so they prove the same."""
+    log, lines = GOLDEN / "migration" / "segments", GOLDEN / "migration" / "server.log.gz"
+    out = tmp_path / "out"
+    anonymised(log, out, lines, shifts_times=True)
+    before = audit_segments(log, broker_logs=[lines]).tables["rebalance_causes"]
+    after = audit_segments(out, broker_logs=[out / "broker-logs"]).tables["rebalance_causes"]
+    said = [
+        Counter((row["epoch"], row["cause"], row["certainty"]) for row in rows_of)
+        for rows_of in (before, after)
+    ]
+    assert said[0] == said[1]
+    without = audit_segments(out).tables["rebalance_causes"]
+    assert said[1] != Counter((row["epoch"], row["cause"], row["certainty"]) for row in without)
 
 
 PREPARING = (

@@ -73,6 +73,8 @@ class LineRenamer:
         written = 0
         for _, lines in groupby(reader.lines(paths), key=lambda _line: len(reader.reports)):
             written += self._file(lines, out)
+        if not any(out.iterdir()):
+            out.rmdir()
         total = sum(each.lines for each in reader.reports)
         self._left_out[LeftOut.LINES] += max(total - written, 0)
         return written

@@ -42,7 +42,7 @@ _LAST_MOMENT_MS: Final = 1 << 60
 """Larger numbers stand for "never"."""
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _AFTER_CLIENT: Final = re.compile(rf"(?P<client>.*)-(?P<uuid>{_UUID.pattern})", re.DOTALL)
-_SHORT_NUMBER: Final = re.compile(r"[-_.][0-9]{1,3}", re.ASCII)
+_SHORT_NUMBER: Final = re.compile(r"-([0-9]{1,3})", re.ASCII)
 _URL: Final = re.compile(
     r"(?P<scheme>https?)://(?P<host>[^/:\[\]@]+|\[[^\]]*\])(?::(?P<port>\d{1,5}))?(?P<slash>/?)"
 )
@@ -274,9 +274,15 @@ class Pseudonyms:
         shared = self._word(kind, common)
         if self.on_new is not None:
             self.on_new(kind, common, shared)
-        if not rest or _SHORT_NUMBER.fullmatch(rest):
-            return shared + rest
-        return f"{shared}-0{self._letters('process', name)}"
+        if not rest:
+            return shared
+        number = _SHORT_NUMBER.fullmatch(rest)
+        # A colon, as the last letters and `-1` could be a short name of the log.
+        return (
+            f"{shared}-0{self._letters('process', name)}"
+            if number is None
+            else f"{shared}:{number[1]}"
+        )
 
     def _member(self, kind: NameKind, name: str) -> str:
         match = _AFTER_CLIENT.fullmatch(name)
