@@ -41,6 +41,11 @@ _SIZE_MIN: Final = 14
 _INDEX_ENTRY_BYTES: Final = 8
 COMMIT_INTERVAL: Final = 16384
 """Offsets between two that the loader notes (`CoordinatorLoaderImpl.DEFAULT_COMMIT_INTERVAL_OFFSETS`, since 4.0)."""
+JUMPS_MAX: Final = 1000
+"""Places in a segment where the loader goes on elsewhere than a reader that looks for sound batches."""
+STEPS_MAX: Final = 1 << 16
+"""Batches without a sound one between them."""
+_INDEX_BYTES_MAX: Final = 64 << 20
 UNREADABLE: Final = "unreadable_batch"
 NOT_OPENED: Final = "log_not_opened"
 
@@ -90,6 +95,8 @@ def loader_items(segments: Sequence[Segment], *, after_crash: bool = False) -> I
     looks for the end of the log from the last entry of the last segment's offset index on.
     """
     following = 0
+    violation: _Violation | None = None
+    has_looked = False
     for place, segment in enumerate(segments):
         is_last = place == len(segments) - 1
         if is_last:
@@ -101,8 +108,9 @@ def loader_items(segments: Sequence[Segment], *, after_crash: bool = False) -> I
                     return
             elif item.log_offsets:
                 back = _first_that_goes_back(item.log_offsets, following)
-                violation = None if back is None else _violation(segments)
-                if violation is None or violation.path != str(segment.path):
+                if back is not None and not has_looked:
+                    violation, has_looked = _violation(segments), True
+                if back is None or violation is None or violation.path != str(segment.path):
                     yield item
                 else:
                     yield _rows(item, None, back)
@@ -115,8 +123,13 @@ def _read(
     segment: Segment, following: int, *, is_last: bool, after_crash: bool
 ) -> Iterator[LoaderItem]:
     position: int | None = 0
+    jumps = 0
     while position is not None:
         start, position = position, None
+        jumps += 1
+        if jumps > JUMPS_MAX:
+            yield LoaderStop(None, None, f"{segment.path} has more damage than is followed")
+            return
         for item in read_columns(segment.path, start, from_offset=following):
             if isinstance(item, ColumnChunk):
                 yield item
@@ -128,14 +141,21 @@ def _read(
                     return
                 if is_last and not after_crash:
                     yield from _opening(segment)
-                step = file.step(item.byte_position)
-            yield from step.items
+                at, end = item.byte_position, item.byte_position + item.size_bytes
+                for _ in range(STEPS_MAX):
+                    step = file.step(at)
+                    yield from step.items
+                    if step.stops or step.next_position is None or step.next_position >= end:
+                        break
+                    at = step.next_position
+                else:
+                    yield LoaderStop(None, None, f"{segment.path} has more damage than is followed")
             if step.stops:
                 continue
             if step.next_position is None:
-                yield LogEnd(segment.size_bytes - item.byte_position)
+                yield LogEnd(segment.size_bytes - at)
                 return
-            if step.next_position != item.byte_position + item.size_bytes:
+            if step.next_position > end:
                 position = step.next_position
                 break
 
@@ -227,16 +247,13 @@ def _opening(segment: Segment) -> Iterator[LoaderStop]:
 def _last_indexed(path: Path) -> int:
     """Byte position of the last entry of the segment's offset index; 0 where there is none."""
     try:
-        entries = path.with_suffix(".index").read_bytes()
+        with _Bytes(path.with_suffix(".index")) as index:
+            entries = index.read(0, min(index.size_bytes, _INDEX_BYTES_MAX))
     except OSError:
         return 0
-    for end in range(
-        len(entries) // _INDEX_ENTRY_BYTES * _INDEX_ENTRY_BYTES, 0, -_INDEX_ENTRY_BYTES
-    ):
-        position = int.from_bytes(entries[end - 4 : end])
-        if position:  # a running broker's index is filled with zeros behind its entries
-            return position
-    return 0
+    # A running broker's index is filled with zeros behind its entries.
+    used = -(-len(entries.rstrip(b"\0")) // _INDEX_ENTRY_BYTES) * _INDEX_ENTRY_BYTES
+    return int.from_bytes(entries[max(used - 4, 0) : used])
 
 
 class _Step(NamedTuple):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from hashlib import blake2b
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -11,6 +12,10 @@ from rebalance_audit.wire.segments.columns import ColumnChunk
 
 MARKER: Final = "TRANSACTION_MARKER"
 GROUPS_LISTED: Final = 10
+KEYS_MAX: Final = 1 << 22
+"""Bounds memory to some 500 MB, whatever a log holds."""
+_KEY_BYTES: Final = 64
+"""A longer key is kept as a digest."""
 _NAMES: Final = {kind.value: kind.name for kind in RecordType}
 _NO_KEY: Final = "NO_KEY"
 
@@ -36,12 +41,13 @@ class PartitionShape(NamedTuple):
     by_kind: Mapping[str, int]
     """Name of the record type -> records, most first; a type without a name by its number."""
     bytes_by_kind: Mapping[str, int]
-    key_count: int
-    dead_key_count: int
+    key_count: int | None
+    """None, as the next three, if there are more than KEYS_MAX."""
+    dead_key_count: int | None
     """Keys whose last record is a tombstone."""
-    superseded_count: int
+    superseded_count: int | None
     """Records with a later one of the same key."""
-    superseded_bytes: int
+    superseded_bytes: int | None
     cleanable_count: int | None
     """What the cleaner would remove of them now: it leaves the last segment alone. None if segments are unknown."""
     group_count: int
@@ -65,6 +71,7 @@ class ShapeCount:
         self._last_ms: int | None = None
         self._superseded = self._superseded_bytes = 0
         self._cleanable: int | None = None
+        self._has_all_keys = True
 
     def enter_last_segment(self) -> None:
         """What comes from here on, the cleaner leaves alone."""
@@ -93,11 +100,17 @@ class ShapeCount:
         kind = int.from_bytes(key[:2], signed=True)
         self._kinds[kind] += 1
         self._bytes_of_kind[kind] += size
-        before = self._last.get(key)
+        short = (
+            key if len(key) <= _KEY_BYTES else blake2b(key, digest_size=_KEY_BYTES // 4).digest()
+        )
+        before = self._last.get(short)
         if before is not None:
             self._superseded += 1
             self._superseded_bytes += abs(before)
-        self._last[key] = -size if is_tombstone else size
+        if before is not None or len(self._last) < KEYS_MAX:
+            self._last[short] = -size if is_tombstone else size
+        else:
+            self._has_all_keys = False
         group = group_bytes(key)
         if group is None:
             return
@@ -112,6 +125,7 @@ class ShapeCount:
 
     def finish(self) -> PartitionShape:
         """The counts."""
+        has_all = self._has_all_keys
         largest = sorted(self._groups.items(), key=lambda entry: (-entry[1][1], entry[0]))
         return PartitionShape(
             record_count=self._count,
@@ -122,11 +136,11 @@ class ShapeCount:
             bytes_by_kind={
                 _name(kind): self._bytes_of_kind[kind] for kind, _ in self._kinds.most_common()
             },
-            key_count=len(self._last),
-            dead_key_count=sum(size < 0 for size in self._last.values()),
-            superseded_count=self._superseded,
-            superseded_bytes=self._superseded_bytes,
-            cleanable_count=self._cleanable,
+            key_count=len(self._last) if has_all else None,
+            dead_key_count=sum(size < 0 for size in self._last.values()) if has_all else None,
+            superseded_count=self._superseded if has_all else None,
+            superseded_bytes=self._superseded_bytes if has_all else None,
+            cleanable_count=self._cleanable if has_all else None,
             group_count=len(self._groups),
             largest_groups=tuple(
                 GroupGrowth(group.decode(errors="replace"), *numbers)

@@ -1,11 +1,12 @@
 import json
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from rebalance_audit.cli.exit_codes import BAD_ARGUMENTS, CHECK_FAILED, DONE
-from tests.cli.call import call, segments
+from tests.cli.call import CAPTURES, call, segments
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "json" / "verify.schema.json"
 
@@ -84,3 +85,16 @@ def test_damage_depends_on_how_the_broker_stopped(tmp_path: Path) -> None:
     (partition,) = json.loads(call("verify", tmp_path, "--json").out)["partitions"]
     assert partition["outcome"] == "loads"
     assert partition["after_crash"]["cut_bytes"] == len(data)
+
+
+def test_a_lake_shows_records_and_no_batches(tmp_path: Path) -> None:
+    """What bronze cannot show is said to be unknown, not sound."""
+    with ZipFile(CAPTURES.parent / "lakes" / "0.1.0.zip") as packed:
+        packed.extractall(tmp_path)
+    outcome = call("verify", "--lake", tmp_path / "lake", "--json")
+    assert outcome.code == DONE
+    found = json.loads(outcome.out)
+    assert "checksums" in found["unknown"]
+    assert [(each["outcome"], each["shape"]["records"]) for each in found["partitions"]] == [
+        ("loads", 462)
+    ]
