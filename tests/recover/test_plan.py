@@ -121,6 +121,29 @@ def test_what_is_lost_is_said(account: GroupAccount, expected: str) -> None:
     assert expected not in readme_of(plan(group("g", commit(5))))
 
 
+@pytest.mark.parametrize(
+    ("problem", "cut_offset", "until_ms", "expected"),
+    [
+        (None, None, AT_MS, "loads. Its offsets are certain, except those of open transactions."),
+        (None, 99, AT_MS, "loads, but not all of it can be read; a broker"),
+        (
+            "fails.",
+            99,
+            AT_MS,
+            "fails. Records before offset 99 are certain; the last of them is from 2026-09-21",
+        ),
+        ("fails.", 0, None, "fails. No record before it is certain."),
+    ],
+)
+def test_what_became_of_the_partition(
+    problem: str | None, cut_offset: int | None, until_ms: int | None, expected: str
+) -> None:
+    """One line for each partition."""
+    account = PartitionAccount(3, cut_offset, until_ms, AT_MS, 0, ())
+    text = readme_of(plan_for([PlannedPartition(account, problem)], "4.3"))
+    assert f"- Partition 3 of `__consumer_offsets` {expected}" in text
+
+
 def test_names_from_the_log_are_text() -> None:
     """A group's name makes no heading, no code and no line of its own, and nothing that a terminal obeys."""
     hostile = "a\n# b\n```\n\x1b[2J<script>|`"

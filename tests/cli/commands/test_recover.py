@@ -57,6 +57,30 @@ def test_a_partition_that_loads_can_be_planned_for(tmp_path: Path) -> None:
     assert "loads. Its offsets are certain" in (tmp_path / "plan" / "README.md").read_text()
 
 
+@pytest.mark.parametrize(
+    ("release", "expected"), [("3.9", True), ("3.9 new", False), ("4.3", False)]
+)
+def test_a_classic_coordinator_goes_on_without_the_groups(
+    damaged: Path, tmp_path: Path, release: str, expected: bool
+) -> None:
+    """Then consumers have started anew, and what they committed since is behind the damage."""
+    assert call("recover", damaged, "--out", tmp_path / "plan", "--as", release).code == 0
+    text = (tmp_path / "plan" / "README.md").read_text()
+    assert ("then serves it without any of its groups" in text) == expected
+
+
+def test_bytes_that_are_no_batch_end_what_is_certain(tmp_path: Path) -> None:
+    """The coordinator fails where they begin; the commits behind them are shown as uncertain."""
+    first, *commits = batches_of(steps_of("40 41 42"), 1000)
+    zeros = bytes(len(commits[1]) - 61)
+    log = write_segment(tmp_path / "log", [first, commits[0], commits[1][:61] + zeros, commits[2]])
+    outcome = call("recover", log, "--out", tmp_path / "plan", "--as", "4.3")
+    assert outcome.code == 0, outcome.err
+    assert (tmp_path / "plan" / "offsets.csv").read_text() == '"foo",0,40\n'
+    rows = (tmp_path / "plan" / "uncertain.csv").read_text().splitlines()
+    assert rows[1].startswith("g,foo,0,after_damage,40,42,")
+
+
 def test_a_folder_that_is_not_empty_is_refused(damaged: Path, tmp_path: Path) -> None:
     """Nothing in it is touched; an empty one is taken."""
     (tmp_path / "offsets.csv").write_text("mine")
