@@ -6,7 +6,7 @@ from workshop.lab_load.cases.batches import BATCH_CASES
 from workshop.lab_load.cases.case import CaseSet
 from workshop.lab_load.cases.controls import CONTROLS
 from workshop.lab_load.cases.keys import KEY_CASES
-from workshop.lab_load.cases.sequences import SEQUENCE_CASES
+from workshop.lab_load.cases.sequences import FOUND_CASES, SEQUENCE_CASES
 from workshop.lab_load.cases.values import VALUE_CASES
 
 CASES: Final = CaseSet(
@@ -16,5 +16,6 @@ CASES: Final = CaseSet(
         *VALUE_CASES,
         *KEY_CASES,
         *BATCH_CASES,
+        *FOUND_CASES,
     )
 )

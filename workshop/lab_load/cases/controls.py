@@ -31,7 +31,7 @@ CONTROLS: Final = (
     Case("plain-deleted-classic", "a classic group that was deleted", written("2 1 range A=0-2", "2 2", "2t")),
     Case(
         "plain-deleted-consumer",
-        "a consumer group that was deleted",
+        "a consumer group that was deleted, by records whose offsets overlap with the last one",
         (*CONSUMER, *written("8t B; 7t B; 5t B; 3 3", "8t A; 7t A; 5t A; 3 4", "6t; 3t", from_offset=14)),
     ),
     Case("plain-committed", "a transaction that was committed", written("1 foo:0 5", "C", producer=PRODUCER)),

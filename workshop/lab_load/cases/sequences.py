@@ -219,3 +219,9 @@ _KIND_CASES: Final = (
 )  # fmt: skip
 
 SEQUENCE_CASES: Final = (*_MISSING, *_TOMBSTONE_CASES, *_ORDER_CASES, *_KIND_CASES)
+
+FOUND_CASES: Final = (
+    Case("group-tombstone-over-offsets", "the tombstone of a consumer group over offsets alone",
+         joined(OFFSETS, written("3t"))),
+)  # fmt: skip
+"""What random changes have found: at the end of all cases, so that the others keep their partitions."""
