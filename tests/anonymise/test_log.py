@@ -23,7 +23,7 @@ from tests.anonymise.renamed import (
     rows,
     rows_under_old_names,
 )
-from tests.support.batches import Batch, read_batches
+from tests.support.batches import Batch, BatchHeader, read_batches
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LOGS = {
@@ -154,6 +154,27 @@ def test_shifted_times_keep_their_distances(tmp_path: Path) -> None:
     )
     other = audit_segments(tmp_path / "other")
     assert other.log_end_ms() not in {old.log_end_ms(), new.log_end_ms()}
+
+
+@pytest.mark.parametrize("log", ["compacted", "share-streams", "upgrade"])
+def test_no_time_of_the_original_is_left(log: str, tmp_path: Path) -> None:
+    """Neither in headers of batches nor in their records."""
+    anonymised(LOGS[log], tmp_path / "out", shifts_times=True)
+    marks = [field for field in BatchHeader._fields if field.endswith("_ms")]
+    last_ms = min(times_in(LOGS[log], marks)) - 1
+    assert max(times_in(tmp_path / "out", marks)) <= last_ms
+    for _, record in decoded_records(tmp_path / "out"):
+        for value in (record.value or ())[1:]:
+            assert not isinstance(value, int) or not last_ms < value < 2 * last_ms
+
+
+def times_in(log: Path, marks: list[str]) -> list[int]:
+    """The times in the headers of all batches."""
+    batches = [each for file in log.glob("__*/*.log") for each in read_batches(file)]
+    times = [
+        getattr(each.header, mark) for each in batches if isinstance(each, Batch) for mark in marks
+    ]
+    return [at_ms for at_ms in times if at_ms is not None and at_ms > 0]
 
 
 def test_damage_is_left_out(tmp_path: Path) -> None:
