@@ -42,6 +42,9 @@ def said(found: Loading) -> str:
         ("3 1; 8 A 1/0 0-5", ("3.8 new", "3.9 new"), "record_of_unknown at 1"),
         ("1 foo:0 42; 3 1; 5 A", SINCE_4_0, "loads"),
         ("1 foo:0 42; 3 1; 5 A", ("3.8 new", "3.9 new"), "simple_group_in_the_way at 1"),
+        ("1 foo:0 42; 3t", SINCE_4_0, "group_not_empty at 1"),
+        ("2 0; 17t", ("4.2", "4.4"), "group_not_empty at 1"),
+        (f"17 1; {JOINED}", NEW[6:], "wrong_group_type at 1"),
         ("1 foo:0 42; 17 1; 19 A", ("4.1", "4.1.1"), "simple_group_in_the_way at 1"),
         ("1 foo:0 42; 17 1; 19 A", ("4.2", "4.3", "4.4"), "loads"),
         ("10t A; 11t", ("4.0",), "tombstone_of_unknown at 0"),
@@ -122,7 +125,7 @@ def test_what_a_release_does_not_know_is_skipped_and_named() -> None:
 
 def test_a_failed_partition_takes_all_its_groups_with_their_last_offsets() -> None:
     """The offsets are those at the end of the log, not those at the failure."""
-    found = loading("1 foo:0 42; 3t; 5 A; 5t A; 1 foo:0 43", "4.4")
+    found = loading("1 foo:0 42; 3 1; 5 A; 5t A; 1 foo:0 43", "4.4")
     assert found.failed_at_offset == 3
     (group,) = found.lost_groups
     assert (group.group_id, group.group_type, group.offsets) == ("g", "consumer", {"foo": {0: 43}})

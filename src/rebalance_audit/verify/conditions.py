@@ -50,6 +50,8 @@ def conditions_met(group: Group | None, record: Record) -> Iterator[Met]:
         return
     if isinstance(group, ClassicGroup):
         yield SIMPLE_IN_THE_WAY, "the group is one that only holds offsets"
+        # A new group takes its place, even where the record is a tombstone.
+        group = ModernGroup(group.group_id, kind.group_type)
     modern = group if isinstance(group, ModernGroup) else None
     if modern is None and record.value is None:
         if group is None:

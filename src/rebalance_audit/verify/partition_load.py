@@ -202,8 +202,8 @@ class PartitionLoad:
                 slot.group = None if group.assignment_epoch == -1 else group
         elif record.record_type is RecordType.CONSUMER_GROUP_MEMBER_METADATA:
             # The loader gives the member anew what it holds.
-            member = group.members[key.member_id]
-            if group.disputed:
+            member = group.members.get(key.member_id)
+            if group.disputed and member is not None:
                 group.take(member.member_id, union(member.assigned, member.pending_revocation))
         elif any(
             isinstance(each, Anomaly) and each.kind is AnomalyKind.BAD_VALUE
