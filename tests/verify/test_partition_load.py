@@ -50,6 +50,8 @@ def said(found: Loading) -> str:
         ("10t A; 11t", ("4.0",), "tombstone_of_unknown at 0"),
         ("10t A; 11t", ("4.1", "4.4"), "loads"),
         ("15 foo", ("4.1", "4.4"), "loads"),
+        ("15 foo", ("4.0",), "unhandled_record_type at 0"),
+        ("15t", ("4.0",), "unhandled_record_type at 0"),
         ("23 -1", ("4.1", "4.4"), "bad_value at 0"),
         ("6 -2", ("4.3", "4.4"), "bad_value at 0"),
         ("6 -2", ("4.1", "4.2"), "loads"),
@@ -135,6 +137,23 @@ def test_a_failed_partition_takes_all_its_groups_with_their_last_offsets() -> No
 def test_a_classic_coordinator_that_fails_serves_nothing() -> None:
     """It logs the error and goes on without any group."""
     assert loading("2 1 range A@i=0 B@i=1", "3.9").serves_nothing
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("2 1 range A=0-2; 2t", "removed_group_in_transaction at 5"),
+        ("2 1 range A=0-2; 2t; 1 foo:1 43", "loads"),
+        ("2 1 range A=0-2; 2t; 2 1 range A=0-2", "loads"),
+        ("2 1 range A=0-2", "loads"),
+    ],
+)
+def test_an_open_transaction_of_a_removed_group(before: str, expected: str) -> None:
+    """The classic coordinator makes a group for its offsets, and then finds a group that should be gone."""
+    items = [chunk(raw(before)), chunk(raw("1 foo:0 42"), 5, producer_id=7)]
+    found = {name: load_partition(items, named(name), 0) for name in ("3.3", "3.9", "3.9 new")}
+    answers = {name: said(loading) for name, loading in found.items()}
+    assert answers == {"3.3": expected, "3.9": expected, "3.9 new": "loads"}
 
 
 def test_a_transaction_without_its_marker_is_open() -> None:

@@ -41,6 +41,8 @@ def conditions_met(group: Group | None, record: Record) -> Iterator[Met]:
     place = _PLACES.get(record.record_type)
     if place is None:
         return
+    if record.record_type is RecordType.SHARE_GROUP_STATE_PARTITION_METADATA:
+        yield UNHANDLED, "no replay is there for it"
     kind, look = place
     if group is not None and not _is_of(kind, group):
         detail = (
@@ -269,7 +271,6 @@ def _claim(
 
 def _share_partitions(_group: ModernGroup | None, record: Record) -> Iterator[Met]:
     value: Any = record.value
-    yield UNHANDLED, "no replay is there for it"
     if value is not None:
         for name in ("initializing_topics", "initialized_topics"):
             yield from _twice(entry[0] for entry in getattr(value, name, ()))

@@ -45,6 +45,7 @@ from rebalance_audit.wire.segments.folder import Segment
 _BAD_MARKER: Final = "bad_marker"
 _NO_METADATA: Final = "member_without_metadata"
 _NO_MEMBER: Final = "target_of_unknown_member"
+_REMOVED_IN_USE: Final = "removed_group_in_transaction"
 _ASSIGNMENTS: Final = {
     GroupType.CONSUMER: (8, 7),
     GroupType.SHARE: (14, 13),
@@ -109,6 +110,8 @@ class PartitionLoad:
         self._rules = rules_for(coordinator)
         self._log_partition = log_partition
         self._slots: dict[str, GroupSlot] = {}
+        self._removed: set[str] = set()
+        """Groups whose newest record of type 2 is a tombstone."""
         self._transactions: dict[int, _Transaction] = {}
         self._failure: Notice | None = None
         self._is_unknown = False
@@ -179,6 +182,9 @@ class PartitionLoad:
             for rule_id, detail in conditions_met(slot.group, record):
                 self._note(position, rule_id, int(record.record_type), group_id, detail)
         self._apply(slot, record, position)
+        if record.record_type is RecordType.GROUP_METADATA:
+            change = self._removed.discard if record.value is not None else self._removed.add
+            change(group_id)
         if record.record_type in _COMMITS and run.producer_id >= 0 and record.value is not None:
             transaction = self._transactions.get(run.producer_id)
             if transaction is None:
@@ -304,12 +310,18 @@ class PartitionLoad:
         )
 
     def _note_what_is_left(self) -> None:
-        """Assignments without a member, now that the log has ended."""
+        """What only the end of the log shows: assignments without a member, removed groups with open transactions."""
         for slot in self._slots.values():
             group = slot.group
+            position = Position(self._log_partition, slot.last_log_offset, -1)
+            if slot.group_id in self._removed and slot.pending_offsets and not slot.offsets:
+                detail = (
+                    "the group was removed, and has no offsets but those of an open transaction"
+                )
+                record_type = RecordType.GROUP_METADATA
+                self._note(position, _REMOVED_IN_USE, record_type, slot.group_id, detail)
             if not isinstance(group, ModernGroup):
                 continue
-            position = Position(self._log_partition, slot.last_log_offset, -1)
             current, target = _ASSIGNMENTS[group.group_type]
             for member in group.members.values():
                 if not member.described:
