@@ -14,6 +14,7 @@ from rebalance_audit.wire.metadata_records import (
     TopicMade,
     TopicRemoved,
     decode_metadata_record,
+    encode_metadata_record,
 )
 from rebalance_audit.wire.topic_shapes import (
     ClusterImage,
@@ -54,6 +55,37 @@ def test_hashes_are_those_of_kafka() -> None:
     hashes = {"b": -5, "a": 7, "c": 123456789012345}
     assert group_hash(hashes) == 4475735492887964101
     assert group_hash({}) == 0
+
+
+@pytest.mark.parametrize(
+    ("records", "leaders"),
+    [
+        ((PartitionPlaced(A, 0, (1, 2), 1), PartitionPlaced(A, 1, (2, 1), 2)), {0: 1, 1: 2}),
+        ((PartitionPlaced(A, 0, (1, 2), 1), PartitionPlaced(A, 0, None, 2)), {0: 2}),
+        ((PartitionPlaced(A, 0, (1, 2), 1), PartitionPlaced(A, 0, None, -1)), {0: 1}),
+        ((PartitionPlaced(A, 0, (1,), 1), TopicRemoved(A)), {}),
+        (
+            (
+                PartitionPlaced(A, 0, (1, 2), 1),
+                MetadataTransactionBegan(),
+                PartitionPlaced(A, 0, None, 2),
+                MetadataTransactionEnded(committed=False),
+            ),
+            {0: 1},
+        ),
+    ],
+)
+def test_the_leader_is_the_last_broker_that_led(
+    records: Sequence[MetadataRecord], leaders: dict[int, int]
+) -> None:
+    """One that stops gives up what it leads, and is still the one whose load is of interest."""
+    image = ClusterImage()
+    for offset, record in enumerate((TopicMade(A, "orders"), *records)):
+        decoded = decode_metadata_record(encode_metadata_record(record))
+        assert decoded is not None
+        image.add(decoded, offset, 0)
+    assert image.leaders("orders") == leaders
+    assert image.leaders("payments") == {}
 
 
 def test_a_topic_is_made_grows_and_goes() -> None:
@@ -132,10 +164,15 @@ def test_brokers_and_their_racks(value: bytes, expected: str | None) -> None:
 
 
 def test_changes_of_partitions() -> None:
-    """Only another list of replicas matters, not an election."""
+    """Another list of replicas, or an election, which changes no shape."""
     start = b"\1\5\0" + INT(3) + A
     replicas = b"\x03" + INT(1) + INT(2)
     leader, moved = b"\1\4" + INT(1), b"\2" + bytes((len(replicas),)) + replicas
-    assert decode_metadata_record(start + b"\1" + leader) is None
-    assert decode_metadata_record(start + b"\2" + leader + moved) == placed(3, 1, 2)
+    elected = PartitionPlaced(A, 3, None, 1)
+    assert decode_metadata_record(start + b"\1" + leader) == elected
+    assert encode_metadata_record(elected) == start + b"\1" + leader
+    assert decode_metadata_record(start + b"\2" + leader + moved) == PartitionPlaced(
+        A, 3, (1, 2), 1
+    )
+    assert decode_metadata_record(start + b"\1\0\1\0") is None
     assert decode_metadata_record(b"\1\x14\0\0") is None

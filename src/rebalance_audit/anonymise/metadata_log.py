@@ -48,8 +48,8 @@ class MetadataRenamer:
                 return BrokerRegistered(broker_id, None if rack is None else names.rack(rack))
             case TopicMade(topic_id, name):
                 return TopicMade(names.topic_id(topic_id), names.topic(name))
-            case PartitionPlaced(topic_id, number, replicas):
-                return PartitionPlaced(names.topic_id(topic_id), number, replicas)
+            case PartitionPlaced(topic_id):
+                return record._replace(topic_id=names.topic_id(topic_id))
             case TopicRemoved(topic_id):
                 return TopicRemoved(names.topic_id(topic_id))
         return record

@@ -30,6 +30,8 @@ class LiveSource(NamedTuple):
     group_states: Callable[[], Mapping[str, str]] | None = None
     """Asks coordinators for the states of their groups, by group id. Raises SourceNotReadable."""
     sampled_partitions_max: int = 0
+    leaders: Mapping[int, int] | None = None
+    """Partition of `__consumer_offsets` -> broker id of its leader; None for a source that is not asked for it."""
 
 
 def live_source(invocation: Invocation, spec: str) -> LiveSource:
@@ -65,7 +67,7 @@ def _of_kafka(invocation: Invocation, servers: str) -> LiveSource:
     )
     cluster = KafkaCluster(servers, settings)
     wanted = login_of_aiokafka(cluster.login)
-    cluster.view()  # whether the topic is there and may be described, in one sentence
+    view = cluster.view()  # whether the topic is there and may be described, in one sentence
     client_id = cluster.options.get("client.id", CLIENT_ID)
     log = GrowingTopic(cluster.servers, wanted, kafka.timeout_ms, client_id)
     return LiveSource(
@@ -76,4 +78,5 @@ def _of_kafka(invocation: Invocation, servers: str) -> LiveSource:
         sample_end_offsets=lambda partitions: cluster.end_offsets(partitions, clock_ms),
         group_states=cluster.group_states,
         sampled_partitions_max=kafka.sampled_partitions_max,
+        leaders=view.leaders,
     )

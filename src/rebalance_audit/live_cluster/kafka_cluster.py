@@ -80,6 +80,8 @@ class ClusterView:
     topic_id: str | None
     """Topic id of `__consumer_offsets`, as Kafka prints it; None for a cluster without topic ids (before 2.8)."""
     partitions: Mapping[int, PartitionEnds]
+    leaders: Mapping[int, int]
+    """Partition -> broker id of its leader, the coordinator of its groups; -1 without one."""
 
 
 class KafkaCluster:
@@ -142,6 +144,7 @@ class KafkaCluster:
                 )
                 for number in numbers
             },
+            {each["partition_index"]: each["leader_id"] for each in topic["partitions"]},
         )
 
     def offsets_at(self, moment_ms: int, view: ClusterView) -> dict[int, int]:

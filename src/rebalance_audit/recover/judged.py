@@ -12,15 +12,18 @@ from rebalance_audit.wire.segments.folder import LogFolder
 
 
 def planned_partitions(
-    folder: LogFolder, coordinator: Coordinator, log_partitions: Collection[int] = ()
+    folder: LogFolder,
+    coordinator: Coordinator,
+    log_partitions: Collection[int] = (),
+    among: Collection[int] = (),
 ) -> Iterator[PlannedPartition]:
-    """The partitions that do not load, or all of `log_partitions`; in order of their numbers.
+    """All of `log_partitions`, and those of `among` that do not load; without both, all that do not load.
 
     Raises UnknownPartition for one that the folder does not hold, SourceNotReadable, and OSError that names the file.
     """
-    judged = verify_folder(folder, coordinator, log_partitions or None)
+    judged = verify_folder(folder, coordinator, {*log_partitions, *among} or None)
     for loading in judged.partitions:
-        if log_partitions or loading.outcome != "loads":
+        if loading.log_partition in log_partitions or loading.outcome != "loads":
             yield _planned(folder, loading)
 
 

@@ -1,6 +1,6 @@
 """What the `__cluster_metadata` log beside the segments says about topics: names, deletions and shapes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -8,7 +8,7 @@ from rebalance_audit.wire.metadata_records import TopicMade, TopicRemoved, decod
 from rebalance_audit.wire.primitives import DecodeError
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
-from rebalance_audit.wire.segments.folder import LogFolder, not_readable
+from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, LogFolder, not_readable
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource
 from rebalance_audit.wire.topic_shapes import ClusterImage
 
@@ -29,6 +29,22 @@ def read_topic_names(folder: LogFolder) -> TopicNames:
 
     Raises SourceNotReadable for a file that cannot be read.
     """
+    names, image = _read(folder)
+    for topic_id, shapes in image.finish().items():
+        names.add_shapes(topic_id, shapes)
+    return names
+
+
+def read_leaders(folder: LogFolder) -> Mapping[int, int]:
+    """Partition of `__consumer_offsets` -> broker id of its last leader, and so of its coordinator.
+
+    Brokers that stop give up what they lead: the last one that led counts. Nothing where the `__cluster_metadata` log
+    is not beside the folder's segments, or begins after the topic. Raises SourceNotReadable.
+    """
+    return _read(folder)[1].leaders(OFFSETS_TOPIC)
+
+
+def _read(folder: LogFolder) -> tuple[TopicNames, ClusterImage]:
     names, image = TopicNames(), ClusterImage()
     beginning = _beginning(folder.metadata_segments)
     for file in folder.metadata_segments:
@@ -40,9 +56,7 @@ def read_topic_names(folder: LogFolder) -> TopicNames:
                     _add_records(names, image, beginning, file, found)
         except OSError as error:
             raise not_readable(file, error) from error
-    for topic_id, shapes in image.finish().items():
-        names.add_shapes(topic_id, shapes)
-    return names
+    return names, image
 
 
 def _beginning(files: Sequence[Path]) -> _Beginning:

@@ -19,8 +19,10 @@ from rebalance_audit.wire.primitives import (
 FRAME_VERSION: Final = 1
 TOPIC_RECORD: Final = 2
 PARTITION_RECORD: Final = 3
+PARTITION_CHANGE_RECORD: Final = 5
 REMOVE_TOPIC_RECORD: Final = 9
 UUID_BYTES: Final = 16
+_LEADER_TAG: Final = 1
 _REPLICAS_TAG: Final = 2
 _MIGRATION_VERSION: Final = 2
 """Version of RegisterBrokerRecord from which on it says whether the broker comes from ZooKeeper."""
@@ -51,11 +53,14 @@ class TopicMade(NamedTuple):
 
 
 class PartitionPlaced(NamedTuple):
-    """A partition begins, or has other replicas."""
+    """A partition begins, or has other replicas, or another leader."""
 
     topic_id: bytes
     topic_partition: int
-    replicas: tuple[int, ...]
+    replicas: tuple[int, ...] | None
+    """None: as before."""
+    leader_id: int | None = None
+    """The leader's broker id, -1 without a leader; None: as before."""
 
 
 class TopicRemoved(NamedTuple):
@@ -173,15 +178,24 @@ def _topic(reader: _Reader, _version: int) -> MetadataRecord:
 
 def _partition(reader: _Reader, _version: int) -> MetadataRecord:
     number, topic_id = reader.int32(), reader.take(UUID_BYTES)
-    return PartitionPlaced(topic_id, number, reader.int32s())
+    replicas = reader.int32s()
+    for _ in range(3):  # in sync, removing, adding
+        reader.int32s()
+    return PartitionPlaced(topic_id, number, replicas, reader.int32())
 
 
 def _partition_change(reader: _Reader, _version: int) -> MetadataRecord | None:
     number, topic_id = reader.int32(), reader.take(UUID_BYTES)
-    replicas = reader.tags().get(_REPLICAS_TAG)
-    if replicas is None:
+    tags = reader.tags()
+    replicas, leader = tags.get(_REPLICAS_TAG), tags.get(_LEADER_TAG)
+    if replicas is None and leader is None:
         return None
-    return PartitionPlaced(topic_id, number, _Reader(replicas, 0).int32s())
+    return PartitionPlaced(
+        topic_id,
+        number,
+        None if replicas is None else _Reader(replicas, 0).int32s(),
+        None if leader is None else _Reader(leader, 0).int32(),
+    )
 
 
 def _topic_removed(reader: _Reader, _version: int) -> MetadataRecord:
@@ -205,7 +219,7 @@ _READERS: Final[Mapping[int, Callable[[_Reader, int], MetadataRecord | None]]] =
     _BROKER_GONE_RECORD: _broker_gone,
     TOPIC_RECORD: _topic,
     PARTITION_RECORD: _partition,
-    5: _partition_change,
+    PARTITION_CHANGE_RECORD: _partition_change,
     REMOVE_TOPIC_RECORD: _topic_removed,
     _BEGIN_TRANSACTION_RECORD: _transaction_began,
     _END_TRANSACTION_RECORD: _transaction_ended,
@@ -217,7 +231,7 @@ _READERS: Final[Mapping[int, Callable[[_Reader, int], MetadataRecord | None]]] =
 def encode_metadata_record(record: MetadataRecord) -> bytes:
     """A record of version 0 that decodes to the same; fields that are not read here say nothing.
 
-    A partition's leader and its replicas in sync are the replicas, the first of them, at leader epoch 0.
+    The replicas in sync are all replicas, and the leader is the first of them if it is not known, at leader epoch 0.
     """
     match record:
         case BrokerRegistered(broker_id, None):
@@ -229,10 +243,15 @@ def encode_metadata_record(record: MetadataRecord) -> bytes:
         case TopicMade(topic_id, topic):
             name = topic.encode()
             return _frame(TOPIC_RECORD, uvarint(len(name) + 1) + name + topic_id)
-        case PartitionPlaced(topic_id, number, replicas):
+        case PartitionPlaced(topic_id, number, None, leader_id):
+            leader = b"" if leader_id is None else _tag(_LEADER_TAG, _int32(leader_id))
+            tags = uvarint(bool(leader)) + leader
+            return _frame(PARTITION_CHANGE_RECORD, _int32(number) + topic_id, tags)
+        case PartitionPlaced(topic_id, number, replicas, leader_id):
+            assert replicas is not None  # the case above
             placed = uvarint(len(replicas) + 1) + b"".join(map(_int32, replicas))
-            leader = _int32(replicas[0] if replicas else -1)
-            fields = _int32(number) + topic_id + placed * 2 + _EMPTY * 2 + leader
+            leader_id = next(iter(replicas), -1) if leader_id is None else leader_id
+            fields = _int32(number) + topic_id + placed * 2 + _EMPTY * 2 + _int32(leader_id)
             return _frame(PARTITION_RECORD, fields + _int32(0) * 2)
         case TopicRemoved(topic_id):
             return _frame(REMOVE_TOPIC_RECORD, topic_id)
@@ -242,8 +261,12 @@ def encode_metadata_record(record: MetadataRecord) -> bytes:
             return _frame(_END_TRANSACTION_RECORD if committed else _ABORT_TRANSACTION_RECORD, b"")
 
 
-def _frame(record_type: int, fields: bytes) -> bytes:
-    return bytes((FRAME_VERSION, record_type, 0)) + fields + _NO_TAGS
+def _frame(record_type: int, fields: bytes, tags: bytes = _NO_TAGS) -> bytes:
+    return bytes((FRAME_VERSION, record_type, 0)) + fields + tags
+
+
+def _tag(number: int, data: bytes) -> bytes:
+    return uvarint(number) + uvarint(len(data)) + data
 
 
 def _int32(number: int) -> bytes:

@@ -93,6 +93,7 @@ class ClusterImage:
         """Topic id -> its shapes, the oldest first."""
         self._names: dict[bytes, str] = {}
         self._replicas: dict[bytes, dict[int, tuple[int, ...]]] = defaultdict(dict)
+        self._leaders: dict[bytes, dict[int, int]] = defaultdict(dict)
         self._racks: dict[int, str] = {}
         self._changed: dict[bytes, tuple[int, int]] = {}
         """Topic id -> (offset, epoch ms) of the last record about it since its last shape."""
@@ -120,6 +121,11 @@ class ClusterImage:
         self._settle()
         return {topic_id: tuple(found) for topic_id, found in self.shapes.items()}
 
+    def leaders(self, topic: str) -> Mapping[int, int]:
+        """Partition -> broker id of its last leader, of a topic by name; none of one that is not known."""
+        found = [each for each in self._leaders if self._names.get(each) == topic]
+        return self._leaders[found[-1]] if found else {}
+
     def _apply(self, record: MetadataRecord, metadata_offset: int, at_ms: int) -> None:
         if at_ms != self._at_ms:
             self._settle()
@@ -129,11 +135,16 @@ class ClusterImage:
             case TopicMade(topic_id, name):
                 self._names[topic_id] = name
                 changed = (topic_id,)
-            case PartitionPlaced(topic_id, number, replicas):
+            case PartitionPlaced(topic_id, number, replicas, leader_id):
+                if leader_id is not None and leader_id >= 0:
+                    self._leaders[topic_id][number] = leader_id
+                if replicas is None:
+                    return
                 self._replicas[topic_id][number] = replicas
                 changed = (topic_id,)
             case TopicRemoved(topic_id):
                 self._replicas.pop(topic_id, None)
+                self._leaders.pop(topic_id, None)
                 self._gone.add(topic_id)
                 changed = (topic_id,)
             case BrokerRegistered(broker_id, rack):

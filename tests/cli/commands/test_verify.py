@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -42,6 +43,34 @@ def test_the_answer_comes_first(
     outcome = call("verify", segments(capture), *arguments)
     assert outcome.code == code
     assert outcome.out.startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("broker", "code", "said"),
+    [
+        ("1", DONE, "Broker 1 also leads partitions that are not here: 0, 1, 3."),
+        (
+            "7",
+            BAD_ARGUMENTS,
+            "broker 7 leads no partition of __consumer_offsets; those that do: 1.",
+        ),
+    ],
+)
+def test_a_coordinator_is_that_of_the_partitions_that_it_leads(
+    broker: str, code: int, said: str
+) -> None:
+    """By the cluster's metadata log beside the segments; partitions that the copy lacks are named."""
+    outcome = call("verify", segments("consumer-static"), "--coordinator", broker)
+    assert (outcome.code, said in outcome.err) == (code, True)
+    assert outcome.out.startswith("1 partition would load") == (code == DONE)
+
+
+def test_a_log_without_metadata_does_not_say_who_leads(tmp_path: Path) -> None:
+    """An error that says what to give instead."""
+    log = Path(segments("consumer-static")) / "__consumer_offsets-2"
+    shutil.copytree(log, tmp_path / log.name)
+    outcome = call("verify", str(tmp_path), "--coordinator", "1")
+    assert (outcome.code, "give --partition" in outcome.err) == (BAD_ARGUMENTS, True)
 
 
 @pytest.mark.parametrize("release", ["3.3", "3.9 new", "4.4"])

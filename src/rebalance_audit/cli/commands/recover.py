@@ -17,6 +17,7 @@ from rebalance_audit.recover.plan_folder import plan_shape, write_plan
 from rebalance_audit.recover.plan_text import plan_summary
 from rebalance_audit.sentences import words
 from rebalance_audit.verify.coordinators import Coordinator
+from rebalance_audit.wire.metadata_log import read_leaders
 
 EXAMPLES: Final = """\b
 Examples:
@@ -43,8 +44,9 @@ Examples:
     type=click.IntRange(min=0),
     multiple=True,
     metavar="N",
-    help="RecoveryPlan for the groups of this partition of __consumer_offsets, even if it loads; may be repeated.",
+    help="Plan for the groups of this partition of __consumer_offsets, even if it loads; may be repeated.",
 )
+@coordinator_option.broker
 @summarised()
 @configured
 def recover(
@@ -56,6 +58,7 @@ def recover(
     out: Path,
     coordinator: Coordinator,
     log_partitions: tuple[int, ...],
+    broker_id: int | None,
 ) -> None:
     """Write a plan that sets offsets again after the group coordinator failed to load a partition.
 
@@ -67,7 +70,11 @@ def recover(
     if out.exists() and any(out.iterdir()):
         raise click.BadParameter(f"{out} is not empty.", param_hint="--out")
     with bad_arguments(), slow_step("loading the log as the coordinator does"):
-        found = [*planned_partitions(open_log(source.path), coordinator, log_partitions)]
+        folder = open_log(source.path)
+        led = coordinator_option.wanted_partitions(
+            (), broker_id, lambda: read_leaders(folder), folder.segments
+        )
+        found = [*planned_partitions(folder, coordinator, log_partitions, led or ())]
     plan = plan_for(found, str(coordinator))
     names = write_plan(out, plan, document(plan_shape(plan))) if found else []
     summary = {

@@ -1,12 +1,13 @@
 """`rebalance-audit verify`: whether the coordinator of a release would load the log, and what is lost if not."""
 
 import sys
-from collections.abc import Collection
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 import click
 
-from rebalance_audit.cli import exit_codes
+from rebalance_audit.cli import coordinator_option, exit_codes
 from rebalance_audit.cli.invocation import Invocation, bad_arguments, configured
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import (
@@ -25,11 +26,12 @@ from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.report.terminal.console import stdout_console
 from rebalance_audit.report.terminal.verification import print_verification
 from rebalance_audit.sentences import words
-from rebalance_audit.verify.coordinators import DEFAULT, Coordinator, coordinator_named
+from rebalance_audit.verify.coordinators import Coordinator
 from rebalance_audit.verify.load_time import load_time_of
 from rebalance_audit.verify.loading import GroupAtEnd, Loading, Notice, Verification
 from rebalance_audit.verify.log import verify_folder
 from rebalance_audit.verify.partition_load import PartitionLoad, load_partition
+from rebalance_audit.wire.metadata_log import read_leaders
 from rebalance_audit.wire.segments.columns import ColumnChunk
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
@@ -38,6 +40,7 @@ Examples:
   rebalance-audit verify copy-of-log
   rebalance-audit verify copy-of-log --as 4.3
   rebalance-audit verify copy-of-log --partition 3 --json
+  rebalance-audit verify copy-of-log --coordinator 1
   rebalance-audit verify kafka:broker:9092
 
 \b
@@ -50,34 +53,15 @@ NOT_IN_A_LAKE: Final = (
     "records that the cleaner removed before they were read",
 )
 _ROUNDS_WITHOUT_ANSWER: Final = 40
-
-
-class _Release(click.ParamType[Coordinator]):
-    name = "release"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Coordinator:
-        if isinstance(value, Coordinator):
-            return value
-        try:
-            return coordinator_named(str(value))
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+_Wanted: TypeAlias = Callable[
+    [Callable[[], Mapping[int, int]] | None, Collection[int]], Collection[int] | None
+]
+"""`wanted_partitions` without the options."""
 
 
 @click.command(epilog=EXAMPLES)
 @takes_source(reads=(SEGMENTS, LAKE, LIVE))
-@click.option(
-    "--as",
-    "coordinator",
-    type=_Release(),
-    default=DEFAULT,
-    metavar="RELEASE",
-    show_default=str(DEFAULT),
-    help="The release of Kafka that would load the log: 3.3 to 4.4; 3.9 and earlier mean the classic coordinator,"
-    " `3.9 new` the new one.",
-)
+@coordinator_option.coordinator
 @click.option(
     "--partition",
     "log_partitions",
@@ -86,6 +70,7 @@ class _Release(click.ParamType[Coordinator]):
     metavar="N",
     help="Only this partition of __consumer_offsets, with all groups that it holds; may be repeated.",
 )
+@coordinator_option.broker
 @summarised("Print one JSON object.")
 @configured
 @click.pass_context
@@ -96,6 +81,7 @@ def verify(
     source: Segments | LakeSource,
     coordinator: Coordinator,
     log_partitions: tuple[int, ...],
+    broker_id: int | None,
     hand_out: HandOut,
 ) -> None:
     """Verify that Kafka's group coordinator would load the log.
@@ -108,7 +94,7 @@ def verify(
     It judges the log itself, before any audit; `check` judges the tables of a lake. A lake and a live cluster
     show no batches and no checksums: these are unknown there, not sound. docs/verify.md has more.
     """
-    wanted = log_partitions or None
+    wanted = partial(coordinator_option.wanted_partitions, log_partitions, broker_id)
     with slow_step("verifying"), bad_arguments("--partition"):
         if isinstance(source, LakeSource):
             found = _of_lake(source, coordinator, wanted)
@@ -116,29 +102,30 @@ def verify(
             found = _of_kafka(invocation, source.spec, coordinator, wanted)
         else:
             folder = open_log(source.path)
-            found = verify_folder(folder, coordinator, wanted, with_groups=wanted is not None)
+            numbers = wanted(lambda: read_leaders(folder), folder.segments)
+            found = verify_folder(folder, coordinator, numbers, with_groups=numbers is not None)
     hand_out(_shape(found), lambda: print_verification(stdout_console(), found))
     sys.stdout.flush()
     if found.loses:
         ctx.exit(exit_codes.CHECK_FAILED)
 
 
-def _of_lake(
-    source: LakeSource, coordinator: Coordinator, wanted: Collection[int] | None
-) -> Verification:
+def _of_lake(source: LakeSource, coordinator: Coordinator, wanted: _Wanted) -> Verification:
     from rebalance_audit.readers.lake_chunks import (  # noqa: PLC0415 - imports Arrow
         bronze_chunks,
         bronze_partitions,
     )
 
     cluster = source.one_cluster()
-    numbers = _chosen(bronze_partitions(source.path, cluster), wanted)
+    present = bronze_partitions(source.path, cluster)
+    asked = wanted(None, present)
+    numbers = _chosen(present, asked)
     loadings = (
         load_partition(
             bronze_chunks(source.path, cluster, number),
             coordinator,
             number,
-            with_groups=wanted is not None,
+            with_groups=asked is not None,
         )
         for number in numbers
     )
@@ -146,11 +133,13 @@ def _of_lake(
 
 
 def _of_kafka(
-    invocation: Invocation, spec: str, coordinator: Coordinator, wanted: Collection[int] | None
+    invocation: Invocation, spec: str, coordinator: Coordinator, wanted: _Wanted
 ) -> Verification:
     from rebalance_audit.cli.live_source import live_source  # noqa: PLC0415 - imports the client
 
-    log = live_source(invocation, spec).log
+    source = live_source(invocation, spec)
+    log, leaders = source.log, source.leaders or {}
+    asked = wanted(lambda: leaders, leaders)
     loads: dict[int, PartitionLoad] = {}
     without_answer = 0
     try:
@@ -167,8 +156,8 @@ def _of_kafka(
                     loads.pop(number, None)
     finally:
         log.close()
-    numbers = _chosen(sorted(loads), wanted)
-    with_groups = wanted is not None
+    numbers = _chosen(sorted(loads), asked)
+    with_groups = asked is not None
     loadings = (loads[number].finish(with_groups=with_groups) for number in numbers)
     return Verification(coordinator, tuple(loadings), NOT_IN_A_LAKE)
 
