@@ -82,6 +82,40 @@ def test_a_stretch_that_cannot_be_read_ends_what_is_certain(tmp_path: Path) -> N
     assert found.undecodable == 1
 
 
+def test_what_precedes_damage_in_the_log_is_certain_whatever_offsets_say(tmp_path: Path) -> None:
+    """Offsets that go back end what is certain; commits behind them do not replace those before, at any offset."""
+    key, other = b"\0\1\0\1g\0\1t\0\0\0\0", b"\0\1\0\1g\0\1t\0\0\0\1"
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    batches = [
+        batch([(0, 11, key, commit(40))]),
+        batch([(9, 12, other, commit(50))]),
+        batch([(3, 13, other, commit(7))]),
+        batch([(1, 14, key, commit(8))]),
+    ]
+    segment(folder, batches)
+    (group,) = account(tmp_path, None).groups
+    assert [each.committed_offset for each in group.certain.values()] == [40, 50]
+
+
+def test_a_segment_that_ends_early_ends_what_is_certain_if_another_follows(tmp_path: Path) -> None:
+    """The tail may have held later commits than those before it."""
+    key, other = b"\0\1\0\1g\0\1t\0\0\0\0", b"\0\1\0\1g\0\1t\0\0\0\1"
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    torn = batch([(1, 12, key, commit(41))])[:-9]
+    segment(folder, [batch([(0, 11, key, commit(40))]), torn])
+    later = batch([(2, 13, other, commit(50))])
+    (folder / f"{2:020}.log").write_bytes(later)
+    assert shown(account(tmp_path, None)) == "40 | after_damage 50"
+
+
+def commit(committed_offset: int) -> bytes:
+    """The value of a commit."""
+    times = (9).to_bytes(8) + (-1).to_bytes(8, signed=True)
+    return b"\0\1" + committed_offset.to_bytes(8) + b"\0\0" + times
+
+
 def test_the_cut_lies_inside_a_batch(tmp_path: Path) -> None:
     """Records of the batch before the one at fault are certain; the time of the last one is known."""
     key, other = b"\0\1\0\1g\0\1t\0\0\0\0", b"\0\1\0\1g\0\1t\0\0\0\1"

@@ -125,7 +125,7 @@ def test_what_is_lost_is_said(account: GroupAccount, expected: str) -> None:
     ("problem", "cut_offset", "until_ms", "expected"),
     [
         (None, None, AT_MS, "loads. Its offsets are certain, except those of open transactions."),
-        (None, 99, AT_MS, "loads, but not all of it can be read; a broker"),
+        (None, 99, AT_MS, "loads, but some of it cannot be read, or its offsets go back; a broker"),
         (
             "fails.",
             99,

@@ -27,9 +27,9 @@ coordinator: Final = click.option(
     "--as",
     "coordinator",
     type=_Release(),
-    default=DEFAULT,
+    default=str(DEFAULT),
     metavar="RELEASE",
-    show_default=str(DEFAULT),
+    show_default=True,
     help="The release of Kafka that would load the log: 3.3 to 4.4; 3.9 and earlier mean the classic coordinator,"
     " `3.9 new` the new one.",
 )

@@ -29,7 +29,11 @@ class SegmentRecords:
         groups: tuple[bytes, ...],
         cut_offset: int | None = None,
     ) -> None:
-        """With `cut_offset` the last commit of each key before it is there, and the last one from it on."""
+        """With `cut_offset` the last commit of each key before the cut is there, and the last one behind it.
+
+        The cut is, in log order, before the first record at that offset or above, before the first offset that is not
+        above the last one, or at the first stretch that cannot be read, whichever comes first.
+        """
         self._folder = folder
         self._log_partition = log_partition
         self._at_ms = at_ms
@@ -37,20 +41,30 @@ class SegmentRecords:
         self.last_ms: int | None = None
         self.damaged = 0
         self.has_later = False
+        self._asked_cut = cut_offset
+        self._is_cut = False
         self.cut_offset = cut_offset
-        """Where one was given, not above the first damaged stretch; right once reading has begun."""
+        """Where one was given, that of the cut; right once all is read."""
+        self.is_past_cut = False
+        """Whether the record that was given last is behind the cut, whatever its offset."""
 
     def __iter__(self) -> Iterator[RawRecord]:
         last_offsets = self._last_commits()
-        for found, count in self._in_time():
+        for found, count, before_cut in self._in_time():
             if not count:
                 continue
             latest = int(found.record_timestamps_ms[:count].max())
             self.last_ms = latest if self.last_ms is None else max(self.last_ms, latest)
             wanted = ~_overridable(found) | np.isin(found.log_offsets, last_offsets)
-            chunk = found.chosen(np.flatnonzero(wanted[:count]))
+            chosen = np.flatnonzero(wanted[:count])
+            chunk = found.chosen(chosen)
             rows = zip(
-                chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
+                chunk.log_offsets,
+                chunk.record_timestamps_ms,
+                chunk.keys,
+                chunk.values,
+                (chosen >= before_cut).tolist(),
+                strict=True,
             )
             for run in chunk.runs:
                 position = Position(
@@ -61,7 +75,9 @@ class SegmentRecords:
                     run.producer_id,
                     run.is_transactional,
                 )
-                for log_offset, at_ms, key, value in islice(rows, run.record_count):
+                for log_offset, at_ms, key, value, self.is_past_cut in islice(
+                    rows, run.record_count
+                ):
                     if run.is_control or self._is_wanted(key):
                         at = position._replace(log_offset=log_offset, record_timestamp_ms=at_ms)
                         yield at, run.is_control, key, value
@@ -70,39 +86,61 @@ class SegmentRecords:
         """Offset of the last commit of each key that no transaction decides on, on each side of the cut."""
         last: dict[bytes | None, int] = {}
         last_before: dict[bytes | None, int] = {}
-        for found, count in self._in_time():
+        for found, count, before_cut in self._in_time():
             commits = np.flatnonzero(_overridable(found)[:count])
             log_offsets = found.log_offsets[commits]
             pairs = [*zip(found.keys.at(commits), log_offsets.tolist(), strict=True)]
+            if self._asked_cut is not None:
+                last_before.update(pairs[: np.searchsorted(commits, before_cut)])
             if self._groups:
                 pairs = [pair for pair in pairs if self._is_wanted(pair[0])]
             last.update(pairs)
-            cut_offset = self.cut_offset
-            if cut_offset is not None:
-                last_before.update(pair for pair in pairs if pair[1] < cut_offset)
         return np.array(sorted({*last.values(), *last_before.values()}), np.int64)
 
-    def _in_time(self) -> Iterator[tuple[Columns, int]]:
-        """Each stretch with the number of its records before the first that is too late."""
+    def _in_time(self) -> Iterator[tuple[Columns, int, int]]:
+        """Each stretch with the number of its records before the first that is too late, and before the cut."""
         self.damaged = 0
+        self._is_cut, self.cut_offset = False, self._asked_cut
         next_offset = 0
+        has_unread_tail = False
         for part in ranges_of(self._folder, (self._log_partition,)):
             for found in part.read():
                 if isinstance(found, BadBytes):
                     self.damaged += 1
-                    if self.cut_offset is not None:
-                        # A damaged header may have any offset; the stretch follows what was read.
-                        self.cut_offset = min(self.cut_offset, next_offset)
-                elif not isinstance(found, TailNote):
+                    # A damaged header may have any offset; the stretch follows what was read.
+                    self._cut_at(next_offset)
+                elif isinstance(found, TailNote):
+                    has_unread_tail = True
+                else:
+                    before_cut = 0
                     if len(found.log_offsets):
+                        if has_unread_tail:
+                            self._cut_at(next_offset)
+                        before_cut = self._before_cut(found.log_offsets, next_offset)
                         next_offset = int(found.log_offsets[-1]) + 1
                     moments = found.record_timestamps_ms
                     late = moments > self._at_ms if self._at_ms is not None else moments[:0]
                     count = int(late.argmax()) if late.any() else len(moments)
-                    yield found, count
+                    yield found, count, before_cut
                     if count < len(moments):
                         self.has_later = True
                         return
+
+    def _cut_at(self, cut_offset: int) -> None:
+        if self._asked_cut is not None and not self._is_cut:
+            self._is_cut, self.cut_offset = True, min(self._asked_cut, cut_offset)
+
+    def _before_cut(self, log_offsets: Int64s, following: int) -> int:
+        """How many of the next records are before the cut."""
+        if self._asked_cut is None or self._is_cut:
+            return 0
+        goes_back = np.diff(log_offsets, prepend=following - 1) <= 0
+        at_cut = goes_back | (log_offsets >= self._asked_cut)
+        if not at_cut.any():
+            return len(log_offsets)
+        row = int(at_cut.argmax())
+        self._cut_at(int(log_offsets[row]))
+        return row
 
     def _is_wanted(self, key: bytes | None) -> bool:
         return not self._groups or (

@@ -77,9 +77,11 @@ class PartitionAccount(NamedTuple):
 
 
 class RecordsWithCut(Protocol):
-    """The records of a partition in log order; its attributes are right once reading has begun."""
+    """The records of a partition in log order; but for `is_past_cut`, its attributes are right once all is read."""
 
     cut_offset: int | None
+    is_past_cut: bool
+    """Whether the record that was given last is behind the cut."""
     last_ms: int | None
     damaged: int
 
@@ -107,9 +109,8 @@ def partition_account(records: RecordsWithCut, log_partition: int) -> PartitionA
     undecodable = 0
     for raw in records:
         position = raw[0]
-        cut_offset = END_OF_LOG if records.cut_offset is None else records.cut_offset
         if before is None:
-            if position.log_offset >= cut_offset:
+            if records.is_past_cut:
                 before = _held(shard)
             else:
                 certain_until_ms = position.record_timestamp_ms

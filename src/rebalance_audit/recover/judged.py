@@ -29,8 +29,10 @@ def planned_partitions(
 
 def _planned(folder: LogFolder, loading: Loading) -> PlannedPartition:
     cut_offset = END_OF_LOG
-    if loading.outcome == "fails":
-        cut_offset = loading.failed_at_offset or 0
+    failure = loading.failure
+    if failure is not None and failure.applied.rule.stage != "log":
+        cut_offset = failure.log_offset
+    # The header of a batch at fault may have any offset: its place in the log ends what is certain.
     records = SegmentRecords(folder, loading.log_partition, None, (), cut_offset)
     return PlannedPartition(partition_account(records, loading.log_partition), problem_of(loading))
 
@@ -46,4 +48,5 @@ def problem_of(loading: Loading) -> str | None:
     failure = loading.failure
     if failure is None:
         return f"does not load.{then}"
-    return f"fails to load at offset {failure.log_offset:,}: {failure.detail} ({failure.rule_id}).{then}"
+    at = "" if loading.failed_at_offset is None else f" at offset {loading.failed_at_offset:,}"
+    return f"fails to load{at}: {failure.detail} ({failure.rule_id}).{then}"

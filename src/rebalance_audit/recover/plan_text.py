@@ -80,7 +80,10 @@ def _partition(planned: PlannedPartition) -> str:
     account = planned.account
     problem = "loads." if planned.problem is None else literal(planned.problem)
     if planned.problem is None and account.cut_offset is not None:
-        problem = "loads, but not all of it can be read; a broker that starts after a crash cuts such a log."
+        problem = (
+            "loads, but some of it cannot be read, or its offsets go back; a broker that starts after a crash cuts a"
+            " log before damage."
+        )
     text = f"- Partition {account.log_partition} of `{OFFSETS_TOPIC}` {problem}"
     if account.cut_offset is None:
         return f"{text} Its offsets are certain, except those of open transactions."

@@ -106,7 +106,7 @@ def _unknown(text: str) -> BadRequest:
     known = ", ".join(dict.fromkeys(each.release for each in COORDINATORS))
     return BadRequest(
         f"{text!r} is no release whose coordinator is known: give one of {known}, with `classic` or `new` behind it"
-        " where a release has both."
+        " where a release has both. Without a patch, a release is its newest patch."
     )
 
 

@@ -54,9 +54,7 @@ def read_record(known: KnownRecords, key: bytes | None, value: bytes | None) -> 
     if number is None:
         return NotDecoded(UndecodableReason.KEY_TRUNCATED, None, f"the key has {len(key)} bytes")
     if number not in known.record_types:
-        return NotDecoded(
-            UndecodableReason.UNKNOWN_RECORD_TYPE, number, f"the key begins with {number}"
-        )
+        return NotDecoded(UndecodableReason.UNKNOWN_RECORD_TYPE, number, f"record type {number}")
     record = decode_record(key, value)
     if isinstance(record, Record) and _is_as_expected(known, number, record, value):
         return record

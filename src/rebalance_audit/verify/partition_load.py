@@ -290,7 +290,9 @@ class PartitionLoad:
             outcome=outcome,
             failed_at_offset=self._failed_at(),
             failure=self._failure,
-            serves_nothing=outcome == "fails" and self._coordinator.kind == "classic",
+            serves_nothing=self._failure is not None
+            and self._failure.rule_id != NOT_OPENED
+            and self._coordinator.kind == "classic",
             record_count=self._record_count,
             first_offset=self._first_offset,
             end_offset=self._end_offset,

@@ -42,7 +42,7 @@ def test_nothing_is_written_where_all_loads(tmp_path: Path) -> None:
     """The sentence says so, and how to get a plan all the same."""
     outcome = call("recover", LOG, "--out", tmp_path / "plan")
     assert (outcome.code, outcome.err) == (0, "")
-    assert "there is nothing to recover" in outcome.out.replace("\n", " ")
+    assert "no plan is needed" in outcome.out.replace("\n", " ")
     assert not (tmp_path / "plan").exists()
 
 
@@ -79,6 +79,18 @@ def test_bytes_that_are_no_batch_end_what_is_certain(tmp_path: Path) -> None:
     assert (tmp_path / "plan" / "offsets.csv").read_text() == '"foo",0,40\n'
     rows = (tmp_path / "plan" / "uncertain.csv").read_text().splitlines()
     assert rows[1].startswith("g,foo,0,after_damage,40,42,")
+
+
+def test_a_log_that_is_not_opened_keeps_what_precedes_the_damage(tmp_path: Path) -> None:
+    """The broker names no offset then, and serves nothing, with a classic coordinator either."""
+    garbage = b"\xab" * 200
+    log = write_segment(tmp_path / "log", [*batches_of(steps_of("40 41"), 1000), garbage])
+    outcome = call("recover", log, "--out", tmp_path / "plan", "--as", "3.9")
+    assert outcome.code == 0, outcome.err
+    assert (tmp_path / "plan" / "offsets.csv").read_text() == '"foo",0,41\n'
+    text = (tmp_path / "plan" / "README.md").read_text()
+    assert "fails to load: a batch" in text
+    assert "serves it without" not in text
 
 
 def test_a_folder_that_is_not_empty_is_refused(damaged: Path, tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def recover(
     text = (
         f"{out}: {words.counted(len(found), 'partition')}, {plan_summary(plan)}\nNext: {out / 'README.md'}"
         if found
-        else f"Every partition loads in {coordinator}: there is nothing to recover. For a plan all the same, give"
-        " --partition N."
+        else f"Every partition that was read loads on Kafka {coordinator}: no plan is needed. `verify` says whether one"
+        " loads only in part; for a plan all the same, give --partition N."
     )
     hand_out(summary, text)

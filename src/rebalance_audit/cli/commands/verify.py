@@ -44,8 +44,8 @@ Examples:
   rebalance-audit verify kafka:broker:9092
 
 \b
-Exit codes: 0 loads and loses nothing, 4 fails, skips records or is not known
-to load, 2 and 3 as everywhere.
+Exit codes: 0 loads every record, 4 fails, skips records, never reads some or is
+not known to load, 2 and 3 as everywhere.
 """
 NOT_IN_A_LAKE: Final = (
     "batches",
@@ -166,7 +166,7 @@ def _chosen(present: list[int], wanted: Collection[int] | None) -> list[int]:
     missing = sorted(set(wanted or ()).difference(present))
     if missing:
         raise UnknownPartition(missing, present)
-    return sorted(wanted) if wanted else present
+    return sorted({*wanted}) if wanted else present
 
 
 def _shape(found: Verification) -> dict[str, Any]:

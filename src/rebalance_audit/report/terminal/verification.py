@@ -37,45 +37,52 @@ def print_verification(console: Console, found: Verification) -> None:
 
 
 def load_answers(found: Verification) -> Iterator[str]:
-    """A sentence for each partition that would not load; one if all would."""
+    """A sentence for each partition that would not load, and one for those that would."""
     kafka = f"Kafka {found.coordinator}"
     wrong = [loading for loading in found.partitions if loading.outcome != "loads"]
     sound = len(found.partitions) - len(wrong)
+    left_out = _left_out([loading for loading in found.partitions if loading.outcome == "loads"])
     if not wrong:
-        yield f"{words.counted(sound, 'partition')} would load on {kafka}{_left_out(found)}."
+        yield f"{words.counted(sound, 'partition')} would load on {kafka}{left_out}."
     for loading in wrong:
         yield f"Partition {loading.log_partition} {_verdict(loading, kafka)}"
     if wrong and sound:
-        yield f"{words.counted(sound, 'other partition')} would load."
+        yield f"{words.counted(sound, 'other partition')} would load{left_out}."
 
 
-def _left_out(found: Verification) -> str:
-    skipped = sum(loading.skipped_count for loading in found.partitions)
-    hidden = sum(end.hidden_bytes for loading in found.partitions for end in loading.log_ends)
+def _left_out(loadings: Iterable[Loading]) -> str:
+    skipped = hidden = 0
+    for loading in loadings:
+        skipped += loading.skipped_count
+        hidden += sum(end.hidden_bytes for end in loading.log_ends)
     what = [
-        *([words.counted(skipped, "record")] if skipped else ()),
-        *([words.size(hidden)] if hidden else ()),
+        *([f"{words.counted(skipped, 'record')} skipped"] if skipped else ()),
+        *([f"{words.size(hidden)} never read"] if hidden else ()),
     ]
-    return f" without {' and '.join(what)}" if what else ""
+    return f", with {' and '.join(what)}" if what else ""
 
 
 def _verdict(loading: Loading, kafka: str) -> str:
-    lost = words.counted(len(loading.lost_groups), "group")
     if loading.failure is None:
         return (
             f"may not load on {kafka}: it is damaged, and what the loader reads there is not known."
         )
     at = loading.failed_at_offset
-    where = "" if at is None else f", at offset {at}"
-    takes = "loads as if it were empty: it loses" if loading.serves_nothing else "it takes"
-    with_it = "" if loading.serves_nothing else " with it"
-    return f"would not load on {kafka}: {loading.failure.detail}{where}; {takes} {lost}{with_it}."
+    where = "" if at is None else f" at offset {at:,}"
+    lost = words.counted(len(loading.lost_groups), "group")
+    if loading.serves_nothing:
+        return (
+            f"would not load on {kafka}: it fails{where}, and is then served as if it were empty,"
+            f" which loses {lost}."
+        )
+    return f"would not load on {kafka}: it fails{where} and takes {lost} with it."
 
 
 def _partition(loading: Loading) -> Iterator[str]:
     if loading.failure is not None:
         rule, case = loading.failure.applied
         yield f"{rule.sentence} ({rule.rule_id}; {case.source})"
+        yield _noticed(loading.failure)
     crash = loading.after_crash
     if crash is not None:
         cut = sum(end.hidden_bytes for end in crash.log_ends)
@@ -95,7 +102,9 @@ def _partition(loading: Loading) -> Iterator[str]:
             f" {words.utc(open_one.started_ms)}: {commits} of {_ids(open_one.group_ids)}"
         )
     if loading.lost_groups:
-        yield from _groups("Lost", loading.lost_groups)
+        is_loaded = loading.outcome == "loads"
+        lost = "Lost but for their committed offsets" if is_loaded else "Lost"
+        yield from _groups(lost, loading.lost_groups)
     elif loading.groups:
         yield from _groups("Groups", loading.groups)
 
@@ -109,10 +118,17 @@ def _notices(what: str, count: int, first: Sequence[Notice]) -> Iterator[str]:
         loses = f" Lost: {rule.loses}" if rule.loses else ""
         yield f"{rule.sentence} ({rule.rule_id}){loses}"
     for notice in first[:NOTICES_SHOWN]:
-        of_group = "" if notice.group_id is None else f", group {shortened(notice.group_id)}"
-        yield f"  offset {notice.log_offset}{of_group}: {notice.detail}"
+        yield _noticed(notice)
     if count > NOTICES_SHOWN:
         yield f"  and {count - NOTICES_SHOWN:,} more; --json lists them."
+
+
+def _noticed(notice: Notice) -> str:
+    at = [
+        *([f"offset {notice.log_offset}"] if notice.log_offset >= 0 else ()),
+        *([f"group {shortened(notice.group_id)}"] if notice.group_id is not None else ()),
+    ]
+    return f"  {', '.join(at)}{': ' * bool(at)}{shortened(notice.detail)}"
 
 
 def _groups(title: str, groups: Sequence[GroupAtEnd]) -> Iterator[str]:
@@ -145,10 +161,12 @@ def _span(shape: PartitionShape) -> str:
 def _shapes(layout: ConsoleReport, loadings: Sequence[Loading]) -> None:
     numbers = ("Partition", "Records", "Size", "Keys", "Dead", "Older", "Groups", "Load")
     table = layout.table(*numbers, "Span", "Last record", right=numbers)
-    for loading in loadings[:PARTITIONS_SHOWN]:
+    filled = [each for each in loadings if each.shape is not None and each.shape.record_count]
+    if not filled:
+        return
+    for loading in filled[:PARTITIONS_SHOWN]:
         shape = loading.shape
-        if shape is None or not shape.record_count:
-            continue
+        assert shape is not None
         table.add_row(
             str(loading.log_partition),
             f"{shape.record_count:,}",
@@ -166,5 +184,5 @@ def _shapes(layout: ConsoleReport, loadings: Sequence[Loading]) -> None:
     layout.line(
         "Dead: keys whose last record is a tombstone. Older: records with a later one of the key."
     )
-    if len(loadings) > PARTITIONS_SHOWN:
-        layout.line(f"and {len(loadings) - PARTITIONS_SHOWN:,} more; --json lists them.")
+    if len(filled) > PARTITIONS_SHOWN:
+        layout.line(f"and {len(filled) - PARTITIONS_SHOWN:,} more; --json lists them.")
