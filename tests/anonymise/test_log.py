@@ -200,6 +200,9 @@ def test_a_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="exists: name a new folder"):
         anonymised(SHAPED, tmp_path)
     assert not list(tmp_path.iterdir())
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    with pytest.raises(BadRequest, match="exists: name a new folder"):
+        anonymised(SHAPED, tmp_path / "link")
 
 
 def test_nothing_is_left_after_an_error(tmp_path: Path) -> None:

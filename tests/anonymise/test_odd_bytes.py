@@ -20,7 +20,10 @@ from rebalance_audit.wire.connect_protocol import read_worker_assignment, read_w
 from rebalance_audit.wire.consumer_protocol import read_assignment, read_subscription
 from rebalance_audit.wire.embedded import Malformed, encode_embedded
 from rebalance_audit.wire.generated.messages import (
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
     ConsumerProtocolSubscription,
+    ConsumerProtocolSubscriptionTopicPartition,
     GroupMetadataKey,
     OffsetCommitKey,
     OffsetCommitValue,
@@ -113,6 +116,39 @@ READERS: dict[str, tuple[Callable[[bytes], Any], Callable[[bytes], Any]]] = {
 def shape(read: Any) -> tuple[object, ...]:
     """How far bytes could be read."""
     return () if isinstance(read, Malformed) else (read.protocol_version, read.unread)
+
+
+@pytest.mark.parametrize("data", [b"s", b"se", SECRET, b'{"host": 1}', b"\0secret", b"\0\0\0se"])
+def test_bytes_of_a_protocol_of_its_own_show_no_letter(data: bytes) -> None:
+    """Where a version would be as well."""
+    inside = MemberBytes(NAMES, "consumer", "range")
+    for made in (inside.subscription(data), inside.assignment(data)):
+        assert len(made) == len(data)
+        for size in (1, 2):
+            assert not data[:size].isalpha() or made[:size] != data[:size]
+        assert not made.startswith(b"\0s")
+
+
+def test_lists_are_not_in_order_of_names() -> None:
+    """Clients and brokers sort them, so a guess of all names would tell which is which."""
+    topics = tuple(f"topic-{letter}" for letter in "abcdefgh")
+    renamed_topics = tuple(sorted(map(NAMES.topic, topics)))
+    assert renamed_topics != tuple(map(NAMES.topic, topics))
+    owned = tuple(ConsumerProtocolSubscriptionTopicPartition(topic, (0,)) for topic in topics)
+    sent = encode_embedded(ConsumerProtocolSubscription(topics, b"", owned), 1)
+    read = read_subscription(MemberBytes(NAMES, "consumer", "range").subscription(sent))
+    assert not isinstance(read, Malformed)
+    assert read.topics == renamed_topics
+    assert tuple(each[0] for each in read.owned_partitions) == renamed_topics
+    resolved = ConsumerGroupRegularExpressionValue(topics, 1, 1_700_000_000_000)
+    _, value = renamed(
+        encode_key(ConsumerGroupRegularExpressionKey("group", "topic-.*")),
+        encode_value(resolved, 0),
+    )
+    assert value is not None
+    assert [value.index(topic.encode()) for topic in renamed_topics] == sorted(
+        value.index(topic.encode()) for topic in renamed_topics
+    )
 
 
 def test_a_newer_version_loses_what_is_not_known() -> None:

@@ -46,11 +46,14 @@ _WORDS: Final = frozenset(
     }
 )
 _NOT_COPIED: Final = "Not copied."
-_PLAIN_REST: Final = re.compile(
-    r"(?:[ ,.:;()]+(?:and|re-join|due|to|from|at|the|within|epoch|ms|beginning|of|rebalance|for|member|leaving"
-    r"|joining|because|it|is|group|expired|revoke|partitions|sync|rejoin|\d{1,9}(?:ms)?))*[ .]*"
+_PLAIN_WORDS: Final = (
+    r"[ ,.:;()]+(?:and|re-join|due|to|from|at|the|within|epoch|ms|beginning|of|rebalance|for|member|leaving"
+    r"|joining|because|it|is|group|expired|revoke|partitions|sync|rejoin)"
 )
-"""What may follow the words of a known reason and stays."""
+_PLAIN_REST: Final = re.compile(rf"(?:{_PLAIN_WORDS})*[ .]*")
+"""What may follow the words of a client and stays: no number, which may be part of an address or of a ticket."""
+_FENCE_REST: Final = re.compile(rf"(?:{_PLAIN_WORDS}| [0-9]{{1,9}}(?:ms)?(?![.:][0-9]))*[ .]*")
+"""What may follow the words of a coordinator and stays: epochs and timeouts as well."""
 _NOTHING: Final = frozenset({"", "null", "None", "Optional.empty"})
 _SOME: Final = re.compile(r"(Some\().*\)", re.DOTALL)
 _LISTED: Final = re.compile(r"\[(.*)\]", re.DOTALL)
@@ -203,16 +206,21 @@ class LineRenamer:
         return self._known(reason, begins)
 
     def _fence_reason(self, text: str) -> str:
-        return self._known(text, FENCE_REASONS)
+        return self._known(text, FENCE_REASONS, _FENCE_REST)
 
-    def _known(self, text: str, begins: Sequence[str] | Mapping[str, object]) -> str:
+    def _known(
+        self,
+        text: str,
+        begins: Sequence[str] | Mapping[str, object],
+        plain_rest: re.Pattern[str] = _PLAIN_REST,
+    ) -> str:
         """A text that begins with words of Kafka or a client, whose rest is replaced where it is more."""
         low = text.translate(LOWER)
         words = max((each for each in begins if low.startswith(each)), key=len, default=None)
         if words is None:
             return self._names.other(text)
         rest = text[len(words) :]
-        if not _PLAIN_REST.fullmatch(rest):
+        if not plain_rest.fullmatch(rest):
             rest = " " + self._names.other(rest.lstrip())
         return text[: len(words)] + rest
 
@@ -239,9 +247,11 @@ def _withdrawn(path: Path, in_doubt: AbstractSet[int]) -> int:
 
 
 def _each(rename: Callable[[str], str], text: str) -> str:
-    """A list as Java prints it, or one text."""
+    """A list as Java prints it, in order of the new names, or one text."""
     listed = _LISTED.fullmatch(text)
-    return rename(text) if listed is None else f"[{', '.join(map(rename, listed[1].split(', ')))}]"
+    if listed is None:
+        return rename(text)
+    return f"[{', '.join(sorted(map(rename, listed[1].split(', '))))}]"
 
 
 def _gap(value: str) -> str:

@@ -11,8 +11,9 @@ STILL_VISIBLE: Final = (
     "how many groups, members, topics, partitions and hosts there are, and which of them go together",
     "when each record was written, to the millisecond, from the first to the last",
     "committed offsets, and so how much is read and when",
+    "how many bytes of user data there are, where no known protocol explains them",
     "generations, epochs, timeouts, versions of protocols, Kafka's own assignors, and the kind of each group",
-    "numbers below 1000 at the end of client ids, ids of brokers, ports",
+    "numbers below 1000 at the end of client ids, ids of brokers and producers, ports",
     "in which partition of __consumer_offsets a group is, and so the hash of its id modulo their number",
     "that two ids of clients have the same beginning, or a member id begins with a client id",
 )
@@ -74,7 +75,7 @@ def disclosure_text(found: Anonymised, out: Path) -> str:
             *_listed("Left out", found.left_out),
             "Still visible:",
             *(f"  {clause}" for clause in still_visible(found)),
-            "An audit of it is the same under other names, but for:",
+            "An audit of it is the same under other names, except for:",
             *(f"  {where}: {why}" for where, why in MAY_DIFFER.items()),
         )
     )
@@ -83,5 +84,4 @@ def disclosure_text(found: Anonymised, out: Path) -> str:
 def _listed(title: str, counts: Mapping[str, int]) -> list[str]:
     if not counts:
         return []
-    width = max(len(f"{count:,}") for count in counts.values())
-    return [f"{title}:", *(f"  {count:>{width},}  {what}" for what, count in counts.items())]
+    return [f"{title}:", *(f"  {what}: {count:,}" for what, count in counts.items())]

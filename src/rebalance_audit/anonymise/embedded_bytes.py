@@ -17,6 +17,9 @@ from rebalance_audit.wire.generated import messages
 from rebalance_audit.wire.streams_protocol import PROTOCOL_NAME
 
 _VERSION_BYTES: Final = 2
+_VERSION_MAX: Final = b"\0\x1f"
+"""Larger than any known version, and no two letters."""
+_NO_VERSION: Final = b"\xff\xff"
 _HIGH_BYTES: Final = b"\0\0"
 """The upper half of the version of a message of Kafka Streams, which has four bytes."""
 _NO_LENGTH: Final = b"\x7f\xff\xff\xff"
@@ -103,8 +106,9 @@ def _message(names: Pseudonyms, data: bytes, cls: type, inside: _Inner) -> bytes
 
 
 def _malformed(names: Pseudonyms, data: bytes) -> bytes:
-    """As many bytes that hold the version, and not even the first field."""
-    other = data[:_VERSION_BYTES] + _NO_LENGTH + names.data(data)
+    """As many bytes that hold the version, unless it may be text, and not even the first field."""
+    version = data[:_VERSION_BYTES]
+    other = (version if version <= _VERSION_MAX else _NO_VERSION) + _NO_LENGTH + names.data(data)
     return other[: len(data)]
 
 

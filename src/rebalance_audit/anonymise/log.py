@@ -24,6 +24,8 @@ from rebalance_audit.wire.topic_names import TopicNames
 
 KEY_BYTES_MIN: Final = 16
 KEY_BYTES_MAX: Final = 1 << 16
+_KEY_VALUES_MIN: Final = 8
+"""Different bytes; 16 random ones have fewer once in a million million keys."""
 USUAL_PARTITIONS: Final = 50
 """`offsets.topic.num.partitions`, the default."""
 MAPPED_MAX: Final = 1 << 21
@@ -61,7 +63,7 @@ class Anonymised(NamedTuple):
 
 
 def read_key(file: Path) -> bytes:
-    """The secret key in a file. Raises BadRequest for one that is missing, too short or too long."""
+    """The secret key in a file. Raises BadRequest for one that is missing, too short, too long or too plain."""
     try:
         with file.open("rb") as content:
             key = content.read(KEY_BYTES_MAX + 1)
@@ -73,6 +75,10 @@ def read_key(file: Path) -> bytes:
         raise BadRequest(
             f"The key {file} has {'more than ' * (len(key) > KEY_BYTES_MAX)}{min(len(key), KEY_BYTES_MAX)} bytes;"
             f" a key has {KEY_BYTES_MIN} to {KEY_BYTES_MAX}: make one with `head -c 32 /dev/urandom`."
+        )
+    if len(set(key)) < _KEY_VALUES_MIN:
+        raise BadRequest(
+            f"The key {file} repeats a few bytes and can be guessed: make one with `head -c 32 /dev/urandom`."
         )
     return key
 
@@ -94,7 +100,7 @@ def anonymise_log(
 
     Raises BadRequest if `out` exists, SourceNotReadable, UnknownTimeZone, and OSError that names the file.
     """
-    if out.exists():
+    if out.exists() or out.is_symlink():
         raise BadRequest(f"{out} exists: name a new folder.")
     try:
         zone = zone_of(broker_log_time_zone)

@@ -44,8 +44,10 @@ _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}
 _AFTER_CLIENT: Final = re.compile(rf"(?P<client>.*)-(?P<uuid>{_UUID.pattern})", re.DOTALL)
 _SHORT_NUMBER: Final = re.compile(r"-([0-9]{1,3})", re.ASCII)
 _URL: Final = re.compile(
-    r"(?P<scheme>https?)://(?P<host>[^/:\[\]@]+|\[[^\]]*\])(?::(?P<port>\d{1,5}))?(?P<slash>/?)"
+    r"(?P<scheme>https?)://(?P<host>[^/:\[\]@]+|\[[^\]]*\])(?::(?P<port>[0-9]{1,5}))?(?P<slash>/?)"
 )
+_AROUND_MAX: Final = 256
+"""Characters without effect around an expression that stay; clients may send more than a key has room for."""
 
 
 class NameKind(StrEnum):
@@ -136,7 +138,8 @@ class Pseudonyms:
 
     def host(self, name: str) -> str:
         """Of a host, an address, or both as Java prints them: `/10.0.0.7`, `broker/10.0.0.7`."""
-        return "/".join([self._of(NameKind.HOST, part, self._word) for part in name.split("/")])
+        parts = name.split("/", 1)
+        return "/".join([self._of(NameKind.HOST, part, self._word) for part in parts])
 
     def rack(self, name: str) -> str:
         """Of a rack."""
@@ -181,7 +184,7 @@ class Pseudonyms:
         return self._of(NameKind.PROCESS, text, lambda kind, name: self._uuid(kind.encode(), name))
 
     def url(self, text: str) -> str:
-        """Of an URL: scheme and port stay."""
+        """Of a URL: scheme and port stay."""
         match = _URL.fullmatch(text)
         if match is None:
             return self.other(text)
@@ -302,7 +305,9 @@ class Pseudonyms:
 
     def _expression(self, kind: NameKind, text: str) -> str:
         first, end = effective_part(text)
-        return text[:first] + self._word(kind, text[first:end]) + text[end:]
+        word = self._word(kind, text[first:end])
+        has_room = first + len(text) - end <= _AROUND_MAX
+        return text[:first] + word + text[end:] if has_room else word
 
     def _assignor(self, kind: NameKind, name: str) -> str:
         word = self._word(kind, name)

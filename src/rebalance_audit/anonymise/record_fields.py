@@ -104,6 +104,27 @@ INSIDE: Final = frozenset(
 """(class, attribute) of bytes that hold a message of their own: `embedded_bytes` replaces them."""
 
 
+ORDER_OF_NAMES: Final = frozenset(
+    {
+        ("ConsumerGroupMemberMetadataValue", "subscribed_topic_names"),
+        ("ConsumerGroupPartitionMetadataValue", "topics"),
+        ("ConsumerGroupRegularExpressionValue", "topics"),
+        ("ConnectAssignment", "assigned"),
+        ("ConnectAssignment", "revoked"),
+        ("ConsumerProtocolAssignment", "assigned_partitions"),
+        ("ConsumerProtocolSubscription", "owned_partitions"),
+        ("ConsumerProtocolSubscription", "topics"),
+        ("ShareGroupMemberMetadataValue", "subscribed_topic_names"),
+        ("ShareGroupPartitionMetadataValue", "topics"),
+        ("StreamsGroupPartitionMetadataValue", "topics"),
+    }
+)
+"""(class, attribute) of lists whose order means nothing: brokers and clients sort names, or order them by their hash.
+
+They are written in order of the pseudonyms; else a sorted list of names that someone guesses would tell which is which.
+"""
+
+
 def renamed(names: Pseudonyms, message: Any) -> Any:
     """A message with pseudonyms in all its fields but those of `INSIDE`."""
     cls = type(message)
@@ -122,6 +143,23 @@ def rule_of(class_name: str, attribute: str) -> FieldRule | None:
 
 
 def _step(class_name: str, attribute: str) -> FieldRule:
+    if (class_name, attribute) not in ORDER_OF_NAMES:
+        return _in_order(class_name, attribute)
+    in_order = _in_order(class_name, attribute)
+
+    def step(names: Pseudonyms, value: Any) -> Any:
+        made = in_order(names, value)
+        return made if made is None else tuple(sorted(made, key=_name_in))
+
+    return step
+
+
+def _name_in(element: Any) -> Any:
+    """What an element of a list is called: it is a name, or begins with one."""
+    return element if isinstance(element, str) else element[0]
+
+
+def _in_order(class_name: str, attribute: str) -> FieldRule:
     if (class_name, attribute) in INSIDE:
         return _kept
     if attribute in MOMENTS:

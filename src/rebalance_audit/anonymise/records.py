@@ -42,9 +42,7 @@ _KEY_BYTES_KEPT: Final = 512
 class LeftOut(StrEnum):
     """Bytes that do not reach the anonymised log, because their meaning is not known."""
 
-    UNDECODABLE = (
-        "undecodable records: their content; a key or value that is refused alike stands for it"
-    )
+    UNDECODABLE = "undecodable records, in whose place are others without content"
     AFTER_FIELDS = "bytes after the last field of a key or value"
     UNKNOWN_TAGS = "tagged fields that no known release writes"
     DAMAGE = "bytes of damage in segments"

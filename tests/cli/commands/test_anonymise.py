@@ -41,9 +41,17 @@ def test_a_log_under_pseudonyms_is_read_like_any_other(key: Path, tmp_path: Path
 def test_the_mapping_is_for_the_owner(key: Path, tmp_path: Path) -> None:
     """It reads answers back, is the owner's alone, and never lies in the folder that is given away."""
     out, file = tmp_path / "out", tmp_path / "mine" / "names.json"
-    inside = call("anonymise", LOG, "--key", key, "--out", out, "--mapping", out / "names.json")
-    assert inside.code == 2
-    assert "must not be in the folder of --out" in inside.err
+    file.parent.mkdir()
+    (tmp_path / "link").symlink_to(tmp_path)
+    around = file.parent / ".." / "out" / "names.json"
+    for wrong in (out / "names.json", around, tmp_path / "link" / "out" / "names.json"):
+        inside = call("anonymise", LOG, "--key", key, "--out", out, "--mapping", wrong)
+        assert inside.code == 2
+        assert "must not be in the folder of --out" in inside.err
+    over = call("anonymise", LOG, "--key", key, "--out", out, "--mapping", key)
+    assert over.code == 2
+    assert len(key.read_bytes()) == 32
+    file.write_text("an earlier one that others may read")
     assert call("anonymise", LOG, "--key", key, "--out", out, "--mapping", file, "--json").code == 0
     mapping = json.loads(file.read_text())
     groups = {row["group_id"] for row in json.loads(call("inspect", out, "--json").out)["epochs"]}
@@ -72,6 +80,7 @@ def test_brokers_logs_go_with_it(key: Path, tmp_path: Path) -> None:
         (None, "make one with `head -c 32 /dev/urandom >"),
         (b"secret", "has 6 bytes; a key has 16 to 65536"),
         (b"x" * 70_000, "has more than 65536 bytes"),
+        (bytes(32), "repeats a few bytes and can be guessed"),
     ],
 )
 def test_a_key_that_is_none_is_refused(

@@ -13,6 +13,7 @@ from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.source import SEGMENTS, path_of
 from rebalance_audit.cli.summaries import HandOut, document, summarised, write_file
+from rebalance_audit.new_file import replacing
 
 EXAMPLES: Final = """\b
 Examples:
@@ -23,6 +24,7 @@ Examples:
 """
 REPORT: Final = "anonymised.json"
 _FOR_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_OWNER_ALONE: Final = stat.S_IRUSR | stat.S_IWUSR
 
 
 @click.command(epilog=EXAMPLES)
@@ -52,7 +54,7 @@ _FOR_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
     "mapping_file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Also write which pseudonym stands for which name, as JSON. Not for others.",
+    help="Also write which pseudonym stands for which name, as JSON. Keep it to yourself.",
 )
 @click.option(
     "--offsets-partitions",
@@ -88,8 +90,8 @@ def anonymise(
     from rebalance_audit.anonymise import disclosure  # noqa: PLC0415 - 0.5 s
     from rebalance_audit.anonymise.log import Choices, anonymise_log, read_key  # noqa: PLC0415 - as above
 
-    if mapping_file is not None and mapping_file.absolute().is_relative_to(out.absolute()):
-        raise click.UsageError("--mapping must not be in the folder of --out, which is for others.")
+    if mapping_file is not None:
+        _require_apart(mapping_file, out, key_file)
     key = read_key(key_file)
     if key_file.stat().st_mode & _FOR_OTHERS:
         echo(f"Warning: other users may read the key {key_file}: chmod 600 {key_file}.", err=True)
@@ -105,9 +107,26 @@ def anonymise(
         document({name: value for name, value in report.items() if name != "out"}), out / REPORT
     )
     if mapping_file is not None:
-        mapping_file.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(mapping_file, os.O_WRONLY | os.O_CREAT, 0o600))
-        write_file(
+        _write_private(
             document({kind.value: names for kind, names in found.mapping.items()}), mapping_file
         )
     hand_out(report, disclosure.disclosure_text(found, out))
+
+
+def _require_apart(mapping_file: Path, out: Path, key_file: Path) -> None:
+    """Raises click.UsageError for a mapping that would go to others, or take the key's place."""
+    mapping = mapping_file.resolve()
+    if mapping.is_relative_to(out.resolve()):
+        raise click.UsageError("--mapping must not be in the folder of --out, which is for others.")
+    if mapping == key_file.resolve():
+        raise click.UsageError("--mapping must not be the file of --key, which it would replace.")
+
+
+def _write_private(content: bytes, file: Path) -> None:
+    """Writes a file that is the owner's alone from its first byte on, also in place of another. Raises OSError."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    os.close(os.open(file, os.O_WRONLY | os.O_CREAT, _OWNER_ALONE))
+    file.chmod(_OWNER_ALONE)
+    with replacing(file) as new:
+        new.chmod(_OWNER_ALONE)
+        new.write_bytes(content)
