@@ -130,7 +130,7 @@ def test_bytes_of_a_protocol_of_its_own_show_no_letter(data: bytes) -> None:
 
 
 def test_lists_are_not_in_order_of_names() -> None:
-    """Clients and brokers sort them, so a guess of all names would tell which is which."""
+    """Clients and brokers sort them, so a guess of all names would show which is which."""
     topics = tuple(f"topic-{letter}" for letter in "abcdefgh")
     renamed_topics = tuple(sorted(map(NAMES.topic, topics)))
     assert renamed_topics != tuple(map(NAMES.topic, topics))

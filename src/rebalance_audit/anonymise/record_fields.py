@@ -121,7 +121,7 @@ ORDER_OF_NAMES: Final = frozenset(
 )
 """(class, attribute) of lists whose order means nothing: brokers and clients sort names, or order them by their hash.
 
-They are written in order of the pseudonyms; else a sorted list of names that someone guesses would tell which is which.
+They are written in order of the pseudonyms; else a sorted list of names that someone guesses would show which is which.
 """
 
 
