@@ -40,7 +40,7 @@ def test_commands_of_pages_run(
     """They end well on a log that has what they name."""
     monkeypatch.chdir(tmp_path)
     extract_to(tmp_path / "copy-of-log")
-    (tmp_path / "key").write_bytes(bytes(32))  # as `head -c 32 /dev/urandom > key`
+    (tmp_path / "key").write_bytes(bytes(range(32)))  # as `head -c 32 /dev/urandom > key`
     outcome = call(*words)
     assert outcome.code == 0, outcome.err
 
