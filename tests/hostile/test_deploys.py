@@ -252,7 +252,7 @@ def test_text_that_is_no_json_is_looked_at_a_few_times(text: str, tmp_path: Path
         read_deploys([path])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert time.process_time() - begin < 2
+    assert time.process_time() - begin < 10
     assert peak < MEMORY_BYTES_MAX
 
 
