@@ -36,7 +36,7 @@ from workshop.lab_load.cases import CASES
 from workshop.lab_load.lab import NEW_COORDINATOR, Lab, NotStartedError, Segment, loaded, prepared
 from workshop.lab_load.logs import Log, encoded_log, group_at, key_bytes, raw
 from workshop.lab_load.truth import read_truth, truth_path
-from workshop.lab_load.view import VERSIONS
+from workshop.lab_load.view import VERSIONS, offset_answers
 
 RECORDS_MAX: Final = 5_000
 """Of each partition of a topic: offsets above have no records here."""
@@ -121,12 +121,7 @@ def committed(broker: Broker, group_ids: Iterable[str]) -> tuple[Offsets, dict[s
     asked = list(group_ids)
     with closing(Connection(broker.port, broker.jars, "lab-recover", VERSIONS)) as connection:
         for begin in range(0, len(asked), 40):
-            groups = [
-                {"group_id": each, "topics": None, "member_id": None, "member_epoch": -1}
-                for each in asked[begin : begin + 40]
-            ]
-            answer = connection.ask("OffsetFetch", groups=groups, require_stable=0)
-            for group in answer["groups"]:
+            for group in offset_answers(connection, asked[begin : begin + 40]):
                 if group["error_code"]:
                     errors[group["group_id"]] = group["error_code"]
                 for topic in group["topics"]:

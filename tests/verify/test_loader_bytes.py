@@ -33,7 +33,7 @@ def verified(folder: Path, log: bytes, *, index: bytes = b"") -> tuple[str, int,
     (clean,) = verify_log(folder, DEFAULT).partitions
     (crash,) = verify_log(folder, DEFAULT, after_crash=True).partitions
     said = clean.outcome if clean.failure is None else f"{clean.outcome}: {clean.rule}"
-    return said, clean.record_count, crash.outcome, crash.record_count
+    return said, clean.shape.record_count, crash.outcome, crash.shape.record_count
 
 
 @pytest.mark.parametrize(

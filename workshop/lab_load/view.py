@@ -41,7 +41,7 @@ def ask_about(connection: Connection, jars: Path, group_ids: Iterable[str]) -> d
     rows: dict[str, Row] = {}
     for begin in range(0, len(asked), _AT_ONCE):
         some = asked[begin : begin + _AT_ONCE]
-        for group in _offsets(connection, some):
+        for group in offset_answers(connection, some):
             rows[group["group_id"]] = _of_offsets(group)
     for group_id, row in rows.items():
         entry = listed.get(group_id)
@@ -58,7 +58,8 @@ def ask_about(connection: Connection, jars: Path, group_ids: Iterable[str]) -> d
     return rows
 
 
-def _offsets(connection: Connection, group_ids: list[str]) -> list[Row]:
+def offset_answers(connection: Connection, group_ids: list[str]) -> list[Row]:
+    """OffsetFetch for all topics: an answer for each group, stable or not."""
     groups = [
         {"group_id": each, "topics": None, "member_id": None, "member_epoch": -1}
         for each in group_ids

@@ -20,7 +20,6 @@ from rebalance_audit.audit.broker_log.fact import FactKind
 from rebalance_audit.audit.broker_log.message import (
     LOWER,
     ParsedMessage,
-    Template,
     members_in,
     read_message,
     value_of,
@@ -122,7 +121,7 @@ class LineRenamer:
         def written(name: str, value: str) -> str:
             return _written(fields[name], value) if name in fields else _gap(value)
 
-        text = Template(parsed.pattern).replaced(parsed.text, written)
+        text = parsed.template.replaced(parsed.text, written)
         if text is None:
             return None
         if parsed.is_scoped:
@@ -163,7 +162,7 @@ class LineRenamer:
                 return self._names.assignor
             case FactKind.REGEXES_SCANNED:
                 return self._expressions
-            case FactKind.SUBSCRIPTION_CHANGED if "regex" in parsed.pattern:
+            case FactKind.SUBSCRIPTION_CHANGED if "regex" in parsed.template.pattern:
                 return self._names.expression
             case FactKind.SUBSCRIPTION_CHANGED:
                 return self._topics
@@ -273,4 +272,4 @@ def _written(value: object, original: str) -> str:
 
 
 def _has_member_scope(parsed: ParsedMessage) -> bool:
-    return "member_id" in parsed.fields and "{member_id}" not in parsed.pattern
+    return "member_id" in parsed.fields and "{member_id}" not in parsed.template.pattern

@@ -30,6 +30,19 @@ groups: Final = click.option(
     "--group", "group_ids", metavar="GROUP", multiple=True, help="Only this group; may be repeated."
 )
 
+
+def log_partitions(text: str) -> Callable[[Decorated], Decorated]:
+    """`--partition` of `__consumer_offsets`; `text` is its help."""
+    return click.option(
+        "--partition",
+        "log_partitions",
+        type=click.IntRange(min=0),
+        multiple=True,
+        metavar="N",
+        help=f"{text}; may be repeated.",
+    )
+
+
 cluster: Final = click.option(
     "--cluster", metavar="NAME", help="Name of the Kafka cluster: the first column of every table."
 )

@@ -4,7 +4,7 @@ Nearly all records of a real log are offset commits, and of those only the last 
 compaction. A first pass finds it by the keys' bytes alone; the second decodes what is left.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import numpy as np
@@ -29,7 +29,7 @@ class SegmentRecords:
         groups: tuple[bytes, ...],
         cut_offset: int | None = None,
     ) -> None:
-        """With `cut_offset` the last commit of each key before the cut is there, and the last one behind it.
+        """With `cut_offset` the last commit of each key before the cut is there, and the last one after it.
 
         The cut is, in log order, before the first record at that offset or above, before the first offset that is not
         above the last one, or at the first stretch that cannot be read, whichever comes first.
@@ -42,29 +42,20 @@ class SegmentRecords:
         self.damaged = 0
         self.has_later = False
         self._asked_cut = cut_offset
-        self._is_cut = False
         self.cut_offset = cut_offset
         """Where one was given, that of the cut; right once all is read."""
         self.is_past_cut = False
-        """Whether the record that was given last is behind the cut, whatever its offset."""
+        """Whether the record that was given last is after the cut, whatever its offset."""
 
     def __iter__(self) -> Iterator[RawRecord]:
         last_offsets = self._last_commits()
-        for found, count, before_cut in self._in_time():
-            if not count:
-                continue
-            latest = int(found.record_timestamps_ms[:count].max())
+        for found, begin, end in self._in_time():
+            latest = int(found.record_timestamps_ms[begin:end].max())
             self.last_ms = latest if self.last_ms is None else max(self.last_ms, latest)
             wanted = ~_overridable(found) | np.isin(found.log_offsets, last_offsets)
-            chosen = np.flatnonzero(wanted[:count])
-            chunk = found.chosen(chosen)
+            chunk = found.chosen(begin + np.flatnonzero(wanted[begin:end]))
             rows = zip(
-                chunk.log_offsets,
-                chunk.record_timestamps_ms,
-                chunk.keys,
-                chunk.values,
-                (chosen >= before_cut).tolist(),
-                strict=True,
+                chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
             )
             for run in chunk.runs:
                 position = Position(
@@ -75,32 +66,29 @@ class SegmentRecords:
                     run.producer_id,
                     run.is_transactional,
                 )
-                for log_offset, at_ms, key, value, self.is_past_cut in islice(
-                    rows, run.record_count
-                ):
+                for log_offset, at_ms, key, value in islice(rows, run.record_count):
                     if run.is_control or self._is_wanted(key):
                         at = position._replace(log_offset=log_offset, record_timestamp_ms=at_ms)
                         yield at, run.is_control, key, value
 
     def _last_commits(self) -> Int64s:
         """Offset of the last commit of each key that no transaction decides on, on each side of the cut."""
-        last: dict[bytes | None, int] = {}
-        last_before: dict[bytes | None, int] = {}
-        for found, count, before_cut in self._in_time():
-            commits = np.flatnonzero(_overridable(found)[:count])
-            log_offsets = found.log_offsets[commits]
-            pairs = [*zip(found.keys.at(commits), log_offsets.tolist(), strict=True)]
-            if self._asked_cut is not None:
-                last_before.update(pairs[: np.searchsorted(commits, before_cut)])
+        before: dict[bytes | None, int] = {}
+        after: dict[bytes | None, int] = {}
+        for found, begin, end in self._in_time():
+            commits = begin + np.flatnonzero(_overridable(found)[begin:end])
+            log_offsets = found.log_offsets[commits].tolist()
+            pairs: Iterable[tuple[bytes | None, int]]
+            pairs = zip(found.keys.at(commits), log_offsets, strict=True)
             if self._groups:
-                pairs = [pair for pair in pairs if self._is_wanted(pair[0])]
-            last.update(pairs)
-        return np.array(sorted({*last.values(), *last_before.values()}), np.int64)
+                pairs = (pair for pair in pairs if self._is_wanted(pair[0]))
+            (after if self.is_past_cut else before).update(pairs)
+        return np.array(sorted({*before.values(), *after.values()}), np.int64)
 
     def _in_time(self) -> Iterator[tuple[Columns, int, int]]:
-        """Each stretch with the number of its records before the first that is too late, and before the cut."""
+        """The rows before the first that is too late: a stretch, and where in it those on one side of the cut are."""
         self.damaged = 0
-        self._is_cut, self.cut_offset = False, self._asked_cut
+        self.is_past_cut, self.cut_offset = False, self._asked_cut
         next_offset = 0
         has_unread_tail = False
         for part in ranges_of(self._folder, (self._log_partition,)):
@@ -108,39 +96,40 @@ class SegmentRecords:
                 if isinstance(found, BadBytes):
                     self.damaged += 1
                     # A damaged header may have any offset; the stretch follows what was read.
-                    self._cut_at(next_offset)
+                    self._cut(next_offset)
                 elif isinstance(found, TailNote):
                     has_unread_tail = True
-                else:
-                    before_cut = 0
-                    if len(found.log_offsets):
-                        if has_unread_tail:
-                            self._cut_at(next_offset)
-                        before_cut = self._before_cut(found.log_offsets, next_offset)
-                        next_offset = int(found.log_offsets[-1]) + 1
+                elif len(found.log_offsets):
+                    if has_unread_tail:
+                        self._cut(next_offset)
                     moments = found.record_timestamps_ms
                     late = moments > self._at_ms if self._at_ms is not None else moments[:0]
                     count = int(late.argmax()) if late.any() else len(moments)
-                    yield found, count, before_cut
+                    cut_row = self._cut_row(found.log_offsets, next_offset)
+                    next_offset = int(found.log_offsets[-1]) + 1
+                    if begin := min(cut_row, count):
+                        yield found, 0, begin
+                    if cut_row < len(moments):
+                        self._cut(int(found.log_offsets[cut_row]))
+                    if begin < count:
+                        yield found, begin, count
                     if count < len(moments):
                         self.has_later = True
                         return
 
-    def _cut_at(self, cut_offset: int) -> None:
-        if self._asked_cut is not None and not self._is_cut:
-            self._is_cut, self.cut_offset = True, min(self._asked_cut, cut_offset)
+    def _cut(self, cut_offset: int) -> None:
+        if self._asked_cut is not None and not self.is_past_cut:
+            self.is_past_cut, self.cut_offset = True, min(self._asked_cut, cut_offset)
 
-    def _before_cut(self, log_offsets: Int64s, following: int) -> int:
-        """How many of the next records are before the cut."""
-        if self._asked_cut is None or self._is_cut:
+    def _cut_row(self, log_offsets: Int64s, following: int) -> int:
+        """The first of the next rows that is after the cut; all rows are on one side if it is 0 or their number."""
+        if self._asked_cut is None:
+            return len(log_offsets)
+        if self.is_past_cut:
             return 0
         goes_back = np.diff(log_offsets, prepend=following - 1) <= 0
         at_cut = goes_back | (log_offsets >= self._asked_cut)
-        if not at_cut.any():
-            return len(log_offsets)
-        row = int(at_cut.argmax())
-        self._cut_at(int(log_offsets[row]))
-        return row
+        return int(at_cut.argmax()) if at_cut.any() else len(log_offsets)
 
     def _is_wanted(self, key: bytes | None) -> bool:
         return not self._groups or (

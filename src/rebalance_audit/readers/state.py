@@ -5,7 +5,8 @@ compacted away since.
 """
 
 from collections.abc import Collection, Iterator
-from typing import Final
+from itertools import groupby
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +14,13 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.moments import NO_TIMESTAMP_MS
 from rebalance_audit.readers.gold import group_ids as gold_group_ids
 from rebalance_audit.readers.tables import clusters, open_table, topic_names
-from rebalance_audit.replay.positions import position_of
+from rebalance_audit.replay.positions import NO_PRODUCER_ID, position_of
 from rebalance_audit.replay.state import RawRecord, State, state_at
 from rebalance_audit.wire import key_bytes
+from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 from rebalance_audit.wire.topic_names import TopicName, TopicNames
 
 RECORDS: Final = "bronze.records"
@@ -31,6 +34,8 @@ COLUMNS: Final = (
     "key",
     "value",
 )
+_ROWS_AT_ONCE: Final = 1 << 18
+"""Bounds memory, whatever a partition holds."""
 COMMIT_KEYS: Final = pa.array(key_bytes.OFFSET_COMMIT_PREFIXES, pa.binary())
 
 
@@ -42,13 +47,14 @@ def lake_state(
     Of each log partition all records before the first that is later than `at_ms` are applied. Raises LakeNotReadable,
     and UnknownGroup for a group that neither a record nor a row of gold names.
     """
-    return state_at(_BronzeLog(lake, cluster), group_ids, at_ms)
+    return state_at(BronzeLog(lake, cluster), group_ids, at_ms)
 
 
-class _BronzeLog:
-    """The records of one cluster in bronze as `state_at` reads them."""
+class BronzeLog:
+    """The records of one cluster in bronze: as `state_at` reads them, and as chunks of columns."""
 
     def __init__(self, lake: str, cluster: str) -> None:
+        """Raises LakeNotReadable where there are none."""
         self._lake = lake
         self._cluster = cluster
         self._table = open_table(lake, RECORDS)
@@ -60,22 +66,37 @@ class _BronzeLog:
             )
 
     def topic_names(self) -> TopicNames:
+        """As gold has them."""
         return topic_names(self._lake, self._cluster)
 
     def names_in_records(self) -> Collection[TopicName]:
+        """None."""
         return ()  # gold.topics has them
 
     def log_partitions(self) -> list[int]:
+        """Those with records, in their order."""
         found = self._table.to_table(columns=["partition"], filter=self._wanted)
         return sorted(pc.unique(found.column("partition")).to_pylist())
+
+    def chunks(self, log_partition: int) -> Iterator[ColumnChunk]:
+        """The records of a partition in offset order. A source that hides transactions shows commits as plain ones."""
+        wanted = self._wanted & (ds.field("partition") == log_partition)
+        offsets = np.sort(self._table.to_table(["offset"], filter=wanted).column("offset"))
+        for begin in range(0, len(offsets), _ROWS_AT_ONCE):
+            last = min(begin + _ROWS_AT_ONCE, len(offsets)) - 1
+            at = ds.field("offset")
+            window = wanted & (at >= int(offsets[begin])) & (at <= int(offsets[last]))
+            yield _chunk(self._table.to_table(list(COLUMNS), filter=window).sort_by("offset"))
 
     def records(
         self, log_partition: int, group_ids: Collection[str], at_ms: int | None
     ) -> "_PartitionRecords":
+        """The records of a partition up to the moment."""
         wanted = self._wanted & (ds.field("partition") == log_partition)
         return _PartitionRecords(self._table, log_partition, wanted, group_ids, at_ms)
 
     def group_ids(self) -> Collection[str]:
+        """Groups of gold, which may name some that bronze has no record of."""
         return gold_group_ids(self._lake, self._cluster)
 
 
@@ -117,15 +138,39 @@ class _PartitionRecords:
         if not kept:
             return
         rows = _without_overridden(pa.concat_tables(kept)).sort_by("offset")
-        micros = rows.column("timestamp").cast(pa.int64())
-        columns = (micros if name == "timestamp" else rows.column(name) for name in COLUMNS)
         for offset, at, leader_epoch, producer_id, transactional, control, key, value in zip(
-            *(column.to_pylist() for column in columns), strict=True
+            *_columns(rows), strict=True
         ):
             position = position_of(
                 self._log_partition, offset, at, leader_epoch, producer_id, transactional
             )
             yield position, bool(control), key, value
+
+
+def _columns(rows: pa.Table) -> list[list[Any]]:
+    """The values of COLUMNS, times in epoch microseconds."""
+    micros = rows.column("timestamp").cast(pa.int64())
+    return [(micros if name == "timestamp" else rows.column(name)).to_pylist() for name in COLUMNS]
+
+
+def _chunk(rows: pa.Table) -> ColumnChunk:
+    offsets, micros, *run_columns, keys, values = _columns(rows)
+    runs = [
+        Run(
+            len(list(same)),
+            leader_epoch,
+            NO_PRODUCER_ID if producer_id is None else producer_id,
+            -1,
+            bool(transactional),
+            bool(control),
+            "CreateTime",
+        )
+        for (leader_epoch, producer_id, transactional, control), same in groupby(
+            zip(*run_columns, strict=True)
+        )
+    ]
+    times = [NO_TIMESTAMP_MS if at is None else at // 1000 for at in micros]
+    return ColumnChunk(offsets, times, keys, values, runs, 0)
 
 
 def _names_one_of(group_ids: Collection[str]) -> ds.Expression:

@@ -8,6 +8,7 @@ from rebalance_audit.recover.reset_file import OffsetRow, ResetFile, Unsaid, res
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.classic.work import CONNECT, REGISTRY, STREAMS, kind_of
 from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups.slot import type_of
 
 RETENTION_MS: Final = 7 * 24 * 3600 * 1000
 """Default of `offsets.retention.minutes` since Kafka 2.0: offsets of an empty group are removed so long after."""
@@ -41,6 +42,16 @@ class RecoveryPlan(NamedTuple):
     def groups(self) -> Iterator[GroupAccount]:
         """Of all partitions, by partition and id."""
         return (group for each in self.partitions for group in each.account.groups)
+
+    @property
+    def certain_count(self) -> int:
+        """Certain offsets of all groups."""
+        return sum(len(group.certain) for group in self.groups)
+
+    @property
+    def uncertain_count(self) -> int:
+        """Uncertain offsets of all groups."""
+        return sum(len(group.uncertain) for group in self.groups)
 
     @property
     def has_metadata(self) -> bool:
@@ -85,8 +96,7 @@ def type_name(account: GroupAccount) -> str | None:
     group = account.group
     if group is None:
         return None
-    kind = GroupType.CLASSIC if isinstance(group, ClassicGroup) else group.group_type
-    return kind.value.capitalize()
+    return type_of(group).value.capitalize()
 
 
 def member_count(account: GroupAccount) -> int | None:

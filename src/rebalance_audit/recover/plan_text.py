@@ -67,12 +67,9 @@ def readme_of(plan: RecoveryPlan) -> str:
 
 def plan_summary(plan: RecoveryPlan) -> str:
     """The counts in one sentence."""
-    groups = [*plan.groups]
-    certain = sum(len(group.certain) for group in groups)
-    uncertain = sum(len(group.uncertain) for group in groups)
     return (
-        f"{words.counted(len(groups), 'group')}: {words.counted(certain, 'certain offset')},"
-        f" {uncertain:,} uncertain."
+        f"{words.counted(sum(1 for _ in plan.groups), 'group')}: {words.counted(plan.certain_count, 'certain offset')},"
+        f" {plan.uncertain_count:,} uncertain."
     )
 
 

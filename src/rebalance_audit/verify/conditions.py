@@ -1,4 +1,4 @@
-"""What is wrong with a record in the place where it stands: conditions of rules, in the order in which Kafka looks.
+"""What is wrong with a record in the place where it stands and replay does not say: conditions of rules.
 
 A condition only says what is there; whether a coordinator minds it, is a rule's matter.
 """
@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.replay.changes import AnomalyKind, GroupType
 from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import LEFT_EPOCH, ModernGroup, ModernMember
+from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
 from rebalance_audit.replay.groups.slot import Group, type_of
 from rebalance_audit.replay.modern.kinds import CONSUMER, SHARE, STREAMS, GroupKind
 from rebalance_audit.replay.partitions import Partitions, TopicPartition, each, text_of, union
@@ -36,7 +36,7 @@ def conditions_met(group: Group | None, record: Record) -> Iterator[Met]:
     """What is wrong with a record for the group as it is before it."""
     if record.record_type is RecordType.GROUP_METADATA:
         if record.value is not None:
-            yield from _classic(group, record.value)
+            yield from _classic(record.value)
         return
     place = _PLACES.get(record.record_type)
     if place is None:
@@ -56,8 +56,6 @@ def conditions_met(group: Group | None, record: Record) -> Iterator[Met]:
         group = ModernGroup(group.group_id, kind.group_type)
     modern = group if isinstance(group, ModernGroup) else None
     if modern is None and record.value is None:
-        if group is None:
-            yield AnomalyKind.TOMBSTONE_OF_UNKNOWN, "there is no such group"
         return
     if modern is None:
         yield RECORD_OF_UNKNOWN, "there is no such group"
@@ -70,7 +68,7 @@ def _is_of(kind: GroupKind, group: Group) -> bool:
     return group.group_type is kind.group_type
 
 
-def _classic(group: Group | None, value: Any) -> Iterator[Met]:
+def _classic(value: Any) -> Iterator[Met]:
     assert isinstance(value, GroupMetadataValue)
     member_ids: set[str] = set()
     instance_ids: set[str] = set()
@@ -86,11 +84,6 @@ def _classic(group: Group | None, value: Any) -> Iterator[Met]:
         for member in value.members:
             if wrong := _unreadable(member.subscription):
                 yield SUBSCRIPTION, f"member {member.member_id}: {wrong}"
-    if isinstance(group, ClassicGroup) and group.has_record and value.generation < group.generation:
-        yield (
-            AnomalyKind.EPOCH_WENT_BACK,
-            f"generation {value.generation} after {group.generation}",
-        )
 
 
 def _unreadable(subscription: bytes) -> str | None:
@@ -125,9 +118,6 @@ def _group_epoch(group: ModernGroup | None, record: Record) -> Iterator[Met]:
     value: Any = record.value
     if value is not None:
         yield from _twice(key for key, _ in getattr(value, "last_assignment_configs", None) or ())
-        if group is not None and group.has_epoch_record and value.epoch < group.group_epoch:
-            detail = f"group epoch {value.epoch} after {group.group_epoch}"
-            yield AnomalyKind.EPOCH_WENT_BACK, detail
         return
     assert group is not None
     has_targets = group.targets and group.group_type is not GroupType.STREAMS
@@ -139,39 +129,12 @@ def _group_epoch(group: ModernGroup | None, record: Record) -> Iterator[Met]:
         yield AnomalyKind.GROUP_NOT_EMPTY, f"assignment epoch {group.assignment_epoch} is left"
 
 
-def _target_metadata(group: ModernGroup | None, record: Record) -> Iterator[Met]:
-    value: Any = record.value
-    if value is None:
-        if group is not None and group.targets:
-            yield AnomalyKind.TARGETS_REMAIN, f"{len(group.targets)} members have a target"
-        return
-    if value.assignment_epoch < _NO_ASSIGNMENT_EPOCH or value.assignment_timestamp < 0:
-        detail = f"assignment epoch {value.assignment_epoch}, time {value.assignment_timestamp}"
-        yield AnomalyKind.BAD_VALUE, detail
-    before = group.assignment_epoch if group is not None and group.has_assignment_record else None
-    if before is not None and value.assignment_epoch < before:
-        yield (
-            AnomalyKind.EPOCH_WENT_BACK,
-            f"assignment epoch {value.assignment_epoch} after {before}",
-        )
-
-
 def _member(group: ModernGroup | None, record: Record) -> Iterator[Met]:
     key: Any = record.key
     member = None if group is None else group.members.get(key.member_id)
-    if record.value is not None:
-        if group is not None and member is not None:
-            held = union(member.assigned, member.pending_revocation)
-            yield from _ownership(group, member, key.member_id, held, member.member_epoch)
-        return
-    assert group is not None
-    if member is None:
-        yield AnomalyKind.TOMBSTONE_OF_UNKNOWN, f"the group has no member {key.member_id}"
-    elif member.member_epoch != LEFT_EPOCH:
-        detail = f"member {key.member_id} is still at epoch {member.member_epoch}"
-        yield AnomalyKind.MEMBER_NOT_RELEASED, detail
-    elif key.member_id in group.targets:
-        yield AnomalyKind.MEMBER_NOT_RELEASED, f"member {key.member_id} still has a target"
+    if record.value is not None and group is not None and member is not None:
+        held = union(member.assigned, member.pending_revocation)
+        yield from _ownership(group, member, key.member_id, held, member.member_epoch)
 
 
 def _target(_group: ModernGroup | None, record: Record) -> Iterator[Met]:
@@ -186,9 +149,8 @@ def _current(group: ModernGroup | None, record: Record) -> Iterator[Met]:
     key: Any = record.key
     value: Any = record.value
     member = None if group is None else group.members.get(key.member_id)
-    if member is None and group is not None:
-        unknown = RECORD_OF_UNKNOWN if value is not None else AnomalyKind.TOMBSTONE_OF_UNKNOWN
-        yield unknown, f"the group has no member {key.member_id}"
+    if member is None and group is not None and value is not None:
+        yield RECORD_OF_UNKNOWN, f"the group has no member {key.member_id}"
     kind, _ = _PLACES[record.record_type]
     if value is None:
         if group is not None and member is not None:
@@ -311,9 +273,9 @@ _PLACES: Final[Mapping[RecordType, _Place]] = {
     RecordType.CONSUMER_GROUP_MEMBER_METADATA: _Place(CONSUMER, _member),
     RecordType.SHARE_GROUP_MEMBER_METADATA: _Place(SHARE, _member),
     RecordType.STREAMS_GROUP_MEMBER_METADATA: _Place(STREAMS, _member),
-    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA: _Place(CONSUMER, _target_metadata),
-    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA: _Place(SHARE, _target_metadata),
-    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA: _Place(STREAMS, _target_metadata),
+    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA: _Place(CONSUMER, _nothing),
+    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA: _Place(SHARE, _nothing),
+    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA: _Place(STREAMS, _nothing),
     RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER: _Place(CONSUMER, _target),
     RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER: _Place(SHARE, _target),
     RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER: _Place(STREAMS, _target),

@@ -1,7 +1,7 @@
 """What a coordinator does with a partition, as values."""
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from rebalance_audit.verify.coordinators import Coordinator, records_known_to
 from rebalance_audit.verify.loader_bytes import DamagedStretch, LogEnd
@@ -66,11 +66,6 @@ class Loading(NamedTuple):
     """Why it fails."""
     serves_nothing: bool
     """A classic coordinator that fails: it goes on to serve the partition, without any of its groups."""
-    record_count: int
-    """Records that were read, transaction markers included."""
-    first_offset: int | None
-    end_offset: int | None
-    """After the last record."""
     skipped_count: int
     skipped: tuple[Notice, ...]
     """The first LISTED_MAX records that are skipped."""
@@ -83,9 +78,9 @@ class Loading(NamedTuple):
     damage: tuple[DamagedStretch, ...]
     log_ends: tuple[LogEnd, ...]
     """Where the loader finds no further batch although bytes follow: what they hold is lost without a word."""
+    shape: PartitionShape
     groups: tuple[GroupAtEnd, ...] = ()
     """All groups, where they were asked for."""
-    shape: PartitionShape | None = None
     after_crash: "Loading | None" = None
     """Of a damaged partition: the same after a crash, when the broker recovers the log first."""
 
@@ -112,7 +107,7 @@ class Loading(NamedTuple):
         return None if self.failure is None else self.failure.rule_id
 
 
-LISTED_MAX = 1000
+LISTED_MAX: Final = 1000
 
 
 class Verification(NamedTuple):

@@ -36,14 +36,19 @@ def verify_folder(
     with_groups: bool = False,
 ) -> Verification:
     """The same for a folder that is open. `with_groups`: also list the groups of partitions that load."""
-    wanted = sorted(folder.segments if log_partitions is None else set(log_partitions))
-    missing = [number for number in wanted if number not in folder.segments]
-    if missing:
-        raise UnknownPartition(missing, list(folder.segments))
     loadings = (
         load_segments(
             folder.segments[number], coordinator, after_crash=after_crash, with_groups=with_groups
         )
-        for number in wanted
+        for number in chosen_partitions(folder.segments, log_partitions)
     )
     return Verification(coordinator, tuple(loadings))
+
+
+def chosen_partitions(present: Collection[int], wanted: Collection[int] | None) -> list[int]:
+    """The wanted ones, or else all, in their order. Raises UnknownPartition for one that is not present."""
+    chosen = sorted({*(present if wanted is None else wanted)})
+    missing = [number for number in chosen if number not in present]
+    if missing:
+        raise UnknownPartition(missing, sorted(present))
+    return chosen

@@ -13,7 +13,7 @@ from rebalance_audit.replay.partitions import union
 from rebalance_audit.replay.policy import Policy
 from rebalance_audit.replay.record_types import group_type_of
 from rebalance_audit.replay.step import ReplayStep
-from rebalance_audit.verify.conditions import conditions_met
+from rebalance_audit.verify.conditions import Met, conditions_met
 from rebalance_audit.verify.coordinators import Coordinator, records_known_to
 from rebalance_audit.verify.decoding import NotDecoded, read_record
 from rebalance_audit.verify.loader_bytes import (
@@ -42,6 +42,16 @@ from rebalance_audit.wire.segments.batches import MARKER_KEY, TransactionMarker,
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 from rebalance_audit.wire.segments.folder import Segment
 
+_BY_REPLAY: Final = frozenset(
+    {
+        AnomalyKind.BAD_VALUE,
+        AnomalyKind.EPOCH_WENT_BACK,
+        AnomalyKind.MEMBER_NOT_RELEASED,
+        AnomalyKind.TARGETS_REMAIN,
+        AnomalyKind.TOMBSTONE_OF_UNKNOWN,
+    }
+)
+"""What replay looks at as the loader does; the rest is in `conditions`."""
 _BAD_MARKER: Final = "bad_marker"
 _NO_METADATA: Final = "member_without_metadata"
 _NO_MEMBER: Final = "target_of_unknown_member"
@@ -115,9 +125,6 @@ class PartitionLoad:
         self._transactions: dict[int, _Transaction] = {}
         self._failure: Notice | None = None
         self._is_unknown = False
-        self._record_count = 0
-        self._first_offset: int | None = None
-        self._end_offset: int | None = None
         self._skipped = _Listed()
         self._tolerated = _Listed()
         self._groups_skipped: dict[str, GroupType | None] = {}
@@ -154,10 +161,6 @@ class PartitionLoad:
                     run.producer_id,
                     run.is_transactional,
                 )
-                self._record_count += 1
-                if self._first_offset is None:
-                    self._first_offset = log_offset
-                self._end_offset = log_offset + 1
                 if run.is_control:
                     self._take_marker(position, key, value)
                 else:
@@ -178,10 +181,10 @@ class PartitionLoad:
         slot = self._slots.get(group_id)
         if slot is None:
             slot = self._slots[group_id] = GroupSlot(group_id)
-        if self._failure is None:
-            for rule_id, detail in conditions_met(slot.group, record):
-                self._note(position, rule_id, int(record.record_type), group_id, detail)
-        self._apply(slot, record, position)
+        met = [] if self._failure is not None else [*conditions_met(slot.group, record)]
+        met += self._apply(slot, record, position)
+        for rule_id, detail in met:
+            self._note(position, rule_id, int(record.record_type), group_id, detail)
         if record.record_type is RecordType.GROUP_METADATA:
             change = self._removed.discard if record.value is not None else self._removed.add
             change(group_id)
@@ -193,14 +196,16 @@ class PartitionLoad:
             transaction.commit_count += 1
             transaction.group_ids[group_id] = None
 
-    def _apply(self, slot: GroupSlot, record: Record, position: Position) -> None:
-        """Replay the record, and what the loader does and the lenient replay leaves out."""
+    def _apply(self, slot: GroupSlot, record: Record, position: Position) -> list[Met]:
+        """Replay the record, and what the loader does and the lenient replay leaves out; says what replay refuses."""
         step = ReplayStep(slot, record, position, Policy.LENIENT)
         playback.RULES[record.record_type](step, record.key, record.value)
         slot.last_log_offset = position.log_offset
+        found = [each for each in step.changes if isinstance(each, Anomaly)]
+        met: list[Met] = [(each.kind, each.detail) for each in found if each.kind in _BY_REPLAY]
         group = slot.group
         if not isinstance(group, ModernGroup):
-            return
+            return met
         key: Any = record.key
         if record.value is None:
             if record.record_type is RecordType.STREAMS_GROUP_METADATA and not group.members:
@@ -211,12 +216,10 @@ class PartitionLoad:
             member = group.members.get(key.member_id)
             if group.disputed and member is not None:
                 group.take(member.member_id, union(member.assigned, member.pending_revocation))
-        elif any(
-            isinstance(each, Anomaly) and each.kind is AnomalyKind.BAD_VALUE
-            for each in step.changes
-        ):
+        elif any(each.kind is AnomalyKind.BAD_VALUE for each in found):
             value: Any = record.value
             group.assignment_epoch = getattr(value, "assignment_epoch", group.assignment_epoch)
+        return met
 
     def _take_marker(self, position: Position, key: bytes | None, value: bytes | None) -> None:
         if key is None or len(key) < MARKER_KEY.size or int.from_bytes(key[:2], signed=True) < 0:
@@ -293,9 +296,6 @@ class PartitionLoad:
             serves_nothing=self._failure is not None
             and self._failure.rule_id != NOT_OPENED
             and self._coordinator.kind == "classic",
-            record_count=self._record_count,
-            first_offset=self._first_offset,
-            end_offset=self._end_offset,
             skipped_count=self._skipped.count,
             skipped=tuple(self._skipped.first),
             tolerated_count=self._tolerated.count,
@@ -307,8 +307,8 @@ class PartitionLoad:
             ),
             damage=tuple(self._damage),
             log_ends=tuple(self._log_ends),
-            groups=self._groups() if with_groups else (),
             shape=self._shape.finish(),
+            groups=self._groups() if with_groups else (),
         )
 
     def _note_what_is_left(self) -> None:
@@ -334,8 +334,8 @@ class PartitionLoad:
                 self._note(position, _NO_MEMBER, target, slot.group_id, detail)
 
     def _failed_at(self) -> int | None:
-        known = self._failure is not None and self._failure.log_offset >= 0
-        return self._failure.log_offset if self._failure is not None and known else None
+        failure = self._failure
+        return None if failure is None or failure.log_offset < 0 else failure.log_offset
 
     def _lost_groups(self) -> tuple[GroupAtEnd, ...]:
         if self._failure is not None:

@@ -3,7 +3,9 @@ import shutil
 from pathlib import Path
 from zipfile import ZipFile
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from jsonschema import Draft202012Validator
 
 from rebalance_audit.cli.exit_codes import BAD_ARGUMENTS, CHECK_FAILED, DONE
@@ -116,14 +118,30 @@ def test_damage_depends_on_how_the_broker_stopped(tmp_path: Path) -> None:
     assert partition["after_crash"]["cut_bytes"] == len(data)
 
 
-def test_a_lake_shows_records_and_no_batches(tmp_path: Path) -> None:
-    """What bronze cannot show is said to be unknown, not sound."""
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """A lake that the first release wrote."""
     with ZipFile(CAPTURES.parent / "lakes" / "0.1.0.zip") as packed:
         packed.extractall(tmp_path)
-    outcome = call("verify", "--lake", tmp_path / "lake", "--json")
+    return tmp_path / "lake"
+
+
+def test_a_lake_shows_records_and_no_batches(lake: Path) -> None:
+    """What bronze cannot show is said to be unknown, not sound."""
+    outcome = call("verify", "--lake", lake, "--json")
     assert outcome.code == DONE
     found = json.loads(outcome.out)
     assert "checksums" in found["unknown"]
     assert [(each["outcome"], each["shape"]["records"]) for each in found["partitions"]] == [
         ("loads", 462)
     ]
+
+
+def test_offsets_far_apart_cost_nothing(lake: Path) -> None:
+    """A file with any offsets was ingested."""
+    records = DeltaTable(lake / "bronze" / "records")
+    first = records.to_pyarrow_table(filters=[("offset", "=", 0)])
+    far = pa.array([1 << 62], pa.int64())
+    write_deltalake(records, first.set_column(2, "offset", far), mode="append")
+    (partition,) = json.loads(call("verify", "--lake", lake, "--json").out)["partitions"]
+    assert partition["shape"]["records"] == 463

@@ -51,8 +51,8 @@ class ParsedMessage(NamedTuple):
     fields: Mapping[str, object]
     releases: str
     """The releases that use this wording."""
-    pattern: str
-    """The wording, as in the table."""
+    template: "Template"
+    """The wording."""
     text: str
     """What follows the group in brackets, or all of it."""
     is_scoped: bool
@@ -64,6 +64,7 @@ class Template:
 
     def __init__(self, pattern: str) -> None:
         """`pattern`: words, with `{name}` for a field."""
+        self.pattern = pattern
         parts = _PLACEHOLDER.split(pattern)
         self._words = [text.translate(LOWER) for text in parts[0::2]]
         self._names = parts[1::2]
@@ -236,7 +237,7 @@ def _read(
                 wording.kind,
                 {**fields, **values},
                 wording.releases,
-                wording.pattern,
+                rule.template,
                 text,
                 bool(fields),
             )

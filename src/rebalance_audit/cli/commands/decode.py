@@ -49,14 +49,7 @@ class TypeOfRecord(click.ParamType[int | str]):
     metavar="TYPE",
     help="Only records of this type, by number or name; `control` for transaction markers. May be repeated.",
 )
-@click.option(
-    "--partition",
-    "log_partitions",
-    type=click.IntRange(min=0),
-    multiple=True,
-    metavar="N",
-    help="Only this partition of __consumer_offsets; may be repeated.",
-)
+@options.log_partitions("Only this partition of __consumer_offsets")
 @options.time_option("--from", "from_ms", text="Only records of this time or later.")
 @options.time_option("--to", "to_ms", text="Only records before this time.")
 @options.errors_as_json

@@ -38,13 +38,8 @@ Examples:
     help="Folder for the plan; it must be new or empty.",
 )
 @coordinator_option.coordinator
-@click.option(
-    "--partition",
-    "log_partitions",
-    type=click.IntRange(min=0),
-    multiple=True,
-    metavar="N",
-    help="Plan for the groups of this partition of __consumer_offsets, even if it loads; may be repeated.",
+@options.log_partitions(
+    "Plan for the groups of this partition of __consumer_offsets, even if it loads"
 )
 @coordinator_option.broker
 @summarised()
@@ -82,8 +77,8 @@ def recover(
         "release": plan.release,
         "partitions": [each.account.log_partition for each in found],
         "groups": sum(1 for _ in plan.groups),
-        "certain": sum(len(group.certain) for group in plan.groups),
-        "uncertain": sum(len(group.uncertain) for group in plan.groups),
+        "certain": plan.certain_count,
+        "uncertain": plan.uncertain_count,
         "left_out": len(plan.left_out),
         "files": names,
     }

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import click
 
-from rebalance_audit.cli import coordinator_option, exit_codes
+from rebalance_audit.cli import coordinator_option, exit_codes, options
 from rebalance_audit.cli.invocation import Invocation, bad_arguments, configured
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import (
@@ -20,7 +20,6 @@ from rebalance_audit.cli.source import (
     takes_source,
 )
 from rebalance_audit.cli.summaries import HandOut, summarised
-from rebalance_audit.errors import UnknownPartition
 from rebalance_audit.local.live.growth import Break
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.report.terminal.console import stdout_console
@@ -29,7 +28,7 @@ from rebalance_audit.sentences import words
 from rebalance_audit.verify.coordinators import Coordinator
 from rebalance_audit.verify.load_time import load_time_of
 from rebalance_audit.verify.loading import GroupAtEnd, Loading, Notice, Verification
-from rebalance_audit.verify.log import verify_folder
+from rebalance_audit.verify.log import chosen_partitions, verify_folder
 from rebalance_audit.verify.partition_load import PartitionLoad, load_partition
 from rebalance_audit.wire.metadata_log import read_leaders
 from rebalance_audit.wire.segments.columns import ColumnChunk
@@ -62,14 +61,7 @@ _Wanted: TypeAlias = Callable[
 @click.command(epilog=EXAMPLES)
 @takes_source(reads=(SEGMENTS, LAKE, LIVE))
 @coordinator_option.coordinator
-@click.option(
-    "--partition",
-    "log_partitions",
-    type=click.IntRange(min=0),
-    multiple=True,
-    metavar="N",
-    help="Only this partition of __consumer_offsets, with all groups that it holds; may be repeated.",
-)
+@options.log_partitions("Only this partition of __consumer_offsets, with all groups that it holds")
 @coordinator_option.broker
 @summarised("Print one JSON object.")
 @configured
@@ -104,30 +96,21 @@ def verify(
             folder = open_log(source.path)
             numbers = wanted(lambda: read_leaders(folder), folder.segments)
             found = verify_folder(folder, coordinator, numbers, with_groups=numbers is not None)
-    hand_out(_shape(found), lambda: print_verification(stdout_console(), found))
+    hand_out(_document(found), lambda: print_verification(stdout_console(), found))
     sys.stdout.flush()
     if found.loses:
         ctx.exit(exit_codes.CHECK_FAILED)
 
 
 def _of_lake(source: LakeSource, coordinator: Coordinator, wanted: _Wanted) -> Verification:
-    from rebalance_audit.readers.lake_chunks import (  # noqa: PLC0415 - imports Arrow
-        bronze_chunks,
-        bronze_partitions,
-    )
+    from rebalance_audit.readers.state import BronzeLog  # noqa: PLC0415 - imports Arrow
 
-    cluster = source.one_cluster()
-    present = bronze_partitions(source.path, cluster)
+    log = BronzeLog(source.path, source.one_cluster())
+    present = log.log_partitions()
     asked = wanted(None, present)
-    numbers = _chosen(present, asked)
     loadings = (
-        load_partition(
-            bronze_chunks(source.path, cluster, number),
-            coordinator,
-            number,
-            with_groups=asked is not None,
-        )
-        for number in numbers
+        load_partition(log.chunks(number), coordinator, number, with_groups=asked is not None)
+        for number in chosen_partitions(present, asked)
     )
     return Verification(coordinator, tuple(loadings), NOT_IN_A_LAKE)
 
@@ -141,6 +124,7 @@ def _of_kafka(
     log, leaders = source.log, source.leaders or {}
     asked = wanted(lambda: leaders, leaders)
     loads: dict[int, PartitionLoad] = {}
+    present: set[int] = set()
     without_answer = 0
     try:
         while not log.is_at_end:
@@ -150,26 +134,23 @@ def _of_kafka(
                 raise SourceNotReadable(f"{spec} does not answer: {log.problem}")
             for number, piece in found:
                 if isinstance(piece, ColumnChunk):
-                    load = loads.setdefault(number, PartitionLoad(coordinator, number))
-                    load.take(piece)
+                    present.add(number)
+                    if asked is None or number in asked:
+                        loads.setdefault(number, PartitionLoad(coordinator, number)).take(piece)
                 elif piece is Break.TRUNCATED:
+                    present.discard(number)
                     loads.pop(number, None)
     finally:
         log.close()
-    numbers = _chosen(sorted(loads), asked)
     with_groups = asked is not None
-    loadings = (loads[number].finish(with_groups=with_groups) for number in numbers)
+    loadings = (
+        loads[number].finish(with_groups=with_groups)
+        for number in chosen_partitions(present, asked)
+    )
     return Verification(coordinator, tuple(loadings), NOT_IN_A_LAKE)
 
 
-def _chosen(present: list[int], wanted: Collection[int] | None) -> list[int]:
-    missing = sorted(set(wanted or ()).difference(present))
-    if missing:
-        raise UnknownPartition(missing, present)
-    return sorted({*wanted}) if wanted else present
-
-
-def _shape(found: Verification) -> dict[str, Any]:
+def _document(found: Verification) -> dict[str, Any]:
     return {
         "release": found.coordinator.release,
         "coordinator": found.coordinator.kind,
@@ -214,14 +195,12 @@ def _partition(loading: Loading) -> dict[str, Any]:
             "failure": None if crash.failure is None else _notice(crash.failure),
             "cut_bytes": sum(end.hidden_bytes for end in crash.log_ends),
         },
-        "shape": _of_shape(loading),
+        "shape": _shape(loading),
     }
 
 
-def _of_shape(loading: Loading) -> dict[str, Any] | None:
+def _shape(loading: Loading) -> dict[str, Any]:
     shape = loading.shape
-    if shape is None:
-        return None
     load_time = load_time_of(shape, loading.coordinator)
     return {
         "records": shape.record_count,

@@ -161,12 +161,11 @@ def _span(shape: PartitionShape) -> str:
 def _shapes(layout: ConsoleReport, loadings: Sequence[Loading]) -> None:
     numbers = ("Partition", "Records", "Size", "Keys", "Dead", "Older", "Groups", "Load")
     table = layout.table(*numbers, "Span", "Last record", right=numbers)
-    filled = [each for each in loadings if each.shape is not None and each.shape.record_count]
+    filled = [each for each in loadings if each.shape.record_count]
     if not filled:
         return
     for loading in filled[:PARTITIONS_SHOWN]:
         shape = loading.shape
-        assert shape is not None
         table.add_row(
             str(loading.log_partition),
             f"{shape.record_count:,}",
