@@ -99,10 +99,10 @@ def test_where_a_group_keeps_its_offsets(lines: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("account", "expected"),
     [
-        (group("g", commit(5, metadata="x")), "Metadata of commits: some have it."),
+        (group("g", commit(5, metadata="x")), "Commit metadata: some have it."),
         (
             group("g", commit(5), commit(6, age_days=8)),
-            "Of the certain offsets, 1 are older than 7 days",
+            "Older than 7 days at the end of the log: 1 certain offset.",
         ),
         (
             group("", commit(5)),
@@ -125,7 +125,12 @@ def test_what_is_lost_is_said(account: GroupAccount, expected: str) -> None:
     ("problem", "cut_offset", "until_ms", "expected"),
     [
         (None, None, AT_MS, "loads. Its offsets are certain, except those of open transactions."),
-        (None, 99, AT_MS, "loads, but some of it cannot be read, or its offsets go back; a broker"),
+        (
+            None,
+            99,
+            AT_MS,
+            "loads, but some of it cannot be read, or its offsets go backwards; a broker",
+        ),
         (
             "fails.",
             99,

@@ -37,7 +37,7 @@ def readme_of(plan: RecoveryPlan) -> str:
     """Markdown; names from the log are text in it, whatever stands in them."""
     lines = ["# Recovery plan", "", *map(_partition, plan.partitions)]
     if plan.release is not None:
-        lines += ["", f"Judged as Kafka {plan.release} loads it."]
+        lines += ["", f"Judged by how Kafka {plan.release} loads it."]
     lines += [
         "",
         "Nothing has been changed so far. Only the commands under *Set the offsets* write.",
@@ -49,8 +49,8 @@ def readme_of(plan: RecoveryPlan) -> str:
             f"{words.counted(len(file.group_ids), 'group')}, for `--from-file` |"
             for place, file in enumerate(plan.files)
         ),
-        "| `uncertain.csv` | what is not certain, beside the certain offset; no file for the tool |",
-        "| `plan.json` | all of this for programs, with commit times, metadata and leader epochs |",
+        "| `uncertain.csv` | what is not certain, next to the certain offset; not input for the tool |",
+        "| `plan.json` | the whole plan for programs, with commit times, metadata and leader epochs |",
         "",
         *_before(plan),
         "## Steps",
@@ -78,8 +78,8 @@ def _partition(planned: PlannedPartition) -> str:
     problem = "loads." if planned.problem is None else literal(planned.problem)
     if planned.problem is None and account.cut_offset is not None:
         problem = (
-            "loads, but some of it cannot be read, or its offsets go back; a broker that starts after a crash cuts a"
-            " log before damage."
+            "loads, but some of it cannot be read, or its offsets go backwards; a broker that starts after a crash"
+            " truncates a log before damage."
         )
     text = f"- Partition {account.log_partition} of `{OFFSETS_TOPIC}` {problem}"
     if account.cut_offset is None:
@@ -101,12 +101,12 @@ def _before(plan: RecoveryPlan) -> Iterator[str]:
         yield "```"
         yield ""
         yield (
-            "Add `--command-config FILE` to each where the cluster asks for a login. Some packages name the tools"
+            "Add `--command-config FILE` to each if the cluster requires authentication. Some packages name the tools"
             " without `.sh`."
         )
         yield ""
     else:
-        yield "No certain offset can be set: there is nothing for `--reset-offsets`."
+        yield "No certain offset can be set: there is nothing for `--reset-offsets` to do."
         yield ""
 
 
@@ -149,17 +149,17 @@ def _held(account: GroupAccount) -> str:
 
 
 def _losses(plan: RecoveryPlan) -> Iterator[str]:
-    yield ("Members and assignments: groups form anew, and epochs and generations begin again.")
+    yield ("Members and assignments: groups form again, and epochs and generations start over.")
     yield (
-        "Times of commits: retention (`offsets.retention.minutes`) counts from the moment at which the offsets are set."
+        "Commit times: retention (`offsets.retention.minutes`) counts from when the offsets are set."
     )
-    yield "Leader epochs of commits: a consumer does not notice by them that its topic was truncated since."
+    yield "Leader epochs of commits: without them, a consumer cannot detect that its topic has been truncated since."
     if plan.has_metadata:
-        yield "Metadata of commits: some have it. `plan.json` keeps it; Kafka Streams stores times of its tasks there."
+        yield "Commit metadata: some have it. `plan.json` keeps it; Kafka Streams stores timestamps of its tasks there."
     if plan.old:
         yield (
-            f"Of the certain offsets, {plan.old:,} are older than 7 days at the end of the log. A broker with default"
-            " retention would soon have removed them if their groups are empty."
+            f"Older than 7 days at the end of the log: {words.counted(plan.old, 'certain offset')}. With default"
+            " retention, a broker soon removes such offsets of empty groups."
         )
 
 

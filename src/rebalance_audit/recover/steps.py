@@ -27,36 +27,36 @@ class RecoveryStep(NamedTuple):
 
 _ANOTHER_COPY: Final = (
     "Another replica may be intact: run `rebalance-audit verify` on a copy of its folder. If it loads, stop the"
-    " broker with the damaged copy; a replica in sync takes over and loads its own. Then remove {folders} from"
-    " the stopped broker and start it: it copies the partition from the new leader."
+    " broker with the damaged copy; an in-sync replica takes over and loads its own. Then remove {folders} from"
+    " the stopped broker and start it again: it fetches the partition from the new leader."
 )
 _LATER_RELEASE: Final = (
     "A later release may load it: `rebalance-audit verify SEGMENTS --as RELEASE`. If one does, upgrade the brokers that"
-    " hold the partition, and stop here."
+    " host the partition, and stop here."
 )
 _STOP_CLIENTS: Final = (
-    "They retry all the time. As soon as the partition is there and empty, they join and start where"
-    " `auto.offset.reset` says: at the end of their topics, by default."
+    "They keep retrying. As soon as the partition is back and empty, they join and start from `auto.offset.reset`:"
+    " at the end of their topics, by default."
 )
 _NO_TOOL: Final = (
-    f"No tool of Kafka's cuts a record out of {OFFSETS_TOPIC}: `kafka-delete-records.sh` refuses internal topics, and"
-    " deleting the topic deletes the offsets of all groups."
+    f"No Kafka tool can remove a single record from {OFFSETS_TOPIC}: `kafka-delete-records.sh` refuses internal topics,"
+    " and deleting the topic deletes the offsets of all groups."
 )
 _MOVE_FOLDERS: Final = (
-    "Stop all brokers with a replica of partition {numbers}, move {folders} out of the log directory of each, keep the"
-    " folders, and start the brokers. The partition is empty then, and its groups are gone."
+    "Stop all brokers with a replica of {partitions}, move {folders} out of the log directory of each, keep the"
+    " folders, and start the brokers again. That empties {partitions}: the groups are gone."
 )
 _WANTED_EMPTY: Final = (
-    "Wanted: none of the groups below, or with the state Empty. `--reset-offsets` leaves a group with members alone: it"
-    " prints an error, goes on with the next, and exits with 0."
+    "None of the groups below should be listed, unless its state is Empty. `--reset-offsets` skips a group that has"
+    " members: it prints an error, continues with the next, and exits with 0."
 )
 _WHAT_IT_MOVES: Final = (
-    "An offset outside of its partition's records is moved to their start or end, with no more than a warning: compare"
+    "An offset outside its partition's range is moved to the start or end, with only a warning: compare"
     " NEW-OFFSET with the file. A topic that does not exist fails the whole command: remove its lines."
 )
 _NOISE: Final = (
-    "With several groups in a file, the tool prints `InvalidFormatException` and a stack trace for each: it tries the"
-    " form for one group first. That is no failure; a line that begins with `Error:` is one."
+    "If a file has several groups, the tool prints `InvalidFormatException` and a stack trace for each: it tries the"
+    " format for one group first. That is not a failure; a line that starts with `Error:` is."
 )
 
 
@@ -64,30 +64,31 @@ def steps_of(plan: RecoveryPlan) -> Iterator[RecoveryStep]:
     """All steps of a plan."""
     log_partitions = [each.account.log_partition for each in plan.partitions]
     numbers = ", ".join(map(str, log_partitions))
+    partitions = f"partition{'s' * (len(log_partitions) != 1)} {numbers}"
     folders = ", ".join(f"`{OFFSETS_TOPIC}-{number}`" for number in log_partitions)
     yield RecoveryStep(
         "another-copy",
-        "Look for a way that loses nothing",
+        "Look for a way to lose nothing",
         (_ANOTHER_COPY.format(folders=folders), _LATER_RELEASE),
     )
     yield RecoveryStep("stop-clients", "Stop the clients of all groups below", (_STOP_CLIENTS,))
     yield RecoveryStep(
         "clear-partition",
-        "Give up the damaged partition",
-        (_NO_TOOL, _MOVE_FOLDERS.format(numbers=numbers, folders=folders)),
+        "Clear the damaged partition",
+        (_NO_TOOL, _MOVE_FOLDERS.format(partitions=partitions, folders=folders)),
     )
     if not plan.files:
         return
     yield RecoveryStep(
         "check-empty",
-        "See that the groups have no members",
+        "Check that the groups have no members",
         (_WANTED_EMPTY,),
         (f"{TOOL} --list --state",),
     )
     noise = [_NOISE] if any(len(file.group_ids) > 1 for file in plan.files) else []
     yield RecoveryStep(
         DRY_RUN,
-        "See what would be set",
+        "Check what would be set",
         (_WHAT_IT_MOVES, *noise),
         tuple(_resets(plan, "--dry-run")),
     )
@@ -97,7 +98,7 @@ def steps_of(plan: RecoveryPlan) -> Iterator[RecoveryStep]:
     yield RecoveryStep(
         COMPARE,
         "Compare CURRENT-OFFSET with the files",
-        ("Start the clients when they agree.",),
+        ("Start the clients once they match.",),
         tuple(f"{TOOL} --describe{_groups(file)}" for file in plan.files),
     )
 

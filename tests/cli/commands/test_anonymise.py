@@ -47,7 +47,7 @@ def test_the_mapping_is_for_the_owner(key: Path, tmp_path: Path) -> None:
     for wrong in (out / "names.json", around, tmp_path / "link" / "out" / "names.json"):
         inside = call("anonymise", LOG, "--key", key, "--out", out, "--mapping", wrong)
         assert inside.code == 2
-        assert "must not be in the folder of --out" in inside.err
+        assert "must not be inside --out" in inside.err
     over = call("anonymise", LOG, "--key", key, "--out", out, "--mapping", key)
     assert over.code == 2
     assert len(key.read_bytes()) == 32

@@ -17,7 +17,7 @@ from rebalance_audit.new_file import replacing
 
 EXAMPLES: Final = """\b
 Examples:
-  head -c 32 /dev/urandom > key                      once; keep it, and give it to no one
+  head -c 32 /dev/urandom > key                      once; keep it, and never share it
   rebalance-audit anonymise copy-of-log --key key --out to-share
   rebalance-audit anonymise copy-of-log --key key --out to-share --broker-log logs/ --shift-times
   rebalance-audit anonymise copy-of-log --key key --out to-share --mapping names.json
@@ -34,7 +34,7 @@ _OWNER_ALONE: Final = stat.S_IRUSR | stat.S_IWUSR
     type=click.Path(path_type=Path),
     metavar="DIR",
     required=True,
-    help="A new folder for the segments with pseudonyms, and anonymised.json.",
+    help="New folder for the anonymised segments and anonymised.json.",
 )
 @click.option(
     "--key",
@@ -42,7 +42,7 @@ _OWNER_ALONE: Final = stat.S_IRUSR | stat.S_IWUSR
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     required=True,
-    help="A file of 16 random bytes or more. Whoever has it can test whether a pseudonym stands for a name.",
+    help="File with at least 16 random bytes. Whoever has it can test whether a pseudonym stands for a name.",
 )
 @click.option(
     "--shift-times",
@@ -60,7 +60,7 @@ _OWNER_ALONE: Final = stat.S_IRUSR | stat.S_IWUSR
     "--offsets-partitions",
     type=click.IntRange(min=1, max=10_000),
     metavar="N",
-    help="Partitions of __consumer_offsets. [default: as in __cluster_metadata-0, else 50]",
+    help="Number of partitions of __consumer_offsets. [default: as in __cluster_metadata-0, else 50]",
 )
 @options.broker_logs
 @options.broker_log_zone
@@ -79,12 +79,12 @@ def anonymise(
     mapping_file: Path | None,
     offsets_partitions: int | None,
 ) -> None:
-    """Write a copy of SEGMENTS with pseudonyms, which can be given to others.
+    """Write a copy of SEGMENTS to share, with pseudonyms in place of names.
 
     Replaces group, client, instance, member and topic ids, topic names, hosts, racks, regular
-    expressions, user data, metadata of commits, connectors, URLs, and all other text that is not a
-    word of Kafka's protocol. The same key gives the same pseudonyms. What cannot be read is left
-    out. Counts, times, offsets and numbers stay: the report lists what they still show, and
+    expressions, user data, commit metadata, connectors, URLs, and all other text that is not a
+    word of Kafka's protocol. The same key gives the same pseudonyms. Anything that cannot be read is
+    left out. Counts, times, offsets and numbers are kept: the report lists what they still show, and
     docs/anonymise.md explains it.
     """
     from rebalance_audit.anonymise import disclosure  # noqa: PLC0415 - 0.5 s
@@ -117,9 +117,9 @@ def _require_apart(mapping_file: Path, out: Path, key_file: Path) -> None:
     """Raises click.UsageError for a mapping that would go to others, or take the key's place."""
     mapping = mapping_file.resolve()
     if mapping.is_relative_to(out.resolve()):
-        raise click.UsageError("--mapping must not be in the folder of --out, which is for others.")
+        raise click.UsageError("--mapping must not be inside --out, which is for others.")
     if mapping == key_file.resolve():
-        raise click.UsageError("--mapping must not be the file of --key, which it would replace.")
+        raise click.UsageError("--mapping must not be the file of --key, which it would overwrite.")
 
 
 def _write_private(content: bytes, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""`rebalance-audit recover`: a plan that sets the offsets of groups again after a failed coordinator partition."""
+"""`rebalance-audit recover`: a plan to restore the offsets of groups after a coordinator partition failed to load."""
 
 from pathlib import Path
 from typing import Final
@@ -39,7 +39,7 @@ Examples:
 )
 @coordinator_option.coordinator
 @options.log_partitions(
-    "Plan for the groups of this partition of __consumer_offsets, even if it loads"
+    "Plan for the groups in this partition of __consumer_offsets, even if it loads"
 )
 @coordinator_option.broker
 @summarised()
@@ -55,12 +55,12 @@ def recover(
     log_partitions: tuple[int, ...],
     broker_id: int | None,
 ) -> None:
-    """Write a plan that sets offsets again after the group coordinator failed to load a partition.
+    """Write a plan to restore offsets after the group coordinator failed to load a partition.
 
-    Reads SEGMENTS, a copy of the damaged partition. For each of its groups DIR gets the last certain offsets, as
-    files for `kafka-consumer-groups --reset-offsets --from-file`, what is uncertain beside them, and the
-    commands in order, in README.md. Writes to no cluster; without damage it writes nothing.
-    How to work with the plan: docs/recover.md.
+    Reads SEGMENTS, a copy of the damaged partition. Writes to DIR the last certain offsets of each group, as
+    files for `kafka-consumer-groups --reset-offsets --from-file`, the uncertain ones separately, and README.md
+    with the commands in order. It never writes to a cluster; without damage it writes nothing.
+    How to use the plan: docs/recover.md.
     """
     if out.exists() and any(out.iterdir()):
         raise click.BadParameter(f"{out} is not empty.", param_hint="--out")
@@ -85,7 +85,7 @@ def recover(
     text = (
         f"{out}: {words.counted(len(found), 'partition')}, {plan_summary(plan)}\nNext: {out / 'README.md'}"
         if found
-        else f"Every partition that was read loads on Kafka {coordinator}: no plan is needed. `verify` says whether one"
-        " loads only in part; for a plan all the same, give --partition N."
+        else f"Every partition that was read loads on Kafka {coordinator}: no plan is needed. `verify` says whether any"
+        " loads only in part; for a plan anyway, pass --partition N."
     )
     hand_out(summary, text)

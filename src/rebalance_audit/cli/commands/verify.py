@@ -43,8 +43,8 @@ Examples:
   rebalance-audit verify kafka:broker:9092
 
 \b
-Exit codes: 0 loads every record, 4 fails, skips records, never reads some or is
-not known to load, 2 and 3 as everywhere.
+Exit codes: 0 loads every record; 4 fails, skips records, never reads some or is
+not known to load; 2 and 3 as for every command.
 """
 NOT_IN_A_LAKE: Final = (
     "batches",
@@ -61,7 +61,7 @@ _Wanted: TypeAlias = Callable[
 @click.command(epilog=EXAMPLES)
 @takes_source(reads=(SEGMENTS, LAKE, LIVE))
 @coordinator_option.coordinator
-@options.log_partitions("Only this partition of __consumer_offsets, with all groups that it holds")
+@options.log_partitions("Only this partition of __consumer_offsets, with all its groups")
 @coordinator_option.broker
 @summarised("Print one JSON object.")
 @configured
@@ -79,12 +79,12 @@ def verify(
     """Verify that Kafka's group coordinator would load the log.
 
     For each partition of __consumer_offsets: whether the coordinator of a release loads it, skips records, or fails,
-    at which offset and why; which groups it takes with it, with their last committed offsets; transactions left open;
-    records that are applied although that loses something; size, age and shape. Where a batch is damaged, both what
-    the loader does after a clean stop and what is left after a crash, when the broker cuts the log first.
+    at which offset and why; which groups it takes with it, with their last committed offsets; open transactions;
+    records that are applied although something is lost; size, age and shape. If a batch is damaged, it shows both what
+    the loader does after a clean shutdown and what is left after a crash, when the broker truncates the log first.
 
-    It judges the log itself, before any audit; `check` judges the tables of a lake. A lake and a live cluster
-    show no batches and no checksums: these are unknown there, not sound. docs/verify.md has more.
+    It checks the log itself, before any audit; `check` checks the tables of a lake. A lake or a live cluster
+    shows no batches or checksums: these are reported as unknown. docs/verify.md has more.
     """
     wanted = partial(coordinator_option.wanted_partitions, log_partitions, broker_id)
     with slow_step("verifying"), bad_arguments("--partition"):

@@ -1,4 +1,4 @@
-"""What `verify` found, for people: the answer first, then each partition that is not sound, then the shape of all."""
+"""What `verify` found, for people: the answer first, then each partition with problems, then the shape of all."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -16,7 +16,9 @@ GROUPS_SHOWN: Final = 10
 NOTICES_SHOWN: Final = 5
 PARTITIONS_SHOWN: Final = 60
 _TO_THE_MINUTE: Final = len("2026-11-21 09:12")
-_SOURCE_ONLY: Final = "No broker of this release was tested: the rules are from its source alone."
+_SOURCE_ONLY: Final = (
+    "No broker of this release was tested: the rules come from its source code only."
+)
 
 
 def print_verification(console: Console, found: Verification) -> None:
@@ -64,9 +66,7 @@ def _left_out(loadings: Iterable[Loading]) -> str:
 
 def _verdict(loading: Loading, kafka: str) -> str:
     if loading.failure is None:
-        return (
-            f"may not load on {kafka}: it is damaged, and what the loader reads there is not known."
-        )
+        return f"may not load on {kafka}: it is damaged, and what the loader would read there is unknown."
     at = loading.failed_at_offset
     where = "" if at is None else f" at offset {at:,}"
     lost = words.counted(len(loading.lost_groups), "group")
@@ -86,11 +86,11 @@ def _partition(loading: Loading) -> Iterator[str]:
     crash = loading.after_crash
     if crash is not None:
         cut = sum(end.hidden_bytes for end in crash.log_ends)
-        of_cut = f"; recovery cuts {words.size(cut)} from the log first" if cut else ""
+        of_cut = f"; recovery truncates the log by {words.size(cut)} first" if cut else ""
         ending = "" if crash.failed_at_offset is None else f" at offset {crash.failed_at_offset}"
-        yield f"After a crash instead of a clean stop: {crash.outcome}{ending}{of_cut}."
+        yield f"After a crash instead of a clean shutdown: {crash.outcome}{ending}{of_cut}."
     for end in loading.log_ends:
-        yield f"{words.size(end.hidden_bytes)} at the end of a segment are never read: what they hold is lost."
+        yield f"{words.size(end.hidden_bytes)} at the end of a segment is never read: what it holds is lost."
     for damage in loading.damage[:NOTICES_SHOWN]:
         yield f"Damaged: {damage.detail}"
     yield from _notices("skipped", loading.skipped_count, loading.skipped)
@@ -103,7 +103,7 @@ def _partition(loading: Loading) -> Iterator[str]:
         )
     if loading.lost_groups:
         is_loaded = loading.outcome == "loads"
-        lost = "Lost but for their committed offsets" if is_loaded else "Lost"
+        lost = "Lost except for their committed offsets" if is_loaded else "Lost"
         yield from _groups(lost, loading.lost_groups)
     elif loading.groups:
         yield from _groups("Groups", loading.groups)
@@ -181,7 +181,7 @@ def _shapes(layout: ConsoleReport, loadings: Sequence[Loading]) -> None:
     layout.title("Shape")
     layout.print_table(table)
     layout.line(
-        "Dead: keys whose last record is a tombstone. Older: records with a later one of the key."
+        "Dead: keys whose last record is a tombstone. Older: records with a later one for the same key."
     )
     if len(filled) > PARTITIONS_SHOWN:
         layout.line(f"and {len(filled) - PARTITIONS_SHOWN:,} more; --json lists them.")
