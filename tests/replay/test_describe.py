@@ -103,6 +103,9 @@ def test_a_classic_group() -> None:
         ("2 3 sticky type=consumer", ("Classic", "Empty", 3, None, "")),
         ("2 3 range A=0; 2 4 type=consumer", ("Classic", "Empty", 4, None, "")),
         ("3 4; 6 4", ("Consumer", "Empty", 4, 4, "uniform")),
+        ("5 A", ("Consumer", "Unknown", None, None, "uniform")),
+        ("5 A; 6 4; 8 A 4/3 STABLE 0", ("Consumer", "Unknown", None, 4, "uniform")),
+        ("10 A", ("Share", "Stable", None, None, "simple")),
         ("10 A; 11 4; 12 4", ("Share", "Stable", 4, 4, "simple")),
         ("19 A; 23 1; 17 4 valid=1; 20 3", ("Streams", "Assigning", 4, 3, None)),
         ("19 A; 17 4", ("Streams", "NotReady", 4, 0, None)),
@@ -111,7 +114,10 @@ def test_a_classic_group() -> None:
 def test_type_state_epochs_and_assignor_are_spelled_as_kafka_does(
     log: str, kind: tuple[str, str, int | None, int | None, str | None]
 ) -> None:
-    """Also for simple groups, and with the broker's default where no member prefers an assignor."""
+    """Also for simple groups, and with the broker's default where no member prefers an assignor.
+
+    A log without the epoch's record, which compaction removed, does not show the state either.
+    """
     described = describe_group(replayed(log), names())
     assert described is not None
     fields = ("type", "state", "epoch", "assignment_epoch", "assignor")

@@ -8,7 +8,7 @@ from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.classic.work import CONSUMER, Kind, OwnedWork, kind_of
 from rebalance_audit.replay.groups.classic_group import ClassicGroup, ClassicMember
 from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import GroupSlot, LostRecord, type_of
+from rebalance_audit.replay.groups.slot import Group, GroupSlot, LostRecord, type_of
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.replay.partitions import Partitions, text_of, union
 from rebalance_audit.wire.topic_names import TopicNames
@@ -21,7 +21,10 @@ DEFAULT_ASSIGNORS: Final = {
 """What Kafka shows if no member prefers one: the first of the broker's default assignors."""
 
 UNKNOWN: Final = "Unknown"
-"""State of a group since a record of it that could not be decoded; Kafka's own tools have such a value too."""
+"""State of a group since a record of it that could not be decoded, and of one without a record of its epoch.
+
+Kafka's own tools have such a value too.
+"""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -52,7 +55,8 @@ def describe_group(slot: GroupSlot, topic_names: TopicNames) -> dict[str, Any] |
 
     Type, state and assignor are spelled as Kafka spells them; a topic without a known name is shown by its id. What a
     group type does not have is None: a classic member's epoch and target, the generation of a simple group. So are
-    epochs that no record shows: those of a share group that an administrator's request made. The
+    epochs that no record shows: those of a share group that an administrator's request made, or those that compaction
+    removed. The
     assignment of a consumer group's member includes partitions it has yet to revoke, as in ConsumerGroupDescribe.
     """
     group = slot.group
@@ -110,7 +114,7 @@ def _modern_group(group: ModernGroup, topic_names: TopicNames) -> dict[str, Any]
     epoch, assignment_epoch = group.shown_epochs
     return {
         "type": group.group_type.value.capitalize(),
-        "state": group.group_state(),
+        "state": shown_state(group),
         "epoch": epoch,
         "assignment_epoch": assignment_epoch,
         "assignor": preferred_assignor(group.members.values())
@@ -128,6 +132,18 @@ def _modern_group(group: ModernGroup, topic_names: TopicNames) -> dict[str, Any]
             for _, member in sorted(group.members.items())
         ],
     }
+
+
+def shown_state(group: Group) -> str:
+    """The group's state; UNKNOWN where it follows from a group epoch that no record of the log shows."""
+    if (
+        isinstance(group, ModernGroup)
+        and group.group_type is not GroupType.SHARE
+        and group.members
+        and not group.has_epoch_record
+    ):
+        return UNKNOWN
+    return group.group_state()
 
 
 def mentioned_topic_ids(slot: GroupSlot) -> set[bytes]:

@@ -32,6 +32,12 @@ def sentences_at(own: Tables, moment_ms: int) -> Iterator[Sentence]:
 
 
 def _state(own: Tables, state: TableRow, moment_ms: int) -> Sentence:
+    if state["group_state"] == UNKNOWN and state["members"] is not None:
+        return Sentence(
+            (
+                "The group's state is unknown: the log no longer has the record of the epoch it was at.",
+            )
+        )
     if state["group_state"] == UNKNOWN:
         return filled(
             "The group's state is unknown since {from_at:moment}: the record at offset {from_offset} of partition "

@@ -98,8 +98,8 @@ GLOSSARY: Final = (
     Entry(
         "**Unknown**",
         (
-            "State of a group from a record of it that cannot be decoded to the next one that can: "
-            "the effect of the first is unknown."
+            "State of a group whose records do not show it: from one that cannot be decoded to the next one that can, "
+            "and where it has members but the log has no record of its epoch, as after compaction."
         ),
     ),
     Entry(

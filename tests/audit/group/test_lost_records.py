@@ -1,4 +1,4 @@
-"""Records of a group that cannot be decoded: its state is unknown until the next one that can."""
+"""Records of a group that cannot be decoded, or that compaction removed: its state is unknown until the next one."""
 
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
@@ -58,3 +58,13 @@ def test_what_lasts_is_known_only_so_far() -> None:
     begins = ((1_000, "2 1 range A=0-2"), (5_000, "2 2 -"))
     assert [row["kind"] for row in audited(*begins)["findings"]] == ["dead_group"]
     assert audited(*begins, (9_000, GENERATION))["findings"] == []
+
+
+def test_members_without_a_record_of_the_epoch() -> None:
+    """Compaction removed the epochs in between: 0 would be a guess, and Stable as well."""
+    rows = audited((1_000, "5 A; 5 B"), (9_000, "3 7; 6 7; 8 A 7/6; 8 B 7/6"))
+    assert states(rows) == [
+        (0, "Unknown", "consumer", 2, "gap"),
+        (5, "Stable", "consumer", 2, "gap"),
+    ]
+    assert [row["epoch"] for row in rows["group_states"]] == [None, 7]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rebalance_audit.audit.group.present import NO_PRESENT
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.replay.changes import GroupType, Position
-from rebalance_audit.replay.describe import UNKNOWN
+from rebalance_audit.replay.describe import UNKNOWN, shown_state
 from rebalance_audit.replay.groups.classic_group import ClassicGroup
 from rebalance_audit.replay.groups.slot import Group
 
@@ -24,6 +24,11 @@ class _Stay:
     members_at_end: int | None
     """This and `epoch_at_end` are as of the last write."""
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it began with a record that could not be decoded."""
+        return self.group_state == UNKNOWN and self.members is None
+
 
 class GroupStates:
     """Merges equal neighbours; a state that begins and ends within one write was never observable and gets no row.
@@ -40,9 +45,9 @@ class GroupStates:
 
     @property
     def unknown_since_ms(self) -> int | None:
-        """Since when (epoch ms) the state is unknown; None if it is known."""
+        """Since when (epoch ms) the state is unknown for a record that could not be decoded; None if it is not."""
         stay = self._stay
-        if stay is None or stay.group_state != UNKNOWN:
+        if stay is None or not stay.is_lost:
             return None
         return stay.position.record_timestamp_ms
 
@@ -56,7 +61,7 @@ class GroupStates:
         gap: bool,
     ) -> None:
         """Note the group's state after a write whose deciding record is at `position`."""
-        stay, group_state, members = self._stay, group.group_state(), len(group.members)
+        stay, group_state, members = self._stay, shown_state(group), len(group.members)
         epoch, assignment_epoch = (
             (group.generation, None) if isinstance(group, ClassicGroup) else group.shown_epochs
         )
@@ -73,7 +78,7 @@ class GroupStates:
             epoch,
             assignment_epoch,
             members,
-            gap,
+            gap or group_state == UNKNOWN,
             epoch,
             members,
         )
@@ -82,7 +87,7 @@ class GroupStates:
         """A record of the group, at `position`, could not be decoded: its effect is unknown."""
         stay = self._stay
         if stay is not None:
-            if stay.group_state == UNKNOWN:
+            if stay.is_lost:
                 return
             stay.gap = True
             self._emit(stay, position, incarnation)

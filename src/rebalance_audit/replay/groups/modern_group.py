@@ -167,11 +167,11 @@ class ModernGroup:
 
     @property
     def shown_epochs(self) -> tuple[int | None, int | None]:
-        """Group epoch and assignment epoch; None where nothing shows with which of them the group began."""
-        is_known = bool(self.members) or self.has_assignment_record
+        """Group epoch and assignment epoch; None where no record shows them: compaction may have removed it."""
+        has_begun = self.has_epoch_record and bool(self.members)
         return (
-            self.group_epoch if is_known or self.has_epoch_record else None,
-            self.assignment_epoch if is_known else None,
+            self.group_epoch if self.has_epoch_record else None,
+            self.assignment_epoch if has_begun or self.has_assignment_record else None,
         )
 
     @property
