@@ -105,6 +105,7 @@ def test_a_classic_group() -> None:
         ("3 4; 6 4", ("Consumer", "Empty", 4, 4, "uniform")),
         ("5 A", ("Consumer", "Unknown", None, None, "uniform")),
         ("5 A; 6 4; 8 A 4/3 STABLE 0", ("Consumer", "Unknown", None, 4, "uniform")),
+        ("5 A; 8 A 1/0 STABLE -", ("Consumer", "Stable", 1, 1, "uniform")),
         ("10 A", ("Share", "Stable", None, None, "simple")),
         ("10 A; 11 4; 12 4", ("Share", "Stable", 4, 4, "simple")),
         ("19 A; 23 1; 17 4 valid=1; 20 3", ("Streams", "Assigning", 4, 3, None)),

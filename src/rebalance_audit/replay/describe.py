@@ -140,7 +140,7 @@ def shown_state(group: Group) -> str:
         isinstance(group, ModernGroup)
         and group.group_type is not GroupType.SHARE
         and group.members
-        and not group.has_epoch_record
+        and not group.shows_epoch
     ):
         return UNKNOWN
     return group.group_state()

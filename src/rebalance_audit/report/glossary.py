@@ -99,7 +99,7 @@ GLOSSARY: Final = (
         "**Unknown**",
         (
             "State of a group whose records do not show it: from one that cannot be decoded to the next one that can, "
-            "and where it has members but the log has no record of its epoch, as after compaction."
+            "and where it has members but no record shows its epoch, as after compaction."
         ),
     ),
     Entry(

@@ -68,3 +68,10 @@ def test_members_without_a_record_of_the_epoch() -> None:
         (5, "Stable", "consumer", 2, "gap"),
     ]
     assert [row["epoch"] for row in rows["group_states"]] == [None, 7]
+
+
+def test_a_group_that_begins_at_epoch_1_without_a_record() -> None:
+    """Since Kafka 4.3, where its first member subscribes to nothing yet: the member's own epoch shows it."""
+    rows = audited((1_000, "5 A; 8 A 1/0 STABLE -"))
+    assert [(row["group_state"], row["epoch"]) for row in rows["group_states"]] == [("Stable", 1)]
+    assert states(rows)[-1][-1] == "complete"

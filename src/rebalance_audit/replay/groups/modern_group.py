@@ -168,11 +168,16 @@ class ModernGroup:
     @property
     def shown_epochs(self) -> tuple[int | None, int | None]:
         """Group epoch and assignment epoch; None where no record shows them: compaction may have removed it."""
-        has_begun = self.has_epoch_record and bool(self.members)
+        has_begun = self.shows_epoch and bool(self.members)
         return (
-            self.group_epoch if self.has_epoch_record else None,
+            self.group_epoch if self.shows_epoch else None,
             self.assignment_epoch if has_begun or self.has_assignment_record else None,
         )
+
+    @property
+    def shows_epoch(self) -> bool:
+        """Whether a record shows the group epoch: its own, or one of a member that proves that it began at 1."""
+        return self.has_epoch_record or self.group_epoch != 0
 
     @property
     def unconverged(self) -> set[str]:
