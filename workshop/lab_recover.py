@@ -118,16 +118,14 @@ def committed(broker: Broker, group_ids: Iterable[str]) -> tuple[Offsets, dict[s
     """What a broker has, and the error of each group that it does not serve."""
     found: Offsets = {}
     errors: dict[str, int] = {}
-    asked = list(group_ids)
     with closing(Connection(broker.port, broker.jars, "lab-recover", VERSIONS)) as connection:
-        for begin in range(0, len(asked), 40):
-            for group in offset_answers(connection, asked[begin : begin + 40]):
-                if group["error_code"]:
-                    errors[group["group_id"]] = group["error_code"]
-                for topic in group["topics"]:
-                    for each in topic["partitions"]:
-                        at = (group["group_id"], topic["name"], each["partition_index"])
-                        found[at] = each["committed_offset"]
+        for group in offset_answers(connection, group_ids):
+            if group["error_code"]:
+                errors[group["group_id"]] = group["error_code"]
+            for topic in group["topics"]:
+                for each in topic["partitions"]:
+                    at = (group["group_id"], topic["name"], each["partition_index"])
+                    found[at] = each["committed_offset"]
     return found, errors
 
 

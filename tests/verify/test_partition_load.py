@@ -73,6 +73,15 @@ def test_records_out_of_place(lines: str, releases: tuple[str, ...], expected: s
     )
 
 
+def test_an_epoch_below_all_epochs_goes_backwards_where_it_is_not_refused() -> None:
+    """4.3 checks the value (`TargetAssignmentMetadata`); earlier releases take it, which loses the epoch before."""
+    lines = "5 A; 3 3; 6 3; 6 -5"
+    taken = loading(lines, "4.0")
+    assert said(taken) == "loads"
+    assert [(each.rule_id, each.log_offset) for each in taken.tolerated] == [("epoch_went_back", 3)]
+    assert said(loading(lines, "4.3")) == "bad_value at 3"
+
+
 @pytest.mark.parametrize(
     ("row", "answers"),
     [

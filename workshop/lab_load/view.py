@@ -1,6 +1,6 @@
 """What clients see of the groups of each partition, once a broker has loaded it or failed to."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,17 +32,14 @@ def shown(name: str) -> str:
 
 def ask_about(connection: Connection, jars: Path, group_ids: Iterable[str]) -> dict[str, Row]:
     """Group id -> what the broker lists, describes and fetches; `error` where it refuses to answer."""
-    asked = list(group_ids)
     served = {each["api_key"] for each in connection.ask("ApiVersions")["api_keys"]}
     listed = {
         each["group_id"]: each
         for each in connection.ask("ListGroups", states_filter=[], types_filter=[])["groups"]
     }
-    rows: dict[str, Row] = {}
-    for begin in range(0, len(asked), _AT_ONCE):
-        some = asked[begin : begin + _AT_ONCE]
-        for group in offset_answers(connection, some):
-            rows[group["group_id"]] = _of_offsets(group)
+    rows = {
+        group["group_id"]: _of_offsets(group) for group in offset_answers(connection, group_ids)
+    }
     for group_id, row in rows.items():
         entry = listed.get(group_id)
         row["type"] = (entry.get("group_type") or None) if entry else None
@@ -58,14 +55,15 @@ def ask_about(connection: Connection, jars: Path, group_ids: Iterable[str]) -> d
     return rows
 
 
-def offset_answers(connection: Connection, group_ids: list[str]) -> list[Row]:
-    """OffsetFetch for all topics: an answer for each group, stable or not."""
-    groups = [
-        {"group_id": each, "topics": None, "member_id": None, "member_epoch": -1}
-        for each in group_ids
-    ]
-    found: list[Row] = connection.ask("OffsetFetch", groups=groups, require_stable=0)["groups"]
-    return found
+def offset_answers(connection: Connection, group_ids: Iterable[str]) -> Iterator[Row]:
+    """OffsetFetch for all topics: the answer for each group, whether or not transactions are pending."""
+    asked = list(group_ids)
+    for begin in range(0, len(asked), _AT_ONCE):
+        groups = [
+            {"group_id": each, "topics": None, "member_id": None, "member_epoch": -1}
+            for each in asked[begin : begin + _AT_ONCE]
+        ]
+        yield from connection.ask("OffsetFetch", groups=groups, require_stable=0)["groups"]
 
 
 def _of_offsets(group: Row) -> Row:

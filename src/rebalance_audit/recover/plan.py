@@ -44,6 +44,11 @@ class RecoveryPlan(NamedTuple):
         return (group for each in self.partitions for group in each.account.groups)
 
     @property
+    def group_count(self) -> int:
+        """Groups of all partitions."""
+        return sum(len(each.account.groups) for each in self.partitions)
+
+    @property
     def certain_count(self) -> int:
         """Certain offsets of all groups."""
         return sum(len(group.certain) for group in self.groups)

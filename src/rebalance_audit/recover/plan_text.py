@@ -68,7 +68,7 @@ def readme_of(plan: RecoveryPlan) -> str:
 def plan_summary(plan: RecoveryPlan) -> str:
     """The counts in one sentence."""
     return (
-        f"{words.counted(sum(1 for _ in plan.groups), 'group')}: {words.counted(plan.certain_count, 'certain offset')},"
+        f"{words.counted(plan.group_count, 'group')}: {words.counted(plan.certain_count, 'certain offset')},"
         f" {plan.uncertain_count:,} uncertain."
     )
 

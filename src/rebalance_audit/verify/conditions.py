@@ -1,4 +1,4 @@
-"""What is wrong with a record in the place where it stands and replay does not say: conditions of rules.
+"""What is wrong with a record for its group beyond what replay checks: the conditions of rules.
 
 A condition only says what is there; whether a coordinator minds it, is a rule's matter.
 """

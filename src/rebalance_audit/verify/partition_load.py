@@ -217,8 +217,13 @@ class PartitionLoad:
             if group.disputed and member is not None:
                 group.take(member.member_id, union(member.assigned, member.pending_revocation))
         elif any(each.kind is AnomalyKind.BAD_VALUE for each in found):
+            # Releases that do not check the value take it, also where it is below the one before.
             value: Any = record.value
-            group.assignment_epoch = getattr(value, "assignment_epoch", group.assignment_epoch)
+            before = group.assignment_epoch
+            group.assignment_epoch = getattr(value, "assignment_epoch", before)
+            if group.has_assignment_record and group.assignment_epoch < before:
+                detail = f"assignment epoch {group.assignment_epoch} after {before}"
+                met.append((AnomalyKind.EPOCH_WENT_BACK, detail))
         return met
 
     def _take_marker(self, position: Position, key: bytes | None, value: bytes | None) -> None:

@@ -42,7 +42,7 @@ _OWNER_ALONE: Final = stat.S_IRUSR | stat.S_IWUSR
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     required=True,
-    help="File with at least 16 random bytes. Whoever has it can test whether a pseudonym stands for a name.",
+    help="File of at least 16 random bytes. Anyone who has it can check whether a given name is in the log.",
 )
 @click.option(
     "--shift-times",
@@ -54,7 +54,7 @@ _OWNER_ALONE: Final = stat.S_IRUSR | stat.S_IWUSR
     "mapping_file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Also write which pseudonym stands for which name, as JSON. Keep it to yourself.",
+    help="Also write each name with its pseudonym, as JSON. Keep this file to yourself.",
 )
 @click.option(
     "--offsets-partitions",

@@ -76,7 +76,7 @@ def recover(
         "out": str(out) if found else None,
         "release": plan.release,
         "partitions": [each.account.log_partition for each in found],
-        "groups": sum(1 for _ in plan.groups),
+        "groups": plan.group_count,
         "certain": plan.certain_count,
         "uncertain": plan.uncertain_count,
         "left_out": len(plan.left_out),
