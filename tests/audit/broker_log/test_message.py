@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from rebalance_audit.audit.broker_log.fact import MEANINGS, FactKind
 from rebalance_audit.audit.broker_log.message import read_message
-from rebalance_audit.audit.broker_log.wording import Wording
-from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED
+from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED, Wording
 from tests.support.examples import examples
 
 K = FactKind

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.broker_log.fact import FactKind
-from rebalance_audit.audit.broker_log.wording import Wording
-from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED
+from rebalance_audit.audit.broker_log.wordings import PLAIN, SCOPED, Wording
 
 _PLACEHOLDER: Final = re.compile(r"\{([\w…]+)\}")
 _NUMBERS: Final = frozenset({"epoch", "size", "metadata_hash", "log_partition"})
