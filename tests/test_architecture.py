@@ -50,11 +50,6 @@ ENTRY_POINTS = {
 }
 """What is started or imported from outside, beside the jobs, and the tools that write pages from tables of the code."""
 
-SHARED_INTERFACES = {
-    "assign": "every assignor is a module with this function",
-}
-"""Names that several modules have on purpose, and why. A command's function has the name of what it starts."""
-
 
 def sources(*folders: str) -> list[Path]:
     """Python files of the package's folders, all of the package's without one."""
@@ -247,10 +242,8 @@ def public_names() -> Mapping[str, list[str]]:
 
 
 def test_no_name_stands_for_two_things() -> None:
-    """A reader who searches for a class or function finds one, except where modules share an interface."""
-    twice = {name: modules for name, modules in public_names().items() if len(modules) > 1}
-    assert {name: twice[name] for name in twice.keys() - SHARED_INTERFACES.keys()} == {}
-    assert SHARED_INTERFACES.keys() - twice.keys() == set(), "no longer needed"
+    """A reader who searches for a class or function finds one."""
+    assert {name: modules for name, modules in public_names().items() if len(modules) > 1} == {}
 
 
 HEAVY = ENGINE | FRAMES | {"pydantic", "py4j", "great_expectations"}

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_audit.sim import fleet
-from rebalance_audit.sim.clients.client_config import Library
-from rebalance_audit.sim.clients.traffic import Traffic
+from rebalance_audit.sim.clients.client_config import Library, Traffic
 from rebalance_audit.sim.options import GroupPlan, Overrides, Protocol, draw_options
 from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.wire.generated.messages import GroupMetadataValue, OffsetCommitKey

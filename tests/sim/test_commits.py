@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.sim.clients.client_config import Committing, Library
-from rebalance_audit.sim.clients.traffic import Traffic
+from rebalance_audit.sim.clients.client_config import Committing, Library, Traffic
 from rebalance_audit.sim.options import GroupPlan, Protocol
 from rebalance_audit.wire.generated.messages import OffsetCommitKey
 from tests.sim.one_group import after_a_minute

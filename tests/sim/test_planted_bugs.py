@@ -17,7 +17,7 @@ from rebalance_audit.coordinator.requests.classic import JoinGroupResponse
 from rebalance_audit.replay.policy import ReplayError
 from rebalance_audit.sim.brokers import compaction
 from rebalance_audit.sim.brokers.partition_log import LogSegment, PartitionLog, replay_batch
-from rebalance_audit.sim.invariants.broken import InvariantBrokenError
+from rebalance_audit.sim.invariants.rules import InvariantBrokenError
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import NotConvergedError, simulate
 from rebalance_audit.wire.generated.messages import ConsumerGroupMetadataValue

@@ -13,7 +13,7 @@ from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeat
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.brokers.dialects import encode_commits, encode_draft, plain_commits
-from rebalance_audit.sim.invariants.log_is_state import require_equal
+from rebalance_audit.sim.invariants.rules import require_equal
 from rebalance_audit.sim.options import Overrides, draw_options
 from rebalance_audit.sim.scenario import Simulation
 from rebalance_audit.wire.generated.messages import ZERO_UUID, OffsetCommitKey, OffsetCommitValue

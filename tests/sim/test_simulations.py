@@ -14,7 +14,7 @@ from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.replay.policy import Policy
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.sim.brokers import partition_log
-from rebalance_audit.sim.invariants.log_is_state import require_equal
+from rebalance_audit.sim.invariants.rules import require_equal
 from rebalance_audit.sim.options import Overrides, SimulationOptions, draw_options
 from rebalance_audit.sim.scenario import Simulation, simulate
 from rebalance_audit.wire.metadata_log import read_topic_names

@@ -13,7 +13,7 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import OWNERSHIP, REBALANCES
 from rebalance_audit.local.survey import survey
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.sim.clients.traffic import Traffic
+from rebalance_audit.sim.clients.client_config import Traffic
 from rebalance_audit.sim.holdings import Use
 from rebalance_audit.sim.options import START_MS, Overrides, Protocol, draw_options
 from rebalance_audit.sim.scenario import Simulation

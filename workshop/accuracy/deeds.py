@@ -10,9 +10,8 @@ from rebalance_audit.coordinator.handling import TopicImage
 from rebalance_audit.coordinator.requests.classic import JoinGroupResponse, SyncGroupAssignment
 from rebalance_audit.sim.brokers.server_log import SERVER_LOG
 from rebalance_audit.sim.clients.classic import ClassicClient
-from rebalance_audit.sim.clients.client_config import Library
+from rebalance_audit.sim.clients.client_config import Library, Traffic
 from rebalance_audit.sim.clients.leader import Leader
-from rebalance_audit.sim.clients.traffic import Traffic
 from rebalance_audit.sim.options import Protocol
 from rebalance_audit.wire.consumer_protocol import Assignment, decode_assignment, encode_assignment
 from workshop.accuracy.stage import MINUTE_MS, SUBJECT, Stage

@@ -11,8 +11,7 @@ from rebalance_audit.audit.causes.departure_model import WAYS
 from rebalance_audit.audit.verdicts.cause import Verdict
 from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts
 from rebalance_audit.sim.chance import Chance
-from rebalance_audit.sim.clients.habits import COMMIT_HABITS
-from rebalance_audit.sim.clients.traffic import Traffic
+from rebalance_audit.sim.clients.client_config import COMMIT_HABITS, Traffic
 from rebalance_audit.sim.options import FaultOptions, Overrides, Protocol, draw_options
 from rebalance_audit.sim.scenario import Simulation
 from workshop.accuracy.captured import CAPTURES, LOGGED_ENDS

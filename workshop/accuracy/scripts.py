@@ -5,8 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from rebalance_audit.sim.clients.client_config import Committing, Library
-from rebalance_audit.sim.clients.traffic import Traffic
+from rebalance_audit.sim.clients.client_config import Committing, Library, Traffic
 from rebalance_audit.sim.options import Protocol
 from workshop.accuracy import deeds
 from workshop.accuracy.script import CLASSIC, CONSUMER, Script, nothing

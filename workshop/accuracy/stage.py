@@ -9,9 +9,8 @@ from rebalance_audit.coordinator.handling import CoordinatorConfig, Dialect
 from rebalance_audit.sim.brokers.broker import LogOptions
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.classic import ClassicClient
-from rebalance_audit.sim.clients.client_config import ClientConfig, Committing
+from rebalance_audit.sim.clients.client_config import ClientConfig, Committing, Traffic
 from rebalance_audit.sim.clients.consumer import ConsumerClient
-from rebalance_audit.sim.clients.traffic import Traffic
 from rebalance_audit.sim.cluster import ClusterOptions
 from rebalance_audit.sim.fleet import AnyClient, Fleet
 from rebalance_audit.sim.network import NetworkOptions

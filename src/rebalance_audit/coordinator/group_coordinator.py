@@ -11,8 +11,8 @@ from typing import TypeVar
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.consumer.handlers import ConsumerHandlers
-from rebalance_audit.coordinator.consumer.metrics import Metrics
 from rebalance_audit.coordinator.consumer.offset_checks import EpochChecks
+from rebalance_audit.coordinator.consumer.views import Metrics
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
     ProtocolHandlers,

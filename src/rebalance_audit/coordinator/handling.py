@@ -244,3 +244,12 @@ class CoordinatorConfig:
 
 
 Response: TypeAlias = tuple[object, ...]
+
+
+class RefusedError(Exception):
+    """A request is answered with an error and leaves no trace; raised before anything is decided."""
+
+    def __init__(self, error_code: ErrorCode, message: str) -> None:
+        """`message` is for the client."""
+        super().__init__(message)
+        self.error_code = error_code

@@ -10,9 +10,7 @@ from rebalance_audit.sim.brokers.batch_writer import Codec
 from rebalance_audit.sim.brokers.broker import LogOptions
 from rebalance_audit.sim.brokers.compaction import DELETE_RETENTION_MS
 from rebalance_audit.sim.chance import Chance
-from rebalance_audit.sim.clients.client_config import Committing, Library
-from rebalance_audit.sim.clients.habits import CommitHabit
-from rebalance_audit.sim.clients.traffic import Traffic
+from rebalance_audit.sim.clients.client_config import CommitHabit, Committing, Library, Traffic
 from rebalance_audit.sim.cluster import ClusterOptions
 from rebalance_audit.sim.network import NetworkOptions
 

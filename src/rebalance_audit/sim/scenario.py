@@ -9,11 +9,10 @@ import orjson
 
 from rebalance_audit.sim.brokers.broker import ServedPartition
 from rebalance_audit.sim.brokers.compaction import Cleaner
-from rebalance_audit.sim.brokers.log_files import write_folder
+from rebalance_audit.sim.brokers.partition_log import write_folder
 from rebalance_audit.sim.brokers.server_log import BrokerLogWriter
-from rebalance_audit.sim.bulk import BulkLoad
 from rebalance_audit.sim.chance import Chance
-from rebalance_audit.sim.clients.committers import Committer, TransactionalCommitter
+from rebalance_audit.sim.clients.committers import BulkLoad, Committer, TransactionalCommitter
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.convergence import pending
 from rebalance_audit.sim.fleet import Fleet

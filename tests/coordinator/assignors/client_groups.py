@@ -11,11 +11,11 @@ from rebalance_audit.coordinator.assignors.client_assignors import (
     RebalanceProtocol,
 )
 from rebalance_audit.coordinator.assignors.client_members import (
+    Claim,
     JoinedMember,
     NamedPartition,
     grouped,
 )
-from rebalance_audit.coordinator.assignors.client_user_data import Claim
 from rebalance_audit.wire.consumer_protocol import Assignment, Subscription
 from tests.coordinator.assignors.server_groups import numbers_of, ranges_of
 

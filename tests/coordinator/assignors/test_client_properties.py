@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGNORS
-from rebalance_audit.coordinator.assignors.client_members import JoinedMember, NamedPartition
-from rebalance_audit.coordinator.assignors.client_user_data import Claim
+from rebalance_audit.coordinator.assignors.client_members import Claim, JoinedMember, NamedPartition
 from rebalance_audit.wire.consumer_protocol import Assignment
 from tests.coordinator.assignors.client_groups import assigned, joining
 from tests.support.examples import examples

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGNORS
-from rebalance_audit.coordinator.assignors.client_user_data import (
+from rebalance_audit.coordinator.assignors.client_members import (
     Claim,
     decode_generation,
     decode_sticky,

@@ -7,13 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.coordinator.assignors import server_range, server_uniform
 from rebalance_audit.coordinator.assignors.group_spec import (
     GroupSpec,
     MemberSpec,
     SubscriptionType,
 )
-from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
+from rebalance_audit.coordinator.assignors.server_assignors import (
+    SERVER_ASSIGNORS,
+    assign_by_range,
+    assign_uniformly,
+)
 from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition, count, each
 from tests.support.examples import examples
 
@@ -95,7 +98,7 @@ def test_every_partition_goes_to_one_subscriber(assignor: str, spec: GroupSpec) 
 @given(spec=groups(ALIKE))
 def test_uniform_balances_members_alike_to_one_partition(spec: GroupSpec) -> None:
     """Balance comes first: no member has two partitions more than another."""
-    found = loads(server_uniform.assign(spec))
+    found = loads(assign_uniformly(spec))
     assert max(found) - min(found) <= 1
 
 
@@ -103,7 +106,7 @@ def test_uniform_balances_members_alike_to_one_partition(spec: GroupSpec) -> Non
 @given(spec=groups(MIXED))
 def test_uniform_leaves_no_move_that_would_improve_the_balance(spec: GroupSpec) -> None:
     """No member has two partitions more than another subscriber of a topic that it has a partition of."""
-    targets = server_uniform.assign(spec)
+    targets = assign_uniformly(spec)
     for giver in spec.members:
         held = targets[giver.member_id]
         for taker in spec.members:
@@ -115,8 +118,8 @@ def test_uniform_leaves_no_move_that_would_improve_the_balance(spec: GroupSpec) 
 @given(spec=ANY_GROUP)
 def test_uniform_keeps_what_it_made(spec: GroupSpec) -> None:
     """A balanced target stays as it is while nothing changes."""
-    targets = server_uniform.assign(spec)
-    assert server_uniform.assign(again(spec, targets)) == targets
+    targets = assign_uniformly(spec)
+    assert assign_uniformly(again(spec, targets)) == targets
 
 
 @few
@@ -125,11 +128,11 @@ def test_uniform_takes_from_members_only_for_the_one_that_joins(
     spec: GroupSpec, place: int
 ) -> None:
     """Only the new member gains partitions, wherever it comes in the order."""
-    before = server_uniform.assign(spec)
+    before = assign_uniformly(spec)
     grown = again(spec, before)
     joiner = MemberSpec("new", None, spec.members[0].subscribed_topics, {})
     members = (*grown.members[:place], joiner, *grown.members[place:])
-    after = server_uniform.assign(grown._replace(members=members))
+    after = assign_uniformly(grown._replace(members=members))
     had = owners(before)
     assert all(
         member_id in {"new", had[partition]} for partition, member_id in owners(after).items()
@@ -142,10 +145,10 @@ def test_uniform_moves_only_the_partitions_of_the_one_that_leaves(
     spec: GroupSpec, leaving: int
 ) -> None:
     """The others keep all they had."""
-    before = server_uniform.assign(spec)
+    before = assign_uniformly(spec)
     shrunk = again(spec, before)
     members = shrunk.members[:leaving] + shrunk.members[leaving + 1 :]
-    after = server_uniform.assign(shrunk._replace(members=members))
+    after = assign_uniformly(shrunk._replace(members=members))
     for member in members:
         kept = set(each(after[member.member_id]))
         assert set(each(before[member.member_id])) <= kept
@@ -155,7 +158,7 @@ def test_uniform_moves_only_the_partitions_of_the_one_that_leaves(
 @given(spec=ANY_GROUP)
 def test_range_cuts_topics_into_even_ranges_in_the_order_of_members(spec: GroupSpec) -> None:
     """Static members by instance id, then dynamic ones by member id; the first ones get one partition more."""
-    targets = server_range.assign(spec)
+    targets = assign_by_range(spec)
     ordered = sorted(
         spec.members,
         key=lambda member: (
@@ -179,7 +182,7 @@ def test_range_gives_a_member_the_same_partitions_of_topics_of_one_size(
 ) -> None:
     """Topics with equally many partitions are assigned alike, so that they can be joined partition by partition."""
     counts = dict.fromkeys(spec.partition_counts, partition_count)
-    for held in server_range.assign(spec._replace(partition_counts=counts)).values():
+    for held in assign_by_range(spec._replace(partition_counts=counts)).values():
         assert len(set(held.values())) <= 1
 
 
@@ -187,4 +190,4 @@ def test_range_gives_a_member_the_same_partitions_of_topics_of_one_size(
 @given(spec=ANY_GROUP)
 def test_range_knows_no_history(spec: GroupSpec) -> None:
     """The previous target makes no difference."""
-    assert server_range.assign(spec) == server_range.assign(again(spec, {}))
+    assert assign_by_range(spec) == assign_by_range(again(spec, {}))

@@ -2,9 +2,8 @@
 
 import pytest
 
-from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.regexes import compiled, matching
-from rebalance_audit.coordinator.handling import Dialect
+from rebalance_audit.coordinator.handling import Dialect, RefusedError
 from rebalance_audit.coordinator.reasons import Trigger
 from tests.coordinator.consumer.play import Scenario, perform, play
 from tests.support.coordinator_driver import Topics

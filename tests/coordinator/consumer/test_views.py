@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_audit.coordinator.consumer.metrics import RebalanceMeter, measure
+from rebalance_audit.coordinator.consumer.views import RebalanceMeter, measure
 from rebalance_audit.coordinator.handling import Dialect, ErrorCode
 from rebalance_audit.coordinator.requests.consumer import (
     MEMBER_TYPE_CLASSIC,

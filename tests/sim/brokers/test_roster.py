@@ -8,7 +8,7 @@ from rebalance_audit.coordinator.handling import TimerKind
 from rebalance_audit.coordinator.requests.classic import JoinGroupRequest, LeaveGroupRequest
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
-from rebalance_audit.sim.brokers.roster import Roster
+from rebalance_audit.sim.brokers.server_log_classic import Roster
 from rebalance_audit.sim.options import Overrides, Protocol, draw_options
 from rebalance_audit.sim.scenario import Simulation
 

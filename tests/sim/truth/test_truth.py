@@ -9,10 +9,8 @@ from rebalance_audit.replay.changes import MemberUnsubscribed, Position
 from rebalance_audit.sim.brokers.broker import Happening
 from rebalance_audit.sim.options import Overrides, Protocol
 from rebalance_audit.sim.scenario import simulate
-from rebalance_audit.sim.truth.causes import CAUSES, Reason, reasons_of
-from rebalance_audit.sim.truth.decisions import Decisions
-from rebalance_audit.sim.truth.group_look import GroupLook
-from rebalance_audit.sim.truth.members import MembersOf
+from rebalance_audit.sim.truth.causes import CAUSES, Decisions, Reason, reasons_of
+from rebalance_audit.sim.truth.members import GroupLook, MembersOf
 from rebalance_audit.sim.truth.recorder import EpochTruth, GroupTruth
 from tests.coordinator.classic.stage import check
 

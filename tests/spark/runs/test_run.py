@@ -15,7 +15,7 @@ from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.sim.brokers.log_files import METADATA_FOLDER
+from rebalance_audit.sim.brokers.partition_log import METADATA_FOLDER
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, decode_record

@@ -1,126 +1,333 @@
-"""The sticky assignors of classic consumers: `sticky` (eager) and `cooperative-sticky` (AbstractStickyAssignor).
+"""The two algorithms of Java's sticky assignors: for members that subscribe to the same topics, and for all others."""
 
-Both keep what members had as far as balance allows. Cooperative members keep consuming while they join, so a partition
-that moves between members is withheld from its new owner in this generation: the old owner gives it up and joins again,
-and the next generation assigns it.
-"""
+from bisect import insort
+from collections.abc import Collection, Mapping, Sequence
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-
-from rebalance_audit.coordinator.assignors import client_sticky_alike, client_sticky_mixed
 from rebalance_audit.coordinator.assignors.client_members import (
+    Claim,
     JoinedMember,
     NamedPartition,
     PartitionLists,
-    by_hash,
-    known_topics,
-    to_assignments,
 )
-from rebalance_audit.coordinator.assignors.client_user_data import (
-    Claim,
-    decode_generation,
-    decode_sticky,
-)
-from rebalance_audit.wire.consumer_protocol import Assignment, Subscription
+from rebalance_audit.replay.java_order import hash_map_order, string_rank
 
 
-def assign(members: Sequence[JoinedMember], counts: Mapping[str, int]) -> dict[str, Assignment]:
-    """Assign for `sticky`: what members had is in their user data."""
-    lists, _ = _assign(members, counts, _sticky_claim)
-    return to_assignments(lists)
-
-
-def assign_cooperatively(
-    members: Sequence[JoinedMember], counts: Mapping[str, int]
-) -> dict[str, Assignment]:
-    """Assign for `cooperative-sticky`, leaving out the partitions whose owners must give them up first."""
-    lists, moving = _assign(members, counts, _cooperative_claim)
-    if moving is None:
-        moving = _moving(members, lists)
-    return to_assignments(
-        {
-            member_id: [partition for partition in partitions if partition not in moving]
-            for member_id, partitions in lists.items()
-        }
-    )
-
-
-def _sticky_claim(subscription: Subscription) -> Claim:
-    return decode_sticky(subscription.user_data)
-
-
-def _cooperative_claim(subscription: Subscription) -> Claim:
-    generation = subscription.generation_id
-    if generation < 0:
-        generation = decode_generation(subscription.user_data)
-    return Claim(tuple(_owned(subscription)), generation)
-
-
-def _owned(subscription: Subscription) -> Iterator[NamedPartition]:
-    for topic, numbers in subscription.owned_partitions:
-        for number in numbers:
-            yield topic, number
-
-
-def _assign(
-    members: Sequence[JoinedMember],
-    counts: Mapping[str, int],
-    claim_of: Callable[[Subscription], Claim],
-) -> tuple[PartitionLists, frozenset[NamedPartition] | None]:
-    """The full assignment, and the partitions that move between members where the algorithm tracked them."""
-    iterated = by_hash(members)
-    topics = known_topics(iterated, counts)
-    claims = {member.member_id: claim_of(member.subscription) for member in iterated}
-    owned, disputed = _settle(iterated, topics, claims)
-    if len({frozenset(member.subscription.topics) for member in iterated}) <= 1:
-        return client_sticky_alike.assign(owned, disputed, topics)
-    return client_sticky_mixed.assign(iterated, owned, claims, topics), None
-
-
-def _settle(
-    members: Sequence[JoinedMember], topics: Mapping[str, int], claims: Mapping[str, Claim]
+def assign_alike(
+    owned: Mapping[str, Sequence[NamedPartition]],
+    disputed: Collection[NamedPartition],
+    topics: Mapping[str, int],
 ) -> tuple[PartitionLists, frozenset[NamedPartition]]:
-    """What each member may keep, and the partitions that two members claim in one generation, which neither keeps.
+    """Every member gets the floor or the ceiling of the average, and keeps as much of what it had as that allows.
 
-    Of claims in different generations the newer one counts. As in Kafka the earlier claimant's generation is the one in
-    its subscription, even where its claim is in the user data.
+    This is the constrained algorithm. Returns the assignment, and those of its partitions that move from one member to
+    another.
+
+    `owned`: member id -> partitions that it may keep, in the Java client's order of members. `disputed`: partitions
+    that several members claim, so that each claimant must give them up.
     """
-    generations = {member.member_id: member.subscription.generation_id for member in members}
-    owned: PartitionLists = {member_id: [] for member_id in claims}
-    claimants: dict[NamedPartition, str] = {}
-    disputed: set[NamedPartition] = set()
+    keeping = _Keeping(owned, disputed, topics)
+    held = {partition for partitions in keeping.lists.values() for partition in partitions}
+    free = [
+        (topic, number)
+        for topic in sorted(topics, key=string_rank)
+        for number in range(topics[topic])
+        if (topic, number) not in held
+    ]
+    moving = set()
+    for partition, member_id in zip(free, keeping.takers(len(free)), strict=True):
+        keeping.lists[member_id].append(partition)
+        if partition in disputed or keeping.given_up.get(partition, member_id) != member_id:
+            moving.add(partition)
+    return keeping.lists, frozenset(moving)
+
+
+class _Keeping:
+    """What members keep, and which of them have room."""
+
+    def __init__(
+        self,
+        owned: Mapping[str, Sequence[NamedPartition]],
+        disputed: Collection[NamedPartition],
+        topics: Mapping[str, int],
+    ) -> None:
+        self.shortest, self.longer = divmod(sum(topics.values()), len(owned) or 1)
+        self.lists: PartitionLists = {}
+        self.given_up: dict[NamedPartition, str] = {}
+        """Partition -> the member that had it and has too many to keep it."""
+        below: list[str] = []
+        level: list[str] = []
+        longer_left = self.longer
+        for member_id, partitions in owned.items():
+            had = sorted((each for each in partitions if each not in disputed), key=_rank)
+            quota = self.shortest
+            if len(had) < quota:
+                below.append(member_id)
+            elif len(had) > quota and longer_left:
+                quota += 1
+                longer_left -= 1
+            elif longer_left:
+                level.append(member_id)
+            self.lists[member_id] = had[:quota]
+            self.given_up.update(dict.fromkeys(had[quota:], member_id))
+        self.below = sorted(below, key=string_rank)
+        """Members that have less than the shortest share."""
+        self.level = sorted(level, key=string_rank) if longer_left else []
+        """Members that have the shortest share and may get one more."""
+
+    def takers(self, free_count: int) -> list[str]:
+        """Who gets the free partitions in turn: round by round up to the shortest share, then one more for some."""
+        missing = {
+            member_id: self.shortest - len(self.lists[member_id]) for member_id in self.below
+        }
+        rounds: list[str] = []
+        filled: list[str] = []
+        while missing:
+            rounds += missing
+            missing = {member_id: count - 1 for member_id, count in missing.items()}
+            filled += [member_id for member_id, count in missing.items() if not count]
+            missing = {member_id: count for member_id, count in missing.items() if count}
+        return (rounds + self.level + filled)[:free_count]
+
+
+def _rank(partition: NamedPartition) -> tuple[int, bytes]:
+    topic, number = partition
+    return number, string_rank(topic)
+
+
+def assign_mixed(
+    members: Sequence[JoinedMember],
+    owned: PartitionLists,
+    claims: Mapping[str, Claim],
+    topics: Mapping[str, int],
+) -> PartitionLists:
+    """Assignment of every member by the general algorithm.
+
+    Members keep what they had, free partitions go to the least loaded subscriber, and then partitions move one by one
+    to less loaded subscribers, back to a former owner where that helps, until nothing can be improved. A former owner
+    must still subscribe to the topic; the client of release 4.3.1 does not check that.
+
+    `members` are in the Java client's order; `owned`: member id -> partitions that it may keep unless it unsubscribed;
+    `claims`: what they said they had; claims of older generations are the second choice.
+    """
+    return _Assigning(members, owned, claims, topics).run()
+
+
+class _Assigning:
+    """One computation."""
+
+    def __init__(
+        self,
+        members: Sequence[JoinedMember],
+        owned: PartitionLists,
+        claims: Mapping[str, Claim],
+        topics: Mapping[str, int],
+    ) -> None:
+        self.topics = topics
+        self.wanted = {
+            member.member_id: [
+                topic for topic in dict.fromkeys(member.subscription.topics) if topic in topics
+            ]
+            for member in members
+        }
+        self.subscribers: dict[str, list[str]] = {topic: [] for topic in topics}
+        for member_id, of_member in self.wanted.items():
+            for topic in of_member:
+                self.subscribers[topic].append(member_id)
+        self.lists: PartitionLists = {}
+        self.unsubscribed = False
+        """Whether a member had partitions of a topic that it no longer subscribes to."""
+        for member_id, partitions in owned.items():
+            kept = [each for each in partitions if each[0] in self.wanted[member_id]]
+            self.unsubscribed = self.unsubscribed or len(kept) < len(partitions)
+            self.lists[member_id] = kept
+        self.owners = {
+            partition: member_id
+            for member_id, partitions in self.lists.items()
+            for partition in partitions
+        }
+        self.former_owners = _former_owners(claims, self.wanted)
+        self.ranks = {member_id: string_rank(member_id) for member_id in self.lists}
+        self.by_load = sorted(map(self.load_rank, self.lists))
+        self.moves = _PartitionMoves()
+        self.balanced: bool | None = None
+        """The result; None = not computed since the last move."""
+
+    def load_rank(self, member_id: str) -> tuple[int, bytes, str]:
+        return len(self.lists[member_id]), self.ranks[member_id], member_id
+
+    def run(self) -> PartitionLists:
+        partitions = [
+            (topic, number)
+            for topic in sorted(self.topics, key=self.topic_rank)
+            for number in range(self.topics[topic])
+        ]
+        free = [partition for partition in partitions if partition not in self.owners]
+        all_new = not self.by_load or not self.by_load[-1][0]
+        for partition in free:
+            self.hand_out(partition)
+        fixed = self.set_aside_fixed_members()
+        self.improve(free, partitions, all_new=all_new)
+        return {
+            member_id: fixed.get(member_id) or self.lists.get(member_id, [])
+            for member_id in self.wanted
+        }
+
+    def topic_rank(self, topic: str) -> tuple[int, bytes]:
+        """Sort key: topics with few subscribers first."""
+        return len(self.subscribers[topic]), string_rank(topic)
+
+    def hand_out(self, partition: NamedPartition) -> None:
+        """Give a free partition to the least loaded subscriber, if its topic has any."""
+        taker = self.least_loaded(partition[0])
+        if taker is not None:
+            self.by_load.remove(self.load_rank(taker))
+            self.lists[taker].append(partition)
+            self.owners[partition] = taker
+            insort(self.by_load, self.load_rank(taker))
+
+    def least_loaded(self, topic: str) -> str | None:
+        return next((each for _, _, each in self.by_load if topic in self.wanted[each]), None)
+
+    def set_aside_fixed_members(self) -> PartitionLists:
+        """Take out members that have all they can have, and nothing that another member could have."""
+        fixed: PartitionLists = {}
+        for member_id, of_member in self.wanted.items():
+            had = self.lists[member_id]
+            has_all = len(had) == sum(self.topics[topic] for topic in of_member)
+            if has_all and all(len(self.subscribers[topic]) < 2 for topic, _ in had):
+                self.by_load.remove(self.load_rank(member_id))
+                fixed[member_id] = self.lists.pop(member_id)
+        return fixed
+
+    def improve(
+        self, free: Sequence[NamedPartition], partitions: Sequence[NamedPartition], *, all_new: bool
+    ) -> None:
+        """Move partitions towards balance, those that were free first; undo the moves if they did not help."""
+        before = {member_id: list(had) for member_id, had in self.lists.items()}
+        if not self.unsubscribed:
+            self.move_for_balance(self.shared(free))
+        moved = self.move_for_balance(self.shared(partitions))
+        if moved and not all_new and _imbalance(self.lists) >= _imbalance(before):
+            self.lists = before
+
+    def shared(self, partitions: Sequence[NamedPartition]) -> list[NamedPartition]:
+        """Those that have at least two subscribers."""
+        return [each for each in partitions if len(self.subscribers[each[0]]) > 1]
+
+    def move_for_balance(self, partitions: Sequence[NamedPartition]) -> bool:
+        """Move partitions to less loaded subscribers until nothing changes; True when any moved."""
+        moved_any = False
+        moved = True
+        while moved:
+            moved = False
+            for partition in partitions:
+                if self.is_balanced():
+                    break
+                taker = self.better_owner(partition)
+                if taker is not None:
+                    self.move(partition, taker)
+                    moved = True
+            moved_any = moved_any or moved
+        return moved_any
+
+    def better_owner(self, partition: NamedPartition) -> str | None:
+        """A subscriber with at least two partitions fewer than the owner: the former owner, else the least loaded."""
+        load = len(self.lists[self.owners[partition]])
+        former = self.former_owners.get(partition)
+        if former is not None and load > len(self.lists[former]) + 1:
+            return former
+        topic = partition[0]
+        if any(load > len(self.lists[each]) + 1 for each in self.subscribers[topic]):
+            return self.least_loaded(topic)
+        return None
+
+    def move(self, partition: NamedPartition, taker: str) -> None:
+        """Give the partition to another member, or instead one of its topic that came from that member before."""
+        partition = self.moves.better_choice(partition, self.owners[partition], taker)
+        giver = self.owners[partition]
+        self.by_load.remove(self.load_rank(giver))
+        if taker != giver:
+            self.by_load.remove(self.load_rank(taker))
+        self.moves.note(partition, giver, taker)
+        self.lists[giver].remove(partition)
+        self.lists[taker].append(partition)
+        self.owners[partition] = taker
+        insort(self.by_load, self.load_rank(taker))
+        if taker != giver:
+            insort(self.by_load, self.load_rank(giver))
+        self.balanced = None
+
+    def is_balanced(self) -> bool:
+        """Whether no partition could move to a subscriber with at least two partitions fewer."""
+        if self.balanced is None:
+            self.balanced = self.judge_balance()
+        return self.balanced
+
+    def judge_balance(self) -> bool:
+        if not self.by_load or self.by_load[0][0] >= self.by_load[-1][0] - 1:
+            return True
+        highest: dict[str, int] = {}
+        for had in self.lists.values():
+            for topic, _ in had:
+                highest[topic] = max(highest.get(topic, 0), len(had))
+        return all(
+            highest.get(topic, 0) <= load + 1
+            for load, _, member_id in self.by_load
+            for topic in self.wanted[member_id]
+        )
+
+
+def _former_owners(
+    claims: Mapping[str, Claim], wanted: Mapping[str, Sequence[str]]
+) -> dict[NamedPartition, str]:
+    """Partition -> subscriber that claims it from the newest of the generations before the last."""
+    last = max((claim.generation for claim in claims.values()), default=-1)
+    found: dict[NamedPartition, tuple[int, str]] = {}
     for member_id, (partitions, generation) in claims.items():
-        for partition in partitions:
-            topic, number = partition
-            if not 0 <= number < topics.get(topic, 0):
-                continue
-            other = claimants.get(partition)
-            if other is None:
-                owned[member_id].append(partition)
-                claimants[partition] = member_id
-                continue
-            other_generation = max(generations[other], -1)
-            if generation < other_generation:
-                continue
-            if partition in owned[other]:
-                owned[other].remove(partition)
-            claimants[partition] = member_id
-            if generation == other_generation:
-                disputed.add(partition)
-            else:
-                owned[member_id].append(partition)
-    return owned, frozenset(disputed)
+        if generation < last:
+            for partition in partitions:
+                if partition[0] in wanted[member_id] and (
+                    partition not in found or generation > found[partition][0]
+                ):
+                    found[partition] = generation, member_id
+    return {partition: member_id for partition, (_, member_id) in found.items()}
 
 
-def _moving(
-    members: Sequence[JoinedMember], lists: Mapping[str, Sequence[NamedPartition]]
-) -> frozenset[NamedPartition]:
-    """Partitions that one member loses and another one gets."""
-    added: set[NamedPartition] = set()
-    revoked: set[NamedPartition] = set()
-    for member in members:
-        before = set(_owned(member.subscription))
-        after = set(lists[member.member_id])
-        added |= after - before
-        revoked |= before - after
-    return frozenset(added & revoked)
+def _imbalance(lists: PartitionLists) -> int:
+    """Sum of the differences between all pairs of loads."""
+    loads = sorted(map(len, lists.values()))
+    return sum(load * (2 * index - len(loads) + 1) for index, load in enumerate(loads))
+
+
+class _PartitionMoves:
+    """Tracks moves, so that two members do not trade partitions of one topic with each other."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[NamedPartition, tuple[str, str]] = {}
+        self._partitions: dict[tuple[str, str, str], dict[NamedPartition, None]] = {}
+
+    def better_choice(self, partition: NamedPartition, giver: str, taker: str) -> NamedPartition:
+        """What to move instead of the partition: one of its topic that came from the taker before, else the same."""
+        first_owner, _ = self._pairs.get(partition, (giver, taker))
+        came_back = self._partitions.get((partition[0], taker, first_owner))
+        if not came_back:
+            return partition
+        return hash_map_order(came_back)[0]
+
+    def note(self, partition: NamedPartition, giver: str, taker: str) -> None:
+        """Track a move; a partition that returns to its first owner has not moved."""
+        pair = self._pairs.pop(partition, None)
+        if pair is None:
+            self._add(partition, giver, taker)
+            return
+        first_owner, _ = pair
+        key = (partition[0], *pair)
+        del self._partitions[key][partition]
+        if not self._partitions[key]:
+            del self._partitions[key]
+        if first_owner != taker:
+            self._add(partition, first_owner, taker)
+
+    def _add(self, partition: NamedPartition, giver: str, taker: str) -> None:
+        self._pairs[partition] = (giver, taker)
+        self._partitions.setdefault((partition[0], giver, taker), {})[partition] = None

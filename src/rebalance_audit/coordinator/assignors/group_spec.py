@@ -1,14 +1,14 @@
-"""What a server-side assignor gets about a group, and how the group's assignor is chosen.
+"""What a server-side assignor gets about a group, how its assignor is chosen, and how a topic is cut into ranges.
 
 The rules are ConsumerGroup's and TargetAssignmentBuilder's in Kafka.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from rebalance_audit.replay.java_order import hash_map_order, timeline_order
+from rebalance_audit.replay.java_order import hash_map_order, string_rank, timeline_order
 from rebalance_audit.replay.modern.preferred_assignor import PreferenceChange, most_preferred
 from rebalance_audit.replay.partitions import Partitions, Topic
 
@@ -97,3 +97,21 @@ def effective_assignor(
 ) -> str:
     """The assignor that most members name, else the first one that the broker is configured with."""
     return most_preferred(recorded, change) or configured[0]
+
+
+def static_first(instance_id: str | None, member_id: str) -> tuple[bool, bytes]:
+    """Sort key: static members by instance id, then dynamic ones by member id; a restart keeps the position."""
+    if instance_id is not None:
+        return False, string_rank(instance_id)
+    return True, string_rank(member_id)
+
+
+def ranges(partition_count: int, subscriber_count: int) -> Iterator[range]:
+    """The range of each subscriber in turn, the longer ones first; stops after the last range that is not empty."""
+    shortest, longer = divmod(partition_count, subscriber_count)
+    start = 0
+    while start < partition_count:
+        end = start + shortest + (longer > 0)
+        yield range(start, end)
+        start = end
+        longer -= 1

@@ -1,13 +1,15 @@
-"""Which client-side assignor a group uses, and which of its members can run it (KIP-848, Client Side Mode).
+"""Which client-side assignor a group uses, which members can run it, and the run under way (KIP-848, Client Side Mode).
 
 Where the KIP leaves a choice, it is made so that every coordinator makes the same one.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from rebalance_audit.replay.groups.modern_group import ModernMember
+from rebalance_audit.replay.partitions import Partitions
 from rebalance_audit.wire.generated.messages import ConsumerGroupMemberMetadataAssignor
 
 
@@ -83,3 +85,28 @@ def _runners(members: Collection[ModernMember], name: str) -> tuple[str, ...]:
         for member_id, offer in ranges
         if offer.minimum_version <= min(in_use) and max(in_use) <= offer.maximum_version
     )
+
+
+class PreparedFacts(NamedTuple):
+    """What the member was given to work on; its result is judged by this, whatever has happened since."""
+
+    group_epoch: int
+    members: Mapping[str, str | None]
+    """Member id -> instance id."""
+    partitions: Partitions
+    """Every partition of the subscribed topics."""
+
+
+@dataclass(slots=True)
+class ClientRun:
+    """The one run that a group may have under way."""
+
+    assignor_name: str
+    member_id: str
+    """The member that must run the assignor."""
+    failed: frozenset[str] = frozenset()
+    """Members that were chosen for this target and did not deliver in time."""
+    notified: bool = False
+    """Whether the member was asked; its timeout then runs."""
+    facts: PreparedFacts | None = None
+    """What the member was given; None until it asks."""

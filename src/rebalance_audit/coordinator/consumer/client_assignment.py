@@ -9,15 +9,20 @@ from collections.abc import Sequence
 
 from rebalance_audit.coordinator.client_side.choice import (
     ClientChoice,
+    ClientRun,
+    PreparedFacts,
     choose_client_assignor,
     offered,
 )
-from rebalance_audit.coordinator.client_side.run import ClientRun, PreparedFacts
 from rebalance_audit.coordinator.consumer.heartbeat import response_partitions
-from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.targets import topic_ids_of, topic_names_of
 from rebalance_audit.coordinator.consumer.work import Work
-from rebalance_audit.coordinator.handling import ErrorCode, TimerKind, TopicDescription
+from rebalance_audit.coordinator.handling import (
+    ErrorCode,
+    RefusedError,
+    TimerKind,
+    TopicDescription,
+)
 from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupInstallAssignmentRequest,
     ConsumerGroupPrepareAssignmentRequest,

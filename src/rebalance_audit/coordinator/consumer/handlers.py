@@ -9,16 +9,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.consumer import (
-    classic_joins,
     classic_members,
     client_assignment,
     regexes,
 )
 from rebalance_audit.coordinator.consumer.departure import leave_for_a_while, remove_members
-from rebalance_audit.coordinator.consumer.description import describe
 from rebalance_audit.coordinator.consumer.drafts import Drafts
 from rebalance_audit.coordinator.consumer.heartbeat import (
+    check_assignment_request,
+    check_heartbeat,
     described_by,
+    is_quiet,
+    may_resolve,
     owned_in_heartbeat,
     require_common_versions,
     require_room,
@@ -26,16 +28,10 @@ from rebalance_audit.coordinator.consumer.heartbeat import (
     sender_of,
 )
 from rebalance_audit.coordinator.consumer.member_change import note_member, retarget, settle
-from rebalance_audit.coordinator.consumer.metrics import Metrics, RebalanceMeter, measure
 from rebalance_audit.coordinator.consumer.migration import downgraded, may_downgrade, upgraded
-from rebalance_audit.coordinator.consumer.quiet import is_quiet, may_resolve
-from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.release import RELEASES
 from rebalance_audit.coordinator.consumer.soft_state import NewTopics, SoftState
-from rebalance_audit.coordinator.consumer.validation import (
-    check_assignment_request,
-    check_heartbeat,
-)
+from rebalance_audit.coordinator.consumer.views import Metrics, RebalanceMeter, describe, measure
 from rebalance_audit.coordinator.consumer.work import Work, consumer_group, member_times
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
@@ -50,6 +46,7 @@ from rebalance_audit.coordinator.handling import (
     NOTHING_TO_DO,
     ErrorCode,
     Prolonged,
+    RefusedError,
     Reply,
     Result,
     Timer,
@@ -275,7 +272,7 @@ class ConsumerHandlers:
         """Serve a JoinGroup in a group with members of the consumer protocol."""
         work = self._work(consumer_group(self._context, request.group_id), now_ms)
         try:
-            joined = classic_joins.join(
+            joined = classic_members.join(
                 work, request, self._context.ids, self._new_topics_version()
             )
         except RefusedError as refused:

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.coordinator.client_side.choice import choose_client_assignor
 from rebalance_audit.coordinator.consumer.bumps import bump_for_topics
-from rebalance_audit.coordinator.consumer.early_reconciliation import reconcile_early
 from rebalance_audit.coordinator.consumer.reconciliation import (
     Surroundings,
     Target,
     reconcile,
+    reconcile_early,
     says_the_same,
 )
 from rebalance_audit.coordinator.consumer.regexes import follow_regex

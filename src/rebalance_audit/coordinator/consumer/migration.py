@@ -9,15 +9,15 @@ from collections.abc import Collection, Iterator, Mapping
 
 from rebalance_audit.coordinator.classic.live_group import LiveGroup, LiveMember
 from rebalance_audit.coordinator.classic.states import ClassicState
+from rebalance_audit.coordinator.consumer.bumps import metadata_hash, recorded_shapes
 from rebalance_audit.coordinator.consumer.drafts import Drafts
-from rebalance_audit.coordinator.consumer.metadata import metadata_hash, recorded_shapes
-from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import (
     CoordinatorConfig,
     ErrorCode,
     MigrationPolicy,
     RecordDraft,
+    RefusedError,
     TimerKind,
     TopicImage,
 )

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from rebalance_audit.coordinator.consumer.modern_work import SoftWork, group_of_type
-from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
     RequestHandler,
@@ -14,7 +13,7 @@ from rebalance_audit.coordinator.context import (
     TimerHandler,
     TimerRoute,
 )
-from rebalance_audit.coordinator.handling import Dialect, Result, Timer, TimerKind
+from rebalance_audit.coordinator.handling import Dialect, RefusedError, Result, Timer, TimerKind
 from rebalance_audit.replay.changes import Change, GroupType
 from rebalance_audit.replay.groups.modern_group import UNREVOKED, ModernGroup, ModernMember
 from rebalance_audit.replay.groups.slot import GroupSlot

@@ -2,10 +2,9 @@
 
 from typing import Generic, TypeVar
 
-from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.release import RELEASES, Release
 from rebalance_audit.coordinator.context import CoordinatorContext, ResultDraft
-from rebalance_audit.coordinator.handling import Dialect, ErrorCode
+from rebalance_audit.coordinator.handling import Dialect, ErrorCode, RefusedError
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
 

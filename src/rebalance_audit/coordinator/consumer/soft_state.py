@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from rebalance_audit.coordinator.client_side.run import ClientRun
+from rebalance_audit.coordinator.client_side.choice import ClientRun
 from rebalance_audit.coordinator.handling import TopicImage
 from rebalance_audit.replay.changes import (
     Change,

@@ -16,9 +16,8 @@ from rebalance_audit.coordinator.assignors.group_spec import (
 )
 from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from rebalance_audit.coordinator.consumer.reconciliation import Target
-from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.work import Work
-from rebalance_audit.coordinator.handling import ErrorCode, TopicImage
+from rebalance_audit.coordinator.handling import ErrorCode, RefusedError, TopicImage
 from rebalance_audit.replay.groups.modern_group import ModernMember
 from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic
 

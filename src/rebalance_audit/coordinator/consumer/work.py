@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from rebalance_audit.coordinator.consumer.drafts import Drafts
 from rebalance_audit.coordinator.consumer.modern_work import ModernWork
-from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.consumer.release import RELEASES
 from rebalance_audit.coordinator.consumer.soft_state import SoftGroup
 from rebalance_audit.coordinator.context import CoordinatorContext, ResultDraft
@@ -14,6 +13,7 @@ from rebalance_audit.coordinator.handling import (
     CoordinatorConfig,
     ErrorCode,
     RecordDraft,
+    RefusedError,
     Timer,
     TimerKind,
     TopicImage,

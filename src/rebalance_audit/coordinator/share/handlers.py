@@ -6,16 +6,16 @@ Served from release 4.1 on: earlier ones had it in early access, with records th
 from collections.abc import Iterable
 from dataclasses import replace
 
-from rebalance_audit.coordinator.assignors import share_simple
+from rebalance_audit.coordinator.assignors.share_and_streams import assign_shares
+from rebalance_audit.coordinator.consumer.bumps import metadata_hash
 from rebalance_audit.coordinator.consumer.heartbeat import response_partitions
-from rebalance_audit.coordinator.consumer.metadata import metadata_hash
 from rebalance_audit.coordinator.consumer.modern_handlers import SERVED_FROM, ModernHandlers
-from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.context import CoordinatorContext, ResultDraft, Route, TimerRoute
 from rebalance_audit.coordinator.handling import (
     NOTHING_TO_DO,
     Dialect,
     ErrorCode,
+    RefusedError,
     Reply,
     Result,
     Timer,
@@ -238,7 +238,7 @@ def _retarget(
         member_id: _topic_ids(work, member.subscribed_topic_names)
         for member_id, member in members.items()
     }
-    assigned = share_simple.assign(subscribers, tuple(each(_existing(work, work.initialized()))))
+    assigned = assign_shares(subscribers, tuple(each(_existing(work, work.initialized()))))
     for member_id, share in assigned.items():
         if group.targets.get(member_id) != share:
             work.outcome.records.append(drafts.share_target(group.group_id, member_id, share))

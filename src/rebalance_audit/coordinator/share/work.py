@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from rebalance_audit.coordinator.consumer.metadata import metadata_hash
+from rebalance_audit.coordinator.consumer.bumps import metadata_hash
 from rebalance_audit.coordinator.consumer.modern_work import SoftWork
 from rebalance_audit.coordinator.handling import Timer, TimerKind
 from rebalance_audit.coordinator.ledger import newest

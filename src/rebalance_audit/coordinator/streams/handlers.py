@@ -6,13 +6,13 @@ Served from release 4.1 on. Warm-up tasks (4.4) are not: groups have `num.warmup
 from typing import Final
 
 from rebalance_audit.coordinator.consumer.modern_handlers import SERVED_FROM, ModernHandlers
-from rebalance_audit.coordinator.consumer.refusal import RefusedError
 from rebalance_audit.coordinator.context import CoordinatorContext, Route, TimerRoute
 from rebalance_audit.coordinator.group_tombstones import group_tombstones
 from rebalance_audit.coordinator.handling import (
     NOTHING_TO_DO,
     Dialect,
     ErrorCode,
+    RefusedError,
     Reply,
     Result,
     Timer,

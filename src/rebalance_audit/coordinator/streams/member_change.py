@@ -3,13 +3,12 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from rebalance_audit.coordinator.assignors.streams_sticky import (
+from rebalance_audit.coordinator.assignors.share_and_streams import (
     StreamsMember,
     assign_active,
     assign_standby,
 )
-from rebalance_audit.coordinator.consumer.refusal import RefusedError
-from rebalance_audit.coordinator.handling import ErrorCode, Timer, TimerKind
+from rebalance_audit.coordinator.handling import ErrorCode, RefusedError, Timer, TimerKind
 from rebalance_audit.coordinator.reasons import BumpReason, Departure, Trigger
 from rebalance_audit.coordinator.requests.consumer import JOIN_EPOCH
 from rebalance_audit.coordinator.requests.streams import StreamsGroupHeartbeatRequest, Topology

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rebalance_audit.coordinator.consumer.metadata import metadata_hash
+from rebalance_audit.coordinator.consumer.bumps import metadata_hash
 from rebalance_audit.coordinator.consumer.modern_work import SoftWork
-from rebalance_audit.coordinator.consumer.refusal import RefusedError
-from rebalance_audit.coordinator.handling import ErrorCode, Timer, TimerKind
+from rebalance_audit.coordinator.handling import ErrorCode, RefusedError, Timer, TimerKind
 from rebalance_audit.coordinator.ledger import newest
 from rebalance_audit.coordinator.reasons import Bump, BumpReason, Departure, Trigger
 from rebalance_audit.coordinator.requests.streams import Topology

@@ -10,8 +10,7 @@ from rebalance_audit.coordinator.assignors.client_assignors import (
     RebalanceProtocol,
     rebalance_protocol,
 )
-from rebalance_audit.coordinator.assignors.client_members import grouped
-from rebalance_audit.coordinator.assignors.client_user_data import Claim
+from rebalance_audit.coordinator.assignors.client_members import Claim, grouped
 from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.coordinator.requests.classic import (
     HeartbeatRequest,

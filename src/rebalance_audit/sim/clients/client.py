@@ -18,10 +18,8 @@ from rebalance_audit.coordinator.requests.offsets import (
     TxnOffsetCommitResponse,
 )
 from rebalance_audit.sim.chance import Chance
-from rebalance_audit.sim.clients.client_config import ClientConfig, Committing, Library
-from rebalance_audit.sim.clients.habits import CommitScope
-from rebalance_audit.sim.clients.positions import Positions
-from rebalance_audit.sim.clients.read_progress import ReadProgress
+from rebalance_audit.sim.clients.client_config import ClientConfig, CommitScope, Committing, Library
+from rebalance_audit.sim.clients.positions import Positions, ReadProgress
 from rebalance_audit.sim.clients.transactions import Transactions
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.holdings import HeldPartition

@@ -1,10 +1,95 @@
-"""What a consumer is configured with."""
+"""What a consumer is configured with, when its library commits, and the traffic that it consumes."""
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final, NamedTuple
 
-from rebalance_audit.sim.clients.habits import CommitHabit
-from rebalance_audit.sim.clients.traffic import Traffic
+
+class CommitScope(Enum):
+    """Which of its positions a client commits on an occasion."""
+
+    NOTHING = "nothing"
+    NEW = "new"
+    """Those that moved since they were last committed."""
+    ALL_IF_NEW = "all if any is new"
+    ALL = "all"
+
+
+class CommitHabit(NamedTuple):
+    """What one kind of client commits, and when."""
+
+    name: str
+    interval_ms: int
+    """Milliseconds between commits; 0 = none."""
+    on_interval: CommitScope
+    on_revoke: CommitScope
+    on_close: CommitScope
+    per_batch: bool = False
+    """After batches of messages rather than on a timer: the interval varies."""
+    restarts_timer: bool = False
+    """Whether the interval begins again with each assignment."""
+    static_leaves: bool = False
+    """Whether static members leave for good when they close."""
+
+
+_NO, _NEW, _ALL = CommitScope.NOTHING, CommitScope.NEW, CommitScope.ALL
+
+COMMIT_HABITS: Final = (
+    CommitHabit("Java, auto commit", 5_000, _ALL, _ALL, _ALL, restarts_timer=True),
+    CommitHabit(
+        "Java, commitSync per batch", 600, CommitScope.ALL_IF_NEW, _NO, _NO, per_batch=True
+    ),
+    CommitHabit(
+        "Java, commitAsync on revocation", 2_000, CommitScope.ALL_IF_NEW, _ALL, _ALL, per_batch=True
+    ),
+    CommitHabit("Java, no commits", 0, _NO, _NO, _NO),
+    CommitHabit("Spring Kafka", 600, _NEW, _NEW, _NO, per_batch=True),
+    CommitHabit("reactor-kafka", 3_000, _NEW, _NEW, _NEW),
+    CommitHabit("Pekko", 10_000, _NEW, _NEW, _NEW),
+    CommitHabit("librdkafka, auto commit", 5_000, _NEW, _NEW, _NEW),
+    CommitHabit("librdkafka, commit per batch", 1_000, _NEW, _NO, _NO, per_batch=True),
+    CommitHabit("franz-go, auto commit", 5_000, _NEW, _NEW, _NEW),
+    CommitHabit("franz-go, own callback", 3_000, _NEW, _NO, _NO, static_leaves=True),
+    CommitHabit("sarama", 1_000, _NEW, _NEW, _NEW),
+    CommitHabit("kafka-go", 3_000, _NEW, _NEW, _NEW),
+    CommitHabit("@platformatic/kafka", 3_000, _NEW, _NEW, _NEW),
+    CommitHabit("KafkaJS", 400, _NEW, _NO, _NO, per_batch=True),
+    CommitHabit("aiokafka", 3_000, _ALL, _ALL, _ALL, restarts_timer=True),
+    CommitHabit("kafka-python", 5_000, _ALL, _ALL, _ALL, restarts_timer=True),
+)
+"""Measured on one broker of release 4.3, with franz-go 1.22, sarama 1.61, kafka-go 0.4.51, KafkaJS 2.2.4, platformatic
+1.35, aiokafka 0.14, spring-kafka 4.1, reactor-kafka 1.3.25, pekko-connectors-kafka 1.2 and rdkafka 0.39."""
+
+
+_PER_SECOND: Final = 10
+_SLOW_MS: Final = 20_000
+"""Time between two messages of a partition with little traffic."""
+_ROUND_MS: Final = 60_000
+_BURST_MS: Final = 15_000
+
+
+class Traffic(Enum):
+    """How messages come to the partitions of a group."""
+
+    STEADY = "steady"
+    """To all partitions, ten a second."""
+    UNEVEN = "uneven"
+    """To every third partition as many, to the next one hardly any, to the third none."""
+    BURSTS = "bursts"
+    """For a quarter of every minute; each partition at another time."""
+    IDLE = "idle"
+    """None."""
+
+    def position(self, number: int, now_ms: int) -> int:
+        """The next offset to consume of a partition, whose consumer keeps up."""
+        if self is Traffic.IDLE or (self is Traffic.UNEVEN and number % 3 == 2):
+            return number
+        if self is Traffic.UNEVEN and number % 3 == 1:
+            return now_ms // _SLOW_MS + number
+        if self is Traffic.BURSTS:
+            rounds, in_round_ms = divmod(now_ms + number * _BURST_MS, _ROUND_MS)
+            now_ms = rounds * _BURST_MS + min(in_round_ms, _BURST_MS)
+        return now_ms // 1_000 * _PER_SECOND + number
 
 
 class Library(Enum):

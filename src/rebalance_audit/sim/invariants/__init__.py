@@ -1,1 +1,1 @@
-"""What must hold after every event of a simulation: one file per topic, and `invariants`, which applies them all."""
+"""What must hold after every event of a simulation: `rules`, `kept_commits`, and `invariants`, which applies them."""

@@ -28,12 +28,15 @@ from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.holdings import HeldPartition, Holder
-from rebalance_audit.sim.invariants import members
+from rebalance_audit.sim.invariants import rules
 from rebalance_audit.sim.invariants.kept_commits import KeptCommits
-from rebalance_audit.sim.invariants.log_is_state import Reloads, require_equal
-from rebalance_audit.sim.invariants.one_leader import OneLeader
-from rebalance_audit.sim.invariants.one_user import OneUser
-from rebalance_audit.sim.invariants.rising_numbers import RisingNumbers
+from rebalance_audit.sim.invariants.rules import (
+    OneLeader,
+    OneUser,
+    Reloads,
+    RisingNumbers,
+    require_equal,
+)
 
 
 class Invariants(Observer):
@@ -71,7 +74,7 @@ class Invariants(Observer):
                         self._leaders.forget(slot.group_id)
                     case GenerationCompleted() if isinstance(slot.group, ClassicGroup):
                         self._leaders.check_group(slot.group)
-                        members.check_generation(slot.group)
+                        rules.check_generation(slot.group)
                     case OffsetRemoved(topic=topic, topic_partition=number):
                         self._commits.removed(shard, slot.group_id, (topic, number))
                     case _:
@@ -97,9 +100,9 @@ class Invariants(Observer):
             self.checks += 1
             member = group.members.get(change.member_id)
             if member is not None:
-                members.check_member_epoch(group, member)
+                rules.check_member_epoch(group, member)
                 shares = group.group_type is GroupType.SHARE
-                (members.check_target if shares else members.check_owner)(group, member)
+                (rules.check_target if shares else rules.check_owner)(group, member)
 
     def answered(self, shard: ServedPartition, request: Response, response: Response) -> None:
         """Check the response to a client."""
@@ -151,4 +154,4 @@ class Invariants(Observer):
         self.checks += self._commits.check(shard)
         for slot in shard.shard.groups():
             if isinstance(slot.group, ModernGroup) and slot.group.group_type is not GroupType.SHARE:
-                members.check_group(slot.group)
+                rules.check_group(slot.group)

@@ -13,7 +13,7 @@ from rebalance_audit.coordinator.requests.offsets import (
 from rebalance_audit.replay.changes import OffsetCommitted
 from rebalance_audit.sim.brokers.broker import Changed, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
-from rebalance_audit.sim.invariants.broken import InvariantBrokenError
+from rebalance_audit.sim.invariants.rules import InvariantBrokenError
 from rebalance_audit.wire.generated.messages import OffsetCommitKey, RecordType
 from rebalance_audit.wire.records import Record, decode_record, encode_key
 

@@ -28,11 +28,15 @@ from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.holdings import Use
-from rebalance_audit.sim.truth.assignments import AssignmentTruth, assignment_rows
-from rebalance_audit.sim.truth.causes import Reason, Topics, cause_of, reasons_of
-from rebalance_audit.sim.truth.decisions import Decisions
-from rebalance_audit.sim.truth.group_look import GroupLook, look_at
-from rebalance_audit.sim.truth.members import MembersOf, MemberTruth
+from rebalance_audit.sim.truth.causes import Decisions, Reason, Topics, cause_of, reasons_of
+from rebalance_audit.sim.truth.members import (
+    AssignmentTruth,
+    GroupLook,
+    MembersOf,
+    MemberTruth,
+    assignment_rows,
+    look_at,
+)
 from rebalance_audit.wire.topic_names import topic_id_text
 
 Row = dict[str, object]

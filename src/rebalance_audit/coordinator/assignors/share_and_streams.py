@@ -1,13 +1,32 @@
-"""The coordinator's assignor for streams groups: sticky, balanced, standbys on other processes than the active task.
+"""The coordinator's assignors for share groups (simple) and for streams groups (sticky).
 
-Which member gets which new task is not Kafka's choice (its StickyTaskAssignor also weighs clients and standbys); no
-rule of the audit depends on that.
+Which member gets which partition or new task is not Kafka's choice: its SimpleAssignor also keeps what members had, its
+StickyTaskAssignor also weighs clients and standbys. No rule of the audit depends on that.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition
+from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition, partitions_of
+
+
+def assign_shares(
+    subscribers: Mapping[str, frozenset[bytes]], partitions: Sequence[TopicPartition]
+) -> dict[str, Partitions]:
+    """Target of every member; `subscribers`: member id -> ids of the topics that it subscribes to."""
+    dealt: dict[str, dict[bytes, set[int]]] = {member_id: {} for member_id in subscribers}
+    by_topic: dict[bytes, list[int]] = defaultdict(list)
+    for topic, number in partitions:
+        assert isinstance(topic, bytes)
+        by_topic[topic].append(number)
+    for topic in sorted(by_topic):
+        numbers = sorted(by_topic[topic])
+        takers = sorted(member_id for member_id, topics in subscribers.items() if topic in topics)
+        for place in range(max(len(takers), len(numbers)) if takers else 0):
+            taken = dealt[takers[place % len(takers)]].setdefault(topic, set())
+            taken.add(numbers[place % len(numbers)])
+    return {member_id: partitions_of(tuple(topics.items())) for member_id, topics in dealt.items()}
 
 
 class StreamsMember(NamedTuple):
