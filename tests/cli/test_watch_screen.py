@@ -24,8 +24,8 @@ from rebalance_audit.cli.live_source import live_source
 from rebalance_audit.cli.watch_screen import WatchScreen
 from rebalance_audit.cli.watched_groups import WatchedGroups
 from rebalance_audit.local.live.live_audit import GroupUpdate, LiveAudit
+from rebalance_audit.report.answer import opening_sentence, rebalance_sentence
 from rebalance_audit.report.lag_text import GroupLag, group_lags
-from rebalance_audit.report.live_text import opening_sentence, rebalance_sentence
 from rebalance_audit.wire.segments.columns import ColumnChunk
 from tests.cli.call import segments
 

@@ -24,8 +24,8 @@ from rebalance_audit.cli.watched_groups import WatchedGroups
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.local.live.live_audit import LiveAudit
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.report.live_text import rebalance_sentence
-from rebalance_audit.report.markdown import literal
+from rebalance_audit.report.answer import rebalance_sentence
+from rebalance_audit.report.explained import literal
 from rebalance_audit.report.notices.bodies import BODIES
 from rebalance_audit.report.row_sentences import evidence_of
 from rebalance_audit.report.terminal.console import console

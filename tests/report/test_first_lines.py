@@ -15,8 +15,8 @@ from rebalance_audit.figures.ranking import longest_of
 from rebalance_audit.figures.rows import duration_of, is_classic, rank_of
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.explanation import explain_epoch
-from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
+from rebalance_audit.report.verdict import held_up_of
 from tests.cli.audited import audited_once
 from tests.cli.call import CAPTURES, call
 from workshop.accuracy.captured import NO_LINE, SAME_THING

@@ -27,6 +27,7 @@ from rebalance_audit.figures.rows import (
 )
 from rebalance_audit.local.audit import Audit
 from rebalance_audit.readers.gold_sql import gold_sql
+from rebalance_audit.report.answer import worst_of
 from rebalance_audit.report.colours import COST_NUMBERS, COSTS, REBALANCING
 from rebalance_audit.report.explanation import explain_group
 from rebalance_audit.report.group_picture import (
@@ -35,14 +36,13 @@ from rebalance_audit.report.group_picture import (
     WITHOUT_OWNER,
     group_picture,
 )
-from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.html.facts import PageFacts
 from rebalance_audit.report.html.groups import group_sections
 from rebalance_audit.report.html.page import banner_of
 from rebalance_audit.report.html.rebalances import rebalance_anchor, rebalance_bar, shown
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.timeline import doubts, gaps, states
-from rebalance_audit.report.worst import worst_of
+from rebalance_audit.report.verdict import held_up_of
 from tests.cli.audited import audited_once
 from tests.cli.call import CAPTURES, call
 

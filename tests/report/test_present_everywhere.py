@@ -24,12 +24,12 @@ from rebalance_audit.figures.rows import bounds_in, lasted
 from rebalance_audit.local.audit import Audit, audit_segments
 from rebalance_audit.local.live.live_audit import LiveAudit
 from rebalance_audit.readers.gold_sql import gold_sql
+from rebalance_audit.report.answer import worst_of
 from rebalance_audit.report.explanation import explain_group
 from rebalance_audit.report.html.groups import group_sections
 from rebalance_audit.report.html.page import banner_of
 from rebalance_audit.report.html.rebalances import shown
 from rebalance_audit.report.names import MemberNames
-from rebalance_audit.report.worst import worst_of
 from rebalance_audit.sentences import words
 from rebalance_audit.tables.gold_rows import schema_of
 from rebalance_audit.tables.row_shapes import shaper

@@ -6,7 +6,7 @@ from rebalance_audit.audit.group.held_up import NAMED_FROM_PERCENT
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.figures.rows import rank_of
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.report.held_up import held_up_of
+from rebalance_audit.report.verdict import held_up_of
 from tests.cli.call import call
 
 GROUP = "group-3-consumer"

@@ -15,7 +15,7 @@ from rebalance_audit.recover.plan import (
 )
 from rebalance_audit.recover.reset_file import Unsaid
 from rebalance_audit.recover.steps import RecoveryStep, steps_of
-from rebalance_audit.report.markdown import literal
+from rebalance_audit.report.explained import literal
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC

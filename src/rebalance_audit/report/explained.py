@@ -1,9 +1,10 @@
-"""What `explain` says of a group, for Python programs, notebooks and agents."""
+"""What `explain` says of a group, for Python programs, notebooks, agents, tickets and chats."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from html import escape
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.figures.rows import TableRow, Tables
@@ -131,3 +132,58 @@ def epoch_of_number(own: Tables, number: int, incarnation: int | None = None) ->
             f"no epoch {number}; this group has {len(numbers)}, from {numbers[0]} to {numbers[-1]}."
         )
     return max(found, key=lambda row: row["incarnation"])
+
+
+_SIGNS: Final = re.compile(
+    r"""
+    (?P<markup> [\\`*_{}\[\]<>|~$] | \#(?!\d) )       # of Markdown, of HTML in it, of a formula
+    | (?P<entity> & | :(?=//) | (?i:(?<=\bwww)\.) )  # what readers make a character or a link of
+    | (?P<mention> (?<!\w)@(?=\w) | \#(?=\d) )        # what they make a person or a ticket of
+    """,
+    re.VERBOSE,
+)
+_NO_WIDTH: Final = "&#8203;"
+_OF_A_LIST: Final = re.compile(r"([-+]|\d+[.)])(?=\s|$)")
+_BLANKS: Final = re.compile(r" +")
+
+
+def markdown_of(
+    explanation: Explanation, group_id: str, names: MemberNames, log_end_ms: int | None = None
+) -> str:
+    """The sentences that `explain` prints, under headings; what stands in a name is text and nothing else.
+
+    `log_end_ms`: when the log ends (epoch ms), if that is known.
+    """
+
+    def written(sentence: str) -> str:
+        return literal(names.in_sentence(group_id, sentence))
+
+    lines = [f"**{written(explanation.heading)}**"]
+    for place, section in enumerate(explanation.sections):
+        # The answer stands right below the heading, as on a terminal.
+        lines += ["", f"### {literal(section.title)}"] if place else []
+        lines += ["", *(f"- {written(sentence)}" for sentence in section.sentences)]
+    if log_end_ms is not None:
+        lines += ["", f"Log ends at {words.utc(log_end_ms)}."]
+    return "\n".join(lines) + "\n"
+
+
+def literal(text: str) -> str:
+    """A text of one line that Markdown shows as it is; control characters are escaped first."""
+    text = visible(text)
+    written = _SIGNS.sub(_escaped, text)
+    if found := _OF_A_LIST.match(text):
+        return f"{written[: found.end() - 1]}\\{written[found.end() - 1 :]}"
+    if found := _BLANKS.match(text):
+        return "&#32;" * found.end() + written[found.end() :]
+    return written
+
+
+def _escaped(sign: re.Match[str]) -> str:
+    match sign.lastgroup:
+        case "markup":
+            return f"\\{sign[0]}"
+        case "entity":
+            return f"&#{ord(sign[0])};"
+        case _:
+            return ("\\#" if sign[0] == "#" else "@") + _NO_WIDTH

@@ -25,7 +25,6 @@ from rebalance_audit.report.answer import answer
 from rebalance_audit.report.at_moment import sentences_at
 from rebalance_audit.report.cost import cost_in_total, cost_of
 from rebalance_audit.report.epoch_sentences import outcome, partition_sentences, without_owner
-from rebalance_audit.report.held_up import HeldUp, held_up_of
 from rebalance_audit.report.row_sentences import advice_of, detail_of, evidence_of, rests_on_log
 from rebalance_audit.report.unknowns import (
     ADVICE,
@@ -34,7 +33,13 @@ from rebalance_audit.report.unknowns import (
     unknowns_of_epoch,
     unknowns_of_group,
 )
-from rebalance_audit.report.verdict import Verdicts, rebalance_heading, time_sentence
+from rebalance_audit.report.verdict import (
+    HeldUp,
+    Verdicts,
+    held_up_of,
+    rebalance_heading,
+    time_sentence,
+)
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.render import filled
 from rebalance_audit.sentences.sentence import EvidenceSentence, MemberId, Name, Sentence

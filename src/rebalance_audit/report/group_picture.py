@@ -17,7 +17,6 @@ from rebalance_audit.report.colours import (
     OWNERS,
     STATES,
 )
-from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.timeline import (
     UncertainStretch,
@@ -27,6 +26,7 @@ from rebalance_audit.report.timeline import (
     partition_of,
     states,
 )
+from rebalance_audit.report.verdict import held_up_of
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import visible
 

@@ -17,7 +17,6 @@ from rebalance_audit.figures.rows import (
     is_classic,
 )
 from rebalance_audit.report.causes import label
-from rebalance_audit.report.held_up import held_up_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import detail_of
 from rebalance_audit.report.timeline import (
@@ -29,6 +28,7 @@ from rebalance_audit.report.timeline import (
     partition_of,
     states,
 )
+from rebalance_audit.report.verdict import held_up_of
 from rebalance_audit.visible import shortened, visible
 
 TABLES: Final = (

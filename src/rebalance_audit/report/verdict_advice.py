@@ -5,8 +5,8 @@ from typing import Final
 
 from rebalance_audit.bounds import WORTH_NAMING_MS
 from rebalance_audit.figures.rows import TableRow, is_open_join_phase, rank_of
-from rebalance_audit.report.held_up import HeldUp, held_up_of
 from rebalance_audit.report.row_sentences import advice_of
+from rebalance_audit.report.verdict import HeldUp, held_up_of
 from rebalance_audit.sentences.of_advice import OF_ADVICE
 from rebalance_audit.sentences.reason import because
 from rebalance_audit.sentences.render import sentence_of, slots_of

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from rebalance_audit.report.markdown import literal
+from rebalance_audit.report.explained import literal
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 from rebalance_audit.report.what_if import answer_sections, answer_table
 from rebalance_audit.sentences.words import counted, moment

@@ -11,7 +11,7 @@ from typing import Final
 
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import DEPARTURES, RebalanceCause
-from rebalance_audit.report.held_up import held_up_of
+from rebalance_audit.report.verdict import held_up_of
 from rebalance_audit.whatif.group_rows import GroupRows
 
 EpochKey = tuple[int, int]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from rebalance_audit.local.audit import audit_segments
+from rebalance_audit.report.explained import markdown_of
 from rebalance_audit.report.explanation import Explanation
-from rebalance_audit.report.markdown import markdown_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.sentences.sentence import Sentence
 from tests.cli.call import call, segments

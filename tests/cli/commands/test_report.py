@@ -11,7 +11,7 @@ from rebalance_audit.bounds import Bounds
 from rebalance_audit.cli import exit_codes
 from rebalance_audit.figures.rows import is_classic
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.report.html.group_table import GROUP_COLUMNS
+from rebalance_audit.report.html.groups import GROUP_COLUMNS
 from rebalance_audit.resources import checkout_root
 from tests.cli.audited import audited_once
 from tests.cli.call import call, segments

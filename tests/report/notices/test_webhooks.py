@@ -12,8 +12,7 @@ import pytest
 
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.errors import BadRequest, NotDelivered
-from rebalance_audit.report.notices.delivery import CALLS_MAX, Delivery, deliver
-from rebalance_audit.report.notices.sent_findings import SentFindings
+from rebalance_audit.report.notices.delivery import CALLS_MAX, Delivery, SentFindings, deliver
 from rebalance_audit.report.notices.webhook import Webhook
 from tests.cli.call import call, segments
 

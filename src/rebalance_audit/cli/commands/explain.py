@@ -21,13 +21,18 @@ from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.cli.times import now_for_people, require_within_log
 from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.figures.rows import Tables
-from rebalance_audit.report.explained import Explained, epoch_of_moment, epoch_of_number, with_names
+from rebalance_audit.report.explained import (
+    Explained,
+    epoch_of_moment,
+    epoch_of_number,
+    markdown_of,
+    with_names,
+)
 from rebalance_audit.report.explanation import (
     Explanation,
     explain_epoch,
     explain_group,
 )
-from rebalance_audit.report.markdown import markdown_of
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 from rebalance_audit.sentences.sentence import EvidenceSentence, MomentUtc, Sentence

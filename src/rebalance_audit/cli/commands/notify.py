@@ -12,8 +12,7 @@ from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report.notices.bodies import BODIES
-from rebalance_audit.report.notices.delivery import Delivery, deliver, due
-from rebalance_audit.report.notices.sent_findings import SentFindings
+from rebalance_audit.report.notices.delivery import Delivery, SentFindings, deliver, due
 from rebalance_audit.report.notices.webhook import Webhook
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible

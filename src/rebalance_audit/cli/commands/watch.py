@@ -27,7 +27,7 @@ from rebalance_audit.cli.watched_groups import Sample, WatchedGroups
 from rebalance_audit.live_cluster.end_offset_poller import EndOffsetPoller
 from rebalance_audit.live_cluster.poller import Poller
 from rebalance_audit.local.live.live_audit import GroupUpdate, LiveAudit
-from rebalance_audit.report.live_text import opening_sentence, rebalance_sentence
+from rebalance_audit.report.answer import opening_sentence, rebalance_sentence
 from rebalance_audit.report.terminal.console import stdout_console
 from rebalance_audit.sentences import words
 from rebalance_audit.steps import OnProgress

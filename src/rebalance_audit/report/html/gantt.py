@@ -16,7 +16,6 @@ from rebalance_audit.figures.rows import (
 from rebalance_audit.report import causes
 from rebalance_audit.report.colours import COST_NUMBERS, REBALANCING, STATES
 from rebalance_audit.report.epoch_sentences import partitions_text
-from rebalance_audit.report.held_up import PREDICATES, held_up_of
 from rebalance_audit.report.html.rebalances import rebalance_bar
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.timeline import (
@@ -32,7 +31,7 @@ from rebalance_audit.report.timeline import (
     partition_of,
     states,
 )
-from rebalance_audit.report.verdict import rebalance_name
+from rebalance_audit.report.verdict import PREDICATES, held_up_of, rebalance_name
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible
 

@@ -1,10 +1,11 @@
-"""Sections of single groups: the group's state over time, the causes, who held it up, and partitions without owner."""
+"""Groups on the page: rows of the table of groups, and sections of single ones with states, causes and gaps."""
 
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+from rebalance_audit.bounds import NOTHING, Bounds
 from rebalance_audit.figures.present import cell_of, present_of
 from rebalance_audit.figures.ranking import longest_of
 from rebalance_audit.figures.rows import (
@@ -18,14 +19,14 @@ from rebalance_audit.report import causes
 from rebalance_audit.report.answer import worst_rebalances
 from rebalance_audit.report.colours import KIND_OF_CAUSE
 from rebalance_audit.report.epoch_sentences import partitions_text
-from rebalance_audit.report.held_up import PREDICATES
 from rebalance_audit.report.html.facts import PageFacts, rows_by_group
 from rebalance_audit.report.html.gantt import gantt
-from rebalance_audit.report.html.rebalances import link, rebalance_row, shown
+from rebalance_audit.report.html.rebalances import figure, link, member_name, rebalance_row, shown
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import advice_of, detail_of
 from rebalance_audit.report.terminal import findings
 from rebalance_audit.report.timeline import Gap, by_story, gaps
+from rebalance_audit.report.verdict import PREDICATES, culprit_text
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import Sentence
 from rebalance_audit.tables.fleet_names import cluster_and_group
@@ -322,3 +323,74 @@ def _members(row: TableRow) -> str:
     changes = [f"+{row['members_joined']}"] * bool(row["members_joined"])
     changes += [f"−{row['members_left']}"] * bool(row["members_left"])  # noqa: RUF001 - for people
     return " ".join([words.number(row["members"]), *changes])
+
+
+GROUP_COLUMNS: Final = (
+    # heading, whether its values are numbers
+    ("Group", False),
+    ("Protocol", False),
+    ("State", False),
+    ("Rebalances", True),
+    ("Rebalancing for", True),
+    ("Longest", True),
+    ("Without owner", True),
+    ("Mostly", False),
+    ("Held up by", False),
+    ("Findings", False),
+)
+
+NOUNS: Final = {"critical": "critical finding", "warning": "warning", "info": "note"}
+
+
+def sort_keys(group: TableRow, cells: Sequence[Any]) -> list[Any]:
+    """What the table of groups is sorted by, for each of GROUP_COLUMNS. `cells`: the group's row."""
+    name, protocol, state, _, _, _, _, commonest_cause, held_up, _ = cells
+    found = [group[severity] for severity in findings.STYLES]
+    return [
+        name,
+        protocol,
+        state,
+        group["rebalances"],
+        group["not_stable_estimate_ms"],
+        (bounds_in(group, "longest") or NOTHING).likely,
+        group["unowned_partition_estimate_ms"] or 0,
+        commonest_cause,
+        held_up,
+        sum(count * 1000**rank for rank, count in enumerate(reversed(found))),
+    ]
+
+
+def cells_of(group: TableRow, names: MemberNames) -> list[Any]:
+    """One row of the table of groups: a text for each of GROUP_COLUMNS, or an estimate and its bounds."""
+    found = (
+        words.counted(group[severity], NOUNS[severity])
+        for severity in findings.STYLES
+        if group[severity]
+    )
+    return [
+        shown(group["group_id"]),
+        shown(group["protocol"]) if group["protocol"] else words.NOTHING,
+        state_text(group).replace(" (", "\N{NO-BREAK SPACE}("),
+        f"{group['rebalances']:,}" + (" (going on)" if group["still_open"] else ""),
+        estimate_cell(bounds_in(group, "not_stable")),
+        estimate_cell(bounds_in(group, "longest")),
+        estimate_cell(bounds_in(group, "unowned_partition")),
+        causes.label(group["commonest_cause"]) if group["commonest_cause"] else words.NOTHING,
+        _culprit(group, names),
+        ", ".join(found) or words.NOTHING,
+    ]
+
+
+def estimate_cell(lasted: Bounds | None) -> list[str]:
+    """The best estimate, and the bounds where it is not exact."""
+    cells = figure(False, lasted, "it")
+    return [cells["it"], cells["it_bounds"]]
+
+
+def _culprit(group: TableRow, names: MemberNames) -> str:
+    """`c74 2×`: for whom the group waited longest, and in how many rebalances."""
+    culprit = group["culprit"]
+    if culprit is None:
+        return words.NOTHING
+    name = member_name(group["group_id"], culprit["member_id"], culprit["name"], names)
+    return culprit_text(shown(name), culprit["ms"])

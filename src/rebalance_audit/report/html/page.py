@@ -21,6 +21,7 @@ from rebalance_audit.audit.verdicts.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.figures.ranking import most_severe_first
 from rebalance_audit.figures.rows import TableRow, bounds_in
 from rebalance_audit.report import causes
+from rebalance_audit.report.answer import worst_of
 from rebalance_audit.report.colours import (
     CAUSE_KINDS,
     COST_NUMBERS,
@@ -31,17 +32,18 @@ from rebalance_audit.report.colours import (
     STATES,
 )
 from rebalance_audit.report.glossary import GLOSSARY
-from rebalance_audit.report.html.deploys import deploys_table
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, per_bucket
-from rebalance_audit.report.html.group_table import (
+from rebalance_audit.report.html.groups import (
     GROUP_COLUMNS,
     NOUNS,
     cells_of,
     estimate_cell,
+    findings_by_kind,
+    group_sections,
     sort_keys,
 )
-from rebalance_audit.report.html.groups import findings_by_kind, group_sections
 from rebalance_audit.report.html.rebalances import (
+    deploys_table,
     figure,
     link,
     rebalance_row,
@@ -52,7 +54,6 @@ from rebalance_audit.report.html.rebalances import (
 from rebalance_audit.report.html.what_if import COLUMNS
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.terminal import findings
-from rebalance_audit.report.worst import worst_of
 from rebalance_audit.sentences import words
 from rebalance_audit.tables.fleet_names import cluster_and_group
 from rebalance_audit.version import __version__

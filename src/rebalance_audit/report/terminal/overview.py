@@ -25,13 +25,12 @@ from rebalance_audit.figures.rows import (
     unowned_of,
 )
 from rebalance_audit.report import causes
-from rebalance_audit.report.held_up import culprit_text, held_up_of
+from rebalance_audit.report.answer import worst_of
 from rebalance_audit.report.terminal.deploys import print_deploys
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.findings import print_findings
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
-from rebalance_audit.report.verdict import Verdicts, rebalance_heading
-from rebalance_audit.report.worst import worst_of
+from rebalance_audit.report.verdict import Verdicts, culprit_text, held_up_of, rebalance_heading
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import Name, Sentence
 from rebalance_audit.visible import shortened, visible
