@@ -63,46 +63,37 @@ def _set(ctx: click.Context, param: click.Parameter, value: object) -> None:
         setattr(ctx.find_object(Invocation), param.name, value)
 
 
-def debug_option(command: Command) -> Command:
-    """--debug, on the program and on every command."""
-    return click.option(
-        "--debug",
-        is_flag=True,
-        expose_value=False,
-        callback=_set,
-        help="Show the traceback of an unexpected error.",
-    )(command)
+def _noted(*names: str, **how: Any) -> Callable[[Command], Command]:
+    """An option that is noted in the Invocation; the command does not get it."""
+    return click.option(*names, expose_value=False, callback=_set, **how)
 
 
-def quiet_option(command: Command) -> Command:
-    """--quiet, on the program and on every command."""
-    return click.option(
-        "--quiet",
-        "-q",
-        is_flag=True,
-        expose_value=False,
-        callback=_set,
-        help="No progress on stderr; results, warnings and errors only.",
-    )(command)
+debug_option: Final = _noted(
+    "--debug", is_flag=True, help="Show the traceback of an unexpected error."
+)
+"""On the program and on every command."""
+quiet_option: Final = _noted(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    help="No progress on stderr; results, warnings and errors only.",
+)
+"""On the program and on every command."""
 
 
 def config_options(command: Command) -> Command:
     """--config and --print-config, on the program and on every command that reads the configuration."""
-    file = click.option(
+    file = _noted(
         "--config",
         "config_file",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        expose_value=False,
-        callback=_set,
         help="TOML file with settings. Environment variables override it, flags override both.",
     )
-    shown = click.option(
+    shown = _noted(
         "--print-config",
         is_flag=True,
         is_eager=True,  # known before a missing argument is
-        expose_value=False,
-        callback=_set,
         help="Print the effective configuration and exit.",
     )
     return file(shown(command))

@@ -26,6 +26,16 @@ class NeededOption(click.Option):
             return None
 
 
+def path(
+    *names: str, text: str, metavar: str = "FILE", exists: bool = False, **more: Any
+) -> Callable[[Decorated], Decorated]:
+    """An option whose value is a path of what `metavar` says: FILE, DIR, or either as PATH; `text` is its help."""
+    kind = click.Path(
+        exists=exists, dir_okay=metavar != "FILE", file_okay=metavar != "DIR", path_type=Path
+    )
+    return click.option(*names, type=kind, metavar=metavar, help=text, **more)
+
+
 groups: Final = click.option(
     "--group", "group_ids", metavar="GROUP", multiple=True, help="Only this group; may be repeated."
 )
@@ -78,32 +88,30 @@ groups_max: Final = click.option(
 )
 """Of metrics."""
 
-broker_logs: Final = click.option(
+broker_logs: Final = path(
     "--broker-log",
     "broker_logs",
-    type=click.Path(exists=True, path_type=Path),
-    multiple=True,
     metavar="PATH",
-    help="A broker's server.log in any layout, compressed or not, or a folder of them; may be repeated."
+    exists=True,
+    multiple=True,
+    text="A broker's server.log in any layout, compressed or not, or a folder of them; may be repeated."
     " Settles causes that the records leave open.",
 )
 
-end_offsets: Final = click.option(
+end_offsets: Final = path(
     "--end-offsets",
-    "end_offsets",
-    type=click.Path(exists=True, path_type=Path),
-    multiple=True,
     metavar="PATH",
-    help="Samples of end offsets, one JSON object a line (docs/lag.md), or a folder with copies of topic partitions;"
+    exists=True,
+    multiple=True,
+    text="Samples of end offsets, one JSON object a line (docs/lag.md), or a folder with copies of topic partitions;"
     " may be repeated. They bound how many records a rebalance delayed.",
 )
 
-deploys: Final = click.option(
+deploys: Final = path(
     "--deploys",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    exists=True,
     multiple=True,
-    metavar="FILE",
-    help="Rollouts, as exported by kubectl, Argo CD, Helm or GitHub, or as CSV (docs/deploys.md); may be repeated."
+    text="Rollouts, as exported by kubectl, Argo CD, Helm or GitHub, or as CSV (docs/deploys.md); may be repeated."
     " Rebalances that belong to a rollout are tied to it.",
 )
 

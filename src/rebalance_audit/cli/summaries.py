@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import click
 import orjson
 
+from rebalance_audit.cli import options
 from rebalance_audit.cli.output import echo
 from rebalance_audit.new_file import replacing
 from rebalance_audit.shown_settings import without_credentials
@@ -28,12 +29,10 @@ def summarised(
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @click.option("--json", "as_json", is_flag=True, help=json_help)
-        @click.option(
+        @options.path(
             "--summary",
             "summary_file",
-            type=click.Path(dir_okay=False, path_type=Path),
-            metavar="FILE",
-            help="Also write the JSON object to this file, atomically.",
+            text="Also write the JSON object to this file, atomically.",
         )
         @wraps(command)
         def run(*args: Any, as_json: bool, summary_file: Path | None, **kwargs: Any) -> Any:

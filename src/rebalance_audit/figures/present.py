@@ -169,8 +169,14 @@ def waits(
     elif rebalancing is not None:
         yield Sentence((lead, "; the log does not show for whom it waits."))
     if present.unconsumed:
-        yield Sentence(("Without a consumer meanwhile: ", _unconsumed(present), "."))
-    elif _is_idle(present) and rebalancing is None:
+        which = _examples(present.some_unconsumed, present.unconsumed)
+        yield Sentence(("Without a consumer meanwhile: ", which, "."))
+    elif (
+        rebalancing is None
+        and present.members
+        and present.partitions == 0
+        and present.protocol != "classic"
+    ):
         of = (
             "its only member"
             if present.members == 1
@@ -217,7 +223,7 @@ def _join_phase(
     if silent and present.joined_at_ms is None:
         last = _ago(silent[0]["last_commit_at"], end_ms)
         whom, first = ("it", "") if len(silent) == 1 else ("them", "the first ")
-        before = (_several(silent), f" had stopped committing before, {first}", last)
+        before = (_several(silent, len(silent)), f" had stopped committing before, {first}", last)
         yield Sentence((*before, f": the join phase may wait for {whom} (possible)."))
 
 
@@ -232,14 +238,14 @@ def _stopped(present: Present, end_ms: int | None) -> Sentence:
         said = Sentence((" have stopped committing, the first ", since))
     means = _STOPPED.get(present.coordinator_state, _STOPPED[None])
     means = means.format(**_ONE if count == 1 else _SEVERAL)
-    return Sentence((_several(present.stopped), said, f": {means}."))
+    return Sentence((_several(present.stopped, count), said, f": {means}."))
 
 
-def _several(rows: Sequence[Mapping[str, Any]]) -> Sentence:
-    """Their names, the first few of them."""
+def _several(rows: Sequence[Mapping[str, Any]], count: int) -> Sentence:
+    """The names of the first few, and how many more there are."""
     names = [_who(row) for row in rows[:_NAMED]]
-    if len(rows) > _NAMED:
-        names.append(f"{len(rows) - _NAMED:,} more")
+    if count > _NAMED:
+        names.append(f"{count - _NAMED:,} more")
     return listed(names)
 
 
@@ -252,17 +258,12 @@ def lasting(since_ms: int | None, end_ms: int | None) -> Sentence:
     return Sentence.plain(f"for {words.duration(end_ms - since_ms)}")
 
 
-def _is_idle(present: Present) -> bool:
-    return bool(present.members) and present.partitions == 0 and present.protocol != "classic"
-
-
 def _clauses(present: Present, end_ms: int | None) -> Iterator[Sentence]:
     kept = [row for row in present.awaited if row["waiting"]]
     for row in kept[:_NAMED]:
-        which = Sentence(
-            (_waiting(row, present), " for ", _who(row), " (", _partitions(row), "), which ")
-        )
-        yield Sentence((which, _doing(row, present, end_ms)))
+        partitions = _examples(row["some_partitions"], row["partitions"])
+        which = (_waiting(row, present), " for ", _who(row), " (", partitions, "), which ")
+        yield Sentence((*which, _doing(row, present, end_ms)))
     if len(kept) > _NAMED:
         yield Sentence.plain(
             f"others wait for {words.counted(present.awaited_members - _NAMED, 'more member')}"
@@ -280,15 +281,12 @@ def _clauses(present: Present, end_ms: int | None) -> Iterator[Sentence]:
             continue
         # Only so many rows as are kept name members.
         count = present.awaited_members if len(alike) == 1 else len(rows)
-        names = [_who(row) for row in rows[:_NAMED]]
-        if count > _NAMED:
-            names.append(Sentence.plain(f"{count - _NAMED:,} more"))
         of = (
             f"none of its {count:,} members has"
             if count == present.members
             else f"{count:,} of its {present.members or 0:,} members have not"
         )
-        yield Sentence((of, f" reached epoch {present.epoch}: ", listed(names)))
+        yield Sentence((of, f" reached epoch {present.epoch}: ", _several(rows, count)))
 
 
 def listed(parts: Sequence[str]) -> Sentence:
@@ -313,14 +311,6 @@ def _waiting(row: Mapping[str, Any], present: Present) -> Sentence:
         named = listed([MemberId(each) for each in row["some_waiting"]])
         return Sentence((named, " waits" if count == 1 else " wait"))
     return Sentence.plain(f"{count:,} members wait")
-
-
-def _partitions(row: Mapping[str, Any]) -> Sentence:
-    return _examples(row["some_partitions"], row["partitions"])
-
-
-def _unconsumed(present: Present) -> Sentence:
-    return _examples(present.some_unconsumed, present.unconsumed)
 
 
 def _examples(partitions: Sequence[str], count: int) -> Sentence:

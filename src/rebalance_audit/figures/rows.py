@@ -71,6 +71,12 @@ def began_ms(rebalance: TableRow) -> int | None:
     return at_ms
 
 
+def epoch_began_at(epoch: TableRow) -> int | None:
+    """When an epoch began (epoch ms); of a generation without a known start its end, the only moment with a record."""
+    at_ms: int | None = epoch["started_at"]
+    return epoch["converged_at"] if at_ms is None else at_ms
+
+
 def lasted(rebalance: TableRow) -> Bounds | None:
     """How long a rebalance took, or has taken when the log ends; None if that is not known."""
     began_at_ms, until_ms = rebalance["started_at"], rebalance.get("open_until")

@@ -11,6 +11,7 @@ from rebalance_audit.audit.verdicts.cause import (
     Certainty,
     RebalanceCause,
 )
+from rebalance_audit.sentences import words
 
 MARKS: Final = {Certainty.PROVEN: "●", Certainty.PROBABLE: "◐", Certainty.POSSIBLE: "○"}
 """How sure a cause is, in one character."""
@@ -19,6 +20,15 @@ MARKS: Final = {Certainty.PROVEN: "●", Certainty.PROBABLE: "◐", Certainty.PO
 def label(cause: str) -> str:
     """`member_session_expired` -> `member session expired`."""
     return cause.replace("_", " ")
+
+
+def others_of(rebalance: Mapping[str, Any]) -> str:
+    """`2 other causes` than its primary one; empty where there are none.
+
+    That a group was created says nothing beside the join that created it.
+    """
+    known = {*(rebalance["causes"] or ()), rebalance["primary_cause"]} - {"group_created"}
+    return words.counted(len(known) - 1, "other cause") if len(known) > 1 else ""
 
 
 def is_meanwhile(row: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from rebalance_audit.bounds import Bounds
-from rebalance_audit.figures.rows import TableRow, is_classic, unowned_of
+from rebalance_audit.figures.rows import TableRow, epoch_began_at, is_classic, unowned_of
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.render import filled
 from rebalance_audit.sentences.sentence import MemberId, Name, Sentence
@@ -25,7 +25,7 @@ def partition_sentences(
             f"{words.number(epoch['partitions_dropped'])} no longer assigned."
         )
     stretches: dict[tuple[Any, ...], list[TableRow]] = {}
-    start_ms = epoch["started_at"] if epoch["started_at"] is not None else epoch["converged_at"]
+    start_ms = epoch_began_at(epoch)
     for row in ownership:
         until_ms, unowned_ms = row["from_at"], row["unowned_before_ms"]
         if not unowned_ms or until_ms is None or start_ms is None:

@@ -17,6 +17,7 @@ from rebalance_audit.figures.rows import (
     Tables,
     bounds_in,
     duration_of,
+    epoch_began_at,
     epoch_noun,
     is_classic,
 )
@@ -45,7 +46,6 @@ from rebalance_audit.sentences.render import filled
 from rebalance_audit.sentences.sentence import EvidenceSentence, MemberId, Name, Sentence
 
 EVIDENCE_SHOWN: Final = 3
-STRETCHES_SHOWN: Final = 5
 MEMBERS_SHOWN: Final = 3
 
 _CERTAINTY_WORDS: Final = {
@@ -137,7 +137,7 @@ def _every_epoch(own: Tables) -> Iterator[Sentence]:
         yield filled(
             "{which}, {at:moment}: {causes}; {outcome}.",
             which=f"{_noun(epoch)} {epoch['epoch']}{life}",
-            at=_start_of(epoch),
+            at=epoch_began_at(epoch),
             causes=verdicts.causes_of(epoch),
             outcome=outcome(epoch),
         )
@@ -202,7 +202,7 @@ def explain_epoch(
         "{noun} {epoch} of {group_id:name} began at {at:moment}.",
         epoch,
         noun=_noun(epoch),
-        at=_start_of(epoch),
+        at=epoch_began_at(epoch),
     )
     return Explanation(heading, [section for section in sections if section.sentences], rows)
 
@@ -230,7 +230,7 @@ def _epoch_in_short(
 
 def epoch_at(own: Tables, moment_ms: int) -> TableRow | None:
     """The group's current epoch at that time; None before the first."""
-    begun = [row for row in own["epochs"] if (_start_of(row) or 0) <= moment_ms]
+    begun = [row for row in own["epochs"] if (epoch_began_at(row) or 0) <= moment_ms]
     return max(begun, key=lambda row: (row["incarnation"], row["epoch"]), default=None)
 
 
@@ -250,16 +250,9 @@ def _key(row: TableRow) -> tuple[int, int]:
     return row["incarnation"], row["epoch"]
 
 
-def _start_of(epoch: TableRow) -> int | None:
-    at_ms: int | None = (
-        epoch["started_at"] if epoch["started_at"] is not None else epoch["converged_at"]
-    )
-    return at_ms
-
-
 def _end_of(own: Tables, epoch: TableRow) -> int | None:
     later = [
-        _start_of(row) or 0
+        epoch_began_at(row) or 0
         for row in own["epochs"]
         if _key(row) > _key(epoch) and row["incarnation"] == epoch["incarnation"]
     ]
@@ -391,7 +384,7 @@ def _findings(own: Tables) -> list[Section]:
 
 
 def _overlaps(finding: TableRow, epoch: TableRow, end_ms: int | None) -> bool:
-    start_ms = _start_of(epoch)
+    start_ms = epoch_began_at(epoch)
     # Offset commits do not show the group's life.
     if start_ms is None or finding["incarnation"] not in (None, epoch["incarnation"]):
         return False

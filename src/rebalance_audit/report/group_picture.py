@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import Final, NamedTuple
 
-from rebalance_audit.figures.rows import TableRow, Tables, began_ms
+from rebalance_audit.figures.rows import TableRow, Tables, began_ms, epoch_began_at
 from rebalance_audit.moments import micros_of
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.colours import (
@@ -140,7 +140,7 @@ def group_picture(
     causes = [
         Mark(CAUSES, at_ms, _CAUSE_COLOURS[KIND_OF_CAUSE[row["primary_cause"]]])
         for row in own["epochs"]
-        if (at_ms := _start_of(row)) is not None
+        if (at_ms := epoch_began_at(row)) is not None
     ]
     return GroupPicture(
         _verdict(own, group_id, names, span, log_end_ms),
@@ -218,12 +218,12 @@ def _held_up(rebalances: Iterable[TableRow], names: MemberNames, end_ms: int) ->
     """For how long the group waited for a member, in its lane."""
     for row in rebalances:
         until_ms = end_ms if row["ended_at"] is None else row["ended_at"]
-        for holder, from_ms in zip(held_up_of(row), row["held_up_from"] or (), strict=True):
-            if holder.member_id is None or from_ms is None:
+        for holder in held_up_of(row):
+            if holder.member_id is None or holder.from_ms is None:
                 continue
             lane = names.of(row["group_id"], holder.member_id)
             to_ms = until_ms if holder.to_ms is None else holder.to_ms
-            yield Bar(lane, from_ms, to_ms, COSTS[holder.why].shades.light, height=LOW)
+            yield Bar(lane, holder.from_ms, to_ms, COSTS[holder.why].shades.light, height=LOW)
 
 
 def _revocations(
@@ -261,12 +261,6 @@ def _partitions(
 def _partition_lane(partition: tuple[str, int]) -> str:
     topic, number = partition
     return f"{topic} {number}"
-
-
-def _start_of(epoch: TableRow) -> int | None:
-    """Of a generation its end, the only moment with a record."""
-    at_ms: int | None = epoch["started_at"]
-    return epoch["converged_at"] if at_ms is None else at_ms
 
 
 def _moments(own: Tables) -> Iterator[int]:

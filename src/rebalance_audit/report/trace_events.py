@@ -252,16 +252,16 @@ def _members(
             revoke = TraceEvent(from_ms, max(from_ms, until_ms), "revoking", "revocation", facts)
             add(row["member_id"], revoke)
     for row in own["rebalances"]:
-        columns = ("held_up_member_ids", "held_up_from", "held_up_to", "held_up_why")
-        for member_id, from_ms, until_ms, why in zip(
-            *(row[column] or () for column in columns), strict=True
-        ):
-            if member_id is not None and from_ms is not None:
-                held_ms = end_ms if until_ms is None else until_ms
-                facts = {"why": why, "rebalance_seq": row["rebalance_seq"]}
+        for holder in held_up_of(row):
+            if holder.member_id is not None and holder.from_ms is not None:
+                held_ms = end_ms if holder.to_ms is None else holder.to_ms
+                facts = {"why": holder.why, "rebalance_seq": row["rebalance_seq"]}
+                until_ms = max(holder.from_ms, held_ms)
                 name = "holds up the rebalance"
-                wait = TraceEvent(from_ms, max(from_ms, held_ms), name, "held_up", facts)
-                add(member_id, wait)
+                add(
+                    holder.member_id,
+                    TraceEvent(holder.from_ms, until_ms, name, "held_up", facts),
+                )
     return [Track(shown[key], found) for key, found in events.items()]
 
 

@@ -331,13 +331,21 @@ def _how_sure(cause: TableRow) -> str:
     return certainty
 
 
+def epochs_of(rebalance: TableRow) -> str:
+    """`5` or `5 to 7`."""
+    first, last = rebalance["first_epoch"], rebalance["last_epoch"]
+    if first is None:
+        return words.NOTHING
+    return str(first) if first == last else f"{first} to {last}"
+
+
 def rebalance_name(rebalance: TableRow) -> str:
     """`epochs 19 to 20`, `generation 3`."""
-    first, last = rebalance["first_epoch"], rebalance["last_epoch"]
     noun = epoch_noun((rebalance,))
-    if first is None:
+    if rebalance["first_epoch"] is None:
         return f"no {noun} in the log"
-    return f"{noun} {first}" if first == last else f"{noun}s {first} to {last}"
+    many = "" if rebalance["first_epoch"] == rebalance["last_epoch"] else "s"
+    return f"{noun}{many} {epochs_of(rebalance)}"
 
 
 def rebalance_heading(rebalance: TableRow) -> Sentence:

@@ -36,25 +36,21 @@ _OWNER_ALONE: Final = stat.S_IRUSR | stat.S_IWUSR
     required=True,
     help="New folder for the anonymised segments and anonymised.json.",
 )
-@click.option(
+@options.path(
     "--key",
     "key_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
     required=True,
-    help="File of at least 16 random bytes. Anyone who has it can check whether a given name is in the log.",
+    text="File of at least 16 random bytes. Anyone who has it can check whether a given name is in the log.",
 )
 @click.option(
     "--shift-times",
     is_flag=True,
     help="Shift all times into the past, by a number of hours that only the key reveals.",
 )
-@click.option(
+@options.path(
     "--mapping",
     "mapping_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Also write each name with its pseudonym, as JSON. Keep this file to yourself.",
+    text="Also write each name with its pseudonym, as JSON. Keep this file to yourself.",
 )
 @click.option(
     "--offsets-partitions",

@@ -1,6 +1,5 @@
 """`rebalance-audit check`: data-quality suites over the tables of a lake, with Spark."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -37,11 +36,10 @@ KEYS_SHOWN: Final = 3
 )
 @options.time_option("--from", "from_ms", text="Only rows that begin at this time or later.")
 @options.time_option("--to", "to_ms", text="Only rows that begin before this time.")
-@click.option(
+@options.path(
     "--docs",
-    type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write Data Docs to this folder. Those pages load style sheets from the network.",
+    text="Write Data Docs to this folder. Those pages load style sheets from the network.",
 )
 @summarised()
 @configured

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from rebalance_audit.audit.rows import GOLD_OF_LOG
+from rebalance_audit.cli import options
 from rebalance_audit.cli.commands.run import shape
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
@@ -56,13 +57,12 @@ class DemoAudit(NamedTuple):
 
 
 @click.command(epilog=EXAMPLES)
-@click.option(
+@options.path(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
     default=OUT,
     show_default=True,
-    metavar="DIR",
-    help="Folder for the log, the report, the page and, with --spark, the tables.",
+    text="Folder for the log, the report, the page and, with --spark, the tables.",
 )
 @click.option(
     "--spark",

@@ -1,6 +1,6 @@
 """`rebalance-audit export`: the gold tables and the views over them for tools that read no Delta, or a trace."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,18 +26,15 @@ Examples:
 """
 
 
-def _target(kind: str, metavar: str, text: str) -> Callable[[options.Decorated], options.Decorated]:
-    path = click.Path(path_type=Path, dir_okay=metavar == "DIR", file_okay=metavar == "FILE")
-    return click.option(f"--{kind}", type=path, metavar=metavar, help=text)
-
-
 @click.command(epilog=EXAMPLES)
-@_target("duckdb", "FILE", "A DuckDB database: tables in the schema gold, views in views.")
-@_target("sqlite", "FILE", "An SQLite database: a table for each table and each view.")
-@_target("parquet", "DIR", "A folder with a Parquet file for each table and each view.")
-@_target("csv", "DIR", "A folder with a CSV file for each table and each view.")
-@_target(
-    "perfetto", "FILE", "A trace for ui.perfetto.dev: a track per group, member and partition."
+@options.path("--duckdb", text="A DuckDB database: tables in the schema gold, views in views.")
+@options.path("--sqlite", text="An SQLite database: a table for each table and each view.")
+@options.path(
+    "--parquet", metavar="DIR", text="A folder with a Parquet file for each table and each view."
+)
+@options.path("--csv", metavar="DIR", text="A folder with a CSV file for each table and each view.")
+@options.path(
+    "--perfetto", text="A trace for ui.perfetto.dev: a track per group, member and partition."
 )
 @click.option(
     "--group",

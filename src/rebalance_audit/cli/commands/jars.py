@@ -5,6 +5,7 @@ from typing import Final
 
 import click
 
+from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.requirements import require_java, require_packages_of
@@ -19,11 +20,10 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option(
+@options.path(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Replace this folder; by default the one where commands that start Spark look for jars.",
+    text="Replace this folder; by default the one where commands that start Spark look for jars.",
 )
 @click.option("--configuration", default=OF_SPARK, hidden=True)
 @summarised()

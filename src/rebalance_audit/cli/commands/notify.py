@@ -46,13 +46,8 @@ Examples:
 @click.option(
     "--routing-key", type=Secret(), metavar="KEY|@FILE", help="PagerDuty integration key."
 )
-@click.option(
-    "--sent",
-    "sent_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    required=True,
-    metavar="FILE",
-    help="File of what was already sent; one per webhook.",
+@options.path(
+    "--sent", "sent_file", required=True, text="File of what was already sent; one per webhook."
 )
 @click.option(
     "--severity",

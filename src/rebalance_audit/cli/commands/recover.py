@@ -29,13 +29,12 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @takes_source(reads=(SEGMENTS,))
-@click.option(
+@options.path(
     "--out",
-    cls=options.NeededOption,
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
     metavar="DIR",
-    help="Folder for the plan; it must be new or empty.",
+    cls=options.NeededOption,
+    required=True,
+    text="Folder for the plan; it must be new or empty.",
 )
 @coordinator_option.coordinator
 @options.log_partitions(

@@ -35,13 +35,11 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @takes_source(options.broker_logs, options.broker_log_zone, options.end_offsets, options.deploys)
-@click.option(
+@options.path(
     "--out",
     cls=options.NeededOption,
-    type=click.Path(dir_okay=False, path_type=Path),
     required=True,
-    metavar="FILE",
-    help="The page, or the picture of --png; missing folders are created.",
+    text="The page, or the picture of --png; missing folders are created.",
 )
 @options.time_option("--from", "from_ms", text="Only what begins at this time or later.")
 @options.time_option("--to", "to_ms", text="Only what begins before this time.")
@@ -60,13 +58,12 @@ Examples:
     metavar="N",
     help="Sections for the N groups that need attention most, as far as they fit.",
 )
-@click.option(
+@options.path(
     "--what-if",
     "answers",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
+    exists=True,
     multiple=True,
-    help="Show this answer of `what-if --json` on the page; may be repeated.",
+    text="Show this answer of `what-if --json` on the page; may be repeated.",
 )
 @click.option(
     "--png",

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import debug_option
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.summaries import HandOut, summarised
@@ -32,12 +33,11 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.option("--seed", type=int, required=True, help="Seed of everything that no option sets.")
-@click.option(
+@options.path(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
     metavar="DIR",
-    help="Folder for segments and truth.jsonl; it must be new or empty.",
+    required=True,
+    text="Folder for segments and truth.jsonl; it must be new or empty.",
 )
 @click.option("--minutes", type=click.IntRange(1), metavar="M", help="Minutes with faults.")
 @click.option("--groups", type=click.IntRange(1), metavar="G", help="Number of groups.")

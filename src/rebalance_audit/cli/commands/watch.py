@@ -68,12 +68,8 @@ Ctrl-C or SIGTERM ends it with exit code 0.
     "since_ms",
     text="Print rebalances that ended at this time or later. [default: the last ten minutes]",
 )
-@click.option(
-    "--state",
-    "state_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Keep the position in FILE, and resume from it after a restart.",
+@options.path(
+    "--state", "state_file", text="Keep the position in FILE, and resume from it after a restart."
 )
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON per rebalance.")
 @click.option(

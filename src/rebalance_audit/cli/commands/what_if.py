@@ -79,12 +79,10 @@ def _length(*names: str, text: str) -> Callable[[Callable[..., Any]], Callable[.
 
 @click.command(name="what-if", epilog=EXAMPLES)
 @takes_source(
-    click.option(
+    options.path(
         "--script",
         "script_file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="A script that --write-script wrote, in place of SEGMENTS; it names its group.",
+        text="A script that --write-script wrote, in place of SEGMENTS; it names its group.",
     ),
     options.broker_logs,
     options.broker_log_zone,
@@ -127,11 +125,9 @@ def _length(*names: str, text: str) -> Callable[[Callable[..., Any]], Callable[.
     metavar="N",
     help="Runs of each simulation. [default: 3 to 20, fewer for a long history]",
 )
-@click.option(
+@options.path(
     "--write-script",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write what happened to the group to this file, to be read, edited and played again.",
+    text="Write what happened to the group to this file, to be read, edited and played again.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="The answer for a ticket.")
@@ -197,9 +193,7 @@ def what_if(
         echo(markdown(found).rstrip("\n"))
     else:
         with paged_console() as console:
-            print_answer(
-                ConsoleReport(console, {"members": [], "epochs": [], "rebalances": []}), found
-            )
+            print_answer(ConsoleReport(console), found)
 
 
 def _print_object(shape: dict[str, Any]) -> None:

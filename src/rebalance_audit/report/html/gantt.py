@@ -235,11 +235,11 @@ def _held_up(
     """Lane, from, to, what it cost, text: for how long the group waited for a member."""
     for row in rebalances:
         until_ms = end_ms if row["ended_at"] is None else row["ended_at"]
-        for holder, from_ms in zip(held_up_of(row), row["held_up_from"] or (), strict=True):
+        for holder in held_up_of(row):
             lane = lane_of.get(holder.member_id or "")
             if lane is None:
                 continue
-            begin_ms = row["began_ms"] if from_ms is None else from_ms
+            begin_ms = row["began_ms"] if holder.from_ms is None else holder.from_ms
             to_ms = until_ms if holder.to_ms is None else holder.to_ms
             lasted = "" if holder.ms is None else f" for {words.duration(holder.ms)}"
             text = f"held up {rebalance_name(row)}{lasted}: {PREDICATES[holder.why]}"

@@ -339,8 +339,6 @@ GROUP_COLUMNS: Final = (
     ("Findings", False),
 )
 
-NOUNS: Final = {"critical": "critical finding", "warning": "warning", "info": "note"}
-
 
 def sort_keys(group: TableRow, cells: Sequence[Any]) -> list[Any]:
     """What the table of groups is sorted by, for each of GROUP_COLUMNS. `cells`: the group's row."""
@@ -362,11 +360,6 @@ def sort_keys(group: TableRow, cells: Sequence[Any]) -> list[Any]:
 
 def cells_of(group: TableRow, names: MemberNames) -> list[Any]:
     """One row of the table of groups: a text for each of GROUP_COLUMNS, or an estimate and its bounds."""
-    found = (
-        words.counted(group[severity], NOUNS[severity])
-        for severity in findings.STYLES
-        if group[severity]
-    )
     return [
         shown(group["group_id"]),
         shown(group["protocol"]) if group["protocol"] else words.NOTHING,
@@ -377,7 +370,7 @@ def cells_of(group: TableRow, names: MemberNames) -> list[Any]:
         estimate_cell(bounds_in(group, "unowned_partition")),
         causes.label(group["commonest_cause"]) if group["commonest_cause"] else words.NOTHING,
         _culprit(group, names),
-        ", ".join(found) or words.NOTHING,
+        words.severities(group) or words.NOTHING,
     ]
 
 

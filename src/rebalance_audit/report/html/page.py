@@ -35,7 +35,6 @@ from rebalance_audit.report.glossary import GLOSSARY
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, per_bucket
 from rebalance_audit.report.html.groups import (
     GROUP_COLUMNS,
-    NOUNS,
     cells_of,
     estimate_cell,
     findings_by_kind,
@@ -347,7 +346,6 @@ def _tiles(facts: PageFacts) -> list[dict[str, str]]:
     mood = next((name for name in ("critical", "warning") if severities[name]), "")
     not_stable = estimate_cell(bounds_in(totals, "not_stable"))
     unowned = estimate_cell(bounds_in(totals, "unowned_partition"))
-    counts = (words.counted(number, NOUNS[name]) for name, number in severities.items() if number)
     return [
         _tile(f"{totals['groups']:,}", "groups", words.counted(totals["epochs"], "epoch")),
         _tile(
@@ -358,7 +356,8 @@ def _tiles(facts: PageFacts) -> list[dict[str, str]]:
         ),
         _tile(not_stable[0], "rebalancing, over all groups", not_stable[1]),
         _tile(unowned[0], "without owner, over all partitions", unowned[1]),
-        _tile(f"{sum(severities.values()):,}", "findings", ", ".join(counts)) | {"mood": mood},
+        _tile(f"{sum(severities.values()):,}", "findings", words.severities(severities))
+        | {"mood": mood},
     ]
 
 

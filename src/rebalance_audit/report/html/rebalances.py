@@ -13,6 +13,7 @@ from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.verdict import (
     PREDICATES,
     HeldUp,
+    epochs_of,
     held_up_of,
     rebalance_name,
     time_sentence,
@@ -118,11 +119,10 @@ def rebalance_row(
     group_id, took, unowned = row["group_id"], duration_of(row), unowned_of(row)
     holders = held_up_of(row)
     cause = row["primary_cause"]
-    others = len({*(row["causes"] or ()), cause} - {"group_created"}) - 1
+    others = causes.others_of(row)
     held_up = ", ".join(holder_name(group_id, each, names) for each in holders[:HOLDERS_MAX])
     if len(holders) > HOLDERS_MAX:
         held_up += f" and {len(holders) - HOLDERS_MAX:,} more"
-    first, last = row["first_epoch"], row["last_epoch"]
     time = time_sentence(row)
     return {
         "key": rebalance_anchor(row),
@@ -133,18 +133,14 @@ def rebalance_row(
         "began_ms": row["began_ms"],
         "to_ms": row["ended_at"],
         "about": is_classic(row) and took is not None and took.least != took.most,
-        "epochs": words.NOTHING
-        if first is None
-        else str(first)
-        if first == last
-        else f"{first} to {last}",
+        "epochs": epochs_of(row),
         **figure(row["outcome"] == "open", took, "took"),
         "mark": causes.mark(row["primary_certainty"]),
         "certainty": row["primary_certainty"] or "",
         "cause_id": cause,
         "cause": causes.label(cause) if cause else words.NOTHING,
         "who": shown(names.of(group_id, trigger_id)) if trigger_id else "",
-        "others": f"and {words.counted(others, 'other cause')}" if others > 0 else "",
+        "others": f"and {others}" if others else "",
         "held_up": shown(held_up) or words.NOTHING,
         "why": PREDICATES[holders[0].why] if holders else "",
         "time": "" if time is None else shown_sentence(names.in_sentence(group_id, time)),

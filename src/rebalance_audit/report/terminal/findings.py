@@ -19,7 +19,7 @@ from rebalance_audit.visible import shortened, visible
 SHOWN: Final = 12
 """Findings in the overview unless all are wanted."""
 EVIDENCE_SHOWN: Final = 4
-"""Records of evidence per finding unless all are wanted."""
+"""Records of evidence per finding or cause unless all are wanted."""
 
 STYLES: Final = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
@@ -58,14 +58,21 @@ def print_findings_in_detail(layout: ConsoleReport, own: Tables, extent: Extent)
         _paragraph(layout, row, detail_of(row))
         advice = Sentence(("What to do: ", advice_of(row)))
         _paragraph(layout, row, advice, "dim")
-        evidence = evidence_of(row)
-        shown = evidence if extent.everything else evidence[:EVIDENCE_SHOWN]
-        for item in shown:
-            line = Sentence((f"{item.record}  {layout.moment(item.at)}  ", item.fact))
-            _paragraph(layout, row, line, "dim", indent=4)
-        if len(shown) < len(evidence):
-            more = f"… and {words.counted(len(evidence) - len(shown), 'more record')}"
-            layout.paragraph(more, "dim", indent=4)
+        print_evidence(layout, row, extent)
+
+
+def print_evidence(
+    layout: ConsoleReport, row: TableRow, extent: Extent, where_more: str = ""
+) -> None:
+    """The records that show a finding or a cause; `where_more` says how to see those that are left out."""
+    evidence = evidence_of(row)
+    shown = evidence if extent.everything else evidence[:EVIDENCE_SHOWN]
+    for item in shown:
+        line = Sentence((f"{item.record}  {layout.moment(item.at)}  ", item.fact))
+        _paragraph(layout, row, line, "dim", indent=4)
+    if len(shown) < len(evidence):
+        more = f"… and {words.counted(len(evidence) - len(shown), 'more record')}{where_more}"
+        layout.paragraph(more, "dim", indent=4)
 
 
 def _head(layout: ConsoleReport, row: TableRow, *, with_group: bool, times: int = 1) -> None:

@@ -14,7 +14,7 @@ from rebalance_audit.report.answer import answer
 from rebalance_audit.report.epoch_sentences import outcome, partitions_text
 from rebalance_audit.report.terminal.deploys import print_deploys_of_group
 from rebalance_audit.report.terminal.extent import Extent, has_events
-from rebalance_audit.report.terminal.findings import print_findings_in_detail
+from rebalance_audit.report.terminal.findings import print_evidence, print_findings_in_detail
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
 from rebalance_audit.report.terminal.overview import SHOWN, print_rebalances, protocol
 from rebalance_audit.report.timeline import by_story, gaps
@@ -23,9 +23,6 @@ from rebalance_audit.visible import shortened, visible
 
 MEMBERS_SHOWN: Final = 10
 """Members of one epoch, the slowest first, and of the group, the latest first, unless all are wanted."""
-
-EVIDENCE_SHOWN: Final = 4
-"""Records of evidence per cause unless all are wanted."""
 
 
 def print_group(layout: ConsoleReport, tables: Tables, group_id: str, extent: Extent) -> None:
@@ -148,14 +145,7 @@ def _cause(layout: ConsoleReport, row: TableRow, extent: Extent) -> None:
     if row["alternatives"]:
         others = ", ".join(map(causes.label, row["alternatives"]))
         layout.paragraph(f"not excluded: {others}", "dim", indent=4)
-    items = row_sentences.evidence_of(row)
-    shown = items if extent.everything else items[:EVIDENCE_SHOWN]
-    for item in shown:
-        fact = layout.names.in_sentence(row["group_id"], item.fact)
-        layout.paragraph(f"{item.record}  {layout.moment(item.at)}  {fact}", "dim", indent=4)
-    if len(shown) < len(items):
-        more = f"… and {words.counted(len(items) - len(shown), 'more record')}; --all shows them"
-        layout.paragraph(more, "dim", indent=4)
+    print_evidence(layout, row, extent, "; --all shows them")
 
 
 def _convergence(

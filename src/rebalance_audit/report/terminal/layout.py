@@ -27,6 +27,8 @@ WORDS: Final = "Terms: docs/glossary.md"
 LONGEST_WORD: Final = 45
 """Characters of a word that a column keeps whole, as a member id; more only where they are a third of the table."""
 
+NO_ROWS: Final[Tables] = {"epochs": (), "rebalances": (), "members": ()}
+"""For a report without members and times of gold."""
 _ASCII: Final = str.maketrans(
     {"●": "!", "◐": "~", "○": "?", "≥": ">", "→": ">", "×": "x", "–": "-", "…": ".", "─": "-"}
 )
@@ -36,7 +38,9 @@ _ASCII: Final = str.maketrans(
 class ConsoleReport:
     """One report on one console."""
 
-    def __init__(self, console: Console, tables: Tables, end_ms: int | None = None) -> None:
+    def __init__(
+        self, console: Console, tables: Tables = NO_ROWS, end_ms: int | None = None
+    ) -> None:
         """Takes width and encoding from the console, names and the time span from the tables.
 
         `end_ms`: when the log ends (epoch ms), up to which counts what goes on; None where that is not known.

@@ -30,7 +30,13 @@ from rebalance_audit.report.terminal.deploys import print_deploys
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.findings import print_findings
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
-from rebalance_audit.report.verdict import Verdicts, culprit_text, held_up_of, rebalance_heading
+from rebalance_audit.report.verdict import (
+    Verdicts,
+    culprit_text,
+    epochs_of,
+    held_up_of,
+    rebalance_heading,
+)
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import Name, Sentence
 from rebalance_audit.visible import shortened, visible
@@ -254,14 +260,6 @@ def protocol(group: GroupSummary) -> str:
     return (" to ".join(group.protocols) or words.NOTHING) + kind
 
 
-def epochs_of(rebalance: TableRow) -> str:
-    """`5` or `5 to 7`."""
-    first, last = rebalance["first_epoch"], rebalance["last_epoch"]
-    if first is None:
-        return words.NOTHING
-    return str(first) if first == last else f"{first} to {last}"
-
-
 def _mostly(group: GroupSummary) -> str:
     if group.commonest_cause is None:
         return words.NOTHING
@@ -285,10 +283,8 @@ def _cause(
     member_id = triggers.get((row["group_id"], row["incarnation"], row["first_epoch"]))
     if member_id:
         sentence += f": {layout.names.of(row['group_id'], member_id)}"
-    # That a group was created says nothing beside the join that created it.
-    others = len({*(row["causes"] or ()), row["primary_cause"]} - {"group_created"}) - 1
-    if others > 0:
-        sentence += f" (and {words.counted(others, 'other cause')})"
+    if others := causes.others_of(row):
+        sentence += f" (and {others})"
     return text.append(visible(sentence), "default")
 
 

@@ -29,7 +29,7 @@ def print_state(
     with_members: bool,
 ) -> None:
     """The groups, and their members if these were asked for; `at_ms`: the moment (epoch ms)."""
-    layout = ConsoleReport(console, {"epochs": (), "rebalances": (), "members": ()})
+    layout = ConsoleReport(console)
     where = ", where the log ends" if is_log_end else ""
     heading = f"{words.counted(len(groups), 'group')} at {words.utc(at_ms)}{where}"
     layout.line(cell(heading, "bold"))

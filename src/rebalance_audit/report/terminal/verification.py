@@ -23,7 +23,7 @@ _SOURCE_ONLY: Final = (
 
 def print_verification(console: Console, found: Verification) -> None:
     """All of it."""
-    layout = ConsoleReport(console, {"epochs": (), "rebalances": (), "members": ()})
+    layout = ConsoleReport(console)
     for sentence in load_answers(found):
         layout.line(cell(sentence, "bold"))
     if found.unknown:
