@@ -23,7 +23,6 @@ from rebalance_audit.report.timeline import (
     Owned,
     Partition,
     StateStretch,
-    UncertainStretch,
     by_story,
     doubts,
     gaps,
@@ -116,11 +115,23 @@ def gantt(
                 for (from_ms, to_ms, _, _), alike in by_story(without).items()
             ),
             *(
-                [doubt.likely_ms - origin, doubt.ended_ms - origin, _may_be_unowned(row), False]
-                for row, doubt in _may_revoke(own["rebalances"], end_ms)
+                [
+                    doubt.likely_ms - origin,
+                    doubt.ended_ms - origin,
+                    _cut(
+                        "partitions may have been without owner: "
+                        f"{words.likely(unowned_of(row))}, summed over partitions"
+                    ),
+                    False,
+                ]
+                for row in own["rebalances"]
+                for doubt in doubts([row], end_ms)
+                if doubt.may_revoke
             ),
         ],
-        "lanes": [_cut(names.of(*_group_and_member(rows))) for rows in lanes.values()],
+        "lanes": [
+            _cut(names.of(rows[-1]["group_id"], rows[-1]["member_id"])) for rows in lanes.values()
+        ],
         "owned": [
             [
                 number[key],
@@ -168,14 +179,10 @@ def _lag_mark(row: TableRow) -> Iterator[Any]:
     """Lag and its text, commit rate and its text; null where they are not known."""
     lag, rate = row["lag_records"], row["per_second"]
     of = f"of {words.counted(row['partitions'], 'partition')}"
+    waits = f", waiting for up to {words.duration(row['waiting_ms'])}" if row["waiting_ms"] else ""
+    least = "" if row["is_exact"] else "at least "
     yield lag
-    if lag is None:
-        yield ""
-    else:
-        waiting = row["waiting_ms"]
-        waits = f", waiting for up to {words.duration(waiting)}" if waiting else ""
-        least = "" if row["is_exact"] else "at least "
-        yield f"lag {of}: {least}{words.counted(lag, 'record')}{waits}"
+    yield "" if lag is None else f"lag {of}: {least}{words.counted(lag, 'record')}{waits}"
     yield rate
     yield "" if rate is None else f"commits {of}: {rate:,.1f} records a second"
 
@@ -183,10 +190,6 @@ def _lag_mark(row: TableRow) -> Iterator[Any]:
 def _key(row: TableRow) -> str:
     """What a member's lane is about: a static member keeps it when its member id changes."""
     return f"static {row['instance_id']}" if row["instance_id"] else f"dynamic {row['member_id']}"
-
-
-def _group_and_member(rows: Sequence[TableRow]) -> tuple[str, str]:
-    return rows[-1]["group_id"], rows[-1]["member_id"]
 
 
 def _lanes(own: Mapping[str, Sequence[TableRow]]) -> dict[str, list[TableRow]]:
@@ -251,20 +254,6 @@ def _gap_text(alike: Sequence[Gap]) -> str:
     lasted = words.duration(alike[0].to_ms - alike[0].from_ms)
     count = words.counted(len(alike), "partition")
     return f"{count} without owner for {lasted}: {partitions_text(gap.row for gap in alike)}"
-
-
-def _may_revoke(
-    rebalances: Sequence[TableRow], end_ms: int
-) -> Iterator[tuple[TableRow, UncertainStretch]]:
-    for row in rebalances:
-        for doubt in doubts([row], end_ms):
-            if doubt.may_revoke:
-                yield row, doubt
-
-
-def _may_be_unowned(row: TableRow) -> str:
-    lasted = words.likely(unowned_of(row))
-    return _cut(f"partitions may have been without owner: {lasted}, summed over partitions")
 
 
 def _owned_text(stretch: _Owned, *, at_least: bool) -> str:
@@ -368,9 +357,8 @@ def _giving_up(
             continue
         until, open_ended = _until(row, row["revoked_at"], end)
         took = words.duration(until - row["revoke_started_at"])
-        text = f"asked to give up partitions for epoch {row['epoch']}: gave them up in {took}"
-        if open_ended:
-            text = f"asked to give up partitions for epoch {row['epoch']}: had not after {took}"
+        outcome = f"had not after {took}" if open_ended else f"gave them up in {took}"
+        text = f"asked to give up partitions for epoch {row['epoch']}: {outcome}"
         yield [number[_key(row)], row["revoke_started_at"] - origin, until - origin, _cut(text)]
 
 

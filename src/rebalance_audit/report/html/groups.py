@@ -1,6 +1,7 @@
 """Groups on the page: rows of the table of groups, and sections of single ones with states, causes and gaps."""
 
 import shlex
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
@@ -75,7 +76,9 @@ def findings_by_kind(
             {
                 "severity": count["severity"],
                 "kind": causes.label(count["kind"]),
-                "count_text": _times(count),
+                "count_text": ""
+                if count["findings"] == 1
+                else f"{count['findings']:,} times in {words.counted(count['groups'], 'group')}",
                 "advice": shown(min(advice)) if len(advice) == 1 else "",
                 "entries": [
                     _finding(row, names, listed, with_advice=len(advice) > 1) for row in own
@@ -100,25 +103,14 @@ def _finding(
     }
 
 
-def _times(count: TableRow) -> str:
-    if count["findings"] == 1:
-        return ""
-    return f"{count['findings']:,} times in {words.counted(count['groups'], 'group')}"
-
-
 def _of_one_group(
     group: TableRow, rows: Sequence[TableRow], names: MemberNames
 ) -> list[dict[str, Any]]:
     """What was found in one group, for its own section, which need not name the group."""
-    kinds = dict.fromkeys((row["severity"], row["kind"]) for row in rows)
+    kinds = Counter((row["severity"], row["kind"]) for row in rows)
     counts = [
-        {
-            "severity": severity,
-            "kind": kind,
-            "findings": sum((row["severity"], row["kind"]) == (severity, kind) for row in rows),
-            "groups": 1,
-        }
-        for severity, kind in kinds
+        {"severity": severity, "kind": kind, "findings": count, "groups": 1}
+        for (severity, kind), count in kinds.items()
     ]
     own = [
         {
@@ -150,7 +142,8 @@ def _section(
 ) -> dict[str, Any]:
     group_id = group["group_id"]
     epochs = own["epochs"]
-    name = epoch_noun(epochs).capitalize()
+    noun = epoch_noun(epochs)
+    name = noun.capitalize()
     listed = epochs[: -EPOCHS_LISTED - 1 : -1]
     without = by_story(gaps(own["owned"], own["rebalances"], facts.end_ms))
     return {
@@ -159,12 +152,16 @@ def _section(
         "answer": [
             shown(names.in_sentence(group_id, sentence)) for sentence in _answer(group, own, facts)
         ],
-        "timeline_note": _timeline_note(group, epochs),
+        "timeline_note": f"The picture has the latest {len(epochs):,} of {words.counted(group['epochs'], noun)}."
+        if len(epochs) < group["epochs"]
+        else "",
         "findings": _of_one_group(group, own["findings"], names),
         "causes": own["group_causes"],
         "held_up": [_held_up(row, names) for row in own["held_up"]],
         "rebalances": _rebalances(own, names),
-        "rebalances_title": _rebalances_title(group),
+        "rebalances_title": "Rebalances"
+        if group["rebalances"] <= REBALANCES_LISTED
+        else f"Rebalances: the last {REBALANCES_LISTED} of {group['rebalances']:,}, and the longest before",
         "unowned": [
             _unowned(group_id, story, alike, names)
             for story, alike in islice(without.items(), GAPS_LISTED)
@@ -231,19 +228,6 @@ def state_text(group: TableRow) -> str:
     if group["states"] is None:
         return words.NOTHING
     return cell_of(present_of(group["states"]))
-
-
-def _timeline_note(group: TableRow, epochs: Sequence[TableRow]) -> str:
-    if len(epochs) < group["epochs"]:
-        return f"The picture has the latest {len(epochs):,} of {words.counted(group['epochs'], epoch_noun(epochs))}."
-    return ""
-
-
-def _rebalances_title(group: TableRow) -> str:
-    count = group["rebalances"]
-    if count <= REBALANCES_LISTED:
-        return "Rebalances"
-    return f"Rebalances: the last {REBALANCES_LISTED} of {count:,}, and the longest before"
 
 
 def _held_up(row: TableRow, names: MemberNames) -> dict[str, Any]:

@@ -47,7 +47,6 @@ from rebalance_audit.report.html.rebalances import (
     link,
     rebalance_row,
     shown,
-    shown_sentence,
     swimlane,
 )
 from rebalance_audit.report.html.what_if import COLUMNS
@@ -56,6 +55,7 @@ from rebalance_audit.report.terminal import findings
 from rebalance_audit.sentences import words
 from rebalance_audit.tables.fleet_names import cluster_and_group
 from rebalance_audit.version import __version__
+from rebalance_audit.visible import visible
 
 LISTED_MAX: Final = 10_000
 """Groups that the page's search covers: more would make it slow to open."""
@@ -101,6 +101,9 @@ def render_page(facts: PageFacts, what_if: Sequence[Mapping[str, Any]] = ()) -> 
     sections = _sections(environment, facts, names)
     group_ids = [group["group_id"] for group in facts.groups[:LISTED_MAX]]
     listed = frozenset(group_ids)
+    kinds = {KIND_OF_CAUSE[row["cause"]] for row in facts.buckets}
+    costs = {why for row in facts.bars for why in row["held_up_why"] or ()} | {None}
+    last_ms = facts.totals["last_epoch_ms"]
     template = environment.get_template("page.html")
     page = template.render(
         policy=_policy(library, script),
@@ -113,19 +116,19 @@ def render_page(facts: PageFacts, what_if: Sequence[Mapping[str, Any]] = ()) -> 
         ),
         sections=_trusted(_json(list(sections.values()))),
         verdict=banner_of(facts, names, listed),
-        kinds=_kinds(facts),
-        costs=_costs(facts),
+        kinds=[kind._asdict() for number, kind in enumerate(CAUSE_KINDS) if number in kinds],
+        costs=[kind._asdict() for why, kind in COSTS.items() if why in costs],
         states=_LEGEND_OF_STATES,
         marks=MARKS,
         severities=[str(severity) for severity in findings.STYLES],
         weeks=_weeks(facts.weeks, listed),
-        weeks_span=_last_week(facts.totals),
+        weeks_span=_span(last_ms and last_ms - 7 * DAY_MS, last_ms),
         version=__version__,
         clusters=[shown(cluster) for cluster in facts.clusters],
         source=shown(facts.source),
         command=f"rebalance-audit report {shown(facts.arguments)}",
         windowed=facts.windowed,
-        span=_span(facts.totals),
+        span=_span(facts.totals["first_epoch_ms"], facts.totals["last_ms"]),
         log_end=words.utc(facts.log_end_ms) if facts.log_end_ms is not None else "",
         totals=facts.totals,
         tiles=_tiles(facts),
@@ -285,14 +288,7 @@ def _sections(
 def _weeks(rows: Sequence[TableRow], listed: Collection[str]) -> list[dict[str, Any]]:
     weeks = [_week(row, listed) for row in rows]
     most = max((week["more_ms"] for week in weeks), default=1)
-    return [{**week, "share": round(100 * week["more_ms"] / most)} for week in weeks]
-
-
-def _last_week(totals: TableRow) -> str:
-    last_ms = totals["last_epoch_ms"]
-    if last_ms is None:
-        return ""
-    return f"{words.moment(last_ms - 7 * DAY_MS)[:16]} to {words.moment(last_ms)[:16]}"
+    return [week | {"share": round(100 * week["more_ms"] / most)} for week in weeks]
 
 
 def _week(row: TableRow, listed: Collection[str]) -> dict[str, Any]:
@@ -312,11 +308,11 @@ def _week(row: TableRow, listed: Collection[str]) -> dict[str, Any]:
 # --- texts ---------------------------------------------------------------------------------------
 
 
-def _span(totals: TableRow) -> str:
-    first, last = totals["first_epoch_ms"], totals["last_ms"]
-    if first is None or last is None:
+def _span(first_ms: int | None, last_ms: int | None) -> str:
+    """To the minute."""
+    if first_ms is None or last_ms is None:
         return ""
-    return f"{words.moment(first)[:16]} to {words.moment(last)[:16]}"
+    return f"{words.moment(first_ms)[:16]} to {words.moment(last_ms)[:16]}"
 
 
 def banner_of(facts: PageFacts, names: MemberNames, listed: Collection[str]) -> dict[str, str]:
@@ -328,7 +324,8 @@ def banner_of(facts: PageFacts, names: MemberNames, listed: Collection[str]) -> 
     if worst.group_id in listed:
         where = link(worst.group_id, worst.rebalance)
     return {
-        "text": shown_sentence(names.in_sentence(worst.group_id, worst.sentence)),
+        # Its names are short already.
+        "text": visible(names.in_sentence(worst.group_id, worst.sentence)),
         "link": where,
         "mood": mood if worst.group_id else "",
     }
@@ -363,18 +360,6 @@ def _tiles(facts: PageFacts) -> list[dict[str, str]]:
 
 def _tile(number: str, name: str, *asides: str) -> dict[str, str]:
     return {"figure": number, "name": name, "aside": "; ".join(filter(None, asides)), "mood": ""}
-
-
-def _kinds(facts: PageFacts) -> list[dict[str, Any]]:
-    """The legend of causes: the kinds that the page has."""
-    there = {KIND_OF_CAUSE[row["cause"]] for row in facts.buckets}
-    return [kind._asdict() for number, kind in enumerate(CAUSE_KINDS) if number in there]
-
-
-def _costs(facts: PageFacts) -> list[dict[str, Any]]:
-    """The legend of what cost the time."""
-    there = {why for row in facts.bars for why in row["held_up_why"] or ()} | {None}
-    return [kind._asdict() for why, kind in COSTS.items() if why in there]
 
 
 def _rebalances(
@@ -414,16 +399,10 @@ def _causes(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
 
 
 def _groups_note(count: int) -> str:
-    if count > LISTED_MAX:
-        return (
-            f"The first {FIRST_GROUPS} of {count:,} groups, those that need attention most first; the search knows the"
-            f" first {LISTED_MAX:,}."
-        )
-    if count > FIRST_GROUPS:
-        return (
-            f"The first {FIRST_GROUPS} of {count:,} groups, those that need attention most first."
-        )
-    return ""
+    if count <= FIRST_GROUPS:
+        return ""
+    known = f"; the search knows the first {LISTED_MAX:,}" if count > LISTED_MAX else ""
+    return f"The first {FIRST_GROUPS} of {count:,} groups, those that need attention most first{known}."
 
 
 def _details_note(facts: PageFacts, sections: int) -> str:
@@ -437,11 +416,9 @@ def _details_note(facts: PageFacts, sections: int) -> str:
 
 
 def _notes(facts: PageFacts) -> list[str]:
-    gaps = facts.totals["gaps"]
-    if not gaps:
-        return []
+    gaps, epochs = facts.totals["gaps"], words.counted(facts.totals["epochs"], "epoch")
     note = (
-        f"Of {words.counted(facts.totals['epochs'], 'epoch')}, {gaps:,} lack evidence that compaction or a missing"
-        " stretch of the log has taken; their figures are what is left."
+        f"Of {epochs}, {gaps:,} lack evidence that compaction or a missing stretch of the log has taken; their figures"
+        " are what is left."
     )
-    return [note]
+    return [note] if gaps else []

@@ -45,11 +45,6 @@ def shown(text: str) -> str:
     return shortened(visible(text), TEXT_MAX)
 
 
-def shown_sentence(text: str) -> str:
-    """A sentence with control characters escaped; its names are short already."""
-    return visible(text)
-
-
 def link(group_id: str, rebalance: TableRow | None = None) -> str:
     """The address of a group's section within the page, or of one of its rebalances.
 
@@ -143,7 +138,7 @@ def rebalance_row(
         "others": f"and {others}" if others else "",
         "held_up": shown(held_up) or words.NOTHING,
         "why": PREDICATES[holders[0].why] if holders else "",
-        "time": "" if time is None else shown_sentence(names.in_sentence(group_id, time)),
+        "time": "" if time is None else visible(names.in_sentence(group_id, time)),
         "moved": words.number(row["partitions_moved"]),
         "moved_count": row["partitions_moved"] or 0,
         **figure(False, unowned, "unowned"),
@@ -192,18 +187,10 @@ def _bar(
     cause_numbers: Mapping[str, int],
     names: MemberNames,
 ) -> list[Any]:
-    bar = rebalance_bar(row, end_ms, names)
-    doubt = 0 if bar.maybe_from_ms is None else max(0, bar.from_ms - bar.maybe_from_ms)
+    from_ms, to_ms, maybe_ms, cost, text, key = rebalance_bar(row, end_ms, names)
+    doubt = 0 if maybe_ms is None else max(0, from_ms - maybe_ms)
     cause = cause_numbers.get(row["primary_cause"])
-    return [
-        bar.from_ms - origin,
-        bar.to_ms - bar.from_ms,
-        cause,
-        bar.cost,
-        bar.text,
-        bar.key,
-        doubt,
-    ]
+    return [from_ms - origin, to_ms - from_ms, cause, cost, text, key, doubt]
 
 
 LISTED_MAX: Final = 100
@@ -226,7 +213,9 @@ def deploys_table(rows: Sequence[TableRow], listed: Collection[str]) -> dict[str
                 + shown(deploy_name(cost.deploy)),
                 "tool": TOOLS.get(cost.deploy["tool"], cost.deploy["tool"]),
                 "began": words.moment(cost.deploy["started_at"]),
-                "ended": _ended(cost.deploy),
+                "ended": "no end recorded"
+                if cost.deploy["ended_at"] is None
+                else words.moment(cost.deploy["ended_at"]),
                 "groups": [
                     {"name": shown(group_id), "link": link(group_id) if group_id in listed else ""}
                     for group_id in cost.groups[:GROUPS_MAX]
@@ -242,8 +231,3 @@ def deploys_table(rows: Sequence[TableRow], listed: Collection[str]) -> dict[str
         ],
         "note": " ".join(notes),
     }
-
-
-def _ended(row: TableRow) -> str:
-    ended_ms = row["ended_at"]
-    return "no end recorded" if ended_ms is None else words.moment(ended_ms)
