@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rebalance_audit.audit.lag.rebalance_cost import COST_COLUMNS
-from rebalance_audit.report.cost import cost_in_total, cost_of
+from rebalance_audit.report.epoch_sentences import cost_in_total, cost_of
 
 BOUNDED = {
     "partitions_stopped": 4,

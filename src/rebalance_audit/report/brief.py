@@ -55,10 +55,7 @@ def _group(group: GroupSummary, names: MemberNames) -> dict[str, Any]:
 
 def _finding(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "finding_id": row["finding_id"],
-        "kind": row["kind"],
-        "severity": row["severity"],
-        "group_id": row["group_id"],
+        **{name: row[name] for name in ("finding_id", "kind", "severity", "group_id")},
         "from_at": iso(row["from_at"]),
         "to_at": iso(row["to_at"]),
         "detail": row["detail"],

@@ -24,8 +24,13 @@ from rebalance_audit.figures.rows import (
 from rebalance_audit.report import causes, deploys
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.at_moment import sentences_at
-from rebalance_audit.report.cost import cost_in_total, cost_of
-from rebalance_audit.report.epoch_sentences import outcome, partition_sentences, without_owner
+from rebalance_audit.report.epoch_sentences import (
+    cost_in_total,
+    cost_of,
+    outcome,
+    partition_sentences,
+    without_owner,
+)
 from rebalance_audit.report.row_sentences import advice_of, detail_of, evidence_of, rests_on_log
 from rebalance_audit.report.unknowns import (
     ADVICE,
@@ -266,23 +271,14 @@ def _why(its_causes: Sequence[TableRow]) -> Iterator[Sentence]:
         sure = (_MEANWHILE_WORDS if beside else _CERTAINTY_WORDS)[row["certainty"]]
         if row["certainty"] == "proven" and rests_on_log(row):
             sure = _LOGGED_WORDS
-        yield filled(
-            "{lead}{cause:label}. {detail} {sure}{alternatives}.",
-            row,
-            lead=lead,
-            detail=detail_of(row),
-            sure=sure,
-            alternatives=_alternatives(row),
-        )
+        if others := ", ".join(map(causes.label, row["alternatives"] or ())):
+            sure += f"; not excluded: {others}"
+        said = "{lead}{cause:label}. {detail} {sure}."
+        yield filled(said, row, lead=lead, detail=detail_of(row), sure=sure)
         # What a broker said comes first: it decides where records alone do not.
         found = sorted(evidence_of(row), key=attrgetter("is_logged"), reverse=True)
         for item in found[:EVIDENCE_SHOWN]:
             yield EvidenceSentence(("Evidence: ", item.fact, f" ({item.source})."))
-
-
-def _alternatives(row: TableRow) -> str:
-    others = ", ".join(map(causes.label, row["alternatives"] or ()))
-    return f"; not excluded: {others}" if others else ""
 
 
 def _how_long(epoch: TableRow, rebalance: TableRow | None) -> Iterator[Sentence]:

@@ -26,7 +26,7 @@ from rebalance_audit.report.timeline import (
     partition_of,
     states,
 )
-from rebalance_audit.report.verdict import held_up_of
+from rebalance_audit.report.verdict import held_up_of, holder_names
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import visible
 
@@ -197,12 +197,9 @@ def _rebalance(row: TableRow, names: MemberNames, end_ms: int) -> Bar:
     to_ms = end_ms if row["ended_at"] is None else row["ended_at"]
     begun_ms = began_ms(row)
     from_ms = to_ms if begun_ms is None else begun_ms
-    first = holders[0] if holders else None
-    who = ""
-    if first is not None:
-        known = first.member_id is not None
-        who = names.of(row["group_id"], first.member_id) if known else first.name
-    return Bar(REBALANCES, from_ms, to_ms, COSTS[first and first.why].shades.light, who)
+    cost = COSTS[holders[0].why if holders else None]
+    who = next(iter(holder_names(row, names)), "")
+    return Bar(REBALANCES, from_ms, to_ms, cost.shades.light, who)
 
 
 def _stays(
@@ -291,15 +288,11 @@ def _meanings(bars: Sequence[Bar], causes: Sequence[Mark]) -> list[Meaning]:
     drawn, hatches = {(bar.lane, bar.colour) for bar in bars}, {bar.hatch for bar in bars}
     colours = {colour for _, colour in drawn}
     in_states = {bar.name for bar in bars if bar.lane == STATE}
-    looks = dict.fromkeys(STATES[name].shades.light for name in STATES if name in in_states)
-    found = [
-        Meaning(
-            "state: "
-            + ", ".join(each for each in STATES if each in in_states and look == _look(each)),
-            look,
-        )
-        for look in looks
-    ]
+    alike: dict[str, list[str]] = {}
+    for name, look in STATES.items():
+        if name in in_states:
+            alike.setdefault(look.shades.light, []).append(name)
+    found = [Meaning(f"state: {', '.join(names)}", colour) for colour, names in alike.items()]
     found += [
         Meaning(f"time lost: {cost.name}", cost.shades.light)
         for cost in COSTS.values()
@@ -320,7 +313,3 @@ def _meanings(bars: Sequence[Bar], causes: Sequence[Mark]) -> list[Meaning]:
     if UNCERTAIN in hatches:
         found.append(Meaning("hatched: not certain", "#ffffff", UNCERTAIN))
     return found
-
-
-def _look(state: str) -> str:
-    return STATES[state].shades.light

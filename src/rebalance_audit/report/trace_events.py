@@ -6,6 +6,7 @@ The stretches are those of `report.timeline`, which the page draws as well. Time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from rebalance_audit.bounds import bounds_columns
 from rebalance_audit.figures.rows import (
     RowKey,
     TableRow,
@@ -28,7 +29,7 @@ from rebalance_audit.report.timeline import (
     partition_of,
     states,
 )
-from rebalance_audit.report.verdict import held_up_of
+from rebalance_audit.report.verdict import held_up_of, holder_names
 from rebalance_audit.visible import shortened, visible
 
 TABLES: Final = (
@@ -131,10 +132,7 @@ def _causes(rows: Iterable[TableRow], flow_ids: Iterator[int]) -> list[_Cause]:
             continue
         flow_id = next(flow_ids)
         facts = {
-            "certainty": row["certainty"],
-            "role": row["role"],
-            "epoch": row["epoch"],
-            "cause_seq": row["cause_seq"],
+            **_columns(row, "certainty", "role", "epoch", "cause_seq"),
             "detail": visible(str(detail_of(row))),
         }
         name = label(row["cause"])
@@ -157,22 +155,11 @@ def _rebalances(rows: Iterable[TableRow], names: MemberNames, end_ms: int) -> It
             "cause not known" if cause is None else label(cause),
             "rebalance",
             {
-                "rebalance_seq": row["rebalance_seq"],
-                "incarnation": row["incarnation"],
-                "first_epoch": row["first_epoch"],
-                "last_epoch": row["last_epoch"],
+                **_columns(row, "rebalance_seq", "incarnation", "first_epoch", "last_epoch"),
                 "certainty": row["primary_certainty"],
                 "outcome": row["outcome"],
-                "duration_min_ms": None if took is None else took.least,
-                "duration_max_ms": None if took is None else took.most,
-                "duration_estimate_ms": None if took is None else took.estimate,
-                "held_up_by": ", ".join(
-                    each.name
-                    if each.member_id is None
-                    else _shown(names.of(row["group_id"], each.member_id))
-                    for each in held_up_of(row)
-                )
-                or None,
+                **bounds_columns(took, "duration"),
+                "held_up_by": ", ".join(map(_shown, holder_names(row, names))) or None,
             },
         )
 
@@ -201,14 +188,10 @@ def _epochs(
             None,
             f"{epoch_noun((row,))} {row['epoch']}",
             "epoch",
-            {
-                "incarnation": row["incarnation"],
-                "epoch": row["epoch"],
-                "outcome": row["outcome"],
-                "members": row["members"],
-                "partitions_moved": row["partitions_moved"],
-                "first_offset": row["first_offset"],
-            },
+            _columns(
+                row,
+                *("incarnation", "epoch", "outcome", "members", "partitions_moved", "first_offset"),
+            ),
             starts_flows=tuple(given.get((row["incarnation"], row["epoch"]), ())),
             # What happened after an epoch began did not bring it about.
             ends_flows=tuple(cause.flow_id for cause in its_causes if cause.event.from_ms <= at_ms),
@@ -233,10 +216,8 @@ def _members(
             until_ms = end_ms if row["left_at"] is None else row["left_at"]
             facts = {
                 "member_id": visible(row["member_id"]),
-                "client_id": _text(row["client_id"]),
-                "client_host": _text(row["client_host"]),
-                "left_how": row["left_how"],
-                "left_certainty": row["left_certainty"],
+                **{name: row[name] and visible(row[name]) for name in ("client_id", "client_host")},
+                **_columns(row, "left_how", "left_certainty"),
             }
             from_ms = row["first_seen_at"]
             stay = TraceEvent(from_ms, max(from_ms, until_ms), "in the group", "member", facts)
@@ -248,7 +229,7 @@ def _members(
         from_ms, until_ms = row["revoke_started_at"], row["revoked_at"]
         if from_ms is not None:
             until_ms = end_ms if until_ms is None else until_ms
-            facts = {"epoch": row["epoch"], "partitions_revoked": row["partitions_revoked"]}
+            facts = _columns(row, "epoch", "partitions_revoked")
             revoke = TraceEvent(from_ms, max(from_ms, until_ms), "revoking", "revocation", facts)
             add(row["member_id"], revoke)
     for row in own["rebalances"]:
@@ -278,9 +259,7 @@ def _partitions(
         row, key = piece.row, _ownership_key(piece.row)
         facts = {
             "member_id": visible(row["member_id"]),
-            "from_offset": row["from_offset"],
-            "from_epoch": row["from_epoch"],
-            "how_ended": row["how_ended"],
+            **_columns(row, "from_offset", "from_epoch", "how_ended"),
         }
         flows = (moves[key],) if key in moves and key not in drawn else ()
         drawn.add(key)
@@ -302,5 +281,5 @@ def _shown(name: str) -> str:
     return shortened(visible(name))
 
 
-def _text(name: str | None) -> str | None:
-    return None if name is None else visible(name)
+def _columns(row: TableRow, *names: str) -> dict[str, str | int | None]:
+    return {name: row[name] for name in names}

@@ -19,6 +19,7 @@ from rebalance_audit.figures.rows import (
     rebalance_key,
 )
 from rebalance_audit.report import causes
+from rebalance_audit.report.names import MemberNames
 from rebalance_audit.sentences import words
 from rebalance_audit.sentences.sentence import MemberId, MomentUtc, Name, Sentence
 
@@ -88,6 +89,15 @@ def held_up_of(rebalance: TableRow) -> list[HeldUp]:
     return [HeldUp(*entry) for entry in zip(*columns, sure, strict=True)]
 
 
+def holder_names(rebalance: TableRow, names: MemberNames) -> list[str]:
+    """Who held the rebalance up, worst first, by the names for people."""
+    group_id = rebalance["group_id"]
+    return [
+        holder.name if holder.member_id is None else names.of(group_id, holder.member_id)
+        for holder in held_up_of(rebalance)
+    ]
+
+
 def culprit_text(name: str, waited_ms: int) -> str:
     """`pod-0 12.3 s`: for whom a group waited longest; without the time where that was before its rebalances."""
     return f"{name} {words.duration(waited_ms)}" if waited_ms else name
@@ -155,7 +165,10 @@ class Verdicts:
         found, took = held_up_of(rebalance), duration_of(rebalance)
         lasted = f"took {words.likely(took)}"
         if not found:
-            return Sentence((what, f" {lasted}: ", _unknown_holder(rebalance), "."))
+            why = "no member held others up for long"
+            if is_classic(rebalance):
+                why = "the log does not hold whom it waited for"
+            return Sentence((what, f" {lasted}: {why}."))
         first, *others = found[:HELD_UP_NAMED]
         sure, how_long = _ADVERBS[first.certainty], _lasted(first, took)
         group_id = rebalance["group_id"]
@@ -189,7 +202,7 @@ class Verdicts:
 
         Empty for a join phase that goes on by the coordinator's log: `now` quotes its reason.
         """
-        epochs = self._epochs_of(rebalance)
+        epochs = sorted(self._epochs[rebalance_key(rebalance)], key=lambda row: row["epoch"])
         if not epochs and is_open_join_phase(rebalance):
             return Sentence(())
         if not epochs:
@@ -254,10 +267,6 @@ class Verdicts:
             return Sentence.plain("a move of its coordinator")
         return self._member(group_id, holder.member_id)
 
-    def _epochs_of(self, rebalance: TableRow) -> list[TableRow]:
-        """Its epochs in their order."""
-        return sorted(self._epochs[rebalance_key(rebalance)], key=lambda row: row["epoch"])
-
 
 _ADVERBS: Final = {"proven": "", "probable": "probably ", "possible": "perhaps "}
 
@@ -310,12 +319,6 @@ def _lasted(holder: HeldUp, took: Bounds | None) -> str:
     if took is not None and took.estimate is not None and holder.ms >= took.estimate:
         return " for all of it"
     return f" for {words.duration(holder.ms)}"
-
-
-def _unknown_holder(rebalance: TableRow) -> str:
-    if is_classic(rebalance):
-        return "the log does not hold whom it waited for"
-    return "no member held others up for long"
 
 
 def _how_sure(cause: TableRow) -> str:

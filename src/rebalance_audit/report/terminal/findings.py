@@ -1,4 +1,4 @@
-"""Findings on a console: the most severe first, one paragraph each."""
+"""Findings on a console, the most severe first, one paragraph each; and what rollouts cost."""
 
 from collections import Counter
 from typing import Final
@@ -9,11 +9,18 @@ from rebalance_audit.audit.findings.finding import Severity
 from rebalance_audit.figures.ranking import most_severe_first
 from rebalance_audit.figures.rows import TableRow, Tables
 from rebalance_audit.report.causes import label
+from rebalance_audit.report.deploys import (
+    DEPLOYS_SHOWN,
+    cost_sentence,
+    deploy_costs,
+    during_note,
+    sentences_of_group,
+)
 from rebalance_audit.report.row_sentences import advice_of, detail_of, evidence_of
 from rebalance_audit.report.terminal.extent import Extent
 from rebalance_audit.report.terminal.layout import ConsoleReport, title_of
 from rebalance_audit.sentences import words
-from rebalance_audit.sentences.sentence import Sentence
+from rebalance_audit.sentences.sentence import EvidenceSentence, Sentence
 from rebalance_audit.visible import shortened, visible
 
 SHOWN: Final = 12
@@ -94,3 +101,32 @@ def _paragraph(
 ) -> None:
     text = layout.names.in_sentence(row["group_id"], sentence)
     layout.paragraph(text, style, indent=indent)
+
+
+def print_deploys(layout: ConsoleReport, tables: Tables, extent: Extent) -> None:
+    """What each rollout cost all groups; prints nothing where no rollouts were given."""
+    rows = tables.get("deploys")
+    if rows is None:
+        return
+    found = deploy_costs(rows)
+    shown = found[: extent.rows(DEPLOYS_SHOWN)]
+    layout.title(title_of("Deploys", len(shown), len(found), "costliest"))
+    for cost in shown:
+        sentence = cost_sentence(cost, with_groups=True)
+        layout.paragraph(layout.names.in_sentence("", sentence), indent=2)
+    if not rows:
+        layout.paragraph("No rebalance fits any of the rollouts that were given.", indent=2)
+    if note := during_note(rows):
+        layout.paragraph(note, indent=2)
+
+
+def print_deploys_of_group(layout: ConsoleReport, own: Tables, group_id: str) -> None:
+    """What each rollout cost one group, with evidence."""
+    found = list(sentences_of_group(own))
+    if not found:
+        return
+    layout.title("Deploys")
+    for sentence in found:
+        is_evidence = isinstance(sentence, EvidenceSentence)
+        text = layout.names.in_sentence(group_id, sentence)
+        layout.paragraph(text, "dim" if is_evidence else "", indent=4 if is_evidence else 2)

@@ -12,9 +12,12 @@ from rebalance_audit.figures.rows import TableRow, Tables, unowned_of
 from rebalance_audit.report import causes, row_sentences
 from rebalance_audit.report.answer import answer
 from rebalance_audit.report.epoch_sentences import outcome, partitions_text
-from rebalance_audit.report.terminal.deploys import print_deploys_of_group
 from rebalance_audit.report.terminal.extent import Extent, has_events
-from rebalance_audit.report.terminal.findings import print_evidence, print_findings_in_detail
+from rebalance_audit.report.terminal.findings import (
+    print_deploys_of_group,
+    print_evidence,
+    print_findings_in_detail,
+)
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
 from rebalance_audit.report.terminal.overview import SHOWN, print_rebalances, protocol
 from rebalance_audit.report.timeline import by_story, gaps
@@ -168,19 +171,15 @@ def _convergence(
             cell(layout.names.of(group_id, row["member_id"])),
             layout.moment(row["reached_at"]) if row["outcome"] == "reached" else row["outcome"],
             words.duration(row["latency_ms"]),
-            _given_up(row),
+            words.NOTHING
+            if row["revoke_ms"] is None
+            else f"{words.number(row['partitions_revoked'])} in {words.duration(row['revoke_ms'])}",
             _waited_for(layout, row),
             f"{words.number(row['partitions_before'])} → {words.number(row['partitions_after'])}",
         )
     layout.print_table(table, indent=2)
     if len(shown) < len(rows):
         layout.line(f"  … and {words.counted(len(rows) - len(shown), 'faster member')}")
-
-
-def _given_up(row: TableRow) -> str:
-    if row["revoke_ms"] is None:
-        return words.NOTHING
-    return f"{words.number(row['partitions_revoked'])} in {words.duration(row['revoke_ms'])}"
 
 
 def _waited_for(layout: ConsoleReport, row: TableRow) -> Text:

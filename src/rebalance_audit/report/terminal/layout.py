@@ -127,7 +127,9 @@ class ConsoleReport:
         with self.console.capture() as captured:
             self.console.print(what, width=width)
         text = "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
-        self.console.file.write(_in_ascii(text) if self._ascii_only else text)
+        if self._ascii_only:
+            text = text.translate(_ASCII).encode("ascii", "backslashreplace").decode()
+        self.console.file.write(text)
 
     def title(self, text: str) -> None:
         """A heading below a blank line."""
@@ -208,7 +210,3 @@ def two_lines(first: Text | str, second: Text | str) -> Text:
         return upper
     lower.stylize_before("dim")
     return Text("\n").join((upper, lower))
-
-
-def _in_ascii(text: str) -> str:
-    return text.translate(_ASCII).encode("ascii", "backslashreplace").decode()

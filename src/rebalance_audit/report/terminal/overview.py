@@ -26,15 +26,14 @@ from rebalance_audit.figures.rows import (
 )
 from rebalance_audit.report import causes
 from rebalance_audit.report.answer import worst_of
-from rebalance_audit.report.terminal.deploys import print_deploys
 from rebalance_audit.report.terminal.extent import Extent
-from rebalance_audit.report.terminal.findings import print_findings
+from rebalance_audit.report.terminal.findings import print_deploys, print_findings
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell, title_of, two_lines
 from rebalance_audit.report.verdict import (
     Verdicts,
     culprit_text,
     epochs_of,
-    held_up_of,
+    holder_names,
     rebalance_heading,
 )
 from rebalance_audit.sentences import words
@@ -64,7 +63,9 @@ def print_overview(
     print_findings(layout, tables, extent)
     _worst_rebalances(layout, tables)
     print_deploys(layout, tables, extent)
-    _groups(layout, groups, extent.rows(SHOWN))
+    shown = groups[: extent.rows(SHOWN)]
+    layout.title(title_of("Groups", len(shown), len(groups), "most unsettled"))
+    layout.print_first_fitting(_wide_groups(layout, shown), _narrow_groups(layout, shown))
     _causes(layout, tables)
     print_rebalances(
         layout,
@@ -101,23 +102,14 @@ def headline(groups: Sequence[GroupSummary]) -> str:
         if owning
         else ""
     )
+    still = sum(group.open_since_ms is not None for group in groups)
+    going_on = f" ({still:,} still going on at the end)" if still else ""
     return (
         f"{words.counted(len(groups), 'group')}, "
         f"{words.counted(sum(group.epochs for group in groups), 'epoch')}, "
-        f"{words.counted(sum(group.rebalances for group in groups), 'rebalance')}{_still_open(groups)}; "
+        f"{words.counted(sum(group.rebalances for group in groups), 'rebalance')}{going_on}; "
         f"not stable {words.for_time(not_stable)}, summed over groups{unowned}"
     )
-
-
-def _still_open(groups: Sequence[GroupSummary]) -> str:
-    still = sum(group.open_since_ms is not None for group in groups)
-    return f" ({still:,} still going on at the end)" if still else ""
-
-
-def _groups(layout: ConsoleReport, groups: Sequence[GroupSummary], limit: int | None) -> None:
-    shown = groups[:limit]
-    layout.title(title_of("Groups", len(shown), len(groups), "most unsettled"))
-    layout.print_first_fitting(_wide_groups(layout, shown), _narrow_groups(layout, shown))
 
 
 def _wide_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Table:
@@ -207,7 +199,7 @@ def print_rebalances(
     for row in shown:
         start = layout.moment(began_ms(row))
         group_cell = (cell(shortened(row["group_id"])),) if with_group else ()
-        held_up = _held_up_by(layout, row)
+        held_up = ", ".join(holder_names(row, layout.names))
         wide.add_row(
             start,
             *group_cell,
@@ -286,15 +278,6 @@ def _cause(
     if others := causes.others_of(row):
         sentence += f" (and {others})"
     return text.append(visible(sentence), "default")
-
-
-def _held_up_by(layout: ConsoleReport, rebalance: TableRow) -> str:
-    """Those that held it up, worst first."""
-    group_id = rebalance["group_id"]
-    return ", ".join(
-        holder.name if holder.member_id is None else layout.names.of(group_id, holder.member_id)
-        for holder in held_up_of(rebalance)
-    )
 
 
 def _took(row: TableRow) -> tuple[Text, Text]:

@@ -9,7 +9,6 @@ from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 from rebalance_audit.sentences import words
 from rebalance_audit.verify.load_time import load_time_of
 from rebalance_audit.verify.loading import GroupAtEnd, Loading, Notice, Verification
-from rebalance_audit.verify.shape import PartitionShape
 from rebalance_audit.visible import shortened
 
 GROUPS_SHOWN: Final = 10
@@ -97,9 +96,10 @@ def _partition(loading: Loading) -> Iterator[str]:
     yield from _notices("applied, with a loss", loading.tolerated_count, loading.tolerated)
     for open_one in loading.open_transactions[:NOTICES_SHOWN]:
         commits = words.counted(open_one.commit_count, "commit")
+        groups = ", ".join(map(shortened, open_one.group_ids)) or "no group"
         yield (
             f"Open transaction of producer {open_one.producer_id} since offset {open_one.first_offset},"
-            f" {words.utc(open_one.started_ms)}: {commits} of {_ids(open_one.group_ids)}"
+            f" {words.utc(open_one.started_ms)}: {commits} of {groups}"
         )
     if loading.lost_groups:
         is_loaded = loading.outcome == "loads"
@@ -149,15 +149,6 @@ def _groups(title: str, groups: Sequence[GroupAtEnd]) -> Iterator[str]:
         yield f"  and {len(groups) - GROUPS_SHOWN:,} more; --json lists them."
 
 
-def _ids(group_ids: Iterable[str]) -> str:
-    return ", ".join(map(shortened, group_ids)) or "no group"
-
-
-def _span(shape: PartitionShape) -> str:
-    known = shape.first_ms is not None and shape.last_ms is not None
-    return words.duration((shape.last_ms or 0) - (shape.first_ms or 0)) if known else words.NOTHING
-
-
 def _shapes(layout: ConsoleReport, loadings: Sequence[Loading]) -> None:
     numbers = ("Partition", "Records", "Size", "Keys", "Dead", "Older", "Groups", "Load")
     table = layout.table(*numbers, "Span", "Last record", right=numbers)
@@ -166,6 +157,7 @@ def _shapes(layout: ConsoleReport, loadings: Sequence[Loading]) -> None:
         return
     for loading in filled[:PARTITIONS_SHOWN]:
         shape = loading.shape
+        first_ms, last_ms = shape.first_ms, shape.last_ms
         table.add_row(
             str(loading.log_partition),
             f"{shape.record_count:,}",
@@ -175,8 +167,8 @@ def _shapes(layout: ConsoleReport, loadings: Sequence[Loading]) -> None:
             words.number(shape.superseded_count),
             f"{shape.group_count:,}",
             load_time_of(shape, loading.coordinator).text,
-            _span(shape),
-            words.moment(shape.last_ms)[:_TO_THE_MINUTE],
+            words.duration(None if first_ms is None or last_ms is None else last_ms - first_ms),
+            words.moment(last_ms)[:_TO_THE_MINUTE],
         )
     layout.title("Shape")
     layout.print_table(table)
