@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import field
 from typing import TypeAlias
 
 from rebalance_audit.audit.causes.departures import evidence_at
@@ -42,24 +43,15 @@ class TwoOwners(Watcher):
     severity = Severity.CRITICAL
     other_severity = Severity.INFO
 
-    _began: Position | None
-    _last_ms: int
-    _times: int
-    _topics: set[str]
-    _members: set[str]
-    _trail: Trail
-    _incomplete: bool
-    _lasts: bool
+    _began: Position | None = None
+    _last_ms: int = 0
+    _times: int = 0
+    _topics: set[str] = field(default_factory=set)
+    _members: set[str] = field(default_factory=set)
+    _trail: Trail = field(default_factory=Trail)
+    _incomplete: bool = False
+    _lasts: bool = False
     """Two members of a consumer group have a partition now."""
-
-    def _reset(self) -> None:
-        self._began = None
-        self._last_ms = 0
-        self._times = 0
-        self._topics = set()
-        self._members = set()
-        self._trail = Trail()
-        self._incomplete = self._lasts = False
 
     def changed(self, change: Anomaly | GenerationCompleted, group: Group) -> None:
         """Check every new assignment."""
@@ -174,13 +166,9 @@ class LostPartition(Watcher):
     other_severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
 
-    _lasting: Lasting[tuple[str, NumberGaps]]
-    _highest: dict[str, int]
+    _lasting: Lasting[tuple[str, NumberGaps]] = field(default_factory=Lasting)
+    _highest: dict[str, int] = field(default_factory=dict)
     """Topic -> highest partition number ever assigned, while it is subscribed to."""
-
-    def _reset(self) -> None:
-        self._lasting = Lasting()
-        self._highest = {}
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
         """Check the new assignment; a classic one was checked with its record."""

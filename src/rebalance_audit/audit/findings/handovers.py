@@ -27,10 +27,7 @@ class _Found:
 class _OfHandovers(Watcher):
     """One finding for each rebalance, about all partitions that show it."""
 
-    _found: _Found | None
-
-    def _reset(self) -> None:
-        self._found = None
+    _found: _Found | None = None
 
     def note(
         self, partition: TopicPartition, stood: Standstill, records: int, code: str, /, **facts: int

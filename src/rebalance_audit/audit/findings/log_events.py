@@ -1,6 +1,7 @@
 """What happened to the log and its coordinator, and groups that are no longer in use."""
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Final
 
 from rebalance_audit.audit.causes.departures import evidence_at
@@ -35,13 +36,8 @@ class CoordinatorMoved(AfterMove):
     severity = Severity.INFO
     other_severity = Severity.WARNING
 
-    _gone: set[str]
-    _last_ms: int
-
-    def _reset(self) -> None:
-        super()._reset()
-        self._gone = set()
-        self._last_ms = 0
+    _gone: set[str] = field(default_factory=set)
+    _last_ms: int = 0
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
@@ -117,16 +113,10 @@ class LogGap(Watcher):
     )
     severity = Severity.INFO
 
-    _trail: Trail
-    _began: Position | None
-    _last_ms: int
-    _epoch: int | None
-
-    def _reset(self) -> None:
-        self._trail = Trail()
-        self._began = None
-        self._last_ms = 0
-        self._epoch = None
+    _trail: Trail = field(default_factory=Trail)
+    _began: Position | None = None
+    _last_ms: int = 0
+    _epoch: int | None = None
 
     def epoch_began(self, span: EpochSpan) -> None:
         """Note an epoch with a gap, unless it is the first one in the log."""
@@ -160,10 +150,7 @@ class DeadGroup(Watcher):
     severity = Severity.INFO
     at_log_end = AtLogEnd.APPEARS
 
-    _since: Position | None
-
-    def _reset(self) -> None:
-        self._since = None
+    _since: Position | None = None
 
     def changed(self, change: GroupStateChanged, group: Group) -> None:
         """Note when the group became empty."""

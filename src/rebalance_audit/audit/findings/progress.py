@@ -164,11 +164,7 @@ class _SlowMembers(AfterGap):
 
     what: ClassVar[str]
     """Code of what the member did slowly."""
-    _slow: dict[str, _Slowness]
-
-    def _reset(self) -> None:
-        super()._reset()
-        self._slow = {}
+    _slow: dict[str, _Slowness] = field(default_factory=dict)
 
     def note(
         self, member_id: str, began: Position, end: Ending, least_ms: int, fact: CodedReason
@@ -236,12 +232,8 @@ class SlowRevoker(_SlowMembers):
     at_log_end = AtLogEnd.APPEARS
     what = "to_revoke"
 
-    _asked: dict[str, tuple[Position, int]]
+    _asked: dict[str, tuple[Position, int]] = field(default_factory=dict)
     """Member id -> when it was asked, and its threshold in ms."""
-
-    def _reset(self) -> None:
-        super()._reset()
-        self._asked = {}
 
     def ended(self, end: Ending) -> None:
         """Members that still have not revoked count too."""
@@ -328,12 +320,8 @@ class SlowSync(Watcher):
     )
     severity = Severity.WARNING
 
-    _slow: _Slowness | None
-    _leaders: dict[str, None]
-
-    def _reset(self) -> None:
-        self._slow = None
-        self._leaders = {}
+    _slow: _Slowness | None = None
+    _leaders: dict[str, None] = field(default_factory=dict)
 
     def epoch_began(self, span: EpochSpan) -> None:
         """Check at once: the record that ends the sync phase is the generation's only one."""
@@ -384,10 +372,7 @@ class RevokerBlocked(Watcher):
     )
     severity = Severity.WARNING
 
-    _asked: dict[str, tuple[Position, frozenset[Topic], int]]
-
-    def _reset(self) -> None:
-        self._asked = {}
+    _asked: dict[str, tuple[Position, frozenset[Topic], int]] = field(default_factory=dict)
 
     def revocation(self, change: MemberAssigned, group: Group) -> None:
         """Follow which members are revoking which topics."""

@@ -1,5 +1,7 @@
 """Groups between two protocols: downgraded, or mixed for a long time."""
 
+from dataclasses import field
+
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.findings.ending import Ending
@@ -51,16 +53,11 @@ class HalfFinishedMigration(Watcher):
     severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
 
-    _classic: set[str]
-    _since: Position | None
+    _classic: set[str] = field(default_factory=set)
+    _since: Position | None = None
     """Since when the group has been mixed and had no fewer classic members."""
-    _fewest: int
+    _fewest: int = 0
     """The number of classic members that it had then."""
-
-    def _reset(self) -> None:
-        self._classic = set()
-        self._since = None
-        self._fewest = 0
 
     def epoch_began(self, span: EpochSpan) -> None:
         """End the mixed period if the group is classic."""

@@ -77,16 +77,11 @@ class FlappingMember(Watcher):
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
 
-    _living: dict[Who, int]
+    _living: dict[Who, int] = field(default_factory=dict)
     """Client -> number of its members in the group."""
-    _clients: dict[Who, _Returns]
+    _clients: dict[Who, _Returns] = field(default_factory=dict)
     """Clients that came or went within the window, the one quiet for longest first."""
-    _leader_epoch: int | None
-
-    def _reset(self) -> None:
-        self._living = {}
-        self._clients = {}
-        self._leader_epoch = None
+    _leader_epoch: int | None = None
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
@@ -226,10 +221,7 @@ class InstanceIdConflict(Watcher):
     other_severity = Severity.CRITICAL
     at_log_end = AtLogEnd.ENDS
 
-    _fights: dict[str, _Fight]
-
-    def _reset(self) -> None:
-        self._fights = {}
+    _fights: dict[str, _Fight] = field(default_factory=dict)
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position

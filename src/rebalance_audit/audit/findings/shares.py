@@ -1,6 +1,7 @@
 """How the assignment divides partitions: unequal shares, needless moves."""
 
 from collections import defaultdict
+from dataclasses import field
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
@@ -29,15 +30,10 @@ class UnbalancedAssignment(Watcher):
     severity = Severity.INFO
     at_log_end = AtLogEnd.APPEARS
 
-    _began: Position | None
-    _unequal: CodedReason | None
+    _began: Position | None = None
+    _unequal: CodedReason | None = None
     """What the latest assignment showed, without how long it lasts."""
-    _members: list[str]
-
-    def _reset(self) -> None:
-        self._began = None
-        self._unequal = None
-        self._members = []
+    _members: list[str] = field(default_factory=list)
 
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
         """Check the new assignment."""
@@ -126,27 +122,16 @@ class UnstickyAssignment(Watcher):
     )
     severity = Severity.INFO
 
-    _began: Position | None
-    _last_ms: int
-    _moved: int
-    _needed: float
-    _partitions: int
+    _began: Position | None = None
+    _last_ms: int = 0
+    _moved: int = 0
+    _needed: float = 0.0
+    _partitions: int = 0
     """The largest number of partitions that an epoch assigned."""
-    _epochs: int
-    _assignors: dict[str, None]
-    _worst: list[tuple[float, int, Evidence]]
-    _members: int
-
-    def _reset(self) -> None:
-        self._began = None
-        self._last_ms = 0
-        self._moved = 0
-        self._needed = 0.0
-        self._partitions = 0
-        self._epochs = 0
-        self._assignors = {}
-        self._worst = []
-        self._members = 0
+    _epochs: int = 0
+    _assignors: dict[str, None] = field(default_factory=dict)
+    _worst: list[tuple[float, int, Evidence]] = field(default_factory=list)
+    _members: int = 0
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Add one epoch to the sums."""

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import field
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.ending import Ending
@@ -31,23 +32,18 @@ class SessionExpiries(Watcher):
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
 
-    _window: deque[tuple[Position, str, bool]]
+    _window: deque[tuple[Position, str, bool]] = field(default_factory=deque)
     """(Position, member id, whether it is proven); never more than a series needs."""
-    _size: int
+    _size: int = 0
     """Largest number of members since the first of these."""
-    _began: Position | None
-    _last: Position | None
-    _expired: int
-    _proven: int
-    _least: int
+    _began: Position | None = None
+    _last: Position | None = None
+    _expired: int = 0
+    _proven: int = 0
+    _least: int = 0
     """How many make it a series."""
-    _members: list[str]
-    _trail: Trail
-
-    def _reset(self) -> None:
-        self._window = deque()
-        self._size = self._least = 0
-        self._begin_series()
+    _members: list[str] = field(default_factory=list)
+    _trail: Trail = field(default_factory=Trail)
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
@@ -123,9 +119,6 @@ class SessionExpiries(Watcher):
                 self._trail.evidence(),
                 members=list(dict.fromkeys(self._members)),
             )
-        self._begin_series()
-
-    def _begin_series(self) -> None:
         self._began, self._last = None, None
         self._expired = self._proven = 0
         self._members = []
@@ -145,11 +138,7 @@ class GroupNotServed(AfterMove):
     severity = Severity.WARNING
     changes = (MemberAssigned,)
 
-    _gone: list[str]
-
-    def _reset(self) -> None:
-        super()._reset()
-        self._gone = []
+    _gone: list[str] = field(default_factory=list)
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position

@@ -1,6 +1,7 @@
 """Partitions whose lag grows without commits, and partitions that are committed all the time."""
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.causes.departures import evidence_at
@@ -46,13 +47,9 @@ class StalledWithLag(Watcher):
     severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
 
-    _stalls: dict[str, Stall]
+    _stalls: dict[str, Stall] = field(default_factory=dict)
     """By member id, while they last."""
-    _look_from_ms: int
-
-    def _reset(self) -> None:
-        self._stalls = {}
-        self._look_from_ms = 0
+    _look_from_ms: int = 0
 
     def write_comes(self, position: Position) -> None:
         """Look from time to time."""
@@ -168,12 +165,8 @@ class CommittedBeyondEnd(Watcher):
     severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
 
-    _beyond: Beyond | None
-    _look_from_ms: int
-
-    def _reset(self) -> None:
-        self._beyond = None
-        self._look_from_ms = 0
+    _beyond: Beyond | None = None
+    _look_from_ms: int = 0
 
     def write_comes(self, position: Position) -> None:
         """Look from time to time."""
@@ -272,11 +265,8 @@ class CommitFlood(Watcher):
     )
     severity = Severity.WARNING
 
-    _floods: dict[TopicPartition, Flood]
+    _floods: dict[TopicPartition, Flood] = field(default_factory=dict)
     """Since the last epoch; partitions by the topic's name."""
-
-    def _reset(self) -> None:
-        self._floods = {}
 
     def write_comes(self, position: Position) -> None:
         """Look at the commits so far; those of an epoch are complete when the next one begins."""

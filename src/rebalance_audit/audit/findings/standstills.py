@@ -6,6 +6,7 @@ found.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.causes.departures import evidence_at
@@ -138,14 +139,10 @@ class SilentMember(Watcher):
     other_severity = Severity.INFO
     at_log_end = AtLogEnd.APPEARS
 
-    _silent: dict[str, _Silent]
+    _silent: dict[str, _Silent] = field(default_factory=dict)
     """Member id -> what is known of its silence, while it lasts."""
-    _look_from_ms: int
+    _look_from_ms: int = 0
     """No silence is long enough before."""
-
-    def _reset(self) -> None:
-        self._silent = {}
-        self._look_from_ms = 0
 
     def write_comes(self, position: Position) -> None:
         """Note who is silent now, and who no longer is."""
@@ -250,14 +247,10 @@ class CommitsStopped(Watcher):
     severity = Severity.WARNING
     at_log_end = AtLogEnd.APPEARS
 
-    _stopped: _Silent | None
+    _stopped: _Silent | None = None
     """What is known of the group's standstill, while it lasts."""
-    _look_from_ms: int
+    _look_from_ms: int = 0
     """It does not last long enough before."""
-
-    def _reset(self) -> None:
-        self._stopped = None
-        self._look_from_ms = 0
 
     def write_comes(self, position: Position) -> None:
         """Note that commits stopped, or resumed."""

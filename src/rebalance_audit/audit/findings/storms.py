@@ -1,6 +1,7 @@
 """Too many epochs: storms, and loops that no join or departure explains."""
 
 from collections import Counter, deque
+from dataclasses import field
 from typing import NamedTuple, Self
 
 from rebalance_audit.audit.causes.departures import evidence_at
@@ -60,23 +61,15 @@ class RebalanceStorm(Watcher):
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
 
-    _window: deque[_Began]
+    _window: deque[_Began] = field(default_factory=deque)
     """The latest epochs; never more than make a storm of a group of this size."""
-    _began: Position | None
-    _last: Position | None
-    _epochs: int
-    _needed: int
+    _began: Position | None = None
+    _last: Position | None = None
+    _epochs: int = 0
+    _needed: int = 0
     """How many epochs it took."""
-    _causes: Counter[str]
-    _trail: Trail
-
-    def _reset(self) -> None:
-        self._window = deque()
-        self._began = None
-        self._last = None
-        self._epochs = self._needed = 0
-        self._causes = Counter()
-        self._trail = Trail()
+    _causes: Counter[str] = field(default_factory=Counter)
+    _trail: Trail = field(default_factory=Trail)
 
     def epoch_began(self, span: EpochSpan) -> None:
         """Begin, continue or end a storm."""
@@ -160,20 +153,12 @@ class RebalanceLoop(Watcher):
     severity = Severity.WARNING
     at_log_end = AtLogEnd.ENDS
 
-    _cause: RebalanceCause | None
-    _began: Position | None
-    _last_ms: int
-    _epochs: int
-    _trail: Trail
-    _members: Counter[str]
-
-    def _reset(self) -> None:
-        self._cause = None
-        self._began = None
-        self._last_ms = 0
-        self._epochs = 0
-        self._trail = Trail()
-        self._members = Counter()
+    _cause: RebalanceCause | None = None
+    _began: Position | None = None
+    _last_ms: int = 0
+    _epochs: int = 0
+    _trail: Trail = field(default_factory=Trail)
+    _members: Counter[str] = field(default_factory=Counter)
 
     def epoch_began(self, span: EpochSpan) -> None:
         """Continue the run, or end it."""

@@ -1,5 +1,7 @@
 """Subscriptions: changed without effect, written in two ways, or at odds with the protocol's name."""
 
+from dataclasses import field
+
 from rebalance_audit import limits
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
@@ -35,15 +37,10 @@ class StaticSubscriptionIgnored(Watcher):
     changes = (GenerationCompleted,)
     severity = Severity.CRITICAL
 
-    _generation: int
-    _topics: dict[str, frozenset[str]]
+    _generation: int = -1
+    _topics: dict[str, frozenset[str]] = field(default_factory=dict)
     """Instance id -> topics of its subscription, as of the last record."""
-    _open: dict[str, tuple[Position, str, frozenset[str]]]
-
-    def _reset(self) -> None:
-        self._generation = -1
-        self._topics = {}
-        self._open = {}
+    _open: dict[str, tuple[Position, str, frozenset[str]]] = field(default_factory=dict)
 
     def epoch_began(self, span: EpochSpan) -> None:
         """Forget the subscriptions under another protocol, which has no such records."""
@@ -112,11 +109,12 @@ class RegexesAlike(Watcher):
     changes = (RegexResolved,)
     severity = Severity.INFO
 
-    _reported: set[str]
+    _reported: set[str] = field(default_factory=set)
     """Digests of the expressions without the parts that have no effect."""
 
-    def _reset(self) -> None:
-        self._reported = set()
+    def forget(self) -> None:
+        """Forget the expressions as well, which a resumed audit compares anew."""
+        super().forget()
         self._spellings: Spellings | None = None
         """Of the group's current expressions; made when it is first needed."""
         self._changes: list[RegexResolved] = []
@@ -181,18 +179,11 @@ class EagerCooperative(Watcher):
     changes = (GenerationCompleted,)
     severity = Severity.WARNING
 
-    _had: dict[str, bool]
-    _generation: int
-    _run: list[Position]
-    _trail: Trail
-    _is_reported: bool
-
-    def _reset(self) -> None:
-        self._had = {}
-        self._generation = -1
-        self._run = []
-        self._trail = Trail()
-        self._is_reported = False
+    _had: dict[str, bool] = field(default_factory=dict)
+    _generation: int = -1
+    _run: list[Position] = field(default_factory=list)
+    _trail: Trail = field(default_factory=Trail)
+    _is_reported: bool = False
 
     def epoch_began(self, span: EpochSpan) -> None:
         """Start anew under another protocol."""

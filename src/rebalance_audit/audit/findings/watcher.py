@@ -1,7 +1,7 @@
 """What a kind of finding sees of a group's history, and how it reports."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rebalance_audit.audit.causes.departures import evidence_at
@@ -52,6 +52,7 @@ class Scene:
         return self.life.options.findings
 
 
+@dataclass(init=False, repr=False, eq=False)
 class Watcher(FindingKind):
     """A kind found in a group's history. It keeps only the group's current state and windows of a fixed length."""
 
@@ -59,19 +60,24 @@ class Watcher(FindingKind):
     """Whether findings are one only if they are of the same subject, as an instance id."""
     changes: ClassVar[tuple[type, ...]] = ()
     """Types of the changes for which `changed` is called."""
+    _state: ClassVar[Sequence[Field[Any]]] = ()
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.rules = scene.rules
         """The thresholds."""
-        self._reset()
+        self.forget()
 
-    def _reset(self) -> None:
-        """Set the state as it is before the first record of a life."""
+    def __init_subclass__(cls) -> None:
+        """What a kind annotates is its state, with what it is before the first record of a life."""
+        dataclass(init=False, repr=False, eq=False)(cls)
+        cls._state = fields(cls)
 
     def forget(self) -> None:
-        """The life is over, and everything has been reported."""
-        self._reset()
+        """Set the state as it is before a life: the one before is over, and everything has been reported."""
+        for each in self._state:
+            make = each.default_factory
+            setattr(self, each.name, each.default if make is MISSING else make())
 
     def write_comes(self, position: Position) -> None:
         """The write that begins at `position` is about to be judged: everything is still as it was before."""
@@ -213,10 +219,7 @@ class AfterGap(Watcher):
     members that were gone by then are not in it.
     """
 
-    _is_doubtful: bool
-
-    def _reset(self) -> None:
-        self._is_doubtful = False
+    _is_doubtful: bool = False
 
     def gap_came(self) -> None:
         """Doubt how members go on from the last epoch before the hole."""
@@ -230,22 +233,14 @@ class AfterGap(Watcher):
 class AfterMove(Watcher):
     """Watches the leader epoch of the log partition: when it rises, a new coordinator writes."""
 
-    _leader_epoch: int | None
-    _moved: Position | None
+    _leader_epoch: int | None = None
+    _moved: Position | None = None
     """First record of the new coordinator, as long as the move matters."""
-    _old_epoch: int
-    _members_before: int
-    _members: int
+    _old_epoch: int = 0
+    _members_before: int = 0
+    _members: int = 0
     """Number of members as of the last write."""
-    _trail: Trail
-
-    def _reset(self) -> None:
-        self._leader_epoch = None
-        self._moved = None
-        self._old_epoch = 0
-        self._members_before = 0
-        self._members = 0
-        self._trail = Trail()
+    _trail: Trail = field(default_factory=Trail)
 
     def write_comes(self, position: Position) -> None:
         """Detect a move before the write that may show its consequences."""

@@ -143,17 +143,12 @@ class DeployWave(Watcher):
     )
     severity = Severity.INFO
 
-    _waves: dict[str, _Wave]
+    _waves: dict[str, _Wave] = field(default_factory=dict)
     """Deployment -> its changes since it was last quiet, the one quiet for longest first."""
-    _rollouts: deque[WaveTimes]
+    _rollouts: deque[WaveTimes] = field(default_factory=lambda: deque(maxlen=ROLLOUTS_MAX))
     """Those of the last hour or so, in which series that are not over can lie."""
-    _changed_ms: dict[str, int]
+    _changed_ms: dict[str, int] = field(default_factory=dict)
     """Deployment without a wave -> when it last changed (epoch ms), the one quiet for longest first."""
-
-    def _reset(self) -> None:
-        self._waves = {}
-        self._rollouts = deque(maxlen=ROLLOUTS_MAX)
-        self._changed_ms = {}
 
     def members_changed(
         self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
