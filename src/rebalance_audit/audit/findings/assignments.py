@@ -8,9 +8,7 @@ from typing import TypeAlias
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
-from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity
-from rebalance_audit.audit.findings.finding_kind import AtLogEnd
+from rebalance_audit.audit.findings.finding import AtLogEnd, Ending, Severity
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Lasting, Trail, Watcher
 from rebalance_audit.audit.ownership.overlaps import Overlap
 from rebalance_audit.audit.verdicts.cause import Evidence

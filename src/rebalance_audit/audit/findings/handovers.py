@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import TOPICS_LIMIT, Severity
+from rebalance_audit.audit.findings.finding import TOPICS_LIMIT, Ending, Severity
 from rebalance_audit.audit.findings.watcher import Trail, Watcher
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstill import Standstill

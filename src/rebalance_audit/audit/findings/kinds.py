@@ -2,91 +2,79 @@
 
 from collections.abc import Sequence
 
-from rebalance_audit.audit.findings.assignments import (
-    LostPartition,
-    TwoOwners,
+from rebalance_audit.audit.findings import (
+    assignments,
+    handovers,
+    log_events,
+    of_broker_logs,
+    of_commits,
+    progress,
+    restarts,
+    shares,
+    stalls,
+    standstills,
+    storms,
+    subscriptions,
+    waves,
 )
-from rebalance_audit.audit.findings.finding_kind import FindingKind
-from rebalance_audit.audit.findings.handovers import (
-    BackwardCommit,
-    CommittedWithoutMembers,
-    CommitWithoutOwnership,
-    RecordsLost,
-    RecordsSkipped,
-)
-from rebalance_audit.audit.findings.log_events import CoordinatorMoved, DeadGroup, LogGap
-from rebalance_audit.audit.findings.of_broker_logs import (
-    BrokerLogContradiction,
-    CoordinatorTrouble,
-    InstanceIdRefused,
-)
-from rebalance_audit.audit.findings.of_commits import HangingTransaction, TopicGrowth
-from rebalance_audit.audit.findings.of_sources import SourcesDiffer
-from rebalance_audit.audit.findings.progress import (
-    EpochWithoutTarget,
-    RevokerBlocked,
-    SlowMember,
-    SlowRevoker,
-    SlowSync,
-    StuckGroup,
-)
-from rebalance_audit.audit.findings.protocols import Downgrade, HalfFinishedMigration
-from rebalance_audit.audit.findings.restarts import FlappingMember, InstanceIdConflict
-from rebalance_audit.audit.findings.shares import UnbalancedAssignment, UnstickyAssignment
-from rebalance_audit.audit.findings.silences import GroupNotServed, SessionExpiries
-from rebalance_audit.audit.findings.stalls import CommitFlood, CommittedBeyondEnd, StalledWithLag
-from rebalance_audit.audit.findings.standstills import CommitsStopped, SilentMember
-from rebalance_audit.audit.findings.storms import RebalanceLoop, RebalanceStorm
-from rebalance_audit.audit.findings.subscriptions import (
-    EagerCooperative,
-    RegexesAlike,
-    StaticSubscriptionIgnored,
-)
+from rebalance_audit.audit.findings.finding import FindingKind, Severity
 from rebalance_audit.audit.findings.watcher import Watcher
-from rebalance_audit.audit.findings.waves import DeployWave
+
+
+class SourcesDiffer(FindingKind):
+    """Two copies that are not from the same log, or a damaged copy."""
+
+    kind = "sources_differ"
+    definition = (
+        "Two sources of one cluster have different bytes for one offset. The record ingested first "
+        "is in bronze and was audited; the other is kept in `silver.quarantine`. "
+        "One finding for each partition and source."
+    )
+    severity = Severity.WARNING
+
 
 WATCHERS: Sequence[type[Watcher]] = (
-    StuckGroup,
-    TwoOwners,
-    LostPartition,
-    RecordsLost,
-    RecordsSkipped,
-    StaticSubscriptionIgnored,
-    InstanceIdConflict,
-    InstanceIdRefused,
-    CoordinatorTrouble,
-    RebalanceStorm,
-    RebalanceLoop,
-    FlappingMember,
-    SessionExpiries,
-    SilentMember,
-    CommitsStopped,
-    StalledWithLag,
-    CommittedBeyondEnd,
-    CommittedWithoutMembers,
-    BackwardCommit,
-    CommitWithoutOwnership,
-    CommitFlood,
-    SlowRevoker,
-    RevokerBlocked,
-    SlowMember,
-    SlowSync,
-    EpochWithoutTarget,
-    EagerCooperative,
-    HalfFinishedMigration,
-    Downgrade,
-    CoordinatorMoved,
-    GroupNotServed,
-    DeployWave,
-    UnstickyAssignment,
-    UnbalancedAssignment,
-    RegexesAlike,
-    LogGap,
-    BrokerLogContradiction,
-    DeadGroup,
+    progress.StuckGroup,
+    assignments.TwoOwners,
+    assignments.LostPartition,
+    handovers.RecordsLost,
+    handovers.RecordsSkipped,
+    subscriptions.StaticSubscriptionIgnored,
+    restarts.InstanceIdConflict,
+    of_broker_logs.InstanceIdRefused,
+    of_broker_logs.CoordinatorTrouble,
+    storms.RebalanceStorm,
+    storms.RebalanceLoop,
+    restarts.FlappingMember,
+    storms.SessionExpiries,
+    standstills.SilentMember,
+    standstills.CommitsStopped,
+    stalls.StalledWithLag,
+    stalls.CommittedBeyondEnd,
+    handovers.CommittedWithoutMembers,
+    handovers.BackwardCommit,
+    handovers.CommitWithoutOwnership,
+    stalls.CommitFlood,
+    progress.SlowRevoker,
+    progress.RevokerBlocked,
+    progress.SlowMember,
+    progress.SlowSync,
+    progress.EpochWithoutTarget,
+    subscriptions.EagerCooperative,
+    subscriptions.HalfFinishedMigration,
+    subscriptions.Downgrade,
+    log_events.CoordinatorMoved,
+    log_events.GroupNotServed,
+    waves.DeployWave,
+    shares.UnstickyAssignment,
+    shares.UnbalancedAssignment,
+    subscriptions.RegexesAlike,
+    log_events.LogGap,
+    of_broker_logs.BrokerLogContradiction,
+    log_events.DeadGroup,
 )
 """Kinds found in a group's records."""
-OF_COMMITS: Sequence[type[FindingKind]] = (HangingTransaction, TopicGrowth)
+OF_COMMITS: Sequence[type[FindingKind]] = (of_commits.HangingTransaction, of_commits.TopicGrowth)
 """Kinds found by counting all records, and by following transactions."""
 OF_SOURCES: Sequence[type[FindingKind]] = (SourcesDiffer,)
 """Kinds found in a lake, by comparing sources."""

@@ -6,21 +6,65 @@ from typing import Final
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
-from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity
-from rebalance_audit.audit.findings.finding_kind import AtLogEnd
-from rebalance_audit.audit.findings.watcher import AfterMove, Trail, Watcher
+from rebalance_audit.audit.findings.finding import AtLogEnd, Ending, Severity
+from rebalance_audit.audit.findings.watcher import Trail, Watcher
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
-from rebalance_audit.replay.changes import GroupStateChanged, Position
-from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.replay.changes import GroupStateChanged, GroupType, MemberAssigned, Position
+from rebalance_audit.replay.groups.slot import Group, type_of
 from rebalance_audit.sentences.reason import because
 
 _OF_ITS_OWN: Final = frozenset(
     {RebalanceCause.MEMBER_LEFT.text, RebalanceCause.MEMBER_REMOVED_BY_ADMIN.text}
 )
 """Ends that no move of a coordinator brings about."""
+
+
+class AfterMove(Watcher):
+    """Watches the leader epoch of the log partition: when it rises, a new coordinator writes."""
+
+    _leader_epoch: int | None = None
+    _moved: Position | None = None
+    """First record of the new coordinator, as long as the move matters."""
+    _old_epoch: int = 0
+    _members_before: int = 0
+    _members: int = 0
+    """Number of members as of the last write."""
+    _trail: Trail = field(default_factory=Trail)
+
+    def write_comes(self, position: Position) -> None:
+        """Detect a move before the write that may show its consequences."""
+        self.see(position)
+
+    def wrote(self, position: Position, group: Group) -> None:
+        """Detect a move; the first write of a group was not announced."""
+        self.see(position)
+        self._members = len(group.members)
+
+    def see(self, position: Position) -> None:
+        """Detect a move: the new coordinator's first record, or the earliest of its commits that is known."""
+        leader_epoch = position.leader_epoch
+        if leader_epoch is None:
+            return
+        before, self._leader_epoch = self._leader_epoch, leader_epoch
+        if before is None or leader_epoch <= before:
+            return
+        self.moves_on()
+        commits = [
+            watch.last_commit.position
+            for watch in self.scene.life.watches.values()
+            if watch.last_commit is not None
+            and watch.last_commit.position.leader_epoch == leader_epoch
+        ]
+        first = min((position, *commits), key=lambda each: each.log_offset)
+        self._moved, self._old_epoch = first, before
+        self._members_before = self._members
+        self._trail = Trail()
+        self._trail.add(evidence_at(first, "leader_epoch", new=leader_epoch, old=before))
+
+    def moves_on(self) -> None:
+        """The previous move is over, because another one follows."""
 
 
 class CoordinatorMoved(AfterMove):
@@ -101,6 +145,62 @@ class CoordinatorMoved(AfterMove):
             members=sorted(gone),
             other=most,
         )
+
+
+class GroupNotServed(AfterMove):
+    """Follows a consumer group from a move of its coordinator until a member is heard from, or all are gone."""
+
+    kind = "group_not_served"
+    definition = (
+        "The coordinator of a consumer group with two members or more changed (the log's leader epoch rose), and all "
+        "were removed without one record that a living member causes: the new broker does not "
+        "serve the consumer protocol (`group.version` is not set, or its release is too old), "
+        "or clients and broker went down together."
+    )
+    severity = Severity.WARNING
+    changes = (MemberAssigned,)
+
+    _gone: list[str] = field(default_factory=list)
+
+    def members_changed(
+        self, arrivals: Sequence[Stint], departures: Sequence[Row], position: Position
+    ) -> None:
+        """A member that joins, or has committed, is served; one that goes may be the first of all to go."""
+        heard = any(row["last_sign_leader_epoch"] == self._leader_epoch for row in departures)
+        if arrivals or heard:
+            self._moved = None
+        if self._moved is not None and departures:
+            self._gone += [row["member_id"] for row in departures]
+            self._trail.add(evidence_at(position, "members_gone", members=len(departures)))
+
+    def changed(self, change: MemberAssigned, group: Group) -> None:
+        """Only a living member's heartbeat writes an assignment record that is not a tombstone."""
+        if not change.released:
+            self._moved = None
+
+    def wrote(self, position: Position, group: Group) -> None:
+        """Whether any member is left."""
+        super().wrote(position, group)
+        if self._moved is None or self._members:
+            return
+        if self._members_before >= 2 and type_of(group) is GroupType.CONSUMER:
+            self.find(
+                self._moved,
+                position.record_timestamp_ms,
+                because(
+                    "not_served",
+                    old=self._old_epoch,
+                    new=self._moved.leader_epoch,
+                    members=self._members_before,
+                ),
+                self._trail.evidence(),
+                members=self._gone,
+            )
+        self._moved = None
+
+    def moves_on(self) -> None:
+        """Members that went before this move do not count."""
+        self._gone = []
 
 
 class LogGap(Watcher):

@@ -5,8 +5,7 @@ from typing import Any
 
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.external_facts import ExternalFacts
-from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Finding
+from rebalance_audit.audit.findings.finding import Ending, Finding
 from rebalance_audit.audit.findings.kinds import WATCHERS
 from rebalance_audit.audit.findings.repeats import Repeats
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
@@ -23,10 +22,7 @@ from rebalance_audit.replay.partitions import TopicPartition
 
 
 class GroupFindings:
-    """Follows one `Life`. Call `wrote` after each write, and `finish` before the life itself finishes.
-
-    `arrived` and `departed` take the members that come and go in between.
-    """
+    """Follows one `Life`. Call `wrote` after each write, and `finish` before the life itself finishes."""
 
     _incarnation: int
     _settled: bool
@@ -50,7 +46,6 @@ class GroupFindings:
         self._on_revocation = self._overriding(Watcher.revocation)
         self._on_wrote = self._overriding(Watcher.wrote)
         self._on_stood = self._overriding(Watcher.stood_still)
-        life.observe(self.arrived, self.departed, self.stood_still, self.costs_known)
         self._on_change: dict[type, list[Watcher]] = {}
         for watcher in self._watchers:
             for kind in watcher.changes:
@@ -61,18 +56,14 @@ class GroupFindings:
         self._alive = False
         self.due_ms: int | None = None
         """After `finish`: the earliest log end (epoch ms) at which the findings would differ; None = never."""
-        self._arrivals: list[Stint] = []
-        """Arrivals in the write that is being judged; likewise the departures below."""
-        self._departures: list[Row] = []
+        self._arrivals = list[Stint]()
+        """Member ids that appeared in the write that is being judged."""
+        self._departures = list[Row]()
+        """Rows of gold.members of those that went in it."""
+        life.observe(
+            self._arrivals.append, self._departures.append, self.stood_still, self.costs_known
+        )
         self._last_ms = 0
-
-    def arrived(self, stint: Stint) -> None:
-        """A member id appeared in the write that is being judged."""
-        self._arrivals.append(stint)
-
-    def departed(self, row: Row) -> None:
-        """A member id went in the write that is being judged; `row` is its row of gold.members."""
-        self._departures.append(row)
 
     def stood_still(
         self, partition: TopicPartition, stood: Standstill, samples: PartitionSamples | None
@@ -118,9 +109,9 @@ class GroupFindings:
             return
         self._follow_epochs(position, group)
         if self._arrivals or self._departures:
-            arrivals, self._arrivals = self._arrivals, []
-            now = self._incarnation
+            arrivals, now = list(self._arrivals), self._incarnation
             departures = [row for row in self._departures if row["incarnation"] == now]
+            self._arrivals.clear()
             self._departures.clear()
             for watcher in self._on_members:
                 watcher.members_changed(arrivals, departures, position)

@@ -1,15 +1,15 @@
 """What only the brokers' own log shows, and where it contradicts the log of records."""
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
-from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.audit.findings.finding import Ending, Severity
 from rebalance_audit.audit.findings.watcher import Watcher
 from rebalance_audit.audit.testimony.witness import line_of, said
-from rebalance_audit.sentences.reason import because
+from rebalance_audit.sentences.reason import CodedReason, because
 
 
 class BrokerLogContradiction(Watcher):
@@ -34,7 +34,39 @@ class BrokerLogContradiction(Watcher):
         )
 
 
-class InstanceIdRefused(Watcher):
+class _OfLines(Watcher):
+    """Looks at the lines about the group that were logged in an epoch."""
+
+    def lines(self, kind: FactKind, span: EpochSpan, end: Ending) -> list[BrokerFact]:
+        """Those of one kind, in order of time; none without a broker's log."""
+        witness, began_ms = self.scene.life.witness, span.first_position.record_timestamp_ms
+        return [
+            fact
+            for fact in (() if witness is None else witness.of_kind(kind))
+            if fact.at_ms >= began_ms and (end.is_open or fact.at_ms <= end.at_ms)
+        ]
+
+    def report(
+        self,
+        span: EpochSpan,
+        facts: Sequence[BrokerFact],
+        reason: CodedReason,
+        line: Callable[[BrokerFact], CodedReason],
+        members: Iterable[str | None],
+        subject: str,
+    ) -> None:
+        """Report alike lines as one finding; the first and the last of them are its evidence."""
+        self.find(
+            span.first_position,
+            facts[-1].at_ms,
+            reason,
+            [said(fact, span.first_position, line(fact)) for fact in (facts[0], *facts[1:][-1:])],
+            members=sorted(set(filter(None, members))),
+            subject=subject,
+        )
+
+
+class InstanceIdRefused(_OfLines):
     """Reports the static members that were refused during an epoch, by instance id."""
 
     kind = "instance_id_refused"
@@ -47,44 +79,19 @@ class InstanceIdRefused(Watcher):
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Report the refusals of the epoch."""
-        witness = self.scene.life.witness
-        if witness is None:
-            return
         refused: defaultdict[str, list[BrokerFact]] = defaultdict(list)
-        began_ms = span.first_position.record_timestamp_ms
-        for fact in witness.of_kind(FactKind.MEMBER_REFUSED):
-            if fact.instance_id is None or fact.at_ms < began_ms or not self._is_ours(fact):
-                continue
-            if end.is_open or fact.at_ms <= end.at_ms:
+        for fact in self.lines(FactKind.MEMBER_REFUSED, span, end):
+            if fact.instance_id is not None and self._is_ours(fact):
                 refused[fact.instance_id].append(fact)
         for instance_id, facts in refused.items():
-            last = facts[-1]
-            self.find(
-                span.first_position,
-                last.at_ms,
-                because(
-                    "instance_refused",
-                    instance=instance_id,
-                    times=len(facts),
-                    holder=last.old_member_id,
-                ),
-                [
-                    said(
-                        fact,
-                        span.first_position,
-                        because("logged_refusal", member=fact.member_id),
-                    )
-                    for fact in (facts[0], *facts[1:][-1:])
-                ],
-                members=sorted(
-                    {
-                        each
-                        for fact in facts
-                        for each in (fact.member_id, last.old_member_id)
-                        if each
-                    }
-                ),
-                subject=instance_id,
+            holder, times = facts[-1].old_member_id, len(facts)
+            self.report(
+                span,
+                facts,
+                because("instance_refused", instance=instance_id, times=times, holder=holder),
+                lambda fact: because("logged_refusal", member=fact.member_id),
+                [holder, *(fact.member_id for fact in facts)],
+                instance_id,
             )
 
     def _is_ours(self, fact: BrokerFact) -> bool:
@@ -98,7 +105,7 @@ class InstanceIdRefused(Watcher):
         return holder is not None and holder.stint.identity.instance_id == fact.instance_id
 
 
-class CoordinatorTrouble(Watcher):
+class CoordinatorTrouble(_OfLines):
     """Reports what the coordinator could not do for a group, as it logged it."""
 
     kind = "coordinator_trouble"
@@ -112,37 +119,18 @@ class CoordinatorTrouble(Watcher):
 
     def epoch_ended(self, span: EpochSpan, end: Ending) -> None:
         """Report the failures of the epoch, by kind."""
-        witness = self.scene.life.witness
-        if witness is None:
-            return
-        began_ms = span.first_position.record_timestamp_ms
         for kind in TROUBLES:
-            facts = [
-                fact
-                for fact in witness.of_kind(kind)
-                if fact.at_ms >= began_ms and (end.is_open or fact.at_ms <= end.at_ms)
-            ]
-            if not facts:
-                continue
-            first, last = facts[0], facts[-1]
-            self.find(
-                span.first_position,
-                last.at_ms,
-                because(
-                    "trouble",
-                    what=because(f"trouble.{kind.value}"),
-                    times=len(facts),
-                    text=last.text,
-                ),
-                [
-                    said(fact, span.first_position, line_of(fact))
-                    for fact in (first, *facts[1:][-1:])
-                ],
-                members=sorted(
-                    {each for fact in facts for each in (*fact.members, fact.member_id) if each}
-                ),
-                subject=kind.value,
-            )
+            facts = self.lines(kind, span, end)
+            if facts:
+                what = because(f"trouble.{kind.value}")
+                self.report(
+                    span,
+                    facts,
+                    because("trouble", what=what, times=len(facts), text=facts[-1].text),
+                    line_of,
+                    (each for fact in facts for each in (*fact.members, fact.member_id)),
+                    kind.value,
+                )
 
 
 TROUBLES: Final = (

@@ -7,9 +7,7 @@ from typing import ClassVar
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.timers import fired_then
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan, MemberProgress
-from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity
-from rebalance_audit.audit.findings.finding_kind import AtLogEnd
+from rebalance_audit.audit.findings.finding import AtLogEnd, Ending, Severity
 from rebalance_audit.audit.findings.watcher import AfterGap, Trail, Watcher
 from rebalance_audit.audit.group.held_up import last_to_reach, while_reconciling
 from rebalance_audit.audit.group.time_account import HeldUpWhy, HoldUp

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity
-from rebalance_audit.audit.findings.finding_kind import AtLogEnd
+from rebalance_audit.audit.findings.finding import AtLogEnd, Ending, Severity
 from rebalance_audit.audit.findings.watcher import Trail, Watcher, truly_changed
 from rebalance_audit.audit.findings.waves import deploy_waves_of
 from rebalance_audit.audit.members.deployments import common_name
@@ -24,22 +22,15 @@ Who = tuple[str, str, str]
 """Instance id of a static member, else client id and host: what a restart keeps when it changes the member id."""
 
 
-def who_is(identity: Identity) -> Who:
-    """The client's identity, which survives restarts."""
-    if identity.instance_id is not None:
-        return identity.instance_id, "", ""
-    return "", identity.client_id, identity.client_host
+def _who(instance_id: str | None, client_id: str, client_host: str) -> Who:
+    return ("", client_id, client_host) if instance_id is None else (instance_id, "", "")
 
 
-def who_was(row: Row) -> Who:
-    """The client's identity in a row of gold.members."""
-    if row["instance_id"] is not None:
-        return row["instance_id"], "", ""
-    return "", row["client_id"], row["client_host"]
+def _who_is(identity: Identity) -> Who:
+    return _who(identity.instance_id, identity.client_id, identity.client_host)
 
 
-def client_reason(who: Who) -> CodedReason:
-    """A client for a sentence."""
+def _client_reason(who: Who) -> CodedReason:
     instance_id, client_id, client_host = who
     if instance_id:
         return because("instance", instance=instance_id)
@@ -96,13 +87,13 @@ class FlappingMember(Watcher):
         self._forget_the_quiet(at_ms)
         arrivals, departures = truly_changed(arrivals, departures)
         for row in departures:
-            who = who_was(row)
+            who = _who(row["instance_id"], row["client_id"], row["client_host"])
             self._client(who, at_ms).away += 1
             left = self._living.pop(who, 0) - 1
             if left > 0:
                 self._living[who] = left
         for stint in arrivals:
-            who = who_is(stint.identity)
+            who = _who_is(stint.identity)
             client = self._client(who, at_ms)
             self._living[who] = living = self._living.get(who, 0) + 1
             client.peak = max(client.peak, living)
@@ -112,7 +103,9 @@ class FlappingMember(Watcher):
         watches = self.scene.life.watches
         if len(self._living) > len(watches):
             # A member can leave with a different client id or host than it joined with.
-            self._living = dict(Counter(who_is(watch.stint.identity) for watch in watches.values()))
+            self._living = dict(
+                Counter(_who_is(watch.stint.identity) for watch in watches.values())
+            )
 
     def ended(self, end: Ending) -> None:
         """Report the clients that still flap."""
@@ -144,7 +137,9 @@ class FlappingMember(Watcher):
         self._close(who, client, going_on=False)
 
     def _returned(self, who: Who, client: _Returns, member_id: str, position: Position) -> None:
-        evidence = evidence_at(position, "client_back", client=client_reason(who), member=member_id)
+        evidence = evidence_at(
+            position, "client_back", client=_client_reason(who), member=member_id
+        )
         client.returns.append((position, member_id))
         at_ms = position.record_timestamp_ms
         while at_ms - client.returns[0][0].record_timestamp_ms > self.rules.flapping_window_ms:
@@ -158,7 +153,7 @@ class FlappingMember(Watcher):
             client.count = len(client.returns)
             for when, back_as in client.returns:
                 client.trail.add(
-                    evidence_at(when, "client_back", client=client_reason(who), member=back_as)
+                    evidence_at(when, "client_back", client=_client_reason(who), member=back_as)
                 )
 
     def _needed(self, client: _Returns) -> int:
@@ -175,11 +170,9 @@ class FlappingMember(Watcher):
         ]
         # Each of them restarts each member once.
         if client.count - client.peak * len(rollouts) < self._needed(client):
-            client.began, client.count = None, 0
-            client.trail = Trail()
             return
         took_ms = client.last_ms - began_ms
-        whom = client_reason(who)
+        whom = _client_reason(who)
         self.find(
             client.began,
             None if going_on else client.last_ms,
@@ -189,8 +182,6 @@ class FlappingMember(Watcher):
             subject="/".join(who),
             advice=because(f"advice.{self.kind}", client=whom),
         )
-        client.began, client.count = None, 0
-        client.trail = Trail()
 
 
 @dataclass(slots=True)

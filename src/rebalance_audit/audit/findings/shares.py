@@ -5,9 +5,7 @@ from dataclasses import field
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
-from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity
-from rebalance_audit.audit.findings.finding_kind import AtLogEnd
+from rebalance_audit.audit.findings.finding import AtLogEnd, Ending, Severity
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Watcher
 from rebalance_audit.audit.verdicts.cause import Evidence
 from rebalance_audit.replay.changes import GroupStateChanged, Position

@@ -6,9 +6,13 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.commits.summary import CommitSummary
-from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, TOPICS_LIMIT, Severity
-from rebalance_audit.audit.findings.finding_kind import AtLogEnd
+from rebalance_audit.audit.findings.finding import (
+    EVIDENCE_LIMIT,
+    TOPICS_LIMIT,
+    AtLogEnd,
+    Ending,
+    Severity,
+)
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Watcher
 from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.lag.lag import CLOCKS_MS

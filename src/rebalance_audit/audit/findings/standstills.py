@@ -11,9 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.commits.summary import CommitSummary, LastCommit
-from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity
-from rebalance_audit.audit.findings.finding_kind import AtLogEnd
+from rebalance_audit.audit.findings.finding import AtLogEnd, Ending, Severity
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row

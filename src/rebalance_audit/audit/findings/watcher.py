@@ -4,13 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Generic, TypeVar
 
-from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.finding_rules import FindingRules
-from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, Finding
-from rebalance_audit.audit.findings.finding_kind import FindingKind
+from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, Ending, Finding, FindingKind
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstill import Standstill
@@ -228,49 +225,3 @@ class AfterGap(Watcher):
     def epoch_settled(self, span: EpochSpan, position: Position, group: Group) -> None:
         """Every member is alive."""
         self._is_doubtful = False
-
-
-class AfterMove(Watcher):
-    """Watches the leader epoch of the log partition: when it rises, a new coordinator writes."""
-
-    _leader_epoch: int | None = None
-    _moved: Position | None = None
-    """First record of the new coordinator, as long as the move matters."""
-    _old_epoch: int = 0
-    _members_before: int = 0
-    _members: int = 0
-    """Number of members as of the last write."""
-    _trail: Trail = field(default_factory=Trail)
-
-    def write_comes(self, position: Position) -> None:
-        """Detect a move before the write that may show its consequences."""
-        self.see(position)
-
-    def wrote(self, position: Position, group: Group) -> None:
-        """Detect a move; the first write of a group was not announced."""
-        self.see(position)
-        self._members = len(group.members)
-
-    def see(self, position: Position) -> None:
-        """Detect a move: the new coordinator's first record, or the earliest of its commits that is known."""
-        leader_epoch = position.leader_epoch
-        if leader_epoch is None:
-            return
-        before, self._leader_epoch = self._leader_epoch, leader_epoch
-        if before is None or leader_epoch <= before:
-            return
-        self.moves_on()
-        commits = [
-            watch.last_commit.position
-            for watch in self.scene.life.watches.values()
-            if watch.last_commit is not None
-            and watch.last_commit.position.leader_epoch == leader_epoch
-        ]
-        first = min((position, *commits), key=lambda each: each.log_offset)
-        self._moved, self._old_epoch = first, before
-        self._members_before = self._members
-        self._trail = Trail()
-        self._trail.add(evidence_at(first, "leader_epoch", new=leader_epoch, old=before))
-
-    def moves_on(self) -> None:
-        """The previous move is over, because another one follows."""

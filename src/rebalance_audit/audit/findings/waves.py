@@ -8,8 +8,7 @@ from typing import NamedTuple
 from rebalance_audit import limits
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
-from rebalance_audit.audit.findings.ending import Ending
-from rebalance_audit.audit.findings.finding import Severity
+from rebalance_audit.audit.findings.finding import Ending, Severity
 from rebalance_audit.audit.findings.watcher import (
     Scene,
     Trail,

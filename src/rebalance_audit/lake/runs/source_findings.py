@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.findings.finding import ID_DIGITS
-from rebalance_audit.audit.findings.of_sources import SourcesDiffer
+from rebalance_audit.audit.findings.kinds import SourcesDiffer
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.lake.bronze.record_table import DIFFERS
 from rebalance_audit.lake.gold.commit_findings import finding_frame
