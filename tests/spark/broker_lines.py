@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.fact import BrokerFact
-from rebalance_audit.audit.broker_log.read import read_facts
+from rebalance_audit.audit.broker_log.read import LogReader
 from rebalance_audit.time_zones import zone_of
 from tests.wire.golden import capture
 
@@ -14,7 +14,7 @@ LOGGED = ("migration", "consumer-static", "broker-3.7", "share-streams")
 
 def facts_of(name: str) -> list[BrokerFact]:
     """What the broker of a capture logged."""
-    return list(read_facts([capture(name).segments.parent / "server.log.gz"], zone_of("UTC")))
+    return list(LogReader(zone_of("UTC")).facts([capture(name).segments.parent / "server.log.gz"]))
 
 
 def broker_log(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
-from rebalance_audit.audit.broker_log.read import read_facts
+from rebalance_audit.audit.broker_log.read import LogReader
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.local.survey import survey
@@ -78,7 +78,7 @@ def tally_of_seed(seed: int, minutes: int | None) -> Tally:
         folder = Path(name)
         simulation.write(folder)
         judge(tally, source, audit_folder(folder), truth, about)
-        log = BrokerLog.of(read_facts([folder / SERVER_LOG], zone_of("UTC")))
+        log = BrokerLog.of(LogReader(zone_of("UTC")).facts([folder / SERVER_LOG]))
         tables = audit_folder(folder, broker_facts=log.facts_of)
         judge(tally, WITH_BROKER_LOG, tables, truth, about, with_times=source == WHOLE)
     if any(

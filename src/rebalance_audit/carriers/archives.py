@@ -16,9 +16,8 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple, TypeAlias, cast
+from typing import IO, Any, Final, NamedTuple, cast
 
 import cramjam
 
@@ -42,10 +41,6 @@ _ZSTD_SKIPPABLE: Final = range(0x184D2A50, 0x184D2A60)
 
 class BrokerLogNotReadable(SourceNotReadable):
     """A broker log file cannot be read; the message is a sentence that names the file."""
-
-
-_Take: TypeAlias = Callable[[int], None]
-"""Counts bytes that were unpacked, and raises BrokerLogNotReadable beyond what may be."""
 
 
 class Content(NamedTuple):
@@ -78,8 +73,9 @@ def readable(path: Path) -> Iterator[None]:
     except BrokerLogNotReadable:
         raise
     except _FAILURES as error:
-        message = f"{path}: cannot be read: {str(error) or type(error).__name__}."
-        raise BrokerLogNotReadable(message) from error
+        raise BrokerLogNotReadable(
+            f"{path}: cannot be read: {str(error) or type(error).__name__}."
+        ) from error
 
 
 def contents_of(path: Path) -> Iterator[Content]:
@@ -89,30 +85,44 @@ def contents_of(path: Path) -> Iterator[Content]:
     """
     with readable(path):
         if not stat.S_ISREG(path.stat().st_mode):
-            message = f"{path}: not a regular file."
-            raise BrokerLogNotReadable(message)
+            raise BrokerLogNotReadable(f"{path}: not a regular file.")
         with path.open("rb") as file:
             packed = _Counted(file, path.stat().st_size)
             budget = _Budget(packed, path)
-            whole = cast("IO[bytes]", io.BufferedReader(packed))
-            for content in _unpacked(str(path), whole, 0, budget):
+            for content in _unpacked(str(path), _buffered(packed), 0, budget):
                 budget.take_file()
-                limited = _Limited(content.file, partial(budget.take, 0))
-                yield content._replace(
-                    file=cast("IO[bytes]", io.BufferedReader(limited, _COPY_BYTES))
-                )
+                limited = _Observed(content.file, budget.counter(0))
+                yield content._replace(file=_buffered(limited, _COPY_BYTES))
 
 
-class _Counted(io.RawIOBase):
-    """A file that knows how many of its bytes were read, each counted once."""
+def _buffered(file: Any, size: int = io.DEFAULT_BUFFER_SIZE) -> IO[bytes]:
+    return cast("IO[bytes]", io.BufferedReader(file, size))
 
-    def __init__(self, file: IO[bytes], size: int) -> None:
+
+class _Observed(io.RawIOBase):
+    """A file whose bytes `look` sees as they are read."""
+
+    def __init__(self, file: IO[bytes], look: Callable[[bytes], None]) -> None:
         self._file = file
-        self._size = size
-        self.bytes_read = 0
+        self._look = look
 
     def readable(self) -> bool:
         return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        self._look(data)
+        return len(data)
+
+
+class _Counted(_Observed):
+    """A file that knows how many of its bytes were read, each counted once."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        super().__init__(file, self._count)
+        self._size = size
+        self.bytes_read = 0
 
     def seekable(self) -> bool:
         return True
@@ -123,12 +133,9 @@ class _Counted(io.RawIOBase):
     def tell(self) -> int:
         return self._file.tell()
 
-    def readinto(self, buffer: Any, /) -> int:
-        data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
+    def _count(self, data: bytes) -> None:
         # A zip's entries may share their bytes.
         self.bytes_read = min(self._size, self.bytes_read + len(data))
-        return len(data)
 
 
 class _Budget:
@@ -140,6 +147,10 @@ class _Budget:
         self._bytes: Counter[int] = Counter()
         self._files = 0
 
+    def counter(self, layer: int) -> Callable[[bytes], None]:
+        """What takes the bytes of a layer as they are unpacked."""
+        return lambda data: self.take(layer, len(data))
+
     def take(self, layer: int, unpacked: int) -> None:
         """Count bytes of contents (layer 0), or of what is unpacked so deep.
 
@@ -148,52 +159,29 @@ class _Budget:
         self._bytes[layer] += unpacked
         most = limits.BROKER_LOG_EXPANSION.most * self._packed.bytes_read
         if self._bytes[layer] > limits.BROKER_LOG_BYTES_FREE + most:
-            message = (
+            raise BrokerLogNotReadable(
                 f"{self._path}: unpacks to more than {limits.BROKER_LOG_EXPANSION.most} times its size,"
                 " as no log does: not read."
             )
-            raise BrokerLogNotReadable(message)
 
     def take_file(self) -> None:
         """Count a content. Raises BrokerLogNotReadable beyond the limit."""
         self._files += 1
         if self._files > limits.ARCHIVE_FILES.most:
-            message = f"{self._path}: more than {limits.ARCHIVE_FILES.most:,} files: not read."
-            raise BrokerLogNotReadable(message)
+            raise BrokerLogNotReadable(
+                f"{self._path}: more than {limits.ARCHIVE_FILES.most:,} files: not read."
+            )
 
 
-class _Limited(io.RawIOBase):
-    """What is unpacked, as far as its file's budget goes, whether it becomes a content or is skipped."""
+class _TarHeaders:
+    """The headers of a tar, as they are read: one that claims a long name or many fields would be read whole."""
 
-    def __init__(self, file: IO[bytes], take: _Take) -> None:
-        self._file = file
-        self._take = take
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        self._take(len(data))
-        return len(data)
-
-
-class _TarBlocks(io.RawIOBase):
-    """A tar, block by block: a header that claims a long name or many fields would be read whole."""
-
-    def __init__(self, name: str, file: IO[bytes]) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._file = file
         self._rest = b""
         self._headers = 0
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
+    def look(self, data: bytes) -> None:
         blocks = self._rest + data
         whole = len(blocks) - len(blocks) % tarfile.BLOCKSIZE
         self._rest = blocks[whole:]
@@ -202,7 +190,6 @@ class _TarBlocks(io.RawIOBase):
             if kind in _TAR_KINDS:
                 begin = place * tarfile.BLOCKSIZE
                 self._look_at(blocks[begin : begin + tarfile.BLOCKSIZE])
-        return len(data)
 
     def _look_at(self, block: bytes) -> None:
         try:
@@ -211,11 +198,13 @@ class _TarBlocks(io.RawIOBase):
             return
         self._headers += 1
         if self._headers > limits.ARCHIVE_FILES.most:
-            message = f"{self._name}: more than {limits.ARCHIVE_FILES.most:,} files: not read."
-            raise BrokerLogNotReadable(message)
+            raise BrokerLogNotReadable(
+                f"{self._name}: more than {limits.ARCHIVE_FILES.most:,} files: not read."
+            )
         if header.type in _TAR_EXTENDED and header.size > limits.ARCHIVE_HEADER_BYTES.most:
-            message = f"{self._name}: a header of {header.size:,} bytes, as no log's archive has: not read."
-            raise BrokerLogNotReadable(message)
+            raise BrokerLogNotReadable(
+                f"{self._name}: a header of {header.size:,} bytes, as no log's archive has: not read."
+            )
 
 
 class _ZipBytes(io.BufferedReader):
@@ -239,13 +228,12 @@ def _unpacked(name: str, file: IO[bytes], depth: int, budget: _Budget) -> Iterat
         return
     deepest = limits.BROKER_LOG_NESTING.most
     if depth == deepest:
-        message = f"{name}: archives more than {deepest} deep: unpack it first."
-        raise BrokerLogNotReadable(message)
+        raise BrokerLogNotReadable(f"{name}: archives more than {deepest} deep: unpack it first.")
     if opener or is_zstd:
-        take = partial(budget.take, depth + 1)
-        with closing(_Limited(opener(file), take) if opener else _unzstd(file, take)) as opened:
-            inner = cast("IO[bytes]", io.BufferedReader(opened, _COPY_BYTES))
-            yield from _unpacked(name, inner, depth + 1, budget)
+        layer = depth + 1
+        counted = _Observed(opener(file), budget.counter(layer)) if opener else None
+        with closing(counted or _unzstd(file, budget, layer)) as opened:
+            yield from _unpacked(name, _buffered(opened, _COPY_BYTES), layer, budget)
     elif is_tar:
         yield from _in_tar(name, file, depth, budget)
     else:
@@ -253,29 +241,28 @@ def _unpacked(name: str, file: IO[bytes], depth: int, budget: _Budget) -> Iterat
 
 
 def _in_tar(name: str, file: IO[bytes], depth: int, budget: _Budget) -> Iterator[Content]:
-    blocks = cast("IO[bytes]", io.BufferedReader(_TarBlocks(name, file), _COPY_BYTES))
+    blocks = _buffered(_Observed(file, _TarHeaders(name).look), _COPY_BYTES)
     with tarfile.open(fileobj=blocks, mode="r|") as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None
             if content is not None:
-                inner = cast("IO[bytes]", io.BufferedReader(cast("Any", content)))
+                inner = _buffered(content)
                 yield from _unpacked(f"{name}!{member.name}", inner, depth + 1, budget)
 
 
 def _in_zip(name: str, file: IO[bytes], depth: int, budget: _Budget) -> Iterator[Content]:
     if depth:
-        message = f"{name}: a zip in another archive: unpack it first."
-        raise BrokerLogNotReadable(message)
+        raise BrokerLogNotReadable(f"{name}: a zip in another archive: unpack it first.")
     with zipfile.ZipFile(_ZipBytes(cast("Any", file))) as archive:
         for member in archive.infolist():
             if member.is_dir():
                 continue
             with archive.open(member) as content:
-                inner = cast("IO[bytes]", io.BufferedReader(cast("Any", content)))
+                inner = _buffered(content)
                 yield from _unpacked(f"{name}!{member.filename}", inner, depth + 1, budget)
 
 
-def _unzstd(file: IO[bytes], take: _Take) -> Any:
+def _unzstd(file: IO[bytes], budget: _Budget, layer: int) -> Any:
     """What a zstd file holds. The codec takes whole frames, so it goes through a file that is deleted at once."""
     # The files have names: the codec opens them itself.
     with tempfile.NamedTemporaryFile() as packed, tempfile.NamedTemporaryFile() as unpacked:
@@ -283,7 +270,7 @@ def _unzstd(file: IO[bytes], take: _Take) -> Any:
             packed.write(data)
         packed.flush()
         packed.seek(0)
-        take(_zstd_bytes_max(packed))
+        budget.take(layer, _zstd_bytes_max(packed))
         cramjam.zstd.decompress_into(
             cramjam.File(packed.name, truncate=False),
             cramjam.File(unpacked.name),

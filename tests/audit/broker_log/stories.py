@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.fact import BrokerFact
-from rebalance_audit.audit.broker_log.read import LogLine, facts_of_line
+from rebalance_audit.audit.broker_log.message import read_message
+from rebalance_audit.audit.broker_log.read import CoordinatorLine
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
@@ -18,8 +19,9 @@ def facts(*lines: Line) -> list[BrokerFact]:
     """The facts of these lines about the groups of partition 0."""
     found: list[BrokerFact] = []
     for number, (at_ms, message, *broker) in enumerate(lines, 1):
-        line = LogLine(at_ms, broker[0] if broker else "1", 0, message)
-        read = list(facts_of_line(line, f"server.log:{number}"))
+        who, parsed = broker[0] if broker else "1", read_message(message)
+        line = CoordinatorLine("server.log", number, at_ms, who, 0, parsed, may_be_text=False)
+        read = list(line.facts())
         assert read, message
         found += read
     return found

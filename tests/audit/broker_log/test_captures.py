@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
-from rebalance_audit.audit.broker_log.read import read_facts
+from rebalance_audit.audit.broker_log.read import LogReader
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
@@ -32,7 +32,7 @@ def records_of_capture(name: str) -> list[tuple[Record, Position]]:
 @cache
 def broker_log(capture: str) -> BrokerLog:
     """What the brokers of a capture logged."""
-    return BrokerLog.of(read_facts([CAPTURES / capture / "server.log.gz"], zone_of("UTC")))
+    return BrokerLog.of(LogReader(zone_of("UTC")).facts([CAPTURES / capture / "server.log.gz"]))
 
 
 @cache

@@ -17,12 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact
-from rebalance_audit.audit.broker_log.read import (
-    BrokerLogNotReadable,
-    LogReader,
-    files_of,
-    read_facts,
-)
+from rebalance_audit.audit.broker_log.read import LogReader, files_of
+from rebalance_audit.carriers.archives import BrokerLogNotReadable
 from rebalance_audit.time_zones import zone_of
 from tests.support.examples import examples
 
@@ -64,7 +60,7 @@ LAYOUTS = {
 
 def facts(*paths: Path, zone: str = "UTC") -> list[BrokerFact]:
     """All facts in the files."""
-    return list(read_facts(paths, zone_of(zone)))
+    return list(LogReader(zone_of(zone)).facts(paths))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -90,7 +86,7 @@ def test_any_time_in_any_zone(at_ms: int, quarters: int, group: str) -> None:
     text = f"[{stamp}] INFO {NEW}Group {group} with generation 5 is now empty. ({LOGGER})"
     with TemporaryDirectory() as name:
         (Path(name) / "server.log").write_text(text, encoding="utf-8")
-        (fact,) = read_facts([Path(name)], zone)
+        (fact,) = LogReader(zone).facts([Path(name)])
     assert (fact.at_ms, fact.group_id) == (at_ms, group)
 
 

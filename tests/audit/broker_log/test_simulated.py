@@ -12,7 +12,7 @@ from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.message import read_message
 from rebalance_audit.audit.broker_log.passages import MARK
-from rebalance_audit.audit.broker_log.read import read_facts
+from rebalance_audit.audit.broker_log.read import LogReader
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
@@ -44,7 +44,7 @@ def cluster(dialect: Dialect) -> tuple[Simulation, list[tuple[Record, Position]]
         folder = Path(name)
         run.write(folder)
         records = list(records_of(folder))
-        facts = list(read_facts([folder / SERVER_LOG], zone_of("UTC")))
+        facts = list(LogReader(zone_of("UTC")).facts([folder / SERVER_LOG]))
     return run, records, facts
 
 

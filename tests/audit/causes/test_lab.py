@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from rebalance_audit.audit.broker_log.fact import FactKind
-from rebalance_audit.audit.broker_log.read import read_facts
+from rebalance_audit.audit.broker_log.read import LogReader
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.time_zones import zone_of
 from tests.support.archives import unpack
@@ -57,7 +57,7 @@ def test_what_a_broker_says_at_level_debug_is_read(played: Path) -> None:
     """Of consumer groups only there: a member's subscription changed. Each such line is a fact about its member."""
     with gzip.open(played / "server.log.gz", "rt", encoding="utf-8") as lines:
         updates = [match for line in lines if (match := UPDATED.search(line)) is not None]
-    facts = read_facts([played / "server.log.gz"], zone_of("UTC"))
+    facts = LogReader(zone_of("UTC")).facts([played / "server.log.gz"])
     changed = [fact for fact in facts if fact.kind is FactKind.SUBSCRIPTION_CHANGED]
     assert [(fact.group_id, fact.member_id) for fact in changed] == [
         (match["group"], match["member"]) for match in updates

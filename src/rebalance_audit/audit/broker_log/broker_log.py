@@ -80,27 +80,15 @@ class BrokerLog:
             yield from facts
         yield from self.of_members
 
-    def unmatched(self, known: Collection[str]) -> Mapping[str, int]:
-        """Group id -> number of lines, for groups that are not among the `known` ones."""
-        return {
-            group_id: len(facts)
-            for group_id, facts in self.by_group.items()
-            if group_id not in known
-        }
-
     def unmatched_notes(self, known: Collection[str]) -> list[str]:
         """A sentence about the lines of groups that are not among the `known` ones; empty if there are none."""
-        unmatched = self.unmatched(known)
+        unmatched = sorted(self.by_group.keys() - known)
         if not unmatched:
             return []
-        named = ", ".join(sorted(unmatched)[:_NAMED])
         rest = f" and {len(unmatched) - _NAMED} more" if len(unmatched) > _NAMED else ""
-        lines = sum(unmatched.values())
-        sentence = (
-            f"The brokers' logs have {lines} line(s) about groups that the records do not have: "
-            f"{named}{rest}."
-        )
-        return [sentence]
+        lines = sum(len(self.by_group[group_id]) for group_id in unmatched)
+        groups = f"groups that the records do not have: {', '.join(unmatched[:_NAMED])}{rest}."
+        return [f"The brokers' logs have {lines} line(s) about {groups}"]
 
 
 def _groups_of_members(facts: Iterable[BrokerFact]) -> dict[str, str]:

@@ -29,30 +29,11 @@ from rebalance_audit.carriers.archives import (
 )
 from rebalance_audit.written_times import LineTime, TimeReader
 
-__all__ = [
-    "BrokerLogNotReadable",
-    "LogLine",
-    "LogReader",
-    "facts_of_line",
-    "files_of",
-    "read_facts",
-]
-
 _ROTATED: Final = re.compile(r"(?<=\.log)[.\-_].*")
 """Suffixes from rotation and compression: they change neither the lines nor their numbers."""
 _CONTINUED_LINES_MAX: Final = 20
 """Maximum lines of a message (a group id may contain a line break); a stack trace is not part of the message."""
 _CONTINUED_CHARS_MAX: Final = 4_096
-
-
-class LogLine(NamedTuple):
-    """One event of a coordinator."""
-
-    at_ms: int
-    broker: str
-    """Who logged the line: the broker's id, or the file if the line has no id."""
-    log_partition: int | None
-    message: str
 
 
 def files_of(paths: Iterable[Path]) -> list[Path]:
@@ -64,14 +45,12 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
                 each for each in path.rglob("*") if each.is_file() and not each.name.startswith(".")
             )
             if not inside:
-                message = f"{path}: no file is in this folder."
-                raise BrokerLogNotReadable(message)
+                raise BrokerLogNotReadable(f"{path}: no file is in this folder.")
             found.update(dict.fromkeys(inside))
         elif path.exists():
             found[path] = None
         else:
-            message = f"{path}: no such file."
-            raise BrokerLogNotReadable(message)
+            raise BrokerLogNotReadable(f"{path}: no such file.")
     return list(found)
 
 
@@ -85,7 +64,7 @@ class CoordinatorLine(NamedTuple):
     at_ms: int | None
     """Epoch ms; None if it has no usable time."""
     broker: str
-    """As in `LogLine`."""
+    """Who logged the line: the broker's id, or the file if the line has no id."""
     log_partition: int | None
     parsed: ParsedMessage | None
     """None if no wording matches."""
@@ -94,9 +73,23 @@ class CoordinatorLine(NamedTuple):
 
     def facts(self) -> Iterator[BrokerFact]:
         """The facts of the line: none if it has no time, several if it names several groups."""
-        if self.parsed is not None and self.parsed.kind is not None and self.at_ms is not None:
-            place = f"{self.file}:{self.number}"
-            yield from _facts(self.parsed, self.at_ms, self.broker, self.log_partition, place)
+        parsed = self.parsed
+        if parsed is None or parsed.kind is None or self.at_ms is None:
+            return
+        fields = {
+            "group_id": None,
+            "log_partition": self.log_partition,
+            "broker": self.broker,
+            "place": f"{self.file}:{self.number}",
+            "may_be_text": self.may_be_text,
+            **parsed.fields,
+        }
+        fact = BrokerFact(parsed.kind, self.at_ms, **fields)  # type: ignore[arg-type]
+        if fact.kind is FactKind.GROUP_DELETED:
+            for group_id in fact.members:
+                yield fact._replace(group_id=group_id, members=())
+        else:
+            yield fact
 
 
 class LogReader:
@@ -117,7 +110,7 @@ class LogReader:
         for line in self.lines(paths):
             for fact in line.facts():
                 self.reports[-1].note_fact(fact)
-                yield fact._replace(may_be_text=line.may_be_text)
+                yield fact
 
     def lines(self, paths: Iterable[Path]) -> Iterator["CoordinatorLine"]:
         """Every line of a coordinator, file by file. Raises BrokerLogNotReadable."""
@@ -170,11 +163,6 @@ class LogReader:
         report.is_text = reader.is_text
 
 
-def read_facts(paths: Iterable[Path], zone: tzinfo) -> Iterator[BrokerFact]:
-    """Every fact about a group, file by file. `zone` applies to times without one. Raises BrokerLogNotReadable."""
-    yield from LogReader(zone).facts(paths)
-
-
 def _note(report: FileReport, parsed: ParsedMessage | None, moment: LineTime, message: str) -> None:
     if parsed is None:
         report.note_unknown(message)
@@ -206,23 +194,3 @@ def _parsed(message: str, passage: Passage | None) -> ParsedMessage | None:
         if parsed is not None:
             return parsed
     return None
-
-
-def facts_of_line(line: LogLine, place: str) -> Iterator[BrokerFact]:
-    """The facts of one event: none if no wording matches, several if it names several groups."""
-    parsed = _parsed(line.message, None)
-    if parsed is not None and parsed.kind is not None:
-        yield from _facts(parsed, line.at_ms, line.broker, line.log_partition, place)
-
-
-def _facts(
-    parsed: ParsedMessage, at_ms: int, broker: str, log_partition: int | None, place: str
-) -> Iterator[BrokerFact]:
-    assert parsed.kind is not None
-    fields = {"group_id": None, "log_partition": log_partition, **parsed.fields}
-    fact = BrokerFact(parsed.kind, at_ms, broker=broker, place=place, **fields)  # type: ignore[arg-type]
-    if fact.kind is FactKind.GROUP_DELETED:
-        for group_id in fact.members:
-            yield fact._replace(group_id=group_id, members=())
-    else:
-        yield fact
