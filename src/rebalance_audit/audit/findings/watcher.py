@@ -72,9 +72,10 @@ class Watcher(FindingKind):
 
     def forget(self) -> None:
         """Set the state as it is before a life: the one before is over, and everything has been reported."""
+        own = vars(self)
         for each in self._state:
             make = each.default_factory
-            setattr(self, each.name, each.default if make is MISSING else make())
+            own[each.name] = each.default if make is MISSING else make()
 
     def write_comes(self, position: Position) -> None:
         """The write that begins at `position` is about to be judged: everything is still as it was before."""
