@@ -20,9 +20,8 @@ from typing import Final
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
 
-from rebalance_audit.recover.judged import planned_partitions
-from rebalance_audit.recover.plan import RecoveryPlan, plan_for
-from rebalance_audit.recover.plan_folder import write_plan
+from rebalance_audit.recover.plan import RecoveryPlan, plan_for, planned_partitions
+from rebalance_audit.recover.plan_files import write_plan
 from rebalance_audit.recover.steps import COMPARE, DRY_RUN, EXECUTE, steps_of
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord, encode_batch
 from rebalance_audit.sim.brokers.batch_writer import Producer as LogProducer

@@ -12,7 +12,7 @@ from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.replay.java_order import partition_for
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, open_log_folder
-from rebalance_audit.wire.topic_shapes import group_hash
+from rebalance_audit.wire.topic_names import group_hash
 from tests.anonymise.renamed import (
     KEY,
     anonymised,

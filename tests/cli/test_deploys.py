@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.local.deploys import read_deploys
+from rebalance_audit.local.given_files import read_deploys
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import write_lake
 from tests.whatif.paired import unpacked

@@ -3,11 +3,9 @@
 from typing import Any
 
 from rebalance_audit.replay.changes import Anomaly, Change, Position
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import ClassicGroup, GroupSlot, ModernGroup
 from rebalance_audit.replay.playback import apply
-from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.step import Policy
 from tests.dsl.partitions import partitions_text
 from tests.dsl.records import GROUP_ID, records
 

@@ -26,7 +26,7 @@ from rebalance_audit.limits import (
     DEPLOYS_AROUND,
     PODS_OF_NAME,
 )
-from rebalance_audit.local.deploys import read_deploys
+from rebalance_audit.local.given_files import read_deploys
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from tests.support.examples import examples
 

@@ -12,8 +12,8 @@ from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.rows import CONVERGENCE, EPOCHS, Row
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.decoders import value_decoders
+from rebalance_audit.wire.embedded import PayloadCache
 from rebalance_audit.wire.generated import messages as m
-from rebalance_audit.wire.payload_cache import PayloadCache
 from rebalance_audit.wire.records import Record, decode_record
 from tests.hostile.tenant_log import TenantLog
 

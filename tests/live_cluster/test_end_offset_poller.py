@@ -3,8 +3,7 @@
 import time
 
 from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets
-from rebalance_audit.live_cluster.end_offset_poller import EndOffsetPoller, WantedPartitions
-from rebalance_audit.live_cluster.poller import Poller
+from rebalance_audit.live_cluster.poller import EndOffsetPoller, Poller, WantedPartitions
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 PATIENCE_S = 20

@@ -12,7 +12,7 @@ import pytest
 
 import rebalance_audit as ra
 from rebalance_audit.audit.rows import GOLD_OF_LOG
-from rebalance_audit.local.audit_rows import AuditRows
+from rebalance_audit.local.audit import AuditRows
 from rebalance_audit.tables.arrow_types import arrow_schema
 from rebalance_audit.tables.rows import ROWS_SHOWN
 from rebalance_audit.tables.schemas import table_schemas

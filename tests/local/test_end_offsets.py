@@ -10,7 +10,7 @@ import pytest
 from rebalance_audit.audit.lag.end_offsets import EndOffset
 from rebalance_audit.bounds import Bounds
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.local.end_offsets import read_end_offsets
+from rebalance_audit.local.given_files import read_end_offsets
 from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue
 from rebalance_audit.wire.segments.batches import CONTROL, HEADER, LOG_OVERHEAD_BYTES
 from rebalance_audit.wire.segments.folder import SourceNotReadable

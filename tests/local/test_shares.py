@@ -10,7 +10,7 @@ import pytest
 from rebalance_audit.local import byte_ranges, shares, single_pass_log
 from rebalance_audit.local.audit import Audit, audit_segments
 from rebalance_audit.local.audit_feeder import GroupRange, group_ranges
-from rebalance_audit.local.forks import forked
+from rebalance_audit.local.shares import forked
 from tests.cli.audited import audited_once
 from tests.cli.call import call
 from tests.wire.golden import CAPTURE_NAMES, capture

@@ -15,10 +15,9 @@ from rebalance_audit.recover.account import (
     UncertainOffset,
 )
 from rebalance_audit.recover.plan import PlannedPartition, RecoveryPlan, plan_for
-from rebalance_audit.recover.plan_folder import plan_shape, write_plan
-from rebalance_audit.recover.plan_text import plan_summary, readme_of
+from rebalance_audit.recover.plan_files import plan_shape, plan_summary, readme_of, write_plan
 from rebalance_audit.recover.steps import steps_of
-from rebalance_audit.replay.groups.slot import CommittedOffset
+from rebalance_audit.replay.groups import CommittedOffset
 from tests.dsl import replayed
 
 DAY_MS = 24 * 3600 * 1000

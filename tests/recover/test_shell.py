@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.recover.shell import shell_word
+from rebalance_audit.recover.steps import shell_word
 from rebalance_audit.visible import visible
 
 

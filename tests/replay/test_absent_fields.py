@@ -7,7 +7,7 @@ import pytest
 
 from rebalance_audit.replay.changes import GroupEpochBumped
 from rebalance_audit.replay.describe import describe_group
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot
 from rebalance_audit.wire.schema import record_schemas
 from rebalance_audit.wire.topic_names import TopicNames
 from tests.dsl import replay, replayed

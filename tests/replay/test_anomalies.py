@@ -6,10 +6,9 @@ import re
 import pytest
 
 from rebalance_audit.replay.changes import Anomaly, AnomalyKind, Position
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot, ModernGroup
 from rebalance_audit.replay.playback import apply, apply_transaction_marker
-from rebalance_audit.replay.policy import Policy, ReplayError
+from rebalance_audit.replay.step import Policy, ReplayError
 from rebalance_audit.wire.generated.messages import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentTopicPartitions,

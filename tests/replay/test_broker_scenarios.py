@@ -5,8 +5,8 @@ Topic foo has 6 partitions. Each row is one event of a client or timer, its reco
 
 import pytest
 
-from rebalance_audit.replay.groups.slot import GroupSlot
-from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.groups import GroupSlot
+from rebalance_audit.replay.step import Policy
 from tests.dsl import GROUP_ID, anomalies, picture, replay
 
 Scenario = list[tuple[str, str, str]]

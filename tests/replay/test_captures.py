@@ -9,8 +9,8 @@ import pytest
 
 from rebalance_audit.replay.changes import Anomaly, AnomalyKind
 from rebalance_audit.replay.describe import describe_group
-from rebalance_audit.replay.policy import Policy
 from rebalance_audit.replay.shard import Shard
+from rebalance_audit.replay.step import Policy
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames

@@ -23,7 +23,7 @@ from rebalance_audit.replay.changes import (
     TopicMetadataRecorded,
     TopologyChanged,
 )
-from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.step import Policy
 from tests.dsl import TOPIC_IDS, replay, replayed
 
 P = Position(0, 99, 1234, 5)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_audit.replay.changes import Change, Position
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot
 from rebalance_audit.replay.playback import apply
-from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.step import Policy
 from rebalance_audit.wire.records import Record
 from tests.dsl import (
     GROUP_ID,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.step import Policy
 from tests.dsl import anomalies, picture, replay, replayed
 
 CLASSIC = "2 7 range A=0-2 B=3-5"

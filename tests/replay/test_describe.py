@@ -3,7 +3,7 @@
 import pytest
 
 from rebalance_audit.replay.describe import describe_group
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource
 from tests.dsl import TOPIC_IDS, replay, replayed
 

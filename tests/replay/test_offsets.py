@@ -12,7 +12,7 @@ from rebalance_audit.replay.changes import (
     Position,
     TransactionEnded,
 )
-from rebalance_audit.replay.groups.slot import CommittedOffset, GroupSlot
+from rebalance_audit.replay.groups import CommittedOffset, GroupSlot
 from rebalance_audit.replay.playback import apply_transaction_marker
 from tests.dsl import GROUP_ID, TOPIC_IDS, picture, replay
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import (
+from rebalance_audit.replay.groups import (
+    ClassicGroup,
     ClassicMembership,
     ClientAssignorResult,
+    GroupSlot,
     ModernGroup,
     RegexResolution,
 )
-from rebalance_audit.replay.groups.slot import GroupSlot
 from rebalance_audit.replay.playback import RULES
 from rebalance_audit.wire.generated.messages import RecordType
 from tests.dsl import (

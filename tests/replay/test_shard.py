@@ -3,8 +3,8 @@
 import pytest
 
 from rebalance_audit.replay.changes import Position, TransactionEnded
-from rebalance_audit.replay.policy import Policy, ReplayError
 from rebalance_audit.replay.shard import Shard
+from rebalance_audit.replay.step import Policy, ReplayError
 from rebalance_audit.wire.generated.messages import (
     ZERO_UUID,
     OffsetCommitKey,

@@ -13,11 +13,9 @@ import pytest
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
-from rebalance_audit.replay.groups.slot import GroupSlot
-from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.groups import ClassicGroup, GroupSlot, ModernGroup, ModernMember
 from rebalance_audit.replay.shard import Shard
+from rebalance_audit.replay.step import Policy
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import simulate
 from tests.support.log_entries import apply_entry, entries_of, records_of
@@ -26,13 +24,11 @@ from tests.wire.golden import CAPTURE_NAMES, capture
 STATE_CLASSES = (GroupSlot, ClassicGroup, ModernGroup, ModernMember)
 
 STATE_WRITERS = {
-    "rebalance_audit.replay.classic.rules": "a classic group's snapshot takes the place of the group",
+    "rebalance_audit.replay.classic": "a classic group's snapshot takes the place of the group",
     "rebalance_audit.replay.modern.assignments": "targets and current assignments",
-    "rebalance_audit.replay.modern.epochs": "group epoch, assignment epoch, the group's end",
-    "rebalance_audit.replay.groups.modern_group": "what follows from a write: owners, members not yet converged",
-    "rebalance_audit.replay.modern.lookup": "a record makes the group that it belongs to",
-    "rebalance_audit.replay.modern.members": "what members say of themselves",
-    "rebalance_audit.replay.modern.topics": "regular expressions, topic metadata, topologies",
+    "rebalance_audit.replay.groups": "what follows from a write: owners, members not yet converged",
+    "rebalance_audit.replay.modern.kinds": "a record makes the group that it belongs to",
+    "rebalance_audit.replay.modern.rules": "epochs, what members say of themselves, topics, the group's end",
     "rebalance_audit.replay.offsets": "committed and pending offsets",
     "rebalance_audit.replay.playback": "the last applied offset, and the group as it was where a record is refused",
 }
@@ -147,7 +143,7 @@ def test_the_guard_sees_who_writes(guard: Guard, code: str) -> None:
     member = ModernMember("A")
     group = ModernGroup("g", GroupType.CONSUMER, members={"A": member})
     slot = GroupSlot("g", group)
-    assert guard.writers == {"rebalance_audit.replay.groups.modern_group"}, "it counts its members"
+    assert guard.writers == {"rebalance_audit.replay.groups"}, "it counts its members"
     guard.writers.clear()
     names = {
         "__name__": "rebalance_audit.audit.intruder",

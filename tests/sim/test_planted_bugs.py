@@ -14,7 +14,7 @@ from rebalance_audit.coordinator.consumer.member_change import settle
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.coordinator.requests.classic import JoinGroupResponse
-from rebalance_audit.replay.policy import ReplayError
+from rebalance_audit.replay.step import ReplayError
 from rebalance_audit.sim.brokers import compaction
 from rebalance_audit.sim.brokers.partition_log import LogSegment, PartitionLog, replay_batch
 from rebalance_audit.sim.invariants.rules import InvariantBrokenError

@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from rebalance_audit.coordinator.handling import Dialect
-from rebalance_audit.replay.policy import Policy
 from rebalance_audit.replay.shard import Shard
+from rebalance_audit.replay.step import Policy
 from rebalance_audit.sim.brokers import partition_log
 from rebalance_audit.sim.invariants.rules import require_equal
 from rebalance_audit.sim.options import Overrides, SimulationOptions, draw_options

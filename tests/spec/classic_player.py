@@ -29,7 +29,7 @@ from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups import ClassicGroup
 from rebalance_audit.replay.java_order import hash_map_order
 from tests.spec.consumer_player import DifferenceError
 from tests.spec.engine import plain

@@ -27,7 +27,7 @@ from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups import ModernGroup, ModernMember
 from rebalance_audit.replay.partitions import Partitions, each
 from rebalance_audit.wire.generated.messages import ZERO_UUID
 from tests.spec.engine import plain

@@ -38,15 +38,10 @@ class TopicHistory:
         for file in files:
             for chunk in read_columns(file):
                 assert isinstance(chunk, ColumnChunk)
-                rows = zip(
-                    chunk.record_timestamps_ms,
-                    chunk.values,
-                    chunk.column("is_control"),
-                    strict=True,
-                )
-                for time_ms, value, is_control in rows:
-                    if value is not None and not is_control and _learn(value, names, counts):
-                        self._note(time_ms, names, counts)
+                for run, rows in chunk.by_run():
+                    for _, time_ms, _, value in () if run.is_control else rows:
+                        if value is not None and _learn(value, names, counts):
+                            self._note(time_ms, names, counts)
 
     def _note(self, time_ms: int, names: Mapping[bytes, str], counts: Mapping[bytes, int]) -> None:
         topics = {

@@ -13,7 +13,7 @@ from itertools import groupby, product
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.replay.changes import GroupType, Position
-from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups import ModernGroup, ModernMember
 from rebalance_audit.replay.partitions import Partitions, each
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.wire.generated.messages import ConsumerGroupMetadataValue, RecordType

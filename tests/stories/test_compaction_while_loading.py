@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from rebalance_audit.audit.log_audit import audit_log
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot
 from rebalance_audit.replay.playback import apply
-from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.step import Policy
 from tests.dsl import GROUP_ID, Log, log, picture
 
 CLASSIC = (

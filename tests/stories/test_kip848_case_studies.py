@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import pytest
 
 from rebalance_audit.coordinator.handling import Dialect
-from rebalance_audit.replay.groups.modern_group import STABLE, ModernGroup
+from rebalance_audit.replay.groups import STABLE, ModernGroup
 from rebalance_audit.replay.partitions import Partitions
 from tests.coordinator.consumer.mixed_play import MixedPlay
 from tests.coordinator.consumer.play import Play, play

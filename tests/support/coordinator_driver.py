@@ -22,9 +22,9 @@ from rebalance_audit.coordinator.handling import (
 from rebalance_audit.coordinator.ledger import LedgerShard
 from rebalance_audit.coordinator.reasons import Bump
 from rebalance_audit.replay.changes import Change, Position
-from rebalance_audit.replay.groups.slot import Group, GroupSlot
-from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.groups import Group, GroupSlot
 from rebalance_audit.replay.shard import Shard
+from rebalance_audit.replay.step import Policy
 from rebalance_audit.wire.generated.messages import (
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataValue,

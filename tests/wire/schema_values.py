@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from rebalance_audit.wire.decoder_source import Unit
+from rebalance_audit.wire.decoders import Unit
 from rebalance_audit.wire.schema import Field, Struct, record_schemas
 
 UNITS = tuple(

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from rebalance_audit.wire import generic, instances
 from rebalance_audit.wire.decoder_runtime import FAILURES
-from rebalance_audit.wire.decoder_source import Unit
-from rebalance_audit.wire.decoders import embedded_decoder, key_decoder, value_decoders
+from rebalance_audit.wire.decoders import Unit, embedded_decoder, key_decoder, value_decoders
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.primitives import DecodeError
 from rebalance_audit.wire.records import Record, decode_record, decode_record_by_schema

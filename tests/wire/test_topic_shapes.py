@@ -16,7 +16,7 @@ from rebalance_audit.wire.metadata_records import (
     decode_metadata_record,
     encode_metadata_record,
 )
-from rebalance_audit.wire.topic_shapes import (
+from rebalance_audit.wire.topic_names import (
     ClusterImage,
     TopicShape,
     group_hash,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from time import process_time
 
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot
 from rebalance_audit.replay.playback import apply
 from rebalance_audit.wire.generated import messages
 from rebalance_audit.wire.generated.messages import RecordType

@@ -4,7 +4,7 @@
     python -m workshop.codegen --check    exit with 1 if one of them is stale
 
 The file is checked in: the type checker, the editor and a reader see plain classes. What decodes and shows them is made
-at run time (`wire.decoders`, `wire.json_fields`).
+at run time (`wire.decoders`, `wire.json_shape`).
 """
 
 import sys

@@ -13,12 +13,12 @@ _HEADER = '''\
 
 One class holds all versions and layouts of a message: fields that one of them lacks have a default
 and come last. Uuids are 16 raw bytes, arrays are tuples. `make codegen` writes this file from
-schemas/records.
+schemas/records. A field without an explanation means what the last one of its name means.
 """
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, get_args
 
 ZERO_UUID: Final = bytes(16)
 '''
@@ -118,15 +118,16 @@ def literal(message: Message, field: Field, value: Any) -> str:
 def source(catalogue: Catalogue) -> str:
     """Text of `messages.py`."""
     parts = [_HEADER, _record_types(catalogue)]
-    parts += [_class_source(c) for message in catalogue.messages() for c in classes_of(message)]
+    explained: dict[str, str] = {}
+    for message in catalogue.messages():
+        parts += [_class_source(each, explained) for each in classes_of(message)]
     for alias, messages in (("Key", catalogue.keys), ("Value", catalogue.values)):
-        names = [m.name for m in messages.values()]
-        members = [f"    RecordType.{enum_member(m)}: {m.name}," for m in messages.values()]
+        names = "\n    | ".join(m.name for m in messages.values())
         parts.append(
-            f"{alias}: TypeAlias = (\n    " + "\n    | ".join(names) + "\n)\n\n"
-            f"{alias.upper()}_CLASSES: Final[Mapping[RecordType, type[{alias}]]] = {{\n"
-            + "\n".join(members)
-            + "\n}\n"
+            f"{alias}: TypeAlias = (\n    {names}\n)\n"
+            '"""In order of their record types."""\n'
+            f"{alias.upper()}_CLASSES: Final[Mapping[RecordType, type[{alias}]]] = dict(\n"
+            f"    zip(RecordType, get_args({alias}), strict=True)\n)\n"
         )
     return "\n\n".join(parts)
 
@@ -141,12 +142,14 @@ def _record_types(catalogue: Catalogue) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _class_source(generated: MessageClass) -> str:
+def _class_source(generated: MessageClass, explained: dict[str, str]) -> str:
     lines = [f"class {generated.name}(NamedTuple):", *_docstring(generated.about), ""]
     for attribute in generated.attributes:
         default = "" if attribute.default is None else f" = {attribute.default}"
         lines.append(f"    {attribute.name}: {attribute.annotation}{default}")
-        lines += _docstring(attribute.about)
+        if explained.get(attribute.name) != attribute.about:
+            explained[attribute.name] = attribute.about
+            lines += _docstring(attribute.about)
     return "\n".join(lines) + "\n"
 
 

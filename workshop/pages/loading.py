@@ -5,8 +5,13 @@ from pathlib import Path
 from typing import Final
 
 from rebalance_audit.resources import checkout_root
-from rebalance_audit.verify.coordinators import COORDINATORS, records_known_to
-from rebalance_audit.verify.rules import Rule, RuleCase, all_rules
+from rebalance_audit.verify.coordinators import (
+    COORDINATORS,
+    Rule,
+    RuleCase,
+    all_rules,
+    records_known_to,
+)
 from workshop import generated_files
 
 PAGE: Final = "docs/loading.md"

@@ -8,9 +8,8 @@ from secrets import token_hex
 from typing import Final, NamedTuple
 
 from rebalance_audit.anonymise.broker_lines import LineRenamer
-from rebalance_audit.anonymise.metadata_log import MetadataRenamer
 from rebalance_audit.anonymise.pseudonyms import NameKind, Pseudonyms
-from rebalance_audit.anonymise.records import LeftOut, RecordRenamer
+from rebalance_audit.anonymise.records import LeftOut, MetadataRenamer, RecordRenamer
 from rebalance_audit.anonymise.segment_files import SegmentRewriter
 from rebalance_audit.anonymise.topic_hashes import TopicHashes
 from rebalance_audit.audit.broker_log.read import LogReader

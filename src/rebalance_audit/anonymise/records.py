@@ -1,4 +1,7 @@
-"""Records of `__consumer_offsets` with pseudonyms, from bytes to bytes."""
+"""Records of `__consumer_offsets` with pseudonyms, from bytes to bytes.
+
+Of the `__cluster_metadata` log, too: what it says about topics and racks, and nothing else of it.
+"""
 
 from collections import Counter
 from enum import StrEnum
@@ -8,20 +11,10 @@ from rebalance_audit.anonymise.embedded_bytes import MemberBytes
 from rebalance_audit.anonymise.pseudonyms import Pseudonyms
 from rebalance_audit.anonymise.record_fields import renamed
 from rebalance_audit.anonymise.topic_hashes import TopicHashes
+from rebalance_audit.wire import metadata_records
 from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE
-from rebalance_audit.wire.generated.messages import (
-    ConsumerGroupMemberMetadataClassicMemberMetadata,
-    ConsumerGroupMemberMetadataValue,
-    ConsumerGroupMetadataValue,
-    GroupMetadataMember,
-    GroupMetadataValue,
-    Key,
-    OffsetCommitValue,
-    ShareGroupMetadataValue,
-    StreamsGroupMetadataValue,
-    Value,
-)
-from rebalance_audit.wire.primitives import SCALARS
+from rebalance_audit.wire.generated import messages
+from rebalance_audit.wire.primitives import SCALARS, DecodeError
 from rebalance_audit.wire.records import (
     Record,
     Undecodable,
@@ -107,7 +100,7 @@ class RecordRenamer:
         if record.unknown_tags:
             self.left_out[LeftOut.UNKNOWN_TAGS] += 1
         if (
-            isinstance(value, OffsetCommitValue)
+            isinstance(value, messages.OffsetCommitValue)
             and not (
                 value.metadata
                 or record.value_trailing
@@ -121,14 +114,16 @@ class RecordRenamer:
         new = self._inside(record.key, renamed(self.names, value), value, at_ms)
         return encode_value(new, record.value_version, record.layout)
 
-    def _inside(self, key: Key, new: Value, old: Value, at_ms: int) -> Value:
+    def _inside(
+        self, key: messages.Key, new: messages.Value, old: messages.Value, at_ms: int
+    ) -> messages.Value:
         """The value with what only its neighbours explain."""
         match new, old:
-            case GroupMetadataValue(), GroupMetadataValue():
+            case messages.GroupMetadataValue(), messages.GroupMetadataValue():
                 inside = MemberBytes(self.names, old.protocol_type, old.protocol)
                 members = [self._classic_member(inside, each) for each in new.members]
                 return new._replace(members=tuple(members))
-            case ConsumerGroupMemberMetadataValue(classic_member_metadata=classic), _ if (
+            case messages.ConsumerGroupMemberMetadataValue(classic_member_metadata=classic), _ if (
                 classic is not None
             ):
                 protocols = zip(
@@ -148,9 +143,9 @@ class RecordRenamer:
                     classic_member_metadata=classic._replace(supported_protocols=tuple(written))
                 )
             case (
-                ConsumerGroupMetadataValue()
-                | ShareGroupMetadataValue()
-                | StreamsGroupMetadataValue(),
+                messages.ConsumerGroupMetadataValue()
+                | messages.ShareGroupMetadataValue()
+                | messages.StreamsGroupMetadataValue(),
                 _,
             ):
                 group = group_id_of(key)
@@ -160,8 +155,8 @@ class RecordRenamer:
         return new
 
     def _classic_member(
-        self, inside: MemberBytes, member: GroupMetadataMember
-    ) -> GroupMetadataMember:
+        self, inside: MemberBytes, member: messages.GroupMetadataMember
+    ) -> messages.GroupMetadataMember:
         return member._replace(
             subscription=inside.subscription(member.subscription),
             assignment=inside.assignment(member.assignment),
@@ -181,7 +176,47 @@ class RecordRenamer:
         return key, (b"" if version is None else _INT16.pack(version))
 
 
-def _classic(value: Value) -> ConsumerGroupMemberMetadataClassicMemberMetadata:
-    assert isinstance(value, ConsumerGroupMemberMetadataValue)
+def _classic(value: messages.Value) -> messages.ConsumerGroupMemberMetadataClassicMemberMetadata:
+    assert isinstance(value, messages.ConsumerGroupMemberMetadataValue)
     assert value.classic_member_metadata is not None
     return value.classic_member_metadata
+
+
+class MetadataRenamer:
+    """Renames the records of the metadata log, batch by batch."""
+
+    def __init__(self, names: Pseudonyms, left_out: Counter[LeftOut]) -> None:
+        self._names = names
+        self._left_out = left_out
+
+    def renamed(self, batch: BatchRecords) -> BatchRecords:
+        """The records of one batch that are read, under pseudonyms."""
+        kept = BatchRecords([], [], [], [])
+        for log_offset, at_ms, _, value in zip(*batch, strict=True):
+            try:
+                record = None if value is None else metadata_records.decode_metadata_record(value)
+            except DecodeError:
+                record = None
+            if record is None:
+                self._left_out[LeftOut.METADATA] += 1
+                continue
+            kept.log_offsets.append(log_offset)
+            kept.record_timestamps_ms.append(self._names.moment(at_ms))
+            kept.keys.append(None)
+            kept.values.append(metadata_records.encode_metadata_record(self._record(record)))
+        return kept
+
+    def _record(self, record: metadata_records.MetadataRecord) -> metadata_records.MetadataRecord:
+        names = self._names
+        match record:
+            case metadata_records.BrokerRegistered(broker_id, rack):
+                return metadata_records.BrokerRegistered(
+                    broker_id, None if rack is None else names.rack(rack)
+                )
+            case metadata_records.TopicMade(topic_id, name):
+                return metadata_records.TopicMade(names.topic_id(topic_id), names.topic(name))
+            case metadata_records.PartitionPlaced(topic_id):
+                return record._replace(topic_id=names.topic_id(topic_id))
+            case metadata_records.TopicRemoved(topic_id):
+                return metadata_records.TopicRemoved(names.topic_id(topic_id))
+        return record

@@ -10,26 +10,8 @@ from typing import Final
 from rebalance_audit.anonymise.pseudonyms import Pseudonyms
 from rebalance_audit.anonymise.records import LeftOut
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord, encode_like
-from rebalance_audit.wire.segments import message_sets
+from rebalance_audit.wire.segments import batches, message_sets
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.segments.batches import (
-    ATTRIBUTES,
-    BASE_TIMESTAMP,
-    CODEC_MASK,
-    CONTROL,
-    HEADER,
-    LOG_OVERHEAD_BYTES,
-    MAGIC,
-    MARKER_KEY,
-    MARKER_VALUE,
-    MAX_TIMESTAMP,
-    BatchRecords,
-    Damage,
-    RawHeader,
-    TransactionMarker,
-    judged,
-    parse_marker,
-)
 from rebalance_audit.wire.segments.columns import LEGACY_ATTRIBUTES_AT
 from rebalance_audit.wire.segments.walk import SegmentWalk
 
@@ -43,7 +25,7 @@ class SegmentRewriter:
     def __init__(
         self,
         names: Pseudonyms,
-        renamed: Callable[[BatchRecords], BatchRecords],
+        renamed: Callable[[batches.BatchRecords], batches.BatchRecords],
         left_out: Counter[LeftOut],
     ) -> None:
         self._names = names
@@ -58,49 +40,52 @@ class SegmentRewriter:
                     self._left_out[LeftOut.DAMAGE] += following - position
                     continue
                 batch = walk.view(position, following)
-                records = judged(found, batch)
-                if isinstance(records, Damage):
+                records = batches.judged(found, batch)
+                if isinstance(records, batches.Damage):
                     self._left_out[LeftOut.DAMAGE] += following - position
-                elif found[MAGIC] == 2:
+                elif found[batches.MAGIC] == 2:
                     out.write(self._batch(found, records))
                 else:
-                    out.write(self._messages(found[MAGIC], batch[LEGACY_ATTRIBUTES_AT], records))
+                    out.write(
+                        self._messages(found[batches.MAGIC], batch[LEGACY_ATTRIBUTES_AT], records)
+                    )
 
-    def _batch(self, header: RawHeader, records: BatchRecords) -> bytes:
-        is_control = bool(header[ATTRIBUTES] & CONTROL)
+    def _batch(self, header: batches.RawHeader, records: batches.BatchRecords) -> bytes:
+        is_control = bool(header[batches.ATTRIBUTES] & batches.CONTROL)
         new = self._markers(records) if is_control else self._renamed(records)
         fields = list(header)
-        for place in (BASE_TIMESTAMP, MAX_TIMESTAMP):
+        for place in (batches.BASE_TIMESTAMP, batches.MAX_TIMESTAMP):
             fields[place] = self._names.moment(fields[place])
         return encode_like(
             _header(fields), [LoggedRecord(*each) for each in zip(*new, strict=True)]
         )
 
-    def _markers(self, records: BatchRecords) -> BatchRecords:
+    def _markers(self, records: batches.BatchRecords) -> batches.BatchRecords:
         """Transaction markers without anything after their fields."""
-        kept = BatchRecords([], [], [], [])
+        kept = batches.BatchRecords([], [], [], [])
         for log_offset, at_ms, key, value in zip(*records, strict=True):
-            marker = parse_marker(key, value)
-            if not isinstance(marker, TransactionMarker):
+            marker = batches.parse_marker(key, value)
+            if not isinstance(marker, batches.TransactionMarker):
                 self._left_out[LeftOut.CONTROL] += 1
                 continue
             assert key is not None
             assert value is not None
             kept.log_offsets.append(log_offset)
             kept.record_timestamps_ms.append(self._names.moment(at_ms))
-            kept.keys.append(key[: MARKER_KEY.size])
-            kept.values.append(value[: MARKER_VALUE.size])
+            kept.keys.append(key[: batches.MARKER_KEY.size])
+            kept.values.append(value[: batches.MARKER_VALUE.size])
         return kept
 
-    def _messages(self, magic: int, attributes: int, records: BatchRecords) -> bytes:
+    def _messages(self, magic: int, attributes: int, records: batches.BatchRecords) -> bytes:
         new = self._renamed(records)
         return b"".join(
-            _message(magic, attributes & ~CODEC_MASK, *each) for each in zip(*new, strict=True)
+            _message(magic, attributes & ~batches.CODEC_MASK, *each)
+            for each in zip(*new, strict=True)
         )
 
 
-def _header(fields: Sequence[int]) -> RawHeader:
-    found: RawHeader = HEADER.unpack(HEADER.pack(*fields))
+def _header(fields: Sequence[int]) -> batches.RawHeader:
+    found: batches.RawHeader = batches.HEADER.unpack(batches.HEADER.pack(*fields))
     return found
 
 
@@ -118,7 +103,7 @@ def _message(
         _LENGTH.pack(-1) if part is None else _LENGTH.pack(len(part)) + part
         for part in (key, value)
     ]
-    size = message_sets.HEADERS[magic].size - LOG_OVERHEAD_BYTES + sum(map(len, parts))
+    size = message_sets.HEADERS[magic].size - batches.LOG_OVERHEAD_BYTES + sum(map(len, parts))
     head = message_sets.HEADERS[magic].pack(message_offset, size, 0, magic, attributes, *times)
     made = bytearray(b"".join((head, *parts)))
     _CRC.pack_into(made, message_sets.CRC_AT, zlib.crc32(made[message_sets.MAGIC_AT :]))

@@ -11,17 +11,9 @@ from typing import Final
 from rebalance_audit.anonymise.pseudonyms import Pseudonyms
 from rebalance_audit.audit.causes.recorded_topics import CLOCKS_MS, topic_images
 from rebalance_audit.audit.members.tally import Tally
-from rebalance_audit.wire.generated.messages import (
-    ConsumerGroupMemberMetadataKey,
-    ConsumerGroupMemberMetadataValue,
-    ConsumerGroupRegularExpressionKey,
-    ConsumerGroupRegularExpressionValue,
-    ShareGroupMemberMetadataKey,
-    ShareGroupMemberMetadataValue,
-)
+from rebalance_audit.wire.generated import messages
 from rebalance_audit.wire.records import Record
-from rebalance_audit.wire.topic_names import TopicNames
-from rebalance_audit.wire.topic_shapes import TopicShape, group_hash
+from rebalance_audit.wire.topic_names import TopicNames, TopicShape, group_hash
 
 _KNOWN_MAX: Final = 1 << 20
 _MEMBER: Final = "m"
@@ -53,23 +45,25 @@ class TopicHashes:
         """Note what the records of a batch say about subscriptions, before its hashes are renamed."""
         for record in records:
             match record.key:
-                case ConsumerGroupMemberMetadataKey(
+                case messages.ConsumerGroupMemberMetadataKey(
                     group_id, member_id
-                ) | ShareGroupMemberMetadataKey(group_id, member_id):
+                ) | messages.ShareGroupMemberMetadataKey(group_id, member_id):
                     value = record.value
                     topics = (
                         value.subscribed_topic_names
                         if isinstance(
-                            value, ConsumerGroupMemberMetadataValue | ShareGroupMemberMetadataValue
+                            value,
+                            messages.ConsumerGroupMemberMetadataValue
+                            | messages.ShareGroupMemberMetadataValue,
                         )
                         else ()
                     )
                     self._set(group_id, _MEMBER + member_id, topics)
-                case ConsumerGroupRegularExpressionKey(group_id, expression):
+                case messages.ConsumerGroupRegularExpressionKey(group_id, expression):
                     found = record.value
                     topics = (
                         found.topics
-                        if isinstance(found, ConsumerGroupRegularExpressionValue)
+                        if isinstance(found, messages.ConsumerGroupRegularExpressionValue)
                         else ()
                     )
                     self._set(group_id, _EXPRESSION + expression, topics)

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.wire.topic_names import topic_id_text
-from rebalance_audit.wire.topic_shapes import TopicShape
+from rebalance_audit.wire.topic_names import TopicShape, topic_id_text
 
 _UNNAMED_LIMIT = 10_000
 """Number of unnamed topic ids kept, to bound memory; once full, every other id is treated as one of them."""

@@ -18,6 +18,7 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Emit
 from rebalance_audit.audit.writes import Role, Write, WriteSplitter, adjoins, role_of
 from rebalance_audit.replay.changes import (
+    OFFSET_COMMIT_NUMBERS,
     Anomaly,
     AnomalyKind,
     Change,
@@ -25,12 +26,10 @@ from rebalance_audit.replay.changes import (
     GroupEpochBumped,
     GroupType,
     Position,
+    group_type_of,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import ClassicGroup, GroupSlot, ModernGroup
 from rebalance_audit.replay.playback import apply
-from rebalance_audit.replay.record_types import OFFSET_COMMIT_NUMBERS, group_type_of
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record, encode_key
 

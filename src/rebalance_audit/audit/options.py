@@ -10,8 +10,7 @@ from rebalance_audit.audit.holes import Holes
 from rebalance_audit.audit.lag.end_offsets import EndOffsetsOf, no_end_offsets
 from rebalance_audit.audit.verdicts.cause import Verdict
 from rebalance_audit.replay.partitions import TopicPartition
-from rebalance_audit.wire.topic_names import topic_id_text
-from rebalance_audit.wire.topic_shapes import TopicShape
+from rebalance_audit.wire.topic_names import TopicShape, topic_id_text
 
 
 def unnamed(_topic_id: bytes) -> str | None:

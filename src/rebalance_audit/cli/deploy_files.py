@@ -8,7 +8,7 @@ from pathlib import Path
 from rebalance_audit.audit.deploys.read import DeploysRead
 from rebalance_audit.audit.rows import DEPLOYS, Row
 from rebalance_audit.cli.output import echo
-from rebalance_audit.local.deploys import read_deploys
+from rebalance_audit.local.given_files import read_deploys
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import visible
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rebalance_audit.live_cluster.end_offset_poller import EndOffsetPoller
+from rebalance_audit.live_cluster.poller import EndOffsetPoller
 from rebalance_audit.local.live.live_audit import LiveAudit
 from rebalance_audit.report.lag_text import GroupLag, group_lags
 from rebalance_audit.steps import OnProgress

@@ -18,8 +18,7 @@ from rebalance_audit.coordinator.handling import (
 )
 from rebalance_audit.coordinator.reasons import Bump, Departure, Meanwhile
 from rebalance_audit.replay.changes import Change, GroupType
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import Group, GroupSlot
+from rebalance_audit.replay.groups import Group, GroupSlot, ModernGroup
 from rebalance_audit.replay.shard import Shard
 
 

@@ -39,8 +39,7 @@ from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeat
 from rebalance_audit.coordinator.share.handlers import ShareHandlers
 from rebalance_audit.coordinator.streams.handlers import StreamsHandlers
 from rebalance_audit.replay.changes import Change, GroupType
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot, ModernGroup
 from rebalance_audit.replay.shard import Shard
 
 P = TypeVar("P")

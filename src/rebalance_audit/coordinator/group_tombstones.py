@@ -5,8 +5,7 @@ from typing import Final
 
 from rebalance_audit.coordinator.handling import RecordDraft
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.replay.groups import Group, ModernGroup
 from rebalance_audit.wire.generated.messages import (
     ConsumerGroupMetadataKey,
     ConsumerGroupPartitionMetadataKey,

@@ -3,7 +3,7 @@
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups import ModernGroup
 
 CurrentGroup = LiveGroup | ModernGroup
 

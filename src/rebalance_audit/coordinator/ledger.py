@@ -7,9 +7,9 @@ which partitions are initialised for sharing. All of that is the newest value of
 from typing import Any, Final
 
 from rebalance_audit.replay.changes import Change, Position
-from rebalance_audit.replay.groups.slot import GroupSlot
-from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.groups import GroupSlot
 from rebalance_audit.replay.shard import Shard
+from rebalance_audit.replay.step import Policy
 from rebalance_audit.wire.generated.messages import Key, RecordType, Value
 from rebalance_audit.wire.records import Record
 

@@ -37,7 +37,7 @@ from rebalance_audit.coordinator.requests.offsets import (
     WriteTxnMarkerRequest,
     WriteTxnMarkerResponse,
 )
-from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups import ModernGroup
 from rebalance_audit.wire.generated.messages import ZERO_UUID, OffsetCommitKey, OffsetCommitValue
 
 WITHOUT_TOPIC_IDS: Final = frozenset({Dialect.R3_7, Dialect.R3_9, Dialect.R4_0})

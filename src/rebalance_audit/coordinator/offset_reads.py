@@ -17,8 +17,7 @@ from rebalance_audit.coordinator.requests.offsets import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot, ModernGroup
 from rebalance_audit.wire.generated.messages import ZERO_UUID
 
 

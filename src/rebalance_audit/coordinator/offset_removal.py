@@ -37,8 +37,7 @@ from rebalance_audit.coordinator.requests.offsets import (
     TopicsDeleted,
 )
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import CommittedOffset, GroupSlot
+from rebalance_audit.replay.groups import CommittedOffset, GroupSlot, ModernGroup
 from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE
 from rebalance_audit.wire.generated.messages import OffsetCommitKey
 

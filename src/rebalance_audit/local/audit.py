@@ -4,7 +4,7 @@ Kept are the state of the groups, the rows of the answer, and a bounded part of 
 (`single_pass_log`).
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
@@ -20,11 +20,12 @@ from rebalance_audit.audit.options import AuditOptions, nothing_logged
 from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_GROUP, PROGRESS, TOPICS, Row
 from rebalance_audit.audit.testimony.clocks import Aligned
 from rebalance_audit.errors import BadRequest, require_known, two_histories
-from rebalance_audit.local.audit_rows import AuditRows
-from rebalance_audit.local.broker_logs import read_broker_logs
-from rebalance_audit.local.clocks import aligned_with
-from rebalance_audit.local.deploys import read_deploys
-from rebalance_audit.local.end_offsets import read_end_offsets
+from rebalance_audit.local.given_files import (
+    aligned_with,
+    read_broker_logs,
+    read_deploys,
+    read_end_offsets,
+)
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.local.shares import (
     Finish,
@@ -37,16 +38,63 @@ from rebalance_audit.local.shares import (
 from rebalance_audit.local.single_pass_log import SinglePassLog
 from rebalance_audit.local.state import group_ids_of, segment_state
 from rebalance_audit.moment_text import MomentLike, moment_ms
+from rebalance_audit.moments import utc_datetime
 from rebalance_audit.replay.state import State
 from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.order import in_key_order, is_by_group
+from rebalance_audit.tables.row_shapes import shaper
+from rebalance_audit.tables.rows import Rows
+from rebalance_audit.tables.schemas import TableSchema
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.folder import LogFolder, SourceNotReadable
 from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from rebalance_audit.report.explained import Explained
+
+
+class AuditRows(Rows):
+    """Rows as the audit made them, shaped when they are asked for."""
+
+    def __init__(self, schema: TableSchema, rows: Sequence[Row], cluster: str) -> None:
+        """`rows` have no `cluster`; their times are epoch milliseconds."""
+        super().__init__(schema)
+        self._rows = rows
+        self._cluster = cluster
+        self._shape = shaper(schema, utc_datetime)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self._shape(row, self._cluster) for row in self._rows)
+
+    def _row(self, number: int) -> Row:
+        return self._shape(self._rows[number], self._cluster)
+
+    def _filtered(
+        self, groups: frozenset[str], start_ms: int | None, end_ms: int | None
+    ) -> "AuditRows":
+        rows = [row for row in self._rows if not groups or row["group_id"] in groups]
+        if (start_ms, end_ms) != (None, None):
+            begins = self.schema.begins_at
+            assert begins is not None
+            rows = [
+                row
+                for row in rows
+                if row[begins] is not None
+                and (start_ms is None or row[begins] >= start_ms)
+                and (end_ms is None or row[begins] < end_ms)
+            ]
+        return AuditRows(self.schema, rows, self._cluster)
+
+    def _arrow(self) -> "pa.Table":
+        from rebalance_audit.tables.arrow_types import arrow_table  # noqa: PLC0415 - imports Arrow
+
+        return arrow_table(self.schema, self._rows, self._cluster)
 
 
 @dataclass(frozen=True, repr=False)

@@ -140,13 +140,7 @@ class AuditFeeder:
     def _take_run(self, log_partition: int, chunk: ColumnChunk, run: Run, part: slice) -> None:
         if run.is_control or part.start == part.stop:
             return
-        rows = zip(
-            chunk.log_offsets[part],
-            chunk.record_timestamps_ms[part],
-            chunk.keys[part],
-            chunk.values[part],
-            strict=True,
-        )
+        rows = zip(*(column[part] for column in chunk[:4]), strict=True)
         ids = self._ids
         everything = ids == EVERY_GROUP
         for log_offset, timestamp_ms, key, value in rows:
@@ -166,14 +160,7 @@ class AuditFeeder:
                 continue
             if not self._meet(log_partition, group_id, log_offset):
                 continue
-            position = Position(
-                log_partition,
-                log_offset,
-                timestamp_ms,
-                run.leader_epoch,
-                run.producer_id,
-                run.is_transactional,
-            )
+            position = Position.in_run(log_partition, run, log_offset, timestamp_ms)
             self.audit.feed(record, position)
 
     def _meet(self, log_partition: int, group_id: str, log_offset: int) -> bool:

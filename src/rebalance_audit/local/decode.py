@@ -4,7 +4,7 @@ import re
 from base64 import b64encode
 from collections.abc import Collection, Iterator
 from functools import cache, partial
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -24,12 +24,10 @@ from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.batches import TransactionMarker, parse_marker
-from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+from rebalance_audit.wire.segments.columns import ColumnChunk, RecordRow, Run
 from rebalance_audit.wire.segments.folder import LogFolder
 
 DecodedRecord: TypeAlias = dict[str, Any]
-Raw: TypeAlias = tuple[int, int, bytes | None, bytes | None]
-"""Log offset, record timestamp, key, value."""
 
 MARKERS: Final = "control"
 """Stands for transaction markers among record types: they have none."""
@@ -155,11 +153,8 @@ def range_shapes(part: Range, wanted: RecordFilter) -> Iterator[DecodedRecord]:
                 yield records.shape(run, row)[0]
 
 
-def _with_runs(chunk: ColumnChunk) -> Iterator[tuple[Run, Raw]]:
-    rows = zip(chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True)
-    for run in chunk.runs:
-        for row in islice(rows, run.record_count):
-            yield run, row
+def _with_runs(chunk: ColumnChunk) -> Iterator[tuple[Run, RecordRow]]:
+    return ((run, row) for run, rows in chunk.by_run() for row in rows)
 
 
 @cache
@@ -231,7 +226,7 @@ class _Records:
             for place, offset, at_ms, leader_epoch, of_line, position, moment_ms in columns
         )
 
-    def shape(self, run: Run, row: Raw) -> tuple[DecodedRecord, bool]:
+    def shape(self, run: Run, row: RecordRow) -> tuple[DecodedRecord, bool]:
         """The object, and whether its fields are all that the record holds."""
         log_offset, record_timestamp_ms, key, value = row
         place: DecodedRecord = {

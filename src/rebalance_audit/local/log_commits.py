@@ -14,7 +14,7 @@ from rebalance_audit.wire.generated.messages import LegacyOffsetCommitKey, Offse
 from rebalance_audit.wire.records import Undecodable, decode_record
 
 if TYPE_CHECKING:
-    from rebalance_audit.segments.account import Account
+    from rebalance_audit.segments.commits import Account
 
 
 class LogCommits:

@@ -16,9 +16,8 @@ from rebalance_audit.audit.progress.group_progress import HELD, GroupProgress
 from rebalance_audit.audit.progress.minutes import ProgressMinutes, ProgressRows
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.local.byte_ranges import ranges_of
-from rebalance_audit.segments.account import transactional_of
 from rebalance_audit.segments.columns import Columns, Int64s
-from rebalance_audit.segments.commits import KeyedCommits, committed_positions
+from rebalance_audit.segments.commits import KeyedCommits, committed_positions, transactional_of
 from rebalance_audit.wire.key_bytes import group_bytes, group_id_text
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import LogFolder

@@ -11,6 +11,8 @@ from typing import Final
 from rebalance_audit import limits
 from rebalance_audit.carriers.archives import BrokerLogNotReadable, Content, contents_of
 from rebalance_audit.wire.segments.folder import (
+    ARCHIVE_SUFFIXES,
+    COMPRESSED_SUFFIXES,
     METADATA_TOPIC,
     OFFSETS_TOPIC,
     PARTITION_FOLDER,
@@ -20,7 +22,6 @@ from rebalance_audit.wire.segments.folder import (
     SourceNotReadable,
     open_log_folder,
 )
-from rebalance_audit.wire.segments.other_files import ARCHIVE_SUFFIXES, COMPRESSED_SUFFIXES
 
 _COPY_BYTES: Final = 1 << 20
 

@@ -5,7 +5,6 @@ compaction. A first pass finds it by the keys' bytes alone; the second decodes w
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 import numpy as np
 
@@ -54,21 +53,10 @@ class SegmentRecords:
             self.last_ms = latest if self.last_ms is None else max(self.last_ms, latest)
             wanted = ~_overridable(found) | np.isin(found.log_offsets, last_offsets)
             chunk = found.chosen(begin + np.flatnonzero(wanted[begin:end]))
-            rows = zip(
-                chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
-            )
-            for run in chunk.runs:
-                position = Position(
-                    self._log_partition,
-                    -1,
-                    -1,
-                    run.leader_epoch,
-                    run.producer_id,
-                    run.is_transactional,
-                )
-                for log_offset, at_ms, key, value in islice(rows, run.record_count):
+            for run, rows in chunk.by_run():
+                for log_offset, at_ms, key, value in rows:
                     if run.is_control or self._is_wanted(key):
-                        at = position._replace(log_offset=log_offset, record_timestamp_ms=at_ms)
+                        at = Position.in_run(self._log_partition, run, log_offset, at_ms)
                         yield at, run.is_control, key, value
 
     def _last_commits(self) -> Int64s:

@@ -1,9 +1,15 @@
 """Replays what was read of a log: all groups in this process, or a share of them in each of several copies of it."""
 
-from collections.abc import Callable, Iterable
+import multiprocessing
+import signal
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import chain
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
 from operator import itemgetter
-from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
@@ -16,9 +22,62 @@ from rebalance_audit.local.audit_feeder import (
     group_ranges,
 )
 from rebalance_audit.local.byte_ranges import cores
-from rebalance_audit.local.forks import can_fork, forked
 from rebalance_audit.local.single_pass_log import SinglePassLog
 from rebalance_audit.steps import OnProgress, no_progress
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+def can_fork() -> bool:
+    """Whether this system copies processes: Windows cannot, and on macOS system libraries do not survive it."""
+    return sys.platform != "darwin" and "fork" in multiprocessing.get_all_start_methods()
+
+
+def forked(work: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
+    """The answers of `work` in the order of the items: the first is made here, each other one in a copy.
+
+    Answers, and what `work` raises, must be picklable. Raises ChildProcessError where a copy ends without an answer.
+    """
+    context = multiprocessing.get_context("fork")
+    copies: list[tuple[ForkProcess, Connection]] = []
+    try:
+        for item in items[1:]:
+            here, there = context.Pipe(duplex=False)
+            copy = context.Process(target=_answer, args=(there, work, item), daemon=True)
+            copy.start()
+            there.close()
+            copies.append((copy, here))
+        return [work(items[0]), *(_received(*copy) for copy in copies)]
+    finally:
+        for copy, here in copies:
+            copy.terminate()
+            copy.join()
+            here.close()
+
+
+def _answer(there: Connection, work: Callable[[Any], Any], item: Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends its copies
+    try:
+        answer, error = work(item), None
+    except Exception as raised:  # noqa: BLE001 - raised again in the first process
+        answer, error = None, raised
+    with suppress(BrokenPipeError):  # the first process has ended
+        there.send((answer, error))
+
+
+def _received(copy: ForkProcess, here: Connection) -> Any:
+    try:
+        answer, error = cast("tuple[Any, Exception | None]", here.recv())
+    except EOFError:
+        copy.join()
+        raise ChildProcessError(
+            f"A process that replayed groups ended early, with exit code {copy.exitcode}."
+        ) from None
+    if error is not None:
+        raise error
+    return answer
+
 
 FORK_FROM_RECORDS: Final = 2_000
 """Records of groups: below, copying this process and bringing the answers together takes longer than their replay."""

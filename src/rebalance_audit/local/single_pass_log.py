@@ -23,8 +23,7 @@ from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import LogFolder
 
 if TYPE_CHECKING:
-    from rebalance_audit.segments.account import Account
-    from rebalance_audit.segments.commits import CommitsApart
+    from rebalance_audit.segments.commits import Account, CommitsApart
 
 Piece: TypeAlias = "tuple[int, CommitsApart | BadBytes | TailNote]"
 """Log partition, and what is in a stretch of it."""
@@ -122,8 +121,11 @@ def _looks(folder: LogFolder) -> Iterator[_Found]:
 
 
 def _look_at(part: Range, read: list[RangeItem]) -> _Found:
-    from rebalance_audit.segments.account import account_of  # noqa: PLC0415 - imports numpy
-    from rebalance_audit.segments.commits import KeyedCommits, set_apart  # noqa: PLC0415 - imports numpy
+    from rebalance_audit.segments.commits import (  # noqa: PLC0415 - imports numpy
+        KeyedCommits,
+        account_of,
+        set_apart,
+    )
 
     log_partition = part.segment.log_partition
     pieces: list[Piece] = []

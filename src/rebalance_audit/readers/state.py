@@ -17,7 +17,7 @@ from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.moments import NO_TIMESTAMP_MS
 from rebalance_audit.readers.gold import group_ids as gold_group_ids
 from rebalance_audit.readers.tables import clusters, open_table, topic_names
-from rebalance_audit.replay.positions import NO_PRODUCER_ID, position_of
+from rebalance_audit.replay.changes import NO_PRODUCER_ID, position_of
 from rebalance_audit.replay.state import RawRecord, State, state_at
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run

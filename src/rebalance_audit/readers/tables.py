@@ -15,7 +15,7 @@ from rebalance_audit.extras import require_extra
 from rebalance_audit.location import is_catalog, local_path
 from rebalance_audit.tables.arrow_types import in_millis
 from rebalance_audit.tables.schemas import table_schemas
-from rebalance_audit.wire.segments.other_files import ARCHIVE_SUFFIXES
+from rebalance_audit.wire.segments.folder import ARCHIVE_SUFFIXES
 from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource, topic_id_of
 
 RUNS: Final = "meta.runs"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from rebalance_audit.replay.groups.slot import CommittedOffset, Group, GroupSlot
+from rebalance_audit.replay.groups import CommittedOffset, Group, GroupSlot
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.replay.state import RawRecord, apply_raw
 from rebalance_audit.wire.topic_names import TopicNames

@@ -1,12 +1,33 @@
 """What to do, in order: sentences, and the commands of Kafka's own tools."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from rebalance_audit.recover.plan import RecoveryPlan, file_name
 from rebalance_audit.recover.reset_file import ResetFile
-from rebalance_audit.recover.shell import shell_word
+from rebalance_audit.visible import visible
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC
+
+
+def shell_word(text: str) -> str:
+    r"""`text` as one word: `a`, `'a b'`, or `$'a\nb'` where a terminal would not show it as it is."""
+    if visible(text) == text:
+        return shlex.quote(text)
+    return f"$'{''.join(map(_written, text))}'"
+
+
+def _written(char: str) -> str:
+    if char in "\\'":
+        return f"\\{char}"
+    if " " <= char <= "~":
+        return char
+    number = ord(char)
+    # Of \x, bash takes two digits at most, of \u four: what follows cannot join them.
+    if number < 0x80:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"
+
 
 TOOL: Final = 'kafka-consumer-groups.sh --bootstrap-server "$BOOTSTRAP"'
 DRY_RUN: Final = "dry-run"

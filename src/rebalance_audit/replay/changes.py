@@ -6,9 +6,13 @@ position of the record that caused it. A record that changes nothing still repor
 """
 
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from rebalance_audit.moments import NO_TIMESTAMP_MS
 from rebalance_audit.replay.partitions import Partitions
+
+if TYPE_CHECKING:
+    from rebalance_audit.wire.segments.columns import Run
 
 
 class Position(NamedTuple):
@@ -21,6 +25,12 @@ class Position(NamedTuple):
     """Leader epoch of the batch; None if the source hides it (Spark's Kafka source, old message formats)."""
     producer_id: int = -1
     is_transactional: bool = False
+
+    @classmethod
+    def in_run(cls, log_partition: int, run: "Run", log_offset: int, at_ms: int) -> "Position":
+        """Of a record in a run of a segment."""
+        of_run = run.leader_epoch, run.producer_id, run.is_transactional
+        return cls(log_partition, log_offset, at_ms, *of_run)
 
 
 class GroupType(StrEnum):
@@ -272,3 +282,44 @@ Change: TypeAlias = (
     | TransactionEnded
     | Anomaly
 )
+
+
+OFFSET_COMMIT_NUMBERS: Final = frozenset({0, 1})
+"""Record types of offset commits, which change no group."""
+_NUMBERS: Final = {
+    GroupType.CLASSIC: frozenset({2}),
+    GroupType.CONSUMER: frozenset({*range(3, 9), 16}),
+    GroupType.SHARE: frozenset(range(9, 16)),
+    GroupType.STREAMS: frozenset(range(17, 25)),
+}
+
+
+def group_type_of(record_type: int | None) -> GroupType | None:
+    """The type of group whose records have this number; None for offset commits and numbers that are not known."""
+    return next((kind for kind, numbers in _NUMBERS.items() if record_type in numbers), None)
+
+
+NO_PRODUCER_ID: Final = -1
+"""Kafka's value for a batch that no idempotent producer wrote (`RecordBatch.NO_PRODUCER_ID`)."""
+
+
+def position_of(
+    log_partition: int,
+    log_offset: int,
+    timestamp_us: int | None,
+    leader_epoch: int | None,
+    producer_id: int | None,
+    is_transactional: bool | None,
+) -> Position:
+    """The position of a row of `bronze.records` or of records routed in Spark; `timestamp_us` is epoch microseconds.
+
+    Null stands for what the source hides.
+    """
+    return Position(
+        log_partition,
+        log_offset,
+        NO_TIMESTAMP_MS if timestamp_us is None else timestamp_us // 1000,
+        leader_epoch,
+        NO_PRODUCER_ID if producer_id is None else producer_id,
+        bool(is_transactional),
+    )

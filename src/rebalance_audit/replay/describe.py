@@ -5,10 +5,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.classic.work import CONSUMER, Kind, OwnedWork, kind_of
-from rebalance_audit.replay.groups.classic_group import ClassicGroup, ClassicMember
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import Group, GroupSlot, LostRecord, type_of
+from rebalance_audit.replay.classic import CONSUMER, Kind, OwnedWork, kind_of
+from rebalance_audit.replay.groups import (
+    ClassicGroup,
+    ClassicMember,
+    Group,
+    GroupSlot,
+    LostRecord,
+    ModernGroup,
+    type_of,
+)
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.replay.partitions import Partitions, text_of, union
 from rebalance_audit.wire.topic_names import TopicNames

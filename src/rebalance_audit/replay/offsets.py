@@ -17,21 +17,13 @@ from rebalance_audit.replay.changes import (
     Position,
     TransactionEnded,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.slot import CommittedOffset, GroupSlot
+from rebalance_audit.replay.groups import ClassicGroup, CommittedOffset, GroupSlot
 from rebalance_audit.replay.step import ReplayRule, ReplayStep
-from rebalance_audit.wire.generated.messages import (
-    ZERO_UUID,
-    LegacyOffsetCommitKey,
-    LegacyOffsetCommitValue,
-    OffsetCommitKey,
-    OffsetCommitValue,
-    RecordType,
-)
+from rebalance_audit.wire.generated import messages
 
 
 def replay_offset_commit(
-    step: ReplayStep, key: OffsetCommitKey, value: OffsetCommitValue | None
+    step: ReplayStep, key: messages.OffsetCommitKey, value: messages.OffsetCommitValue | None
 ) -> None:
     """Keep the committed offset, as pending if it is part of a transaction; the tombstone drops both."""
     if value is None:
@@ -47,7 +39,7 @@ def replay_offset_commit(
             value.metadata,
             value.commit_timestamp,
             value.expire_timestamp,
-            None if topic_id == ZERO_UUID else topic_id,
+            None if topic_id == messages.ZERO_UUID else topic_id,
             step.position.log_offset,
         ),
     )
@@ -55,7 +47,7 @@ def replay_offset_commit(
 
 def replay_plain_commits(
     slot: GroupSlot,
-    commits: Iterable[tuple[OffsetCommitKey, OffsetCommitValue]],
+    commits: Iterable[tuple[messages.OffsetCommitKey, messages.OffsetCommitValue]],
     first: Position,
 ) -> list[Change]:
     """Apply all that one request committed, one record per offset from `first` on, in one go.
@@ -69,7 +61,7 @@ def replay_plain_commits(
     for key, value in commits:
         _, topic, number = key
         committed, metadata, commit_ms, epoch, expires_ms, topic_id = value
-        known_id = None if topic_id == ZERO_UUID else topic_id
+        known_id = None if topic_id == messages.ZERO_UUID else topic_id
         offsets[topic, number] = CommittedOffset(
             committed, epoch, metadata, commit_ms, expires_ms, known_id, log_offset
         )
@@ -81,7 +73,9 @@ def replay_plain_commits(
 
 
 def replay_legacy_offset_commit(
-    step: ReplayStep, key: LegacyOffsetCommitKey, value: LegacyOffsetCommitValue | None
+    step: ReplayStep,
+    key: messages.LegacyOffsetCommitKey,
+    value: messages.LegacyOffsetCommitValue | None,
 ) -> None:
     """An offset commit of the first releases: no leader epoch, no expiry, no topic id."""
     if value is None:
@@ -103,7 +97,9 @@ def replay_legacy_offset_commit(
 
 
 def _keep(
-    step: ReplayStep, key: OffsetCommitKey | LegacyOffsetCommitKey, offset: CommittedOffset
+    step: ReplayStep,
+    key: messages.OffsetCommitKey | messages.LegacyOffsetCommitKey,
+    offset: CommittedOffset,
 ) -> None:
     slot, position = step.slot, step.position
     if slot.group is None:
@@ -121,7 +117,9 @@ def _keep(
     step.changes.append(OffsetPending(position, key.topic, key.partition, position.producer_id))
 
 
-def _remove(step: ReplayStep, key: OffsetCommitKey | LegacyOffsetCommitKey) -> None:
+def _remove(
+    step: ReplayStep, key: messages.OffsetCommitKey | messages.LegacyOffsetCommitKey
+) -> None:
     slot = step.slot
     topic_partition = (key.topic, key.partition)
     slot.offsets.pop(topic_partition, None)
@@ -153,8 +151,8 @@ def end_transaction(
     return changes
 
 
-RULES: Final[Mapping[RecordType, ReplayRule]] = {
-    RecordType.LEGACY_OFFSET_COMMIT: replay_legacy_offset_commit,
-    RecordType.OFFSET_COMMIT: replay_offset_commit,
+RULES: Final[Mapping[messages.RecordType, ReplayRule]] = {
+    messages.RecordType.LEGACY_OFFSET_COMMIT: replay_legacy_offset_commit,
+    messages.RecordType.OFFSET_COMMIT: replay_offset_commit,
 }
 """Record type -> what it does to the slot."""

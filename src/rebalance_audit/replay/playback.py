@@ -8,7 +8,7 @@ whose handlers only make records.
 from collections.abc import Mapping
 from typing import Final
 
-from rebalance_audit.replay import offsets
+from rebalance_audit.replay import classic, offsets
 from rebalance_audit.replay.changes import (
     Anomaly,
     AnomalyKind,
@@ -16,11 +16,9 @@ from rebalance_audit.replay.changes import (
     GroupStateChanged,
     Position,
 )
-from rebalance_audit.replay.classic import rules as classic_rules
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot
 from rebalance_audit.replay.modern import rules as modern_rules
-from rebalance_audit.replay.policy import Policy, ReplayError
-from rebalance_audit.replay.step import ReplayRule, ReplayStep
+from rebalance_audit.replay.step import Policy, ReplayError, ReplayRule, ReplayStep
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record
 
@@ -28,7 +26,7 @@ __all__ = ["RULES", "Policy", "ReplayError", "apply", "apply_transaction_marker"
 
 RULES: Final[Mapping[RecordType, ReplayRule]] = {
     **offsets.RULES,
-    **classic_rules.RULES,
+    **classic.RULES,
     **modern_rules.RULES,
 }
 """Record type -> what it does to the slot; every type has a rule."""

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from rebalance_audit.replay import offsets, playback
-from rebalance_audit.replay.changes import Change, Position
-from rebalance_audit.replay.groups.slot import GroupSlot, LostRecord
-from rebalance_audit.replay.policy import Policy
-from rebalance_audit.replay.record_types import OFFSET_COMMIT_NUMBERS, group_type_of
+from rebalance_audit.replay.changes import OFFSET_COMMIT_NUMBERS, Change, Position, group_type_of
+from rebalance_audit.replay.groups import GroupSlot, LostRecord
+from rebalance_audit.replay.step import Policy
 from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue, RecordType
 from rebalance_audit.wire.records import Record, group_id_of
 

@@ -6,14 +6,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rebalance_audit.segments import kernel, places
+from rebalance_audit.segments import kernel
 from rebalance_audit.segments.columns import Blobs, Columns, Int64s
-from rebalance_audit.wire.segments.batches import (
-    CONTROL,
-    LOG_APPEND_TIME,
-    TRANSACTIONAL,
-    timestamp_type_of,
-)
+from rebalance_audit.wire.segments import batches
 from rebalance_audit.wire.segments.columns import Run
 
 ROWS: Final = 1 << 18
@@ -49,8 +44,8 @@ class ColumnBuffers:
     def _begin(self) -> None:
         """New arrays: what was taken goes on to use the old ones."""
         self._room = Room(
-            np.zeros(places.TALLIES, np.int64),
-            np.zeros(places.HEADS, np.int64),
+            np.zeros(kernel.TALLIES, np.int64),
+            np.zeros(kernel.HEADS, np.int64),
             np.empty((kernel.BATCH_RECORDS, 6), np.int64),
             np.empty(ROWS, np.int64),
             np.empty(ROWS, np.int64),
@@ -78,7 +73,7 @@ class ColumnBuffers:
     @property
     def is_empty(self) -> bool:
         """Whether no batch with records was walked since the last `take`."""
-        return not self._room.tally[places.RECORDS]
+        return not self._room.tally[kernel.RECORDS]
 
     def take(self) -> Columns:
         """All that was walked since the last call."""
@@ -116,9 +111,9 @@ def _runs_of(rows: Any) -> list[Run]:
             leader_epoch,
             producer_id,
             producer_epoch,
-            bool(bits & TRANSACTIONAL),
-            bool(bits & CONTROL),
-            timestamp_type_of(2, bits & LOG_APPEND_TIME),
+            bool(bits & batches.TRANSACTIONAL),
+            bool(bits & batches.CONTROL),
+            batches.timestamp_type_of(2, bits & batches.LOG_APPEND_TIME),
         )
         for leader_epoch, producer_id, producer_epoch, bits, records in rows.tolist()
     ]

@@ -17,16 +17,9 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rebalance_audit.segments import places
 from rebalance_audit.segments.columns import Columns
+from rebalance_audit.wire.segments import batches
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.segments.batches import (
-    ATTRIBUTES,
-    CODEC_MASK,
-    HEADER,
-    LENGTH,
-    LOG_OVERHEAD_BYTES,
-)
 from rebalance_audit.wire.segments.codecs import CompressionError, decompress
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.regular_file import OpenSegment
@@ -59,7 +52,8 @@ def read_segment(
     if not compiled:
         yield from plain(start_byte, end_byte)
         return
-    from rebalance_audit.segments.buffers import ColumnBuffers  # noqa: PLC0415 - starts the compiler's runtime
+    from rebalance_audit.segments import kernel  # noqa: PLC0415 - starts the compiler's runtime
+    from rebalance_audit.segments.buffers import ColumnBuffers  # noqa: PLC0415 - as above
 
     room = ColumnBuffers(without_record_types)
     with _Window(path) as window:
@@ -73,22 +67,22 @@ def read_segment(
                 window.data, at - window.origin, end - window.origin, window.loaded, limit
             )
             at = window.origin + stopped
-            if status == places.COMPRESSED:
+            if status == kernel.COMPRESSED:
                 unpacked, size_bytes = window.unpacked(at)
                 if unpacked is None:
-                    status = places.ODD
+                    status = kernel.ODD
                 else:
                     loaded = len(unpacked)
                     status, _ = room.walk(unpacked, 0, loaded, loaded, limit, proven=True)
-                    at += size_bytes if status == places.DONE else 0
-            if status == places.CUT and at > window.origin:
+                    at += size_bytes if status == kernel.DONE else 0
+            if status == kernel.CUT and at > window.origin:
                 window.load(at)
                 continue
-            if status == places.DONE:
+            if status == kernel.DONE:
                 continue
             if not room.is_empty:
                 yield room.take()
-            if status == places.FULL:
+            if status == kernel.FULL:
                 continue
             # Where nearly every batch is odd, their reader gets ever more at once.
             left_bytes = 0 if at - begun > left_bytes else max(2 * left_bytes, _LEFT_BYTES_MIN)
@@ -155,13 +149,13 @@ class _Window(OpenSegment):
     def unpacked(self, position: int) -> tuple[NDArray[np.uint8] | None, int]:
         """The compressed batch at a position as a plain one, or None; and its size in the file."""
         begin = position - self.origin
-        fields = list(HEADER.unpack_from(self.data.data, begin))
-        size_bytes = LOG_OVERHEAD_BYTES + fields[LENGTH]
-        packed = self.data[begin + HEADER.size : begin + size_bytes].tobytes()
+        fields = list(batches.HEADER.unpack_from(self.data.data, begin))
+        size_bytes = batches.LOG_OVERHEAD_BYTES + fields[batches.LENGTH]
+        packed = self.data[begin + batches.HEADER.size : begin + size_bytes].tobytes()
         try:
-            blob = decompress(fields[ATTRIBUTES] & CODEC_MASK, packed)
+            blob = decompress(fields[batches.ATTRIBUTES] & batches.CODEC_MASK, packed)
         except CompressionError:
             return None, size_bytes
-        fields[LENGTH] = HEADER.size - LOG_OVERHEAD_BYTES + len(blob)
-        fields[ATTRIBUTES] &= ~CODEC_MASK
-        return np.frombuffer(bytearray(HEADER.pack(*fields) + blob), np.uint8), size_bytes
+        fields[batches.LENGTH] = batches.HEADER.size - batches.LOG_OVERHEAD_BYTES + len(blob)
+        fields[batches.ATTRIBUTES] &= ~batches.CODEC_MASK
+        return np.frombuffer(bytearray(batches.HEADER.pack(*fields) + blob), np.uint8), size_bytes

@@ -5,8 +5,7 @@ from collections.abc import Set as AbstractSet
 
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.ledger import newest
-from rebalance_audit.replay.groups.modern_group import STABLE, UNREVOKED, ModernGroup
-from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.replay.groups import STABLE, UNREVOKED, Group, ModernGroup
 from rebalance_audit.replay.partitions import each, text_of
 from rebalance_audit.sim.brokers.broker import ServedPartition
 from rebalance_audit.sim.clients.share import ShareClient

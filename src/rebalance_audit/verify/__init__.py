@@ -8,7 +8,7 @@
 | `partition_load.load_partition` | `(items, coordinator, log_partition) -> Loading` |
 | `loading.Loading` | what the coordinator does, see there |
 | `log.verify_log` | `(path, coordinator, log_partitions=None) -> Verification`: a folder of segments |
-| `rules.rules_for` | the rules for a coordinator, from `schemas/loading`, each with its source in Kafka |
+| `coordinators.rules_for` | the rules for a coordinator, from `schemas/loading`, each with its source in Kafka |
 
 `items` are what `wire.segments.columns.read_columns` yields. A release stands for the newest patch of its line; a patch
 such as "4.0.1" is there where it loads differently. `Loading` has `outcome` "loads", "fails" or "unknown",

@@ -7,23 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from rebalance_audit.wire.primitives import CorruptError, TruncatedError, read_wrapping_uvarint
-from rebalance_audit.wire.segments.batches import (
-    ATTRIBUTES,
-    BASE_OFFSET,
-    BASE_TIMESTAMP,
-    BATCH_RECORDS_MAX,
-    CODEC_MASK,
-    CONTROL,
-    HEADER,
-    LEADER_EPOCH,
-    LOG_APPEND_TIME,
-    MAX_TIMESTAMP,
-    PRODUCER_EPOCH,
-    PRODUCER_ID,
-    RECORD_COUNT,
-    TRANSACTIONAL,
-    timestamp_type_of,
-)
+from rebalance_audit.wire.segments import batches
 from rebalance_audit.wire.segments.codecs import CODEC_NAMES, CompressionError, decompress
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
 
@@ -48,21 +32,21 @@ class _Broken(Exception):  # noqa: N818 - ends the reading of a batch
 
 def records_as_kafka_reads_them(batch: bytes) -> Iterator[ColumnChunk | Unreadable]:
     """The records up to the one at which the iterator throws, as one chunk; then that, if it does."""
-    if len(batch) < HEADER.size:
+    if len(batch) < batches.HEADER.size:
         yield Unreadable(f"it has {len(batch)} bytes, fewer than a header")
         return
-    header = HEADER.unpack_from(batch)
-    count, attributes = header[RECORD_COUNT], header[ATTRIBUTES]
-    codec = attributes & CODEC_MASK
+    header = batches.HEADER.unpack_from(batch)
+    count, attributes = header[batches.RECORD_COUNT], header[batches.ATTRIBUTES]
+    codec = attributes & batches.CODEC_MASK
     if count == 0:
         return
     if count < 0:
         yield Unreadable(f"it claims {count} records")
         return
-    if count > BATCH_RECORDS_MAX:
+    if count > batches.BATCH_RECORDS_MAX:
         yield Unreadable(f"it claims {count} records", is_certain=count > len(batch) and not codec)
         return
-    body = batch[HEADER.size :]
+    body = batch[batches.HEADER.size :]
     if codec >= len(CODEC_NAMES):
         yield Unreadable(f"it has compression codec {codec}")
         return
@@ -87,12 +71,12 @@ def records_as_kafka_reads_them(batch: bytes) -> Iterator[ColumnChunk | Unreadab
     ):  # a compressed batch is read whole before its first record counts
         run = Run(
             len(rows),
-            header[LEADER_EPOCH],
-            header[PRODUCER_ID],
-            header[PRODUCER_EPOCH],
-            bool(attributes & TRANSACTIONAL),
-            bool(attributes & CONTROL),
-            timestamp_type_of(2, attributes),
+            header[batches.LEADER_EPOCH],
+            header[batches.PRODUCER_ID],
+            header[batches.PRODUCER_EPOCH],
+            bool(attributes & batches.TRANSACTIONAL),
+            bool(attributes & batches.CONTROL),
+            batches.timestamp_type_of(2, attributes),
         )
         offsets, times, keys, values = (list(column) for column in zip(*rows, strict=True))
         yield ColumnChunk(offsets, times, keys, values, [run], 0)
@@ -113,10 +97,10 @@ def message_as_kafka_reads_it(message: bytes) -> Iterator[ColumnChunk | Unreadab
         fields.append(None if size < 0 else message[at + 4 : at + 4 + size])
         at += 4 + max(size, 0)
     attributes = message[_LEGACY_ATTRIBUTES_AT]
-    if attributes & CODEC_MASK:
+    if attributes & batches.CODEC_MASK:
         yield Unreadable("it is a compressed message of an old format", is_certain=False)
         return
-    run = Run(1, None, -1, -1, False, False, timestamp_type_of(magic, attributes))
+    run = Run(1, None, -1, -1, False, False, batches.timestamp_type_of(magic, attributes))
     log_offset = int.from_bytes(message[:8], signed=True)
     yield ColumnChunk([log_offset], [-1], fields[:1], fields[1:], [run], 0)
 
@@ -137,10 +121,10 @@ class _Reader:
         if len(self.data) - begin < size:
             raise _Broken(f"a record claims {size} bytes, more than are left")
         self._take(1)
-        at_ms = header[BASE_TIMESTAMP] + self._varlong()
-        if header[ATTRIBUTES] & LOG_APPEND_TIME:
-            at_ms = header[MAX_TIMESTAMP]
-        log_offset = header[BASE_OFFSET] + self._varint()
+        at_ms = header[batches.BASE_TIMESTAMP] + self._varlong()
+        if header[batches.ATTRIBUTES] & batches.LOG_APPEND_TIME:
+            at_ms = header[batches.MAX_TIMESTAMP]
+        log_offset = header[batches.BASE_OFFSET] + self._varint()
         key, value = self._blob(), self._blob()
         count = self._varint()
         if not 0 <= count <= len(self.data) - self.at:

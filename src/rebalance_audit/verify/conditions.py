@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.replay.changes import AnomalyKind, GroupType
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
-from rebalance_audit.replay.groups.slot import Group, type_of
+from rebalance_audit.replay.groups import ClassicGroup, Group, ModernGroup, ModernMember, type_of
 from rebalance_audit.replay.modern.kinds import CONSUMER, SHARE, STREAMS, GroupKind
 from rebalance_audit.replay.partitions import Partitions, TopicPartition, each, text_of, union
 from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE

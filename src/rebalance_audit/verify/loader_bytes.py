@@ -19,15 +19,8 @@ from rebalance_audit.verify.batch_records import (
     message_as_kafka_reads_it,
     records_as_kafka_reads_them,
 )
+from rebalance_audit.wire.segments import batches
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.segments.batch_ends import BatchEnd, batch_ends
-from rebalance_audit.wire.segments.batches import (
-    BATCH_BYTES_MAX,
-    HEADER,
-    LOG_OVERHEAD_BYTES,
-    PADDING,
-    crc_holds,
-)
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.folder import Segment
 from rebalance_audit.wire.segments.regular_file import OpenSegment
@@ -201,8 +194,8 @@ def _violation(segments: Sequence[Segment]) -> _Violation | None:
     return None
 
 
-def _batch_ends(segments: Sequence[Segment]) -> Iterator[tuple[str, BatchEnd]]:
-    return ((str(each.path), batch) for each in segments for batch in batch_ends(each.path))
+def _batch_ends(segments: Sequence[Segment]) -> Iterator[tuple[str, batches.BatchEnd]]:
+    return ((str(each.path), batch) for each in segments for batch in batches.batch_ends(each.path))
 
 
 def _rows(chunk: ColumnChunk, begin: int | None, end: int | None) -> ColumnChunk:
@@ -241,7 +234,7 @@ def _opening(segment: Segment) -> Iterator[LoaderStop]:
                 detail = f"a batch at byte {at} of {segment.path} claims {size} bytes"
                 yield LoaderStop(NOT_OPENED, None, detail)
                 return
-            at += LOG_OVERHEAD_BYTES + size
+            at += batches.LOG_OVERHEAD_BYTES + size
 
 
 def _last_indexed(path: Path) -> int:
@@ -283,18 +276,18 @@ class _Bytes(OpenSegment):
         if self.size_bytes - at <= _UP_TO_MAGIC:
             return False
         size = self.number(at + _SIZE_AT)
-        whole = LOG_OVERHEAD_BYTES + size
-        if not HEADER.size <= whole <= min(self.size_bytes - at, BATCH_BYTES_MAX):
+        whole = batches.LOG_OVERHEAD_BYTES + size
+        if not batches.HEADER.size <= whole <= min(self.size_bytes - at, batches.BATCH_BYTES_MAX):
             return False
         batch = self.read(at, whole)
-        return _NEWEST_MAGIC <= batch[_MAGIC_AT] < 0x80 and crc_holds(
-            memoryview(batch + PADDING)[:whole]
+        return _NEWEST_MAGIC <= batch[_MAGIC_AT] < 0x80 and batches.crc_holds(
+            memoryview(batch + batches.PADDING)[:whole]
         )
 
     def step(self, at: int) -> _Step:
         """What the loader makes of the bytes at a position where a batch should begin."""
         left = self.size_bytes - at
-        if left < LOG_OVERHEAD_BYTES:
+        if left < batches.LOG_OVERHEAD_BYTES:
             return _Step([], None)
         size = self.number(at + _SIZE_AT)
         if size < _SIZE_MIN:
@@ -304,10 +297,10 @@ class _Bytes(OpenSegment):
         magic = int.from_bytes(self.read(at + _MAGIC_AT, 1), signed=True)
         if not 0 <= magic <= _NEWEST_MAGIC:
             return self._stop(UNREADABLE, at, f"it has magic {magic}")
-        whole = LOG_OVERHEAD_BYTES + size
+        whole = batches.LOG_OVERHEAD_BYTES + size
         if whole > left:
             return _Step([], None)
-        if whole > BATCH_BYTES_MAX:
+        if whole > batches.BATCH_BYTES_MAX:
             return self._stop(None, at, f"it has {whole} bytes")
         items: list[LoaderItem] = []
         batch = self.read(at, whole)
@@ -320,7 +313,7 @@ class _Bytes(OpenSegment):
         return _Step(items, at + whole)
 
     def _stop(self, rule_id: str | None, at: int, why: str) -> _Step:
-        header = self.read(at, HEADER.size)
+        header = self.read(at, batches.HEADER.size)
         base_offset = int.from_bytes(header[:8], signed=True)
         known = base_offset if base_offset >= 0 else None
         return _Step([LoaderStop(rule_id, known, f"the batch at byte {at}: {why}")], None)

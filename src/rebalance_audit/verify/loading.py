@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from rebalance_audit.verify.coordinators import Coordinator, records_known_to
+from rebalance_audit.verify.coordinators import AppliedRule, Coordinator, records_known_to
 from rebalance_audit.verify.loader_bytes import DamagedStretch, LogEnd
-from rebalance_audit.verify.rules import AppliedRule
 from rebalance_audit.verify.shape import PartitionShape
 
 LoadOutcome: TypeAlias = Literal["loads", "fails", "unknown"]

@@ -1,20 +1,21 @@
 """One partition as a coordinator loads it: its records replayed in order, and what the rules say of each."""
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import Any, Final
 
 from rebalance_audit.replay import playback
-from rebalance_audit.replay.changes import Anomaly, AnomalyKind, GroupType, Position
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import GroupSlot, type_of
+from rebalance_audit.replay.changes import Anomaly, AnomalyKind, GroupType, Position, group_type_of
+from rebalance_audit.replay.groups import GroupSlot, ModernGroup, type_of
 from rebalance_audit.replay.offsets import end_transaction
 from rebalance_audit.replay.partitions import union
-from rebalance_audit.replay.policy import Policy
-from rebalance_audit.replay.record_types import group_type_of
-from rebalance_audit.replay.step import ReplayStep
+from rebalance_audit.replay.step import Policy, ReplayStep
 from rebalance_audit.verify.conditions import Met, conditions_met
-from rebalance_audit.verify.coordinators import Coordinator, records_known_to
+from rebalance_audit.verify.coordinators import (
+    AppliedRule,
+    Coordinator,
+    records_known_to,
+    rules_for,
+)
 from rebalance_audit.verify.decoding import NotDecoded, read_record
 from rebalance_audit.verify.loader_bytes import (
     NOT_OPENED,
@@ -33,7 +34,6 @@ from rebalance_audit.verify.loading import (
     Notice,
     OpenTransaction,
 )
-from rebalance_audit.verify.rules import AppliedRule, rules_for
 from rebalance_audit.verify.shape import ShapeCount
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.key_bytes import group_bytes
@@ -148,19 +148,9 @@ class PartitionLoad:
                 self._stop(item)
 
     def _take_records(self, chunk: ColumnChunk) -> None:
-        rows = zip(
-            chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
-        )
-        for run in chunk.runs:
-            for log_offset, at_ms, key, value in islice(rows, run.record_count):
-                position = Position(
-                    self._log_partition,
-                    log_offset,
-                    at_ms,
-                    run.leader_epoch,
-                    run.producer_id,
-                    run.is_transactional,
-                )
+        for run, rows in chunk.by_run():
+            for log_offset, at_ms, key, value in rows:
+                position = Position.in_run(self._log_partition, run, log_offset, at_ms)
                 if run.is_control:
                     self._take_marker(position, key, value)
                 else:

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final, NamedTuple
 
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups import ClassicGroup, ModernGroup
 from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.holdings import HeldPartition, Holder, Holdings
 

@@ -8,9 +8,8 @@ which adds keys for sessions) it holds what changes, and a worker that joins say
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.wire import embedded
-from rebalance_audit.wire.embedded import Malformed
+from rebalance_audit.wire.embedded import Malformed, remembered
 from rebalance_audit.wire.generated import messages
-from rebalance_audit.wire.payload_cache import remembered
 
 PROTOCOL_TYPE: Final = "connect"
 CONNECTOR: Final = -1

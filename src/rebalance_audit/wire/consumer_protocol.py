@@ -9,9 +9,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit import limits
 from rebalance_audit.wire import embedded
-from rebalance_audit.wire.embedded import Malformed
+from rebalance_audit.wire.embedded import Malformed, PayloadCache
 from rebalance_audit.wire.generated import messages
-from rebalance_audit.wire.payload_cache import PayloadCache
 
 TopicPartitions: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 """(topic name, partition numbers) in wire order."""

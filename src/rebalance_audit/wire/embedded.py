@@ -2,16 +2,55 @@
 
 Any client may send any bytes. They are read strictly, but as far as they go: a message whose last fields
 are missing keeps those that are there. Versions only add fields at the end, so a reader takes the part
-it knows from a version it does not know.
+it knows from a version it does not know. What bytes decode to is remembered, up to so many bytes: a client decides
+how long they are.
 """
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from rebalance_audit import limits
 from rebalance_audit.wire import generic, instances
 from rebalance_audit.wire.decoder_runtime import FAILURES
 from rebalance_audit.wire.decoders import embedded_decoder
 from rebalance_audit.wire.primitives import SCALARS
 from rebalance_audit.wire.schema import message_named
+
+Decoded = TypeVar("Decoded")
+
+
+class PayloadCache(Generic[Decoded]):
+    """A decoder that remembers the payloads used last, as long as they have at most `bytes_max` together."""
+
+    def __init__(self, decode: Callable[[bytes], Decoded], bytes_max: int) -> None:
+        self._decode = decode
+        self._bytes_max = bytes_max
+        self._known: dict[bytes, Decoded] = {}
+        """Those used least recently come first."""
+        self.size_bytes = 0
+        """Of the payloads that are remembered."""
+
+    def __call__(self, payload: bytes) -> Decoded:
+        """What the payload decodes to."""
+        known = self._known
+        if payload in known:
+            decoded = known[payload] = known.pop(payload)
+            return decoded
+        decoded = self._decode(payload)
+        if len(payload) <= self._bytes_max:
+            known[payload] = decoded
+            self.size_bytes += len(payload) + 1
+            while self.size_bytes > self._bytes_max:
+                oldest = next(iter(known))
+                del known[oldest]
+                self.size_bytes -= len(oldest) + 1
+        return decoded
+
+
+def remembered(decode: Callable[[bytes], Decoded]) -> PayloadCache[Decoded]:
+    """Decorator: remember what payloads decode to, within `limits.PAYLOAD_BYTES`."""
+    return PayloadCache(decode, limits.PAYLOAD_BYTES.most)
+
 
 _INT16: Final = SCALARS["int16"]
 

@@ -9,8 +9,7 @@ from rebalance_audit.wire.primitives import DecodeError
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.columns import ColumnChunk, read_columns
 from rebalance_audit.wire.segments.folder import OFFSETS_TOPIC, LogFolder, not_readable
-from rebalance_audit.wire.topic_names import TopicNames, TopicNameSource
-from rebalance_audit.wire.topic_shapes import ClusterImage
+from rebalance_audit.wire.topic_names import ClusterImage, TopicNames, TopicNameSource
 
 _SNAPSHOT: Final = ".checkpoint"
 
@@ -77,15 +76,9 @@ def _offset(file: Path) -> int:
 def _add_records(
     names: TopicNames, image: ClusterImage, beginning: _Beginning, file: Path, chunk: ColumnChunk
 ) -> None:
-    rows = zip(
-        chunk.log_offsets,
-        chunk.record_timestamps_ms,
-        chunk.values,
-        chunk.column("is_control"),
-        strict=True,
-    )
-    for offset, timestamp_ms, value, is_control in rows:
-        if value is None or is_control:
+    records = (row for run, rows in chunk.by_run() if not run.is_control for row in rows)
+    for offset, timestamp_ms, _, value in records:
+        if value is None:
             continue
         try:
             record = decode_metadata_record(value)

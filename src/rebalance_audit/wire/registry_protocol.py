@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from rebalance_audit.wire.embedded import Malformed
-from rebalance_audit.wire.payload_cache import remembered
+from rebalance_audit.wire.embedded import Malformed, remembered
 
 PROTOCOL_TYPE: Final = "sr"
 NO_ERROR: Final = 0

@@ -7,9 +7,8 @@ An int32 version, then fields (`SubscriptionInfo` and `AssignmentInfo` in Kafka;
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.wire import embedded
-from rebalance_audit.wire.embedded import Malformed
+from rebalance_audit.wire.embedded import Malformed, remembered
 from rebalance_audit.wire.generated import messages
-from rebalance_audit.wire.payload_cache import remembered
 
 PROTOCOL_NAME: Final = "stream"
 """Protocol name that Streams' clients offer; their protocol type is `consumer`."""

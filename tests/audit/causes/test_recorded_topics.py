@@ -11,13 +11,12 @@ from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.replay.changes import GroupEpochBumped, GroupType
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot, ModernGroup
 from rebalance_audit.replay.playback import apply
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.records import group_id_of
 from rebalance_audit.wire.segments.folder import open_log_folder
-from rebalance_audit.wire.topic_shapes import TopicShape, group_hash
+from rebalance_audit.wire.topic_names import TopicShape, group_hash
 from tests.dsl import TOPIC_NAMES, log
 from tests.support.log_entries import records_of
 

@@ -9,7 +9,7 @@ import pytest
 from rebalance_audit.audit.deploys.read import DeployCollector
 from rebalance_audit.audit.deploys.rollout import DeployKind, Rollout
 from rebalance_audit.carriers.json_documents import Document
-from rebalance_audit.local.deploys import read_deploys
+from rebalance_audit.local.given_files import read_deploys
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
 FOLDER = Path(__file__).parents[2] / "golden" / "deploys"

@@ -2,7 +2,7 @@
 
 from rebalance_audit.audit.deploys.deploy_rows import deploy_rows
 from rebalance_audit.audit.log_audit import audit_log
-from rebalance_audit.local.deploys import read_deploys
+from rebalance_audit.local.given_files import read_deploys
 from tests.audit.deploys.test_readers import FOLDER
 from tests.dsl import log
 

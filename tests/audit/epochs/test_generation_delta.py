@@ -3,8 +3,8 @@
 import pytest
 
 from rebalance_audit.audit.epochs.generation_delta import delta_of
-from rebalance_audit.replay.classic.rules import read_member
-from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.replay.classic import read_member
+from rebalance_audit.replay.groups import ClassicMember
 from rebalance_audit.wire.consumer_protocol import Subscription, encode_subscription
 
 

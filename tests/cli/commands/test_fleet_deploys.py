@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.local.deploys import read_deploys
+from rebalance_audit.local.given_files import read_deploys
 from rebalance_audit.readers.gold import matched_deploys
 from tests.cli.call import call
 from tests.cli.page import Page

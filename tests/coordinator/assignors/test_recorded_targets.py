@@ -16,8 +16,7 @@ from rebalance_audit.coordinator.assignors.group_spec import (
 )
 from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from rebalance_audit.replay.changes import GroupType, Position
-from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot, ModernGroup, ModernMember
 from rebalance_audit.replay.modern.preferred_assignor import PreferenceChange
 from rebalance_audit.replay.partitions import Partitions, Topic
 from rebalance_audit.replay.playback import apply

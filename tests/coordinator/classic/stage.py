@@ -47,7 +47,7 @@ from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups import ClassicGroup
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.wire.consumer_protocol import (
     Assignment,

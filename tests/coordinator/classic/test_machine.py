@@ -16,7 +16,7 @@ from hypothesis.strategies import booleans, integers, sampled_from, sets
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode
 from rebalance_audit.coordinator.requests.classic import JoinGroupResponse, SyncGroupResponse
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups import ClassicGroup
 from rebalance_audit.wire.generated.messages import GroupMetadataValue, RecordType
 from tests.coordinator.classic.stage import Client, Stage
 from tests.support.examples import examples

@@ -11,7 +11,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupPrepareAssignmentResponse,
     InstalledMember,
 )
-from rebalance_audit.replay.groups.modern_group import ModernMember
+from rebalance_audit.replay.groups import ModernMember
 from rebalance_audit.wire.generated.messages import ConsumerGroupMemberMetadataAssignor
 from tests.coordinator.consumer.play import Play, play
 

@@ -1,6 +1,6 @@
 """What Kafka's own GroupMetadataManager wrote in these scenarios (release 4.4), event for event."""
 
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups import ClassicGroup
 from tests.coordinator.consumer.mixed_play import MixedPlay, perform_mixed
 from tests.coordinator.consumer.play import Scenario, perform, play
 from tests.support.coordinator_driver import Topics

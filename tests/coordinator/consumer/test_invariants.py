@@ -17,7 +17,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupHeartbeatResponse,
     TopicIdPartitions,
 )
-from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups import ModernGroup
 from rebalance_audit.replay.partitions import Partitions, each, minus, partitions_of
 from tests.support.coordinator_driver import CoordinatorDriver, Topics
 from tests.support.examples import examples

@@ -3,8 +3,7 @@
 import pytest
 
 from rebalance_audit.coordinator.handling import Dialect, MigrationPolicy
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups import ClassicGroup, ModernGroup
 from tests.coordinator.consumer.mixed_play import MixedPlay, perform_mixed
 from tests.coordinator.consumer.play import Scenario, play
 

@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_audit.coordinator.consumer.reconciliation import Surroundings, Target, reconcile
 from rebalance_audit.coordinator.handling import ErrorCode, RefusedError
-from rebalance_audit.replay.groups.modern_group import ModernMember
+from rebalance_audit.replay.groups import ModernMember
 from rebalance_audit.replay.partitions import NOTHING, Partitions, partitions_of
 from tests.dsl.partitions import TOPIC_IDS, entries, partitions_text
 

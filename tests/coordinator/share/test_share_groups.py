@@ -10,7 +10,7 @@ from rebalance_audit.coordinator.requests.share import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
-from rebalance_audit.replay.groups.modern_group import LEFT_EPOCH, ModernGroup
+from rebalance_audit.replay.groups import LEFT_EPOCH, ModernGroup
 from tests.support.coordinator_driver import CoordinatorDriver, Topics
 from tests.support.written import record_types
 

@@ -14,7 +14,7 @@ from rebalance_audit.coordinator.requests.streams import (
     TaskIds,
     Topology,
 )
-from rebalance_audit.replay.groups.modern_group import LEFT_EPOCH, STATIC_LEAVE_EPOCH, ModernGroup
+from rebalance_audit.replay.groups import LEFT_EPOCH, STATIC_LEAVE_EPOCH, ModernGroup
 from rebalance_audit.wire.generated.messages import StreamsGroupMetadataValue
 from tests.support.coordinator_driver import CoordinatorDriver, Topics
 from tests.support.written import record_types

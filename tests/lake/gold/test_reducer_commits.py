@@ -39,24 +39,17 @@ def batch_of(rows: Iterable[Given]) -> pa.RecordBatch:
 def log_of(name: str) -> tuple[list[Given], list[Given]]:
     """Group records and offset commits of a capture."""
     folder = open_log_folder(capture(name).segments)
-    rows = []
+    rows: list[Given] = []
     for part in ranges_of(folder, folder.segments):
         for found in part.read():
             if not isinstance(found, BadBytes | TailNote):
-                chunk = found.all()
-                flags = (chunk.column("leader_epoch"), chunk.column("is_transactional"))
-                columns = (
-                    chunk.log_offsets,
-                    chunk.record_timestamps_ms,
-                    *flags,
-                    chunk.keys,
-                    chunk.values,
-                )
-                for offset, at_ms, epoch, flag, key, value in zip(*columns, strict=True):
+                records = ((run, *row) for run, of in found.all().by_run() for row in of)
+                for run, offset, at_ms, key, value in records:
                     group = group_bytes(key)
                     if group is not None:
                         where = (part.segment.log_partition, group.decode(), offset, at_ms)
-                        rows.append((*where, epoch, None, flag, key, value, None))
+                        facts = (run.leader_epoch, None, run.is_transactional, key, value, None)
+                        rows.append((*where, *facts))
     commits = [row for row in rows if row[7].startswith(OFFSET_COMMIT_PREFIXES)]
     return [row for row in rows if row not in commits], commits
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_audit.replay.groups.modern_group import ModernMember
+from rebalance_audit.replay.groups import ModernMember
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 
 

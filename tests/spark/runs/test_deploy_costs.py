@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from rebalance_audit.audit.deploys.deploy_rows import deploy_rows
 from rebalance_audit.lake.runs.answers import write_deploy_costs
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.local.deploys import read_deploys
+from rebalance_audit.local.given_files import read_deploys
 from rebalance_audit.readers.gold import stored_deploys
 from tests.cli.audited import audited_once
 from tests.cli.call import segments

@@ -18,7 +18,7 @@ from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.table_place import LakeOptions
 from rebalance_audit.lake.storage.table_writer import WriterKind
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.local.end_offsets import read_end_offsets
+from rebalance_audit.local.given_files import read_end_offsets
 from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue
 from tests.spark.in_process import in_order
 from tests.spark.lakes import (

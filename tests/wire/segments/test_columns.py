@@ -37,9 +37,7 @@ def rows(found: Iterable[ColumnChunk | BadBytes | TailNote]) -> list[tuple[objec
     flat: list[tuple[object, ...]] = []
     for item in found:
         if isinstance(item, ColumnChunk):
-            fields = [item.column(name) for name in ROW_FIELDS]
-            data = (item.log_offsets, item.record_timestamps_ms, item.keys, item.values)
-            flat += zip(*data, *fields, strict=True)
+            flat += ((*row, *run[1:]) for run, of_run in item.by_run() for row in of_run)
         else:
             flat.append(item)
     return flat
@@ -142,7 +140,8 @@ def test_runs(tmp_path: Path) -> None:
         (3, None, -1, -1, False, False, "none"),
         (3, None, -1, -1, False, False, "CreateTime"),
     ]
-    assert chunk.column("producer_id") == [-1] * 8 + [77] * 3 + [-1] * 10
+    producers = [run.producer_id for run, rows in chunk.by_run() for _ in rows]
+    assert producers == [-1] * 8 + [77] * 3 + [-1] * 10
 
 
 MADE: list[Rec] = commits(40)
@@ -201,7 +200,8 @@ def test_record_types_left_out(tmp_path: Path, codec: str) -> None:
     assert isinstance(chunk, ColumnChunk)
     assert chunk.log_offsets == [1, 2, 3, 5, 6, 8]
     assert chunk.excluded_count == 3
-    assert chunk.column("is_control") == [False, False, False, False, True, False]
+    are_control = [run.is_control for run, rows in chunk.by_run() for _ in rows]
+    assert are_control == [False, False, False, False, True, False]
 
 
 def test_nothing_wanted(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.replay.changes import GroupEpochBumped, GroupType
-from rebalance_audit.replay.groups.modern_group import UNRELEASED, ModernGroup
+from rebalance_audit.replay.groups import UNRELEASED, ModernGroup
 
 EARLY_FIRST_EPOCH: Final = 1
 """Epoch in a group's first epoch record, up to release 4.2."""

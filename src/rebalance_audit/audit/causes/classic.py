@@ -23,7 +23,7 @@ from rebalance_audit.audit.verdicts.cause import (
     Verdict,
     weakened,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.replay.groups import ClassicMember
 from rebalance_audit.sentences.reason import CodedReason, because
 
 TRIGGERS = frozenset(

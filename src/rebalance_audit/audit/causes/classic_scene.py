@@ -15,8 +15,8 @@ from rebalance_audit.audit.ownership.ownership import Ownership
 from rebalance_audit.audit.verdicts.cause import Verdict
 from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts, Phase
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.replay.classic.work import Kind, kind_of
-from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.replay.classic import Kind, kind_of
+from rebalance_audit.replay.groups import ClassicMember
 from rebalance_audit.replay.partitions import Partitions, TopicPartition, partitions_of, union_of
 from rebalance_audit.wire.consumer_protocol import OWNED_PARTITIONS, PROTOCOL_TYPE
 

@@ -13,7 +13,7 @@ from rebalance_audit.replay.changes import (
     MemberSubscribed,
     RegexResolved,
 )
-from rebalance_audit.replay.groups.modern_group import (
+from rebalance_audit.replay.groups import (
     STABLE,
     STATIC_LEAVE_EPOCH,
     UNKNOWN,

@@ -11,7 +11,7 @@ from typing import Final
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.verdicts.cause import Certainty, Evidence, RebalanceCause, Verdict
-from rebalance_audit.replay.classic.work import (
+from rebalance_audit.replay.classic import (
     CONNECT,
     CONSUMER,
     REGISTRY,
@@ -19,7 +19,7 @@ from rebalance_audit.replay.classic.work import (
     Kind,
     connect_tasks,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.replay.groups import ClassicMember
 from rebalance_audit.sentences.reason import CodedReason, because
 from rebalance_audit.wire.connect_protocol import WorkerState, read_worker_state
 from rebalance_audit.wire.registry_protocol import RegistryIdentity, read_registry_identity

@@ -17,7 +17,7 @@ from rebalance_audit.replay.changes import (
     TargetInstalled,
     TopicMetadataRecorded,
 )
-from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups import ModernGroup
 
 IMPLICIT_EPOCH: Final = 1
 """Implicit group and assignment epoch of a group that has no records of them, from 4.3 on."""

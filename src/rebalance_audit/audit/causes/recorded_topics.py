@@ -17,9 +17,9 @@ from rebalance_audit.replay.changes import (
     MemberUnsubscribed,
     RegexResolved,
 )
-from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups import ModernGroup
 from rebalance_audit.sentences.reason import CodedReason, because
-from rebalance_audit.wire.topic_shapes import TopicShape, group_hash
+from rebalance_audit.wire.topic_names import TopicShape, group_hash
 
 CLOCKS_MS: Final = 10_000
 """How far the clocks of the controller and of a coordinator may be apart (ms): each may be 5 s off."""

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
 from rebalance_audit.audit.causes.member_metadata import generation_evidence
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict
-from rebalance_audit.replay.classic.work import (
+from rebalance_audit.replay.classic import (
     CONNECT,
     CONSUMER,
     STREAMS,

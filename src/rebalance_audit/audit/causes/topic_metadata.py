@@ -18,7 +18,7 @@ from rebalance_audit.audit.verdicts.cause import (
     probable,
 )
 from rebalance_audit.replay.changes import GroupType, RegexResolved, SharePartitionsRecorded
-from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups import ModernGroup
 from rebalance_audit.sentences.reason import CodedReason, because
 
 

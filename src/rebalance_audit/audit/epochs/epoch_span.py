@@ -11,7 +11,7 @@ from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause, Verdi
 from rebalance_audit.audit.verdicts.statements import stated
 from rebalance_audit.bounds import Bounds, bounds_columns
 from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
-from rebalance_audit.replay.groups.modern_group import UNREVOKED, ModernGroup
+from rebalance_audit.replay.groups import UNREVOKED, ModernGroup
 from rebalance_audit.replay.partitions import count, minus
 
 

@@ -10,7 +10,7 @@ another one each time. Neither says that a member differs: what it was assigned 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.replay.groups import ClassicMember
 
 Members = Mapping[str, ClassicMember]
 """By member id."""

@@ -20,8 +20,7 @@ from rebalance_audit.replay.changes import (
     GroupType,
     Position,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.replay.groups import ClassicGroup, Group
 from rebalance_audit.replay.partitions import TopicPartition, each, text_of
 from rebalance_audit.sentences.reason import CodedReason, because
 

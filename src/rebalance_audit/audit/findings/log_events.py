@@ -12,7 +12,7 @@ from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.replay.changes import GroupStateChanged, GroupType, MemberAssigned, Position
-from rebalance_audit.replay.groups.slot import Group, type_of
+from rebalance_audit.replay.groups import Group, type_of
 from rebalance_audit.sentences.reason import because
 
 _OF_ITS_OWN: Final = frozenset(

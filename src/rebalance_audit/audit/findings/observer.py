@@ -16,8 +16,7 @@ from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.rows import FINDINGS, Emit, Row
 from rebalance_audit.audit.writes import Write
 from rebalance_audit.replay.changes import MemberAssigned, Position
-from rebalance_audit.replay.groups.modern_group import UNREVOKED
-from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.replay.groups import UNREVOKED, Group
 from rebalance_audit.replay.partitions import TopicPartition
 
 

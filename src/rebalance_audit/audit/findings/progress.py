@@ -16,8 +16,7 @@ from rebalance_audit.audit.rows import Row, duration_ms
 from rebalance_audit.audit.verdicts.cause import Evidence
 from rebalance_audit.audit.writes import is_other_coordinator
 from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
-from rebalance_audit.replay.groups.modern_group import UNREVOKED, ModernGroup
-from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.replay.groups import UNREVOKED, Group, ModernGroup
 from rebalance_audit.replay.partitions import Topic, text_of
 from rebalance_audit.sentences.reason import CodedReason, because
 

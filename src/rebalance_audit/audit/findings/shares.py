@@ -9,7 +9,7 @@ from rebalance_audit.audit.findings.finding import AtLogEnd, Ending, Severity
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Watcher
 from rebalance_audit.audit.verdicts.cause import Evidence
 from rebalance_audit.replay.changes import GroupStateChanged, Position
-from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.replay.groups import Group
 from rebalance_audit.sentences.reason import CodedReason, because
 
 _WORST = 6

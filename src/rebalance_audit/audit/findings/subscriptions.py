@@ -17,9 +17,7 @@ from rebalance_audit.replay.changes import (
     Position,
     RegexResolved,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicGroup, ClassicMember
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.replay.groups import ClassicGroup, ClassicMember, Group, ModernGroup
 from rebalance_audit.sentences.reason import because
 from rebalance_audit.wire.consumer_protocol import OWNED_PARTITIONS
 

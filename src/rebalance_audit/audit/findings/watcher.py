@@ -16,7 +16,7 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause
 from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
-from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.replay.groups import Group
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.sentences.reason import CodedReason
 from rebalance_audit.sentences.render import advice_for

@@ -32,7 +32,7 @@ from rebalance_audit.audit.testimony.testimony import Testimony
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict, departure_of
 from rebalance_audit.bounds import UNBOUNDED
 from rebalance_audit.replay.changes import GenerationCompleted, GroupType
-from rebalance_audit.replay.groups.classic_group import ClassicGroup, ClassicMember
+from rebalance_audit.replay.groups import ClassicGroup, ClassicMember
 
 
 class ClassicAudit:

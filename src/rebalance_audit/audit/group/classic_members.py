@@ -7,7 +7,7 @@ from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.epochs.generation_delta import GenerationDelta, Members
 from rebalance_audit.audit.members.stint import Identity
-from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.replay.groups import ClassicMember
 from rebalance_audit.replay.partitions import NOTHING, Partitions, count, minus
 
 

@@ -19,7 +19,7 @@ from rebalance_audit.audit.ownership.ownership import Ownership
 from rebalance_audit.audit.writes import is_other_coordinator
 from rebalance_audit.bounds import NOTHING, Bounds
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.replay.groups import ClassicMember
 from rebalance_audit.replay.partitions import TopicPartition, count, each
 
 

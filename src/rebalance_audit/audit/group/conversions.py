@@ -10,8 +10,7 @@ from rebalance_audit.audit.members.member_watch import MemberEnd, MemberWatch
 from rebalance_audit.audit.verdicts.cause import Verdict
 from rebalance_audit.audit.writes import Write
 from rebalance_audit.replay.changes import GroupCreated, GroupType, Position
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups import ClassicGroup, ModernGroup
 
 
 def upgrade(life: Life, generation: Generation, position: Position, group: ModernGroup) -> None:

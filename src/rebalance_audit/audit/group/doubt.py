@@ -8,7 +8,7 @@ from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.writes import Write
 from rebalance_audit.replay.changes import GroupEpochBumped
-from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups import ModernGroup
 
 _FROM_BEFORE = frozenset(
     {

@@ -7,8 +7,7 @@ from rebalance_audit.audit.group.present import NO_PRESENT
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.describe import UNKNOWN, shown_state
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.replay.groups import ClassicGroup, Group
 
 
 @dataclass(slots=True)

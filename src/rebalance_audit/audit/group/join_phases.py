@@ -31,7 +31,7 @@ from rebalance_audit.audit.verdicts.cause import (
     departure_of,
 )
 from rebalance_audit.audit.writes import is_other_coordinator
-from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.replay.groups import ClassicMember
 
 
 class JoinPhases:

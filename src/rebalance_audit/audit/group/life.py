@@ -43,7 +43,7 @@ from rebalance_audit.replay.changes import (
     MemberSubscribed,
     Position,
 )
-from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.replay.groups import Group
 
 _AWAITING_LIMIT = limits.AWAITED_EPOCHS.most
 """Superseded epochs kept for a target that may still come; more are emitted without one, to bound memory."""

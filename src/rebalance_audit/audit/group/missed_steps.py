@@ -9,7 +9,7 @@ from rebalance_audit.audit.causes.liveness import Liveness
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.replay.changes import GroupType, MemberAssigned
-from rebalance_audit.replay.groups.modern_group import STATIC_LEAVE_EPOCH, UNRELEASED
+from rebalance_audit.replay.groups import STATIC_LEAVE_EPOCH, UNRELEASED
 from rebalance_audit.replay.partitions import Partitions, each, minus, union
 
 

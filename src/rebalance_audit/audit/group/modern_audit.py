@@ -51,8 +51,7 @@ from rebalance_audit.replay.changes import (
     SharePartitionsRecorded,
     TargetInstalled,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import STABLE, UNRELEASED, ModernGroup
+from rebalance_audit.replay.groups import STABLE, UNRELEASED, ClassicGroup, ModernGroup
 from rebalance_audit.replay.partitions import NOTHING, minus, union
 
 if TYPE_CHECKING:

@@ -25,16 +25,16 @@ from rebalance_audit.audit.testimony.of_generations import OpenJoinPhase, open_j
 from rebalance_audit.audit.testimony.witness import Witness
 from rebalance_audit.audit.verdicts.cause import Certainty
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import (
+from rebalance_audit.replay.groups import (
     STABLE,
     STATIC_LEAVE_EPOCH,
     UNRELEASED,
     UNREVOKED,
+    ClassicGroup,
+    Group,
     ModernGroup,
     ModernMember,
 )
-from rebalance_audit.replay.groups.slot import Group
 from rebalance_audit.replay.partitions import Partitions, TopicPartition, count, union_of
 from rebalance_audit.replay.partitions import each as partitions_in
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from rebalance_audit.replay.classic.work import Kind, kind_of
-from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.replay.classic import Kind, kind_of
+from rebalance_audit.replay.groups import ClassicMember
 from rebalance_audit.wire.consumer_protocol import OWNED_PARTITIONS, PROTOCOL_TYPE
 
 SUBSCRIPTION: Final = "subscription"

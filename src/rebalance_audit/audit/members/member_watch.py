@@ -7,7 +7,7 @@ from rebalance_audit.audit.commits.summary import LastCommit
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
 from rebalance_audit.replay.changes import MemberAssigned, Position
-from rebalance_audit.replay.groups.modern_group import STATIC_LEAVE_EPOCH, UNRELEASED, UNREVOKED
+from rebalance_audit.replay.groups import STATIC_LEAVE_EPOCH, UNRELEASED, UNREVOKED
 from rebalance_audit.replay.partitions import count
 
 

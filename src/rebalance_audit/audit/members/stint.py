@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rebalance_audit.audit.rows import Row, completeness
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.replay.groups.modern_group import ModernMember
+from rebalance_audit.replay.groups import ModernMember
 
 KEY = ("group_id", "incarnation", "member_id")
 FROM_FIRST_STINT = ("first_epoch", "first_seen_at", "first_offset", "previous_member_id")

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from rebalance_audit.audit.members.deployments import deployment_of
 from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.audit.members.stint import Identity
-from rebalance_audit.replay.groups.modern_group import ModernMember
+from rebalance_audit.replay.groups import ModernMember
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 
 Owner = TypeVar("Owner", bound=Hashable)

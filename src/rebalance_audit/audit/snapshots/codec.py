@@ -33,9 +33,8 @@ from cattrs.cols import (
 from cattrs.strategies import configure_tagged_union
 
 from rebalance_audit.replay.changes import Change, Position
-from rebalance_audit.replay.classic.rules import read_member
-from rebalance_audit.replay.groups.classic_group import ClassicMember
-from rebalance_audit.replay.groups.slot import Group
+from rebalance_audit.replay.classic import read_member
+from rebalance_audit.replay.groups import ClassicMember, Group
 from rebalance_audit.replay.partitions import Partitions, Topic, TopicPartition
 from rebalance_audit.sentences.reason import CodedReason
 

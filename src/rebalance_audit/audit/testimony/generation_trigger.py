@@ -22,7 +22,7 @@ from rebalance_audit.audit.verdicts.cause import (
     RebalanceCause,
     Verdict,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicMember
+from rebalance_audit.replay.groups import ClassicMember
 from rebalance_audit.replay.partitions import minus, partitions_of
 from rebalance_audit.sentences.reason import CodedReason, because
 

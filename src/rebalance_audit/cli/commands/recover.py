@@ -11,10 +11,8 @@ from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import SEGMENTS, Segments, takes_source
 from rebalance_audit.cli.summaries import HandOut, document, summarised
 from rebalance_audit.local.packed_log import open_log
-from rebalance_audit.recover.judged import planned_partitions
-from rebalance_audit.recover.plan import plan_for
-from rebalance_audit.recover.plan_folder import plan_shape, write_plan
-from rebalance_audit.recover.plan_text import plan_summary
+from rebalance_audit.recover.plan import plan_for, planned_partitions
+from rebalance_audit.recover.plan_files import plan_shape, plan_summary, write_plan
 from rebalance_audit.sentences import words
 from rebalance_audit.verify.coordinators import Coordinator
 from rebalance_audit.wire.metadata_log import read_leaders

@@ -12,9 +12,7 @@ from rebalance_audit.cli.invocation import Invocation, bad_arguments, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.rounds import asked_to_end, rounds
 from rebalance_audit.cli.summaries import HandOut, summarised
-from rebalance_audit.local.broker_logs import read_broker_logs
-from rebalance_audit.local.deploys import read_deploys
-from rebalance_audit.local.end_offsets import read_end_offsets
+from rebalance_audit.local.given_files import read_broker_logs, read_deploys, read_end_offsets
 from rebalance_audit.location import is_catalog
 from rebalance_audit.sentences import words
 

@@ -24,8 +24,7 @@ from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.cli.watch_cursor import WatchCursor
 from rebalance_audit.cli.watch_screen import WatchScreen
 from rebalance_audit.cli.watched_groups import Sample, WatchedGroups
-from rebalance_audit.live_cluster.end_offset_poller import EndOffsetPoller
-from rebalance_audit.live_cluster.poller import Poller
+from rebalance_audit.live_cluster.poller import EndOffsetPoller, Poller
 from rebalance_audit.local.live.live_audit import GroupUpdate, LiveAudit
 from rebalance_audit.report.answer import opening_sentence, rebalance_sentence
 from rebalance_audit.report.terminal.console import stdout_console

@@ -46,8 +46,7 @@ from rebalance_audit.coordinator.requests.classic import (
     SyncGroupResponse,
 )
 from rebalance_audit.replay.changes import Change
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot, ModernGroup
 
 
 class ClassicHandlers:

@@ -15,7 +15,7 @@ from rebalance_audit.coordinator.requests.classic import (
     JoinGroupProtocol,
     JoinGroupResponseMember,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
+from rebalance_audit.replay.groups import ClassicGroup
 from rebalance_audit.replay.java_order import DEFAULT_CAPACITY, hash_map_order
 from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE, decode_subscription
 

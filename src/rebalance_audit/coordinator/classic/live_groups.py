@@ -10,7 +10,7 @@ from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.states import ClassicEvent
 from rebalance_audit.coordinator.context import CoordinatorContext
 from rebalance_audit.coordinator.handling import ErrorCode
-from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups import ModernGroup
 
 
 class LiveGroups:

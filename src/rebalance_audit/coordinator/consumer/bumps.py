@@ -7,8 +7,8 @@ from functools import lru_cache
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import TopicDescription, TopicImage
 from rebalance_audit.coordinator.reasons import Bump, BumpReason, Trigger
-from rebalance_audit.replay.groups.modern_group import RecordedTopic
-from rebalance_audit.wire.topic_shapes import group_hash, topic_hash
+from rebalance_audit.replay.groups import RecordedTopic
+from rebalance_audit.wire.topic_names import group_hash, topic_hash
 
 
 def metadata_hash(topic_names: Iterable[str], image: TopicImage) -> int:

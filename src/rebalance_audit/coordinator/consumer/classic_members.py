@@ -34,7 +34,7 @@ from rebalance_audit.coordinator.requests.classic import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from rebalance_audit.replay.groups.modern_group import (
+from rebalance_audit.replay.groups import (
     UNRELEASED,
     UNREVOKED,
     ClassicMembership,

@@ -32,7 +32,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     PreparedMember,
     PreparedTopic,
 )
-from rebalance_audit.replay.groups.modern_group import ClientAssignorResult, ModernMember
+from rebalance_audit.replay.groups import ClientAssignorResult, ModernMember
 from rebalance_audit.replay.partitions import Partitions, Topic, partitions_of
 
 NO_RESULT = ClientAssignorResult(0, 0, b"")

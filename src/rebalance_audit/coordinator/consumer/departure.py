@@ -6,7 +6,7 @@ from dataclasses import replace
 from rebalance_audit.coordinator.consumer.bumps import bump_for_topics
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.reasons import BumpReason, Trigger
-from rebalance_audit.replay.groups.modern_group import STATIC_LEAVE_EPOCH, ModernMember
+from rebalance_audit.replay.groups import STATIC_LEAVE_EPOCH, ModernMember
 from rebalance_audit.replay.partitions import NOTHING
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rebalance_audit.coordinator.consumer.release import Release
 from rebalance_audit.coordinator.handling import RecordDraft
-from rebalance_audit.replay.groups.modern_group import (
+from rebalance_audit.replay.groups import (
     STABLE,
     UNRELEASED,
     UNREVOKED,

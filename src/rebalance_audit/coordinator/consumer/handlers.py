@@ -77,14 +77,14 @@ from rebalance_audit.coordinator.requests.consumer import (
     ConsumerGroupPrepareAssignmentResponse,
 )
 from rebalance_audit.replay.changes import Change, GroupType
-from rebalance_audit.replay.groups.modern_group import (
+from rebalance_audit.replay.groups import (
     LEFT_EPOCH,
     STATIC_LEAVE_EPOCH,
     UNREVOKED,
+    GroupSlot,
     ModernGroup,
     ModernMember,
 )
-from rebalance_audit.replay.groups.slot import GroupSlot
 
 CONSUMER = GroupType.CONSUMER
 

@@ -28,7 +28,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     TopicIdPartitions,
 )
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.modern_group import (
+from rebalance_audit.replay.groups import (
     LEFT_EPOCH,
     STABLE,
     STATIC_LEAVE_EPOCH,

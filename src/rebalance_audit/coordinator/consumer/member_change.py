@@ -29,7 +29,7 @@ from rebalance_audit.coordinator.consumer.targets import (
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import TimerKind
 from rebalance_audit.coordinator.reasons import BumpReason, Trigger
-from rebalance_audit.replay.groups.modern_group import STABLE, UNREVOKED, ModernMember
+from rebalance_audit.replay.groups import STABLE, UNREVOKED, ModernMember
 from rebalance_audit.replay.partitions import Partitions
 
 NO_TARGET_EPOCH: Final = -1

@@ -23,13 +23,12 @@ from rebalance_audit.coordinator.handling import (
 )
 from rebalance_audit.coordinator.requests.classic import JoinGroupProtocol
 from rebalance_audit.replay.changes import GroupType, Position
-from rebalance_audit.replay.groups.modern_group import STABLE, ClassicMembership, ModernGroup
-from rebalance_audit.replay.groups.modern_group import ModernMember as Member
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import STABLE, ClassicMembership, GroupSlot, ModernGroup
+from rebalance_audit.replay.groups import ModernMember as Member
 from rebalance_audit.replay.java_order import timeline_order
 from rebalance_audit.replay.partitions import Partitions, each, partitions_of
 from rebalance_audit.replay.playback import apply
-from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.step import Policy
 from rebalance_audit.wire.consumer_protocol import (
     NEWEST_VERSION,
     PROTOCOL_TYPE,

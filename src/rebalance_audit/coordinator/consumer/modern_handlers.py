@@ -15,8 +15,7 @@ from rebalance_audit.coordinator.context import (
 )
 from rebalance_audit.coordinator.handling import Dialect, RefusedError, Result, Timer, TimerKind
 from rebalance_audit.replay.changes import Change, GroupType
-from rebalance_audit.replay.groups.modern_group import UNREVOKED, ModernGroup, ModernMember
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import UNREVOKED, GroupSlot, ModernGroup, ModernMember
 
 SERVED_FROM: Final = frozenset({Dialect.R4_1, Dialect.R4_3, Dialect.R4_4})
 

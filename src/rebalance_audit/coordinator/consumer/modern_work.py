@@ -6,7 +6,7 @@ from rebalance_audit.coordinator.consumer.release import RELEASES, Release
 from rebalance_audit.coordinator.context import CoordinatorContext, ResultDraft
 from rebalance_audit.coordinator.handling import Dialect, ErrorCode, RefusedError
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups import ModernGroup, ModernMember
 
 Soft = TypeVar("Soft")
 

@@ -11,7 +11,7 @@ from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.coordinator.offset_commits import RequestedCommit
 from rebalance_audit.coordinator.requests.offsets import OffsetFetchRequestGroup
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups import ModernGroup, ModernMember
 
 MEMBER_EPOCH_VERSION: Final = 9
 """From this version on OffsetCommit and OffsetFetch carry member epochs."""

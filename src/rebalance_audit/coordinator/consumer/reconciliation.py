@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rebalance_audit.coordinator.handling import ErrorCode, RefusedError
-from rebalance_audit.replay.groups.modern_group import (
+from rebalance_audit.replay.groups import (
     STABLE,
     UNKNOWN,
     UNRELEASED,

@@ -14,7 +14,7 @@ from rebalance_audit.coordinator.consumer.bumps import bump_for_topics
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import ErrorCode, RefusedError, TimerKind
 from rebalance_audit.coordinator.reasons import BumpReason, Trigger
-from rebalance_audit.replay.groups.modern_group import ModernMember
+from rebalance_audit.replay.groups import ModernMember
 from rebalance_audit.replay.java_order import hash_map_order
 
 LEAST_INTERVAL_MS: Final = 10_000

@@ -14,8 +14,7 @@ from rebalance_audit.replay.changes import (
     MemberSubscribed,
     MemberUnsubscribed,
 )
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot, ModernGroup
 
 
 @dataclass(slots=True)

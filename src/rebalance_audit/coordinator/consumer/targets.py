@@ -18,7 +18,7 @@ from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGN
 from rebalance_audit.coordinator.consumer.reconciliation import Target
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import ErrorCode, RefusedError, TopicImage
-from rebalance_audit.replay.groups.modern_group import ModernMember
+from rebalance_audit.replay.groups import ModernMember
 from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic
 
 

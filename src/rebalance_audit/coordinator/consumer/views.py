@@ -23,12 +23,12 @@ from rebalance_audit.coordinator.requests.consumer import (
     DescribedTopicPartitions,
 )
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.modern_group import (
+from rebalance_audit.replay.groups import (
     ClientAssignorResult,
     ModernGroup,
     ModernMember,
+    type_of,
 )
-from rebalance_audit.replay.groups.slot import type_of
 from rebalance_audit.replay.partitions import Partitions, union
 from rebalance_audit.replay.shard import Shard
 

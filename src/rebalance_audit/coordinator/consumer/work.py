@@ -20,7 +20,7 @@ from rebalance_audit.coordinator.handling import (
 )
 from rebalance_audit.coordinator.reasons import BumpReason, Departure, Trigger
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
+from rebalance_audit.replay.groups import ModernGroup, ModernMember
 from rebalance_audit.replay.partitions import Topic
 
 MEMBER_TIMERS = (TimerKind.SESSION, TimerKind.REBALANCE, TimerKind.JOIN, TimerKind.SYNC)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from rebalance_audit.coordinator.handling import RecordDraft
-from rebalance_audit.replay.groups.modern_group import ModernMember
+from rebalance_audit.replay.groups import ModernMember
 from rebalance_audit.replay.partitions import Partitions
 from rebalance_audit.wire.generated import messages
 

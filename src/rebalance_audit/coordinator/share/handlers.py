@@ -30,7 +30,7 @@ from rebalance_audit.coordinator.requests.share import (
 from rebalance_audit.coordinator.share import drafts
 from rebalance_audit.coordinator.share.work import ShareWork, SoftShareGroup
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.modern_group import LEFT_EPOCH, ModernGroup, ModernMember
+from rebalance_audit.replay.groups import LEFT_EPOCH, ModernGroup, ModernMember
 from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic, each, minus, union
 
 

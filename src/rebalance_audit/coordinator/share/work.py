@@ -8,7 +8,7 @@ from rebalance_audit.coordinator.handling import Timer, TimerKind
 from rebalance_audit.coordinator.ledger import newest
 from rebalance_audit.coordinator.reasons import Bump, BumpReason, Departure, Trigger
 from rebalance_audit.coordinator.share import drafts
-from rebalance_audit.replay.groups.modern_group import ModernMember
+from rebalance_audit.replay.groups import ModernMember
 from rebalance_audit.replay.partitions import Partitions, Topic, partitions_of
 from rebalance_audit.wire.generated.messages import (
     ShareGroupStatePartitionMetadataKey,

@@ -8,7 +8,7 @@ from rebalance_audit.coordinator.requests.streams import Topology
 from rebalance_audit.coordinator.streams.reconciliation import TaskStep
 from rebalance_audit.coordinator.streams.tasks import HeldTasks, Tasks
 from rebalance_audit.coordinator.streams.topology import recorded
-from rebalance_audit.replay.groups.modern_group import STABLE, UNRELEASED, UNREVOKED, ModernMember
+from rebalance_audit.replay.groups import STABLE, UNRELEASED, UNREVOKED, ModernMember
 from rebalance_audit.replay.partitions import Partitions
 from rebalance_audit.wire.generated import messages
 

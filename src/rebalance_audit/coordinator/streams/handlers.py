@@ -37,11 +37,11 @@ from rebalance_audit.coordinator.streams.tasks import HeldTasks, owned_in
 from rebalance_audit.coordinator.streams.topology import required_topics
 from rebalance_audit.coordinator.streams.work import SoftStreamsGroup, StreamsWork
 from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import (
+from rebalance_audit.replay.groups import (
     LEFT_EPOCH,
     STATIC_LEAVE_EPOCH,
     UNREVOKED,
+    ClassicGroup,
     ModernGroup,
 )
 from rebalance_audit.replay.partitions import NOTHING, Partitions

@@ -21,7 +21,7 @@ from rebalance_audit.coordinator.streams.reconciliation import (
 from rebalance_audit.coordinator.streams.tasks import HeldTasks, Tasks, owned_in
 from rebalance_audit.coordinator.streams.topology import Configured, configure_topology
 from rebalance_audit.coordinator.streams.work import STANDBY_REPLICAS, StreamsWork
-from rebalance_audit.replay.groups.modern_group import (
+from rebalance_audit.replay.groups import (
     NOT_VALIDATED,
     STATIC_LEAVE_EPOCH,
     UNREVOKED,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from rebalance_audit.coordinator.streams.tasks import HeldTasks, Tasks
-from rebalance_audit.replay.groups.modern_group import STABLE, UNRELEASED, UNREVOKED
+from rebalance_audit.replay.groups import STABLE, UNRELEASED, UNREVOKED
 from rebalance_audit.replay.partitions import Partitions, TopicPartition, each, partitions_of
 
 

@@ -12,7 +12,7 @@ from rebalance_audit.coordinator.requests.streams import Topology
 from rebalance_audit.coordinator.streams import drafts
 from rebalance_audit.coordinator.streams.tasks import HeldTasks, Tasks, held_of, target_of
 from rebalance_audit.coordinator.streams.topology import Configured, required_topics, topology_of
-from rebalance_audit.replay.groups.modern_group import NOT_VALIDATED, ModernMember
+from rebalance_audit.replay.groups import NOT_VALIDATED, ModernMember
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.wire.generated import messages
 

@@ -29,8 +29,7 @@ from rebalance_audit.lake.gold.output_rows import (
 from rebalance_audit.lake.storage.data_files import DataFile, DataFolder
 from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.tables.schemas import table_schemas
-from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
-from rebalance_audit.wire.topic_shapes import TopicShape
+from rebalance_audit.wire.topic_names import TopicNames, TopicShape, topic_id_text
 
 ProvisionalKey: TypeAlias = tuple[Any, ...]
 """Name of a gold table, and the row's values of its key columns except cluster and group."""

@@ -53,8 +53,7 @@ from rebalance_audit.lake.records.commit_packs import (
     HeldCommits,
     pack_columns,
 )
-from rebalance_audit.replay.changes import Position
-from rebalance_audit.replay.positions import position_of
+from rebalance_audit.replay.changes import Position, position_of
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 
 RESUMES: Final = -1

@@ -4,8 +4,8 @@ The rule is that of Kafka's OffsetMetadataManager: a commit of a transaction is 
 ABORT drops it, a tombstone deletes it, and COMMIT makes it the group's offset unless a later record has done so.
 """
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from rebalance_audit.audit.commits.summary import NO_POSITION, position_in
 from rebalance_audit.audit.lag.committed import CommittedPosition
@@ -13,7 +13,7 @@ from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.generated.messages import OffsetCommitKey
 from rebalance_audit.wire.records import encode_key
 from rebalance_audit.wire.segments.batches import TransactionMarker, parse_marker
-from rebalance_audit.wire.segments.columns import ColumnChunk, Run
+from rebalance_audit.wire.segments.columns import ColumnChunk, RecordRow, Run
 
 if TYPE_CHECKING:
     from rebalance_audit.segments.commits import CommitsApart
@@ -27,10 +27,6 @@ class _Commit(NamedTuple):
     committed: int
     at_ms: int
     """Since when it is the group's offset (epoch ms)."""
-
-
-_Row: TypeAlias = tuple[int, int, bytes | None, bytes | None]
-"""Log offset, time, key and value."""
 
 
 class StableOffsets:
@@ -87,17 +83,13 @@ class StableOffsets:
                 yield group_id, stable
 
     def _take_in_order(self, log_partition: int, chunk: ColumnChunk) -> None:
-        rows = zip(
-            chunk.log_offsets, chunk.record_timestamps_ms, chunk.keys, chunk.values, strict=True
-        )
-        for run in chunk.runs:
-            of_run = [next(rows) for _ in range(run.record_count)]
+        for run, rows in chunk.by_run():
             if run.is_control:
-                self._end_transactions((log_partition, run.producer_id), of_run)
+                self._end_transactions((log_partition, run.producer_id), rows)
             else:
-                self._take_run(log_partition, run, of_run)
+                self._take_run(log_partition, run, rows)
 
-    def _end_transactions(self, producer: tuple[int, int], rows: Collection[_Row]) -> None:
+    def _end_transactions(self, producer: tuple[int, int], rows: Iterable[RecordRow]) -> None:
         for _, at_ms, key, value in rows:
             marker = parse_marker(key, value)
             if not isinstance(marker, TransactionMarker):
@@ -108,7 +100,7 @@ class StableOffsets:
                 if stable is None or commit.log_offset > stable.log_offset:
                     self._stable[of_key] = commit._replace(at_ms=at_ms)
 
-    def _take_run(self, log_partition: int, run: Run, rows: Collection[_Row]) -> None:
+    def _take_run(self, log_partition: int, run: Run, rows: Iterable[RecordRow]) -> None:
         for log_offset, at_ms, key, value in rows:
             if key is None or not key.startswith(key_bytes.OFFSET_COMMIT_PREFIXES):
                 continue

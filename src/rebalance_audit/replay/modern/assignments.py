@@ -3,7 +3,7 @@
 from typing import Any
 
 from rebalance_audit.replay.changes import AnomalyKind, MemberAssigned, MemberTargeted
-from rebalance_audit.replay.groups.modern_group import (
+from rebalance_audit.replay.groups import (
     LEFT_EPOCH,
     STABLE,
     STATIC_LEAVE_EPOCH,
@@ -16,15 +16,9 @@ from rebalance_audit.replay.groups.modern_group import (
 )
 from rebalance_audit.replay.modern.kinds import (
     EARLY_ACCESS_LAYOUT,
-    STREAMS,
     CurrentAssignment,
     GroupKind,
-)
-from rebalance_audit.replay.modern.lookup import (
-    group_for_tombstone,
-    group_for_value,
     known_member,
-    streams_group,
 )
 from rebalance_audit.replay.partitions import (
     NOTHING,
@@ -42,20 +36,16 @@ from rebalance_audit.wire.generated.messages import (
 )
 
 
-def replay_target(kind: GroupKind, step: ReplayStep, key: Any, value: Any) -> None:
+def replay_target(
+    kind: GroupKind, group: ModernGroup, step: ReplayStep, key: Any, value: Any
+) -> None:
     """Set one member's target, whether or not the member exists; the tombstone removes it."""
     member_id = key.member_id
     if value is None:
-        group = group_for_tombstone(kind, step)
-        if group is None:
-            return
         new = None
         old = group.targets.pop(member_id, None)
         group.target_results.pop(member_id, None)
     else:
-        group = group_for_value(kind, step)
-        if group is None:
-            return
         new = kind.target(value)
         old = group.targets.get(member_id)
         group.targets[member_id] = new
@@ -68,14 +58,13 @@ def _assignor_result(value: Any) -> ClientAssignorResult:
     return ClientAssignorResult(value.error, value.metadata_version, value.metadata_bytes)
 
 
-def replay_current(kind: GroupKind, step: ReplayStep, key: Any, value: Any) -> None:
+def replay_current(
+    kind: GroupKind, group: ModernGroup, step: ReplayStep, key: Any, value: Any
+) -> None:
     """Overwrite the member's epochs, state and partitions; the tombstone leaves it at epoch -1 with nothing."""
     member_id = key.member_id
     if value is None:
-        _release_member(kind, step, member_id)
-        return
-    group = group_for_value(kind, step)
-    if group is None:
+        _release_member(group, step, member_id)
         return
     current = kind.current_assignment(value)
     member = group.members.get(member_id)
@@ -189,10 +178,7 @@ def _require_free(
     )
 
 
-def _release_member(kind: GroupKind, step: ReplayStep, member_id: str) -> None:
-    group = group_for_tombstone(kind, step)
-    if group is None:
-        return
+def _release_member(group: ModernGroup, step: ReplayStep, member_id: str) -> None:
     member = known_member(group, step, member_id)
     if member is None:
         return
@@ -226,14 +212,15 @@ def _release_member(kind: GroupKind, step: ReplayStep, member_id: str) -> None:
 
 
 def replay_streams_current(
+    kind: GroupKind,
+    group: ModernGroup,
     step: ReplayStep,
     key: StreamsGroupCurrentMemberAssignmentKey,
     value: StreamsGroupCurrentMemberAssignmentValue | None,
 ) -> None:
     """As for the other group types, plus the member's standby and warmup tasks."""
-    replay_current(STREAMS, step, key, value)
-    group = streams_group(step)
-    if value is not None and group is not None:
+    replay_current(kind, group, step, key, value)
+    if value is not None:
         member = group.members[key.member_id]
         member.standby = partitions_of(value.standby_tasks)
         member.warmup = partitions_of(value.warmup_tasks)

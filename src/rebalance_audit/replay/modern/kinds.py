@@ -1,15 +1,24 @@
-"""What consumer, share and streams records do differently, as data: one `GroupKind` per group type."""
+"""What consumer, share and streams records do differently, as data, and which group a record belongs to.
+
+The group is found, or made, as Kafka's loader does.
+"""
 
 from collections.abc import Callable, Mapping
 from itertools import repeat
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.replay.changes import GroupType
-from rebalance_audit.replay.groups.modern_group import (
+from rebalance_audit.replay.changes import AnomalyKind, GroupCreated, GroupType
+from rebalance_audit.replay.groups import (
     STABLE,
     UNRELEASED,
     UNREVOKED,
+    ClassicGroup,
     ClassicMembership,
+    Group,
+    ModernGroup,
+    ModernMember,
+    type_of,
 )
 from rebalance_audit.replay.partitions import (
     NOTHING,
@@ -18,16 +27,10 @@ from rebalance_audit.replay.partitions import (
     TopicPartition,
     partitions_of,
 )
+from rebalance_audit.replay.step import ReplayStep
 from rebalance_audit.wire.generated.messages import (
-    ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataValue,
-    ConsumerGroupTargetAssignmentMemberValue,
-    ShareGroupCurrentMemberAssignmentValue,
-    ShareGroupMemberMetadataValue,
-    ShareGroupTargetAssignmentMemberValue,
-    StreamsGroupCurrentMemberAssignmentValue,
     StreamsGroupMemberMetadataValue,
-    StreamsGroupTargetAssignmentMemberValue,
 )
 
 EARLY_ACCESS_LAYOUT: Final = "3.7"
@@ -109,26 +112,6 @@ def _consumer_member(value: ConsumerGroupMemberMetadataValue) -> tuple[object, .
     )
 
 
-def _consumer_target(value: ConsumerGroupTargetAssignmentMemberValue) -> Partitions:
-    return partitions_of(value.topic_partitions)
-
-
-def _consumer_current(value: ConsumerGroupCurrentMemberAssignmentValue) -> CurrentAssignment:
-    return _with_epochs(value.assigned_partitions, value.partitions_pending_revocation)
-
-
-def _share_member(value: ShareGroupMemberMetadataValue) -> tuple[object, ...]:
-    return (value.rack_id, value.client_id, value.client_host, value.subscribed_topic_names)
-
-
-def _share_target(value: ShareGroupTargetAssignmentMemberValue) -> Partitions:
-    return partitions_of(value.topic_partitions)
-
-
-def _share_current(value: ShareGroupCurrentMemberAssignmentValue) -> CurrentAssignment:
-    return CurrentAssignment(partitions_of(value.assigned_partitions), NOTHING, _NO_EPOCHS, ())
-
-
 def _streams_member(value: StreamsGroupMemberMetadataValue) -> tuple[object, ...]:
     endpoint = value.user_endpoint
     return (
@@ -142,14 +125,6 @@ def _streams_member(value: StreamsGroupMemberMetadataValue) -> tuple[object, ...
         None if endpoint is None else (endpoint.host, endpoint.port),
         tuple((tag.key, tag.value) for tag in value.client_tags),
     )
-
-
-def _streams_target(value: StreamsGroupTargetAssignmentMemberValue) -> Partitions:
-    return partitions_of(value.active_tasks)
-
-
-def _streams_current(value: StreamsGroupCurrentMemberAssignmentValue) -> CurrentAssignment:
-    return _with_epochs(value.active_tasks, value.active_tasks_pending_revocation)
 
 
 CONSUMER: Final = GroupKind(
@@ -171,20 +146,25 @@ CONSUMER: Final = GroupKind(
         "client_assignors",
     ),
     member_values=_consumer_member,
-    target=_consumer_target,
-    current_assignment=_consumer_current,
+    target=lambda value: partitions_of(value.topic_partitions),
+    current_assignment=lambda value: _with_epochs(
+        value.assigned_partitions, value.partitions_pending_revocation
+    ),
 )
 
+_SHARE_FIELDS: Final = ("rack_id", "client_id", "client_host", "subscribed_topic_names")
 SHARE: Final = GroupKind(
     group_type=GroupType.SHARE,
     replaces_simple=False,
     replaces_classic=False,
     one_owner=False,
     member_states={0: STABLE, 1: UNREVOKED, 2: UNRELEASED},
-    member_fields=("rack_id", "client_id", "client_host", "subscribed_topic_names"),
-    member_values=_share_member,
-    target=_share_target,
-    current_assignment=_share_current,
+    member_fields=_SHARE_FIELDS,
+    member_values=attrgetter(*_SHARE_FIELDS),
+    target=lambda value: partitions_of(value.topic_partitions),
+    current_assignment=lambda value: CurrentAssignment(
+        partitions_of(value.assigned_partitions), NOTHING, _NO_EPOCHS, ()
+    ),
 )
 
 STREAMS: Final = GroupKind(
@@ -205,6 +185,79 @@ STREAMS: Final = GroupKind(
         "client_tags",
     ),
     member_values=_streams_member,
-    target=_streams_target,
-    current_assignment=_streams_current,
+    target=lambda value: partitions_of(value.active_tasks),
+    current_assignment=lambda value: _with_epochs(
+        value.active_tasks, value.active_tasks_pending_revocation
+    ),
 )
+
+
+def group_of(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
+    """The group that a record belongs to; None if the record must be left out."""
+    return (group_for_tombstone if step.record.value is None else group_for_value)(kind, step)
+
+
+def group_for_value(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
+    """The group that a record with a value belongs to, made if there is none; None if the record must be left out.
+
+    In a real log a consumer or streams group's record also shows that the classic group before it is gone, by an
+    upgrade whose tombstone is missing: the cleaner may have passed one segment and not yet another. Kafka's loader
+    would stop.
+    """
+    group = step.slot.group
+    if group is None:
+        return _create(kind, step, None)
+    if isinstance(group, ClassicGroup) and kind.replaces_simple and group.is_simple():
+        # A simple group only exists to hold offsets, which belong to the group id: nothing is lost.
+        return _create(kind, step, GroupType.CLASSIC)
+    if isinstance(group, ModernGroup) and group.group_type is kind.group_type:
+        return group
+    _refuse_type(kind, step, group)
+    if isinstance(group, ClassicGroup) and kind.replaces_classic:
+        return _create(kind, step, GroupType.CLASSIC)
+    return None
+
+
+def group_for_tombstone(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
+    """The group that a tombstone belongs to; None when it is unknown or of another type.
+
+    In a real log those of a consumer or streams group may follow the record of the classic group that took its place,
+    if the log was read while the cleaner was at work: the classic group stays, and there is nothing left to remove.
+    """
+    group = step.slot.group
+    if group is None:
+        step.refuse(AnomalyKind.TOMBSTONE_OF_UNKNOWN, "there is no such group")
+        return None
+    if isinstance(group, ModernGroup) and group.group_type is kind.group_type:
+        return group
+    if isinstance(group, ClassicGroup):
+        if kind.replaces_simple and group.is_simple():
+            return _create(kind, step, GroupType.CLASSIC)
+        if kind.replaces_classic and group.has_record and step.is_lenient:
+            return None
+    _refuse_type(kind, step, group)
+    return None
+
+
+def _refuse_type(kind: GroupKind, step: ReplayStep, group: Group) -> None:
+    step.refuse(
+        AnomalyKind.WRONG_GROUP_TYPE,
+        f"it belongs to a {kind.group_type} group, but this is a {type_of(group)} group",
+    )
+
+
+def _create(kind: GroupKind, step: ReplayStep, replaced: GroupType | None) -> ModernGroup:
+    group = ModernGroup(step.slot.group_id, kind.group_type)
+    step.slot.group = group
+    step.changes.append(
+        GroupCreated(step.position, kind.group_type, simple=False, replaced=replaced)
+    )
+    return group
+
+
+def known_member(group: ModernGroup, step: ReplayStep, member_id: str) -> ModernMember | None:
+    """The member that a tombstone names; None when the group does not know it."""
+    member = group.members.get(member_id)
+    if member is None:
+        step.refuse(AnomalyKind.TOMBSTONE_OF_UNKNOWN, f"the group does not know member {member_id}")
+    return member

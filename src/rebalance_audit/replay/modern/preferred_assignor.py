@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from rebalance_audit.replay.groups.modern_group import ModernMember
+from rebalance_audit.replay.groups import ModernMember
 from rebalance_audit.replay.java_order import map_copy_capacity, slot_order, timeline_order
 
 _ASSIGNOR = attrgetter("server_assignor")

@@ -7,8 +7,8 @@ from rich.console import Console
 
 from rebalance_audit.report.terminal.layout import ConsoleReport, cell
 from rebalance_audit.sentences import words
-from rebalance_audit.verify.load_time import load_time_of
 from rebalance_audit.verify.loading import GroupAtEnd, Loading, Notice, Verification
+from rebalance_audit.verify.shape import load_time_of
 from rebalance_audit.visible import shortened
 
 GROUPS_SHOWN: Final = 10

@@ -28,9 +28,9 @@ from rebalance_audit.coordinator.offset_removal import CHECK_INTERVAL_MS
 from rebalance_audit.coordinator.reasons import Bump, Departure, Meanwhile
 from rebalance_audit.coordinator.requests.offsets import TopicsDeleted
 from rebalance_audit.replay.changes import Change, Position
-from rebalance_audit.replay.groups.slot import GroupSlot
-from rebalance_audit.replay.policy import Policy
+from rebalance_audit.replay.groups import GroupSlot
 from rebalance_audit.replay.shard import Shard
+from rebalance_audit.replay.step import Policy
 from rebalance_audit.sim.brokers.batch_writer import NO_PRODUCER, Codec, LoggedRecord, Producer
 from rebalance_audit.sim.brokers.compaction import DELETE_RETENTION_MS
 from rebalance_audit.sim.brokers.dialects import (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rebalance_audit.replay.changes import Change, Position
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.sim.brokers.batch_writer import (
     NO_PRODUCER,

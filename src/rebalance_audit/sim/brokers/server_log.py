@@ -15,7 +15,7 @@ from rebalance_audit.coordinator.requests.admin import DeleteGroupsRequest
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.coordinator.requests.offsets import OffsetCommitRequest
 from rebalance_audit.replay.changes import Change, GroupType
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.brokers.server_log_classic import ClassicLines

@@ -21,7 +21,7 @@ from rebalance_audit.replay.changes import (
     GroupType,
     MemberUnsubscribed,
 )
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import GroupSlot
 from rebalance_audit.sim.brokers.broker import Happening
 
 

@@ -19,9 +19,7 @@ from rebalance_audit.replay.changes import (
     MemberUnsubscribed,
     TargetInstalled,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import STATIC_LEAVE_EPOCH, ModernGroup
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import STATIC_LEAVE_EPOCH, ClassicGroup, GroupSlot, ModernGroup
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.sim.brokers.broker import Happening
 from rebalance_audit.sim.brokers.server_log_classic import NO_REASON

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.coordinator.requests.consumer import JOIN_EPOCH
-from rebalance_audit.replay.groups.modern_group import LEFT_EPOCH
+from rebalance_audit.replay.groups import LEFT_EPOCH
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client import (
     RETRIABLE,

@@ -16,7 +16,7 @@ from rebalance_audit.coordinator.requests.consumer import (
     InstalledMember,
     TopicIdPartitions,
 )
-from rebalance_audit.replay.groups.modern_group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
+from rebalance_audit.replay.groups import LEFT_EPOCH, STATIC_LEAVE_EPOCH
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client import (
     RETRIABLE,

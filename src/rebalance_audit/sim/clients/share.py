@@ -5,7 +5,7 @@ from rebalance_audit.coordinator.requests.share import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
-from rebalance_audit.replay.groups.modern_group import LEFT_EPOCH
+from rebalance_audit.replay.groups import LEFT_EPOCH
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.beating import BeatingClient
 from rebalance_audit.sim.clients.client_config import ClientConfig

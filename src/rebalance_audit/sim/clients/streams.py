@@ -13,7 +13,7 @@ from rebalance_audit.coordinator.requests.streams import (
     TaskIds,
     Topology,
 )
-from rebalance_audit.replay.groups.modern_group import LEFT_EPOCH, STATIC_LEAVE_EPOCH
+from rebalance_audit.replay.groups import LEFT_EPOCH, STATIC_LEAVE_EPOCH
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.beating import BeatingClient
 from rebalance_audit.sim.clients.client_config import ClientConfig

@@ -22,8 +22,7 @@ from rebalance_audit.replay.changes import (
     MemberSubscribed,
     OffsetRemoved,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import ModernGroup
+from rebalance_audit.replay.groups import ClassicGroup, ModernGroup
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch

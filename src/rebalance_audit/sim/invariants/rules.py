@@ -12,9 +12,13 @@ from rebalance_audit.replay.changes import (
     GroupRemoved,
     TargetInstalled,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import ModernGroup, ModernMember
-from rebalance_audit.replay.groups.slot import CommittedOffset, Group
+from rebalance_audit.replay.groups import (
+    ClassicGroup,
+    CommittedOffset,
+    Group,
+    ModernGroup,
+    ModernMember,
+)
 from rebalance_audit.replay.partitions import TopicPartition, each, minus
 from rebalance_audit.replay.shard import Shard
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord

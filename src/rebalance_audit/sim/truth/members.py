@@ -14,8 +14,7 @@ from rebalance_audit.replay.changes import (
     MemberSubscribed,
     MemberUnsubscribed,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import STABLE, ModernGroup, ModernMember
+from rebalance_audit.replay.groups import STABLE, ClassicGroup, ModernGroup, ModernMember
 from rebalance_audit.replay.partitions import TopicPartition, each
 
 _MOVES_ALL: Final = (GroupCreated, GroupRemoved, GenerationCompleted)

@@ -21,9 +21,7 @@ from rebalance_audit.replay.changes import (
     MemberUnsubscribed,
     TargetInstalled,
 )
-from rebalance_audit.replay.groups.classic_group import ClassicGroup
-from rebalance_audit.replay.groups.modern_group import ModernGroup
-from rebalance_audit.replay.groups.slot import GroupSlot
+from rebalance_audit.replay.groups import ClassicGroup, GroupSlot, ModernGroup
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch

@@ -3,12 +3,12 @@
 
 One class holds all versions and layouts of a message: fields that one of them lacks have a default
 and come last. Uuids are 16 raw bytes, arrays are tuples. `make codegen` writes this file from
-schemas/records.
+schemas/records. A field without an explanation means what the last one of its name means.
 """
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, get_args
 
 ZERO_UUID: Final = bytes(16)
 
@@ -69,18 +69,14 @@ class OffsetCommitKey(NamedTuple):
     """Key of a committed offset: one per group and topic partition."""
 
     group: str
-    """Id of the group."""
     topic: str
-    """Name of the topic."""
     partition: int
-    """Partition number."""
 
 
 class OffsetCommitValue(NamedTuple):
     """A committed offset. It names neither the member nor the epoch that committed."""
 
     offset: int
-    """Position from which the group would go on reading."""
     metadata: str
     """Text that the client stored with the commit; empty when it stored none."""
     commit_timestamp: int
@@ -97,7 +93,6 @@ class GroupMetadataKey(NamedTuple):
     """Key of a classic group."""
 
     group: str
-    """Id of the group."""
 
 
 class GroupMetadataMember(NamedTuple):
@@ -162,14 +157,12 @@ class ConsumerGroupPartitionMetadataKey(NamedTuple):
     """Key of the topic metadata of a consumer group."""
 
     group_id: str
-    """Id of the group."""
 
 
 class ConsumerGroupPartitionMetadataPartitionMetadata(NamedTuple):
     """Racks of the replicas of one partition."""
 
     partition: int
-    """Partition number."""
     racks: tuple[str, ...]
     """Racks that hold a replica."""
 
@@ -200,7 +193,6 @@ class ConsumerGroupMemberMetadataKey(NamedTuple):
     """Key of what a consumer group member said about itself."""
 
     group_id: str
-    """Id of the group."""
     member_id: str
     """Id of the member: made by the broker (classic) or by the client (KIP-848)."""
 
@@ -248,9 +240,7 @@ class ConsumerGroupMemberMetadataValue(NamedTuple):
     rack_id: str | None
     """Rack that the member gave; null for none."""
     client_id: str
-    """Client id setting of the member."""
     client_host: str
-    """Address that the member connected from."""
     subscribed_topic_names: tuple[str, ...]
     """Topics subscribed by name."""
     subscribed_topic_regex: str | None
@@ -270,7 +260,6 @@ class ConsumerGroupTargetAssignmentMetadataKey(NamedTuple):
     """Key of the epoch of a target assignment of a consumer group."""
 
     group_id: str
-    """Id of the group."""
 
 
 class ConsumerGroupTargetAssignmentMetadataValue(NamedTuple):
@@ -286,16 +275,13 @@ class ConsumerGroupTargetAssignmentMemberKey(NamedTuple):
     """Key of one member's target assignment."""
 
     group_id: str
-    """Id of the group."""
     member_id: str
-    """Id of the member: made by the broker (classic) or by the client (KIP-848)."""
 
 
 class ConsumerGroupTargetAssignmentMemberTopicPartitions(NamedTuple):
     """One topic with some of its partitions."""
 
     topic_id: bytes
-    """Id of the topic."""
     partitions: tuple[int, ...]
     """Partition numbers of the topic."""
 
@@ -317,18 +303,14 @@ class ConsumerGroupCurrentMemberAssignmentKey(NamedTuple):
     """Key of one member's current assignment."""
 
     group_id: str
-    """Id of the group."""
     member_id: str
-    """Id of the member: made by the broker (classic) or by the client (KIP-848)."""
 
 
 class ConsumerGroupCurrentMemberAssignmentTopicPartitions(NamedTuple):
     """One topic with some of its partitions."""
 
     topic_id: bytes
-    """Id of the topic."""
     partitions: tuple[int, ...]
-    """Partition numbers of the topic."""
     assignment_epochs: tuple[int, ...] | None = ()
     """Epoch at which each partition of the same index was assigned to the member; an absent tag
     reads as an empty list, null is written as an explicit null."""
@@ -352,67 +334,51 @@ class ConsumerGroupCurrentMemberAssignmentValue(NamedTuple):
     partitions_pending_assignment: tuple[ConsumerGroupCurrentMemberAssignmentTopicPartitions, ...] = ()
     """Partitions that the member gets once others released them."""
     error: int = 0
-    """Error code of a client-side assignor; 0 = none."""
     metadata_version: int = 0
-    """Version of the metadata."""
     metadata_bytes: bytes = b""
-    """Metadata that a client-side assignor made for the member."""
 
 
 class ShareGroupPartitionMetadataKey(NamedTuple):
     """Key of the topic metadata of a share group; removed in 4.1."""
 
     group_id: str
-    """Id of the group."""
 
 
 class ShareGroupPartitionMetadataPartitionMetadata(NamedTuple):
     """Racks of the replicas of one partition."""
 
     partition: int
-    """Partition number."""
     racks: tuple[str, ...]
-    """Racks that hold a replica."""
 
 
 class ShareGroupPartitionMetadataTopicMetadata(NamedTuple):
     """What the coordinator knew of one subscribed topic."""
 
     topic_id: bytes
-    """Id of the topic."""
     topic_name: str
-    """Name of the topic when the record was written."""
     num_partitions: int
-    """Number of partitions of the topic."""
     partition_metadata: tuple[ShareGroupPartitionMetadataPartitionMetadata, ...]
-    """Racks per partition; empty when no partition has a known rack."""
 
 
 class ShareGroupPartitionMetadataTopicPartitionsInfo(NamedTuple):
     """One topic, by id and name, with some of its partitions."""
 
     topic_id: bytes
-    """Id of the topic."""
     topic_name: str
-    """Name of the topic when the record was written."""
     partitions: tuple[int, ...]
-    """Partition numbers of the topic."""
 
 
 class ShareGroupPartitionMetadataTopicInfo(NamedTuple):
     """One topic, by id and name."""
 
     topic_id: bytes
-    """Id of the topic."""
     topic_name: str
-    """Name of the topic when the record was written."""
 
 
 class ShareGroupPartitionMetadataValue(NamedTuple):
     """Topics of a share group, in the early access of 3.9 and of 4.0; gone since 4.1."""
 
     topics: tuple[ShareGroupPartitionMetadataTopicMetadata, ...] = ()
-    """The subscribed topics that existed."""
     initialized_topics: tuple[ShareGroupPartitionMetadataTopicPartitionsInfo, ...] = ()
     """Topics whose share state is initialised."""
     deleting_topics: tuple[ShareGroupPartitionMetadataTopicInfo, ...] = ()
@@ -423,29 +389,22 @@ class ShareGroupMemberMetadataKey(NamedTuple):
     """Key of what a share group member said about itself."""
 
     group_id: str
-    """Id of the group."""
     member_id: str
-    """Id of the member: made by the broker (classic) or by the client (KIP-848)."""
 
 
 class ShareGroupMemberMetadataValue(NamedTuple):
     """What a member of a share group said about itself."""
 
     rack_id: str | None
-    """Rack that the member gave; null for none."""
     client_id: str
-    """Client id setting of the member."""
     client_host: str
-    """Address that the member connected from."""
     subscribed_topic_names: tuple[str, ...]
-    """Topics subscribed by name."""
 
 
 class ShareGroupMetadataKey(NamedTuple):
     """Key of the epoch of a share group."""
 
     group_id: str
-    """Id of the group."""
 
 
 class ShareGroupMetadataValue(NamedTuple):
@@ -461,59 +420,47 @@ class ShareGroupTargetAssignmentMetadataKey(NamedTuple):
     """Key of the epoch of a target assignment of a share group."""
 
     group_id: str
-    """Id of the group."""
 
 
 class ShareGroupTargetAssignmentMetadataValue(NamedTuple):
     """Epoch of the installed target assignment of a share group."""
 
     assignment_epoch: int
-    """Group epoch that the target was computed for."""
     assignment_timestamp: int = 0
-    """Coordinator clock when the target assignment was computed, epoch ms; 0 = not recorded."""
 
 
 class ShareGroupTargetAssignmentMemberKey(NamedTuple):
     """Key of one share group member's target assignment."""
 
     group_id: str
-    """Id of the group."""
     member_id: str
-    """Id of the member: made by the broker (classic) or by the client (KIP-848)."""
 
 
 class ShareGroupTargetAssignmentMemberTopicPartitions(NamedTuple):
     """One topic with some of its partitions."""
 
     topic_id: bytes
-    """Id of the topic."""
     partitions: tuple[int, ...]
-    """Partition numbers of the topic."""
 
 
 class ShareGroupTargetAssignmentMemberValue(NamedTuple):
     """What the assignor wants one member of a share group to read."""
 
     topic_partitions: tuple[ShareGroupTargetAssignmentMemberTopicPartitions, ...]
-    """The target assignment."""
 
 
 class ShareGroupCurrentMemberAssignmentKey(NamedTuple):
     """Key of one share group member's current assignment."""
 
     group_id: str
-    """Id of the group."""
     member_id: str
-    """Id of the member: made by the broker (classic) or by the client (KIP-848)."""
 
 
 class ShareGroupCurrentMemberAssignmentTopicPartitions(NamedTuple):
     """One topic with some of its partitions."""
 
     topic_id: bytes
-    """Id of the topic."""
     partitions: tuple[int, ...]
-    """Partition numbers of the topic."""
 
 
 class ShareGroupCurrentMemberAssignmentValue(NamedTuple):
@@ -533,36 +480,28 @@ class ShareGroupStatePartitionMetadataKey(NamedTuple):
     """Key of the share partitions of a group that have state."""
 
     group_id: str
-    """Id of the group."""
 
 
 class ShareGroupStatePartitionMetadataTopicPartitionsInfo(NamedTuple):
     """One topic, by id and name, with some of its partitions."""
 
     topic_id: bytes
-    """Id of the topic."""
     topic_name: str
-    """Name of the topic when the record was written."""
     partitions: tuple[int, ...]
-    """Partition numbers of the topic."""
 
 
 class ShareGroupStatePartitionMetadataTopicInfo(NamedTuple):
     """One topic, by id and name."""
 
     topic_id: bytes
-    """Id of the topic."""
     topic_name: str
-    """Name of the topic when the record was written."""
 
 
 class ShareGroupStatePartitionMetadataValue(NamedTuple):
     """Which topics of a share group have share state, get it or lose it."""
 
     initialized_topics: tuple[ShareGroupStatePartitionMetadataTopicPartitionsInfo, ...]
-    """Topics whose share state is initialised."""
     deleting_topics: tuple[ShareGroupStatePartitionMetadataTopicInfo, ...]
-    """Topics whose share state is being deleted."""
     initializing_topics: tuple[ShareGroupStatePartitionMetadataTopicPartitionsInfo, ...] = ()
     """Topics whose share state is being initialised."""
 
@@ -571,7 +510,6 @@ class ConsumerGroupRegularExpressionKey(NamedTuple):
     """Key of a resolved regular expression of a consumer group."""
 
     group_id: str
-    """Id of the group."""
     regular_expression: str
     """The expression as the members sent it."""
 
@@ -591,7 +529,6 @@ class StreamsGroupMetadataKey(NamedTuple):
     """Key of the epoch of a streams group."""
 
     group_id: str
-    """Id of the group."""
 
 
 class StreamsGroupMetadataLastAssignmentConfig(NamedTuple):
@@ -607,7 +544,6 @@ class StreamsGroupMetadataValue(NamedTuple):
     """Epoch of a streams group."""
 
     epoch: int
-    """The group epoch."""
     metadata_hash: int
     """Hash over the topics of the topology that exist, good for equality only."""
     validated_topology_epoch: int = -1
@@ -624,29 +560,22 @@ class StreamsGroupPartitionMetadataKey(NamedTuple):
     """Key of the topic metadata of a streams group; in no release."""
 
     group_id: str
-    """Id of the group."""
 
 
 class StreamsGroupPartitionMetadataPartitionMetadata(NamedTuple):
     """Racks of the replicas of one partition."""
 
     partition: int
-    """Partition number."""
     racks: tuple[str, ...]
-    """Racks that hold a replica."""
 
 
 class StreamsGroupPartitionMetadataTopicMetadata(NamedTuple):
     """What the coordinator knew of one subscribed topic."""
 
     topic_id: bytes
-    """Id of the topic."""
     topic_name: str
-    """Name of the topic when the record was written."""
     num_partitions: int
-    """Number of partitions of the topic."""
     partition_metadata: tuple[StreamsGroupPartitionMetadataPartitionMetadata, ...]
-    """Racks per partition; empty when no partition has a known rack."""
 
 
 class StreamsGroupPartitionMetadataValue(NamedTuple):
@@ -660,9 +589,7 @@ class StreamsGroupMemberMetadataKey(NamedTuple):
     """Key of what a streams group member said about itself."""
 
     group_id: str
-    """Id of the group."""
     member_id: str
-    """Id of the member: made by the broker (classic) or by the client (KIP-848)."""
 
 
 class StreamsGroupMemberMetadataEndpoint(NamedTuple):
@@ -678,22 +605,16 @@ class StreamsGroupMemberMetadataClientTag(NamedTuple):
     """One tag of a client."""
 
     key: str
-    """Name of the entry."""
     value: str
-    """Value of the entry."""
 
 
 class StreamsGroupMemberMetadataValue(NamedTuple):
     """What a member of a streams group said about itself."""
 
     instance_id: str | None
-    """Instance id of a static member; null for a dynamic one."""
     rack_id: str | None
-    """Rack that the member gave; null for none."""
     client_id: str
-    """Client id setting of the member."""
     client_host: str
-    """Address that the member connected from."""
     rebalance_timeout_ms: int
     """How long the member may take to give tasks up, ms."""
     topology_epoch: int
@@ -710,25 +631,20 @@ class StreamsGroupTargetAssignmentMetadataKey(NamedTuple):
     """Key of the epoch of a target assignment of a streams group."""
 
     group_id: str
-    """Id of the group."""
 
 
 class StreamsGroupTargetAssignmentMetadataValue(NamedTuple):
     """Epoch of the installed target assignment of a streams group."""
 
     assignment_epoch: int
-    """Group epoch that the target was computed for."""
     assignment_timestamp: int = 0
-    """Coordinator clock when the target assignment was computed, epoch ms; 0 = not recorded."""
 
 
 class StreamsGroupTargetAssignmentMemberKey(NamedTuple):
     """Key of one streams group member's target assignment."""
 
     group_id: str
-    """Id of the group."""
     member_id: str
-    """Id of the member: made by the broker (classic) or by the client (KIP-848)."""
 
 
 class StreamsGroupTargetAssignmentMemberTaskIds(NamedTuple):
@@ -755,18 +671,14 @@ class StreamsGroupCurrentMemberAssignmentKey(NamedTuple):
     """Key of one streams group member's current assignment."""
 
     group_id: str
-    """Id of the group."""
     member_id: str
-    """Id of the member: made by the broker (classic) or by the client (KIP-848)."""
 
 
 class StreamsGroupCurrentMemberAssignmentTaskIds(NamedTuple):
     """One subtopology with some of its tasks."""
 
     subtopology_id: str
-    """Id of the subtopology."""
     partitions: tuple[int, ...]
-    """Partition numbers of the tasks."""
     assignment_epochs: tuple[int, ...] | None = ()
     """Epoch at which each active task of the same index was assigned; an absent tag reads as an
     empty list, null is written as an explicit null."""
@@ -776,9 +688,7 @@ class StreamsGroupCurrentMemberAssignmentValue(NamedTuple):
     """Current epoch, state and tasks of one member of a streams group."""
 
     member_epoch: int
-    """Epoch that the member works at."""
     previous_member_epoch: int
-    """Epoch before the last record of the member."""
     state: int
     """1 stable, 2 waits for itself to revoke, 3 waits for others to release; other codes than in
     consumer groups."""
@@ -800,16 +710,13 @@ class StreamsGroupTopologyKey(NamedTuple):
     """Key of the topology of a streams group."""
 
     group_id: str
-    """Id of the group."""
 
 
 class StreamsGroupTopologyTopicConfig(NamedTuple):
     """One setting of a topic."""
 
     key: str
-    """Name of the entry."""
     value: str
-    """Value of the entry."""
 
 
 class StreamsGroupTopologyTopicInfo(NamedTuple):
@@ -840,7 +747,6 @@ class StreamsGroupTopologySubtopology(NamedTuple):
     """One independent part of the topology."""
 
     subtopology_id: str
-    """Id of the subtopology."""
     source_topics: tuple[str, ...]
     """Topics that it reads."""
     source_topic_regex: tuple[str, ...]
@@ -868,14 +774,12 @@ class StreamsGroupTargetAssignmentResolvedTopicIdsKey(NamedTuple):
     """Key of the topic ids of a target assignment of a streams group; in no release."""
 
     group_id: str
-    """Id of the group."""
 
 
 class StreamsGroupTargetAssignmentResolvedTopicIdsResolvedTopicIds(NamedTuple):
     """One subtopology with the ids of its topics."""
 
     subtopology_id: str
-    """Id of the subtopology."""
     topic_ids: tuple[bytes, ...]
     """Ids of its topics."""
 
@@ -884,7 +788,6 @@ class StreamsGroupTargetAssignmentResolvedTopicIdsValue(NamedTuple):
     """Topic ids that a target assignment of a streams group was computed with; unreleased."""
 
     assignment_epoch: int
-    """Group epoch that the target was computed for."""
     resolved_topic_ids_by_subtopology: tuple[StreamsGroupTargetAssignmentResolvedTopicIdsResolvedTopicIds, ...]
     """Topic ids by subtopology."""
 
@@ -934,7 +837,6 @@ class ConsumerProtocolAssignmentTopicPartition(NamedTuple):
     """One topic, by name, with some of its partitions."""
 
     topic: str
-    """Name of the topic."""
     partitions: tuple[int, ...]
     """Partition numbers of the topic."""
 
@@ -952,9 +854,7 @@ class ConsumerProtocolSubscriptionTopicPartition(NamedTuple):
     """One topic, by name, with some of its partitions."""
 
     topic: str
-    """Name of the topic."""
     partitions: tuple[int, ...]
-    """Partition numbers of the topic."""
 
 
 class ConsumerProtocolSubscription(NamedTuple):
@@ -963,7 +863,6 @@ class ConsumerProtocolSubscription(NamedTuple):
     topics: tuple[str, ...]
     """Topics that the consumer subscribes to."""
     user_data: bytes | None
-    """Data of the assignor; null for none."""
     owned_partitions: tuple[ConsumerProtocolSubscriptionTopicPartition, ...] = ()
     """Partitions that the consumer keeps while it joins; always empty in the eager protocol."""
     generation_id: int = -1
@@ -978,7 +877,6 @@ class StreamsAssignmentInfoTaskId(NamedTuple):
     subtopology: int
     """Number of the subtopology."""
     partition: int
-    """Partition number."""
     named_topology: tuple[int, ...] = ()
     """Name of the topology in UTF-16; empty for the only one."""
 
@@ -987,22 +885,17 @@ class StreamsAssignmentInfoTopicPartition(NamedTuple):
     """One partition of a topic."""
 
     topic: str
-    """Name of the topic."""
     partition: int
-    """Partition number."""
 
 
 class StreamsAssignmentInfoStandbyTask(NamedTuple):
     """A standby task and the partitions of its changelogs."""
 
     subtopology: int
-    """Number of the subtopology."""
     partition: int
-    """Partition number."""
     changelogs: tuple[StreamsAssignmentInfoTopicPartition, ...]
     """The partitions that it reads."""
     named_topology: tuple[int, ...] = ()
-    """Name of the topology in UTF-16; empty for the only one."""
 
 
 class StreamsAssignmentInfoHostPartitions(NamedTuple):
@@ -1022,27 +915,21 @@ class StreamsAssignmentInfoIndexedTopic(NamedTuple):
     topic_index: int = 0
     """Index of the topic's name."""
     topic: str = ""
-    """Name of the topic."""
 
 
 class StreamsAssignmentInfoIndexedPartition(NamedTuple):
     """One partition of a topic given by its number."""
 
     topic_index: int = 0
-    """Index of the topic's name."""
     partition: int = 0
-    """Partition number."""
 
 
 class StreamsAssignmentInfoHostIndexedPartitions(NamedTuple):
     """The partitions of one instance."""
 
     host: str = ""
-    """Host of the instance."""
     port: int = 0
-    """Port of the instance."""
     partitions: tuple[StreamsAssignmentInfoIndexedPartition, ...] = ()
-    """What it has."""
 
 
 class StreamsAssignmentInfo(NamedTuple):
@@ -1074,16 +961,13 @@ class StreamsSubscriptionInfoTaskId(NamedTuple):
     """A task: one partition of one subtopology."""
 
     subtopology: int = 0
-    """Number of the subtopology."""
     partition: int = 0
-    """Partition number."""
 
 
 class StreamsSubscriptionInfoPartitionOffsetSum(NamedTuple):
     """How far one task has been restored."""
 
     partition: int = 0
-    """Partition number."""
     offset_sum: int = 0
     """Sum of the offsets of the task's changelogs; -2 = the task is active here."""
 
@@ -1092,11 +976,8 @@ class StreamsSubscriptionInfoTaskOffsetSum(NamedTuple):
     """How far tasks have been restored."""
 
     subtopology: int = 0
-    """Number of the subtopology."""
     partition: int = 0
-    """Partition number."""
     offset_sum: int = 0
-    """Sum of the offsets of the task's changelogs; -2 = the task is active here."""
     named_topology: str | None = None
     """Name of the topology; null for the only one."""
     partition_offset_sums: tuple[StreamsSubscriptionInfoPartitionOffsetSum, ...] = ()
@@ -1132,7 +1013,6 @@ class StreamsSubscriptionInfo(NamedTuple):
     error_code: int = 0
     """4 = the client asks the whole application to shut down."""
     client_tags: tuple[StreamsSubscriptionInfoClientTag, ...] = ()
-    """Tags for the placement of standby tasks."""
 
 
 Key: TypeAlias = (
@@ -1162,34 +1042,10 @@ Key: TypeAlias = (
     | StreamsGroupTopologyKey
     | StreamsGroupTargetAssignmentResolvedTopicIdsKey
 )
-
-KEY_CLASSES: Final[Mapping[RecordType, type[Key]]] = {
-    RecordType.LEGACY_OFFSET_COMMIT: LegacyOffsetCommitKey,
-    RecordType.OFFSET_COMMIT: OffsetCommitKey,
-    RecordType.GROUP_METADATA: GroupMetadataKey,
-    RecordType.CONSUMER_GROUP_METADATA: ConsumerGroupMetadataKey,
-    RecordType.CONSUMER_GROUP_PARTITION_METADATA: ConsumerGroupPartitionMetadataKey,
-    RecordType.CONSUMER_GROUP_MEMBER_METADATA: ConsumerGroupMemberMetadataKey,
-    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA: ConsumerGroupTargetAssignmentMetadataKey,
-    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER: ConsumerGroupTargetAssignmentMemberKey,
-    RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT: ConsumerGroupCurrentMemberAssignmentKey,
-    RecordType.SHARE_GROUP_PARTITION_METADATA: ShareGroupPartitionMetadataKey,
-    RecordType.SHARE_GROUP_MEMBER_METADATA: ShareGroupMemberMetadataKey,
-    RecordType.SHARE_GROUP_METADATA: ShareGroupMetadataKey,
-    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA: ShareGroupTargetAssignmentMetadataKey,
-    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER: ShareGroupTargetAssignmentMemberKey,
-    RecordType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT: ShareGroupCurrentMemberAssignmentKey,
-    RecordType.SHARE_GROUP_STATE_PARTITION_METADATA: ShareGroupStatePartitionMetadataKey,
-    RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION: ConsumerGroupRegularExpressionKey,
-    RecordType.STREAMS_GROUP_METADATA: StreamsGroupMetadataKey,
-    RecordType.STREAMS_GROUP_PARTITION_METADATA: StreamsGroupPartitionMetadataKey,
-    RecordType.STREAMS_GROUP_MEMBER_METADATA: StreamsGroupMemberMetadataKey,
-    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA: StreamsGroupTargetAssignmentMetadataKey,
-    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER: StreamsGroupTargetAssignmentMemberKey,
-    RecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT: StreamsGroupCurrentMemberAssignmentKey,
-    RecordType.STREAMS_GROUP_TOPOLOGY: StreamsGroupTopologyKey,
-    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_RESOLVED_TOPIC_IDS: StreamsGroupTargetAssignmentResolvedTopicIdsKey,
-}
+"""In order of their record types."""
+KEY_CLASSES: Final[Mapping[RecordType, type[Key]]] = dict(
+    zip(RecordType, get_args(Key), strict=True)
+)
 
 
 Value: TypeAlias = (
@@ -1219,31 +1075,7 @@ Value: TypeAlias = (
     | StreamsGroupTopologyValue
     | StreamsGroupTargetAssignmentResolvedTopicIdsValue
 )
-
-VALUE_CLASSES: Final[Mapping[RecordType, type[Value]]] = {
-    RecordType.LEGACY_OFFSET_COMMIT: LegacyOffsetCommitValue,
-    RecordType.OFFSET_COMMIT: OffsetCommitValue,
-    RecordType.GROUP_METADATA: GroupMetadataValue,
-    RecordType.CONSUMER_GROUP_METADATA: ConsumerGroupMetadataValue,
-    RecordType.CONSUMER_GROUP_PARTITION_METADATA: ConsumerGroupPartitionMetadataValue,
-    RecordType.CONSUMER_GROUP_MEMBER_METADATA: ConsumerGroupMemberMetadataValue,
-    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA: ConsumerGroupTargetAssignmentMetadataValue,
-    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER: ConsumerGroupTargetAssignmentMemberValue,
-    RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT: ConsumerGroupCurrentMemberAssignmentValue,
-    RecordType.SHARE_GROUP_PARTITION_METADATA: ShareGroupPartitionMetadataValue,
-    RecordType.SHARE_GROUP_MEMBER_METADATA: ShareGroupMemberMetadataValue,
-    RecordType.SHARE_GROUP_METADATA: ShareGroupMetadataValue,
-    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA: ShareGroupTargetAssignmentMetadataValue,
-    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER: ShareGroupTargetAssignmentMemberValue,
-    RecordType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT: ShareGroupCurrentMemberAssignmentValue,
-    RecordType.SHARE_GROUP_STATE_PARTITION_METADATA: ShareGroupStatePartitionMetadataValue,
-    RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION: ConsumerGroupRegularExpressionValue,
-    RecordType.STREAMS_GROUP_METADATA: StreamsGroupMetadataValue,
-    RecordType.STREAMS_GROUP_PARTITION_METADATA: StreamsGroupPartitionMetadataValue,
-    RecordType.STREAMS_GROUP_MEMBER_METADATA: StreamsGroupMemberMetadataValue,
-    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA: StreamsGroupTargetAssignmentMetadataValue,
-    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER: StreamsGroupTargetAssignmentMemberValue,
-    RecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT: StreamsGroupCurrentMemberAssignmentValue,
-    RecordType.STREAMS_GROUP_TOPOLOGY: StreamsGroupTopologyValue,
-    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_RESOLVED_TOPIC_IDS: StreamsGroupTargetAssignmentResolvedTopicIdsValue,
-}
+"""In order of their record types."""
+VALUE_CLASSES: Final[Mapping[RecordType, type[Value]]] = dict(
+    zip(RecordType, get_args(Value), strict=True)
+)

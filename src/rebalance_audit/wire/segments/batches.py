@@ -3,9 +3,12 @@
 Sources: DefaultRecordBatch, DefaultRecord, ControlRecordType, EndTransactionMarker of org.apache.kafka.common.record.
 """
 
+import os
 import struct
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -13,6 +16,7 @@ from rebalance_audit import limits
 from rebalance_audit.wire.segments import message_sets
 from rebalance_audit.wire.segments.bad_bytes import RAW_BYTES_MAX, BadBytes, BadBytesReason
 from rebalance_audit.wire.segments.codecs import CompressionError, decompress
+from rebalance_audit.wire.segments.regular_file import open_regular
 
 TimestampType: TypeAlias = Literal["CreateTime", "LogAppendTime", "none"]
 
@@ -236,3 +240,47 @@ def timestamp_type_of(magic: int, attributes: int) -> TimestampType:
     if magic == 0:
         return "none"
     return "LogAppendTime" if attributes & LOG_APPEND_TIME else "CreateTime"
+
+
+_V2: Final = 2
+
+
+class BatchEnd(NamedTuple):
+    """What a batch's header says about its place in the log."""
+
+    base_offset: int
+    end_offset: int
+    """After its last record."""
+    max_timestamp_ms: int
+    """CreateTime of the producer or LogAppendTime of the broker (epoch ms)."""
+    is_control: bool
+    """Whether it holds markers of transactions and no records."""
+
+
+def batch_ends(path: Path) -> Iterator[BatchEnd]:
+    """The batches of a segment in order, up to the first that is damaged, unfinished or of an older format than 2.
+
+    Raises OSError that names the file.
+    """
+    descriptor = open_regular(path)
+    try:
+        at, size = 0, os.fstat(descriptor).st_size
+        while at + HEADER.size <= size:
+            data = os.pread(descriptor, HEADER.size, at)
+            if len(data) < HEADER.size:
+                return
+            header = HEADER.unpack(data)
+            if header[MAGIC] != _V2 or not is_plausible_v2(header):
+                return
+            at += LOG_OVERHEAD_BYTES + header[LENGTH]
+            if at > size:
+                return
+            base_offset = header[BASE_OFFSET]
+            yield BatchEnd(
+                base_offset,
+                base_offset + header[LAST_OFFSET_DELTA] + 1,
+                header[MAX_TIMESTAMP],
+                bool(header[ATTRIBUTES] & CONTROL),
+            )
+    finally:
+        os.close(descriptor)

@@ -1,33 +1,13 @@
 """The bulk path: records of a segment as columns, for Arrow and for loops over millions of offset commits."""
 
+from collections import deque
 from collections.abc import Iterator
-from itertools import compress
+from itertools import compress, islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
+from rebalance_audit.wire.segments import batches
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.segments.batches import (
-    ATTRIBUTES,
-    BASE_OFFSET,
-    CODEC_MASK,
-    CONTROL,
-    LAST_OFFSET_DELTA,
-    LEADER_EPOCH,
-    LOG_APPEND_TIME,
-    MAGIC,
-    MAX_TIMESTAMP,
-    PRODUCER_EPOCH,
-    PRODUCER_ID,
-    RECORD_COUNT,
-    TRANSACTIONAL,
-    BatchRecords,
-    Damage,
-    RawHeader,
-    TimestampType,
-    bad_batch,
-    judged,
-    timestamp_type_of,
-)
 from rebalance_audit.wire.segments.walk import SegmentWalk
 
 CHUNK_RECORDS: Final = 1 << 16
@@ -35,10 +15,12 @@ CHUNK_BYTES: Final = 32 << 20
 LEGACY_ATTRIBUTES_AT: Final = 17
 _RECORD_BYTES: Final = 24
 """Beside its key and value, at most about."""
-RUN_BITS: Final = TRANSACTIONAL | CONTROL | LOG_APPEND_TIME
+RUN_BITS: Final = batches.TRANSACTIONAL | batches.CONTROL | batches.LOG_APPEND_TIME
 
 TROUBLE: Final = (BadBytes, TailNote)
 
+RecordRow: TypeAlias = tuple[int, int, bytes | None, bytes | None]
+"""Log offset, record timestamp, key and value of a record."""
 _RunFields: TypeAlias = tuple[int | None, int, int, int, int]
 """Leader epoch, producer id and epoch, magic and attribute bits: what the records of a run have in common."""
 NO_RUN: Final[_RunFields] = (None, -1, -1, -1, 0)
@@ -53,7 +35,7 @@ class Run(NamedTuple):
     producer_epoch: int
     is_transactional: bool
     is_control: bool
-    timestamp_type: TimestampType
+    timestamp_type: batches.TimestampType
 
 
 class ColumnChunk(NamedTuple):
@@ -71,10 +53,13 @@ class ColumnChunk(NamedTuple):
     excluded_last_offset: int | None = None
     """Last offset of the last of these batches."""
 
-    def column(self, name: str) -> list[Any]:
-        """One field of the runs, with one value per record."""
-        at = Run._fields.index(name)
-        return [value for run in self.runs for value in [run[at]] * run.record_count]
+    def by_run(self) -> Iterator[tuple[Run, Iterator[RecordRow]]]:
+        """Each run and its records; those that are not taken by then are passed over with the next run."""
+        rows = zip(*self[:4], strict=True)
+        for run in self.runs:
+            of_run = islice(rows, run.record_count)
+            yield run, of_run
+            deque(of_run, maxlen=0)
 
 
 def read_columns(
@@ -107,7 +92,7 @@ def read_columns(
                     if len(builder.log_offsets) >= chunk_records or builder.weight >= CHUNK_BYTES:
                         yield builder.take()
                     continue
-                trouble = bad_batch(walk.path, position, batch, damage)
+                trouble = batches.bad_batch(walk.path, position, batch, damage)
             if builder.log_offsets:
                 yield builder.take()
             yield trouble
@@ -125,49 +110,40 @@ class _ChunkBuilder:
         self._end = end_offset
         self._is_bounded = from_offset > 0 or end_offset is not None
         self._without = frozenset(number.to_bytes(2) for number in without_record_types)
-        self.log_offsets: list[int] = []
-        self._timestamps: list[int] = []
-        self._keys: list[bytes | None] = []
-        self._values: list[bytes | None] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._records = batches.BatchRecords([], [], [], [])
         self._runs: list[Run] = []
         self._run: _RunFields = NO_RUN
-        self._run_start = 0
-        self.excluded_count = 0
+        self._run_start = self.excluded_count = self.weight = 0
         self._excluded_last_ms: int | None = None
         self._excluded_last_offset: int | None = None
-        self.weight = 0
+
+    @property
+    def log_offsets(self) -> list[int]:
+        """Of the records since the last `take`."""
+        return self._records.log_offsets
 
     def take(self) -> ColumnChunk:
         """What was collected since the last call."""
         self._end_run(len(self.log_offsets))
-        chunk = ColumnChunk(
-            self.log_offsets,
-            self._timestamps,
-            self._keys,
-            self._values,
-            self._runs,
-            self.excluded_count,
-            self._excluded_last_ms,
-            self._excluded_last_offset,
-        )
-        self._excluded_last_ms = self._excluded_last_offset = None
-        self.log_offsets, self._timestamps, self._keys, self._values = [], [], [], []
-        self._runs = []
-        self._run = NO_RUN
-        self._run_start = self.excluded_count = self.weight = 0
+        last_ms, last_offset = self._excluded_last_ms, self._excluded_last_offset
+        chunk = ColumnChunk(*self._records, self._runs, self.excluded_count, last_ms, last_offset)
+        self._begin()
         return chunk
 
-    def add(self, header: RawHeader, batch: memoryview) -> Damage | None:
+    def add(self, header: batches.RawHeader, batch: memoryview) -> batches.Damage | None:
         """Take the records of a batch, or say what is wrong with it."""
-        base, magic = header[BASE_OFFSET], header[MAGIC]
+        base, magic = header[batches.BASE_OFFSET], header[batches.MAGIC]
         run: _RunFields
         if magic == 2:
-            first, last, count = base, base + header[LAST_OFFSET_DELTA], header[RECORD_COUNT]
-            bits = header[ATTRIBUTES]
+            first, last = base, base + header[batches.LAST_OFFSET_DELTA]
+            count, bits = header[batches.RECORD_COUNT], header[batches.ATTRIBUTES]
             run = (
-                header[LEADER_EPOCH],
-                header[PRODUCER_ID],
-                header[PRODUCER_EPOCH],
+                header[batches.LEADER_EPOCH],
+                header[batches.PRODUCER_ID],
+                header[batches.PRODUCER_EPOCH],
                 2,
                 bits & RUN_BITS,
             )
@@ -175,20 +151,22 @@ class _ChunkBuilder:
             # A compressed message has the offset of its last record.
             first, last, count = 0, base, 1
             bits = batch[LEGACY_ATTRIBUTES_AT]
-            run = *NO_RUN[:3], magic, bits & LOG_APPEND_TIME
+            run = *NO_RUN[:3], magic, bits & batches.LOG_APPEND_TIME
         if self._is_bounded and self._is_outside(first, last):
             self.excluded_count += count
             return None
-        found = judged(header, batch)
-        if isinstance(found, Damage):
+        found = batches.judged(header, batch)
+        if isinstance(found, batches.Damage):
             return found
-        is_plain = magic == 2 and not bits & CODEC_MASK
+        is_plain = magic == 2 and not bits & batches.CODEC_MASK
         self.weight += len(batch) if is_plain else _size_bytes(found)
         kept = found
-        if self._without and not run[4] & CONTROL:
+        if self._without and not run[4] & batches.CONTROL:
             kept = _among(found, [(key or b"")[:2] not in self._without for key in found.keys])
             if kept is not found:
-                last_ms = header[MAX_TIMESTAMP] if magic == 2 else max(found.record_timestamps_ms)
+                last_ms = (
+                    header[batches.MAX_TIMESTAMP] if magic == 2 else max(found.record_timestamps_ms)
+                )
                 self._note_excluded(last_ms, found.log_offsets[-1])
         if self._is_bounded:
             kept = _among(kept, [not self._is_outside(each, each) for each in kept.log_offsets])
@@ -197,10 +175,10 @@ class _ChunkBuilder:
             if run != self._run:
                 self._end_run(len(self.log_offsets))
                 self._run = run
-            self.log_offsets += kept.log_offsets
-            self._timestamps += kept.record_timestamps_ms
-            self._keys += kept.keys
-            self._values += kept.values
+            self._records.log_offsets.extend(kept.log_offsets)
+            self._records.record_timestamps_ms.extend(kept.record_timestamps_ms)
+            self._records.keys.extend(kept.keys)
+            self._records.values.extend(kept.values)
         return None
 
     def _note_excluded(self, last_ms: int, last_offset: int) -> None:
@@ -221,19 +199,19 @@ class _ChunkBuilder:
                     leader_epoch,
                     producer_id,
                     producer_epoch,
-                    bool(attributes & TRANSACTIONAL),
-                    bool(attributes & CONTROL),
-                    timestamp_type_of(magic, attributes),
+                    bool(attributes & batches.TRANSACTIONAL),
+                    bool(attributes & batches.CONTROL),
+                    batches.timestamp_type_of(magic, attributes),
                 )
             )
         self._run_start = end
 
 
-def _among(records: BatchRecords, are_wanted: list[bool]) -> BatchRecords:
+def _among(records: batches.BatchRecords, are_wanted: list[bool]) -> batches.BatchRecords:
     """The records that are wanted; the same object where all of them are."""
     if all(are_wanted):
         return records
-    return BatchRecords(
+    return batches.BatchRecords(
         list(compress(records.log_offsets, are_wanted)),
         list(compress(records.record_timestamps_ms, are_wanted)),
         list(compress(records.keys, are_wanted)),
@@ -241,7 +219,7 @@ def _among(records: BatchRecords, are_wanted: list[bool]) -> BatchRecords:
     )
 
 
-def _size_bytes(records: BatchRecords) -> int:
+def _size_bytes(records: batches.BatchRecords) -> int:
     """About what a batch without compression has for them."""
     texts = (len(text) for text in (*records.keys, *records.values) if text)
     return sum(texts) + _RECORD_BYTES * len(records.log_offsets)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from rebalance_audit import limits
+from rebalance_audit.wire.segments import batches
 from rebalance_audit.wire.segments.bad_bytes import (
     RAW_BYTES_MAX,
     BadBytes,
@@ -18,26 +19,13 @@ from rebalance_audit.wire.segments.bad_bytes import (
     TailKind,
     TailNote,
 )
-from rebalance_audit.wire.segments.batches import (
-    BASE_OFFSET,
-    HEADER,
-    LENGTH,
-    LOG_OVERHEAD_BYTES,
-    MAGIC,
-    PADDING,
-    WRONG_CHECKSUM,
-    RawHeader,
-    crc_holds,
-    header_is_plausible,
-    is_plausible_v2,
-)
 from rebalance_audit.wire.segments.regular_file import OpenSegment
 
-WalkStop: TypeAlias = tuple[int, int, RawHeader | BadBytes | TailNote]
+WalkStop: TypeAlias = tuple[int, int, batches.RawHeader | BadBytes | TailNote]
 """Byte position, the next one, and the header of the batch between them, or what is there instead."""
 
 WINDOW_BYTES: Final = 4 << 20
-BLANK: Final = bytes(HEADER.size)
+BLANK: Final = bytes(batches.HEADER.size)
 MESSAGE_BYTES_MIN: Final = 26
 """Size of the smallest message of the oldest format: fewer bytes at the end of a file cannot be a batch."""
 CANDIDATE: Final = re.compile(rb"(?=\x00.{7}(?!\x00{4})[\x00-\x08].{7}[\x00-\x02])", re.DOTALL)
@@ -57,7 +45,7 @@ class SegmentWalk(OpenSegment):
         self._start = start_byte
         self._end = end_byte
         self._origin = 0
-        self._data = PADDING
+        self._data = batches.PADDING
         self._view = memoryview(self._data)
         self._loaded_to = 0
 
@@ -67,30 +55,30 @@ class SegmentWalk(OpenSegment):
         position = self._start
         if position >= end:
             return
-        self._need(position, HEADER.size)
+        self._need(position, batches.HEADER.size)
         header, plausible = self._header_at(position)
-        unpack = HEADER.unpack_from
+        unpack = batches.HEADER.unpack_from
         while position < end:
-            following = position + LOG_OVERHEAD_BYTES + header[LENGTH]
+            following = position + batches.LOG_OVERHEAD_BYTES + header[batches.LENGTH]
             clause = None
             fits = plausible and following <= self.size_bytes
-            if fits and following + HEADER.size > self._loaded_to:
-                self._need(position, following + HEADER.size - position)
+            if fits and following + batches.HEADER.size > self._loaded_to:
+                self._need(position, following + batches.HEADER.size - position)
                 fits = following <= self.size_bytes
             if fits:
-                next_header: RawHeader = unpack(self._data, following - self._origin)
+                next_header: batches.RawHeader = unpack(self._data, following - self._origin)
                 # What follows must confirm the length, which the checksum does not cover. The header of an old
                 # message is too weak a witness: then, or if nothing sensible follows, the batch's own checksum decides.
-                if next_header[MAGIC] == 2 and is_plausible_v2(next_header):
+                if next_header[batches.MAGIC] == 2 and batches.is_plausible_v2(next_header):
                     next_plausible = True
                 else:
                     next_plausible = self._header_at(following)[1]
                     if not (
                         following == self.size_bytes
                         or self._data.startswith(BLANK, following - self._origin)
-                        or crc_holds(self.view(position, following))
+                        or batches.crc_holds(self.view(position, following))
                     ):
-                        clause = WRONG_CHECKSUM
+                        clause = batches.WRONG_CHECKSUM
                 if clause is None:
                     yield position, following, header
                     position, header, plausible = following, next_header, next_plausible
@@ -100,7 +88,7 @@ class SegmentWalk(OpenSegment):
             trouble = self._trouble(position, header, clause, plausible=plausible)
             yield position, position + trouble.size_bytes, trouble
             position += trouble.size_bytes
-            self._need(position, HEADER.size)
+            self._need(position, batches.HEADER.size)
             header, plausible = self._header_at(position)
 
     def view(self, position: int, following: int) -> memoryview:
@@ -116,7 +104,7 @@ class SegmentWalk(OpenSegment):
         data = self._read(position, wanted)
         self._origin = position
         self._loaded_to = position + len(data)
-        self._data = data + PADDING
+        self._data = data + batches.PADDING
         self._view = memoryview(self._data)
 
     def _read(self, position: int, size_bytes: int) -> bytes:
@@ -129,14 +117,14 @@ class SegmentWalk(OpenSegment):
             self.size_bytes = position + len(data)
         return data
 
-    def _header_at(self, position: int) -> tuple[RawHeader, bool]:
+    def _header_at(self, position: int) -> tuple[batches.RawHeader, bool]:
         """The bytes at a position of the window read as a header, and whether they could be one."""
         at = position - self._origin
-        header: RawHeader = HEADER.unpack_from(self._data, at)
-        return header, header_is_plausible(header, self._data, at)
+        header: batches.RawHeader = batches.HEADER.unpack_from(self._data, at)
+        return header, batches.header_is_plausible(header, self._data, at)
 
     def _trouble(
-        self, position: int, header: RawHeader, clause: str | None, *, plausible: bool
+        self, position: int, header: batches.RawHeader, clause: str | None, *, plausible: bool
     ) -> BadBytes | TailNote:
         """What is at a position where no batch can be read, up to the next batch or the end.
 
@@ -151,13 +139,15 @@ class SegmentWalk(OpenSegment):
             return TailNote(self.path, position, size_bytes, TailKind.TORN)
         where = f"at byte {position} of {self.path}"
         if clause is not None:
-            sentence = f"The batch {where} with base offset {header[BASE_OFFSET]} {clause}."
+            sentence = f"The batch {where} with base offset {header[batches.BASE_OFFSET]} {clause}."
         elif unfinished:
-            sentence = f"The batch {where} claims {header[LENGTH]} bytes, more than the file has."
+            sentence = (
+                f"The batch {where} claims {header[batches.LENGTH]} bytes, more than the file has."
+            )
         else:
             sentence = (
-                f"The {size_bytes} bytes {where} are no batch: magic {header[MAGIC]}, length"
-                f" {header[LENGTH]}."
+                f"The {size_bytes} bytes {where} are no batch: magic {header[batches.MAGIC]}, length"
+                f" {header[batches.LENGTH]}."
             )
         return BadBytes(
             path=self.path,
@@ -165,7 +155,7 @@ class SegmentWalk(OpenSegment):
             size_bytes=size_bytes,
             reason=BadBytesReason.CRC_MISMATCH if clause else BadBytesReason.NOT_A_BATCH,
             detail=sentence,
-            base_offset=header[BASE_OFFSET] if plausible else None,
+            base_offset=header[batches.BASE_OFFSET] if plausible else None,
             raw=self._read(position, min(size_bytes, RAW_BYTES_MAX)),
         )
 
@@ -186,23 +176,23 @@ class SegmentWalk(OpenSegment):
         while position < self.size_bytes:
             data = self._read(position, min(WINDOW_BYTES, self.size_bytes - position))
             last_window = position + len(data) >= self.size_bytes
-            stop = len(data) if last_window else len(data) - HEADER.size
-            padded = data + PADDING
+            stop = len(data) if last_window else len(data) - batches.HEADER.size
+            padded = data + batches.PADDING
             for match in CANDIDATE.finditer(padded):
                 at = match.start()
                 if at >= stop:
                     break
-                header: RawHeader = HEADER.unpack_from(padded, at)
-                size_bytes = LOG_OVERHEAD_BYTES + header[LENGTH]
+                header: batches.RawHeader = batches.HEADER.unpack_from(padded, at)
+                size_bytes = batches.LOG_OVERHEAD_BYTES + header[batches.LENGTH]
                 if position + at + size_bytes > self.size_bytes:
                     continue
-                if not header_is_plausible(header, padded, at):
+                if not batches.header_is_plausible(header, padded, at):
                     continue
                 budget -= size_bytes
                 if budget < 0:
                     return self.size_bytes
                 candidate = self._read(position + at, size_bytes)
-                if len(candidate) == size_bytes and crc_holds(memoryview(candidate)):
+                if len(candidate) == size_bytes and batches.crc_holds(memoryview(candidate)):
                     return position + at
             position += stop
         return None

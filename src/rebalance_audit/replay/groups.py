@@ -1,18 +1,67 @@
-"""State of consumer, share and streams groups as their records leave it.
+"""State of groups of all types, as records leave it.
 
-Only `replay` writes to these objects. Field meanings follow Kafka's ConsumerGroup, ConsumerGroupMember and their share
-and streams counterparts. The methods here keep derived values (state, members not yet converged) up to date, so that
-reading them never costs a pass over the members.
+Only `replay` writes to these objects. Of a classic group it is the last finished generation, as its record holds it. Of
+consumer, share and streams groups, field meanings follow Kafka's ConsumerGroup, ConsumerGroupMember and their share and
+streams counterparts; methods keep derived values (state, members not yet converged) up to date, so that reading them
+never costs a pass over the members.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.partitions import NOTHING, Partitions, Topic, TopicPartition
+from rebalance_audit.wire.consumer_protocol import Assignment, Subscription
 from rebalance_audit.wire.generated.messages import ConsumerGroupMemberMetadataAssignor
+
+
+class ClassicMember(NamedTuple):
+    """One member of a generation. The two byte fields are opaque unless the protocol type is `consumer`."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    """The session timeout if the record is too old to have it (value version 0)."""
+    session_timeout_ms: int
+    subscription_bytes: bytes
+    assignment_bytes: bytes
+    subscription: Subscription | None
+    """None when the protocol type is not `consumer` or the bytes are malformed, as is `assignment`."""
+    assignment: Assignment | None
+    assigned: Partitions
+    """Topic name -> partitions of `assignment`; empty when it is None."""
+    partition_count: int
+    """How many partitions `assigned` has."""
+
+
+@dataclass(slots=True)
+class ClassicGroup:
+    """One classic group. In the log only Empty and Stable exist; the phases of a rebalance are in memory only."""
+
+    group_id: str
+    has_record: bool = False
+    """False for a simple group, known only by its offset commits."""
+    protocol_type: str = ""
+    generation: int = 0
+    protocol_name: str | None = None
+    leader_member_id: str | None = None
+    current_state_timestamp_ms: int = -1
+    """When the group entered its last state; -1 when the record is too old to have it (value versions 0 and 1)."""
+    members: Mapping[str, ClassicMember] = field(default_factory=dict)
+    """By member id, in record order. Every record replaces the whole mapping, so a reference to it never changes."""
+
+    def is_simple(self) -> bool:
+        """Empty and without protocol type: any record of another group type replaces it (reference: isSimpleGroup)."""
+        return not self.protocol_type and not self.members
+
+    def group_state(self) -> str:
+        """Empty or Stable."""
+        return "Stable" if self.members else "Empty"
+
 
 STABLE = "STABLE"
 UNREVOKED = "UNREVOKED"
@@ -264,3 +313,46 @@ class ModernGroup:
             for partition in zip(repeat(topic), numbers):
                 self.disputed |= owners.get(partition, member_id) != member_id
                 owners[partition] = member_id
+
+
+Group: TypeAlias = ClassicGroup | ModernGroup
+
+
+def type_of(group: Group) -> GroupType:
+    """Which kind of group this is."""
+    return group.group_type if isinstance(group, ModernGroup) else GroupType.CLASSIC
+
+
+class CommittedOffset(NamedTuple):
+    """One committed offset."""
+
+    committed_offset: int
+    leader_epoch: int
+    """-1 = none given."""
+    commit_metadata: str
+    commit_timestamp_ms: int
+    expire_timestamp_ms: int
+    """-1 = by retention."""
+    topic_id: bytes | None
+    log_offset: int
+    """Log offset of its record: a transactional commit only replaces those of earlier records."""
+
+
+class LostRecord(NamedTuple):
+    """A record of a group that could not be decoded."""
+
+    position: Position
+    group_type: GroupType | None
+    """Of the record's type; None if that is not known."""
+
+
+@dataclass(slots=True)
+class GroupSlot:
+    """One group id of one log partition."""
+
+    group_id: str
+    group: Group | None = None
+    last_log_offset: int = -1
+    offsets: dict[tuple[str, int], CommittedOffset] = field(default_factory=dict)
+    pending_offsets: dict[int, dict[tuple[str, int], CommittedOffset]] = field(default_factory=dict)
+    """Producer id -> commits that wait for the transaction's marker."""

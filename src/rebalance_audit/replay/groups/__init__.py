@@ -1,1 +1,0 @@
-"""State of groups of all types, as records leave it."""
