@@ -11,14 +11,13 @@ from rebalance_audit.coordinator.consumer import (
     departure,
     handlers,
     heartbeat,
-    member_change,
     offset_checks,
     reconciliation,
 )
 from rebalance_audit.coordinator.consumer.handlers import ConsumerHandlers
 from rebalance_audit.coordinator.consumer.release import RELEASES
 from rebalance_audit.coordinator.consumer.work import Work
-from rebalance_audit.coordinator.handling import Result
+from rebalance_audit.coordinator.handling import Result, TimerKind
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -91,8 +90,8 @@ def a_rebalance_timer_runs_on(patch: pytest.MonkeyPatch) -> None:
         if member.member_state == "UNREVOKED":
             watched(work, member)
 
-    watched = member_change._watch_revocation
-    patch.setattr(member_change, "_watch_revocation", watch)
+    watched = Work.watch_revocation
+    patch.setattr(Work, "watch_revocation", watch)
 
 
 def every_older_epoch_may_commit(patch: pytest.MonkeyPatch) -> None:
@@ -104,17 +103,16 @@ def a_timeout_forgets_the_epoch(patch: pytest.MonkeyPatch) -> None:
     """Who left the epoch in which its rebalance timeout began is removed all the same."""
     time_is_up = ConsumerHandlers._revocation_time_is_up
 
-    def up(self: ConsumerHandlers, work: Work, member_id: str) -> Result:
-        member = work.group.members[member_id]
-        work.soft.revoking_epochs[member_id] = member.member_epoch
-        return time_is_up(self, work, member_id)
+    def up(self: ConsumerHandlers, work: Work, member: Any) -> None:
+        work.soft.revoking_epochs[member.member_id] = member.member_epoch
+        time_is_up(self, work, member)
 
     patch.setattr(ConsumerHandlers, "_revocation_time_is_up", up)
 
 
 def targets_do_not_wait(patch: pytest.MonkeyPatch) -> None:
     """The assignment interval is not kept."""
-    patch.setattr(member_change, "may_compute", lambda *_: True)
+    patch.setattr(Work, "may_compute", lambda _: True)
 
 
 def duplicates_of_an_instance_go_on(patch: pytest.MonkeyPatch) -> None:
@@ -124,7 +122,14 @@ def duplicates_of_an_instance_go_on(patch: pytest.MonkeyPatch) -> None:
 
 def a_fail_over_forgets_revocations(patch: pytest.MonkeyPatch) -> None:
     """After a load no rebalance timeout runs."""
-    patch.setattr(handlers, "UNREVOKED", "nothing")
+    loads = ConsumerHandlers.loaded
+
+    def loaded(self: ConsumerHandlers, now_ms: int) -> Result:
+        result = loads(self, now_ms)
+        kept = (each for each in result.timers if each.timer.kind is not TimerKind.REBALANCE)
+        return replace(result, timers=tuple(kept))
+
+    patch.setattr(ConsumerHandlers, "loaded", loaded)
 
 
 def an_emptied_group_keeps_its_target_epoch(patch: pytest.MonkeyPatch) -> None:
@@ -146,7 +151,7 @@ def a_joining_member_gets_no_assignment(patch: pytest.MonkeyPatch) -> None:
 
 def _change_releases(patch: pytest.MonkeyPatch, **fields: bool) -> None:
     changed = MappingProxyType({name: each._replace(**fields) for name, each in RELEASES.items()})
-    for module in ("work", "handlers", "offset_checks"):
+    for module in ("modern", "handlers", "offset_checks"):
         path = f"rebalance_audit.coordinator.consumer.{module}.RELEASES"
         patch.setattr(path, changed, raising=False)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from rebalance_audit.coordinator.handling import (
     NOTHING_TO_DO,
@@ -68,42 +68,23 @@ class TimerRoute(NamedTuple):
     holder: GroupType | None = None
 
 
-class ProtocolHandlers(Protocol):
+class ProtocolHandlers:
     """The handlers of one protocol, with the soft state that they share."""
 
-    @property
-    def requests(self) -> Mapping[Route, RequestHandler]:
-        """The requests that it answers."""
+    requests: Mapping[Route, RequestHandler]
+    """The requests that it answers."""
+    timers: Mapping[TimerRoute, TimerHandler] = {}
+    """The timers that it serves."""
 
-    @property
-    def timers(self) -> Mapping[TimerRoute, TimerHandler]:
-        """The timers that it serves."""
-
-    def loaded(self, now_ms: int, /) -> Result:
+    def loaded(self, _now_ms: int) -> Result:
         """Build soft state from hard state after a load and arm its timers."""
+        return NOTHING_TO_DO
 
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
         """Update soft state after replay changed a group."""
 
-    def image_changed(self, now_ms: int, /) -> Result:
-        """Update soft state after topics changed; the context has the new image."""
-
-
-class StatelessHandlers:
-    """Handlers without soft state: they have nothing to build and nothing to update."""
-
-    requests: Mapping[Route, RequestHandler]
-    timers: Mapping[TimerRoute, TimerHandler] = {}
-
-    def loaded(self, _now_ms: int) -> Result:
-        """Nothing to build."""
-        return NOTHING_TO_DO
-
-    def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
-        """Nothing to update."""
-
     def image_changed(self, _now_ms: int) -> Result:
-        """Nothing to do."""
+        """Update soft state after topics changed; the context has the new image."""
         return NOTHING_TO_DO
 
 

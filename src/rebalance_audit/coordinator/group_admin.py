@@ -7,9 +7,9 @@ from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
+    ProtocolHandlers,
     ResultDraft,
     Route,
-    StatelessHandlers,
 )
 from rebalance_audit.coordinator.group_tombstones import group_tombstones
 from rebalance_audit.coordinator.group_view import (
@@ -37,7 +37,7 @@ NOT_FOUND_FROM_VERSION: Final = 6
 """DescribeGroups: before this version an unknown group is described as Dead, without an error."""
 
 
-class GroupAdmin(StatelessHandlers):
+class GroupAdmin(ProtocolHandlers):
     """Serves administrators' requests about groups of all protocols."""
 
     def __init__(self, context: CoordinatorContext, classic: ClassicHandlers) -> None:

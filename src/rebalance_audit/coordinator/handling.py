@@ -242,6 +242,10 @@ class CoordinatorConfig:
     group_overrides: dict[str, dict[str, int]] = field(default_factory=dict)
     """Dynamic group configuration: group id -> setting -> value, e.g. `consumer.session.timeout.ms`."""
 
+    def of_group(self, group_id: str, name: str, default: int) -> int:
+        """A group's setting: its dynamic configuration, else the broker's."""
+        return self.group_overrides.get(group_id, {}).get(name, default)
+
 
 Response: TypeAlias = tuple[object, ...]
 

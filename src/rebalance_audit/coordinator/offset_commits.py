@@ -13,8 +13,8 @@ from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
+    ProtocolHandlers,
     Route,
-    StatelessHandlers,
 )
 from rebalance_audit.coordinator.handling import (
     NOTHING_TO_DO,
@@ -78,7 +78,7 @@ GROUP_NOT_FOUND_FROM_VERSION: Final[Mapping[bool, int]] = {False: 9, True: 6}
 """Transactional? -> first version that answers GROUP_ID_NOT_FOUND; older ones answer ILLEGAL_GENERATION."""
 
 
-class OffsetCommits(StatelessHandlers):
+class OffsetCommits(ProtocolHandlers):
     """Serves commits for all groups of one coordinator."""
 
     def __init__(

@@ -2,8 +2,8 @@
 
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
+    ProtocolHandlers,
     Route,
-    StatelessHandlers,
 )
 from rebalance_audit.coordinator.handling import ErrorCode, Reply, Result
 from rebalance_audit.coordinator.offset_commits import MemberEpochChecks
@@ -21,7 +21,7 @@ from rebalance_audit.replay.groups import GroupSlot, ModernGroup
 from rebalance_audit.wire.generated.messages import ZERO_UUID
 
 
-class OffsetReads(StatelessHandlers):
+class OffsetReads(ProtocolHandlers):
     """Serves OffsetFetch for all groups of one coordinator."""
 
     def __init__(self, context: CoordinatorContext, epoch_checks: MemberEpochChecks | None) -> None:

@@ -7,9 +7,9 @@ from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
+    ProtocolHandlers,
     ResultDraft,
     Route,
-    StatelessHandlers,
     TimerRoute,
 )
 from rebalance_audit.coordinator.group_tombstones import group_tombstones
@@ -48,7 +48,7 @@ EXPIRING_TYPES: Final = frozenset({GroupType.CLASSIC, GroupType.CONSUMER, GroupT
 """Group types that expiry ends: share groups have no offsets here, and stay."""
 
 
-class OffsetRemoval(StatelessHandlers):
+class OffsetRemoval(ProtocolHandlers):
     """Serves deletions, for all groups of one coordinator."""
 
     def __init__(self, context: CoordinatorContext, classic: ClassicHandlers) -> None:

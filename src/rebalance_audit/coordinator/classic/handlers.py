@@ -5,7 +5,7 @@ requests, pending members. Groups of the consumer protocol that move to this one
 `release`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from rebalance_audit.coordinator.classic.draft import ClassicDraft
 from rebalance_audit.coordinator.classic.joining import Joining
@@ -17,6 +17,7 @@ from rebalance_audit.coordinator.classic.records import generation_record, new_g
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
+    ProtocolHandlers,
     RequestHandler,
     ResultDraft,
     Route,
@@ -45,11 +46,10 @@ from rebalance_audit.coordinator.requests.classic import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from rebalance_audit.replay.changes import Change
-from rebalance_audit.replay.groups import GroupSlot, ModernGroup
+from rebalance_audit.replay.groups import ModernGroup
 
 
-class ClassicHandlers:
+class ClassicHandlers(ProtocolHandlers):
     """Serves the classic protocol for all groups of one coordinator."""
 
     def __init__(self, context: CoordinatorContext) -> None:
@@ -186,13 +186,6 @@ class ClassicHandlers:
             if len(live.members) > self._context.config.group_max_size:
                 self._rebalance.start(live, draft, BumpReason(Trigger.GROUP_OVER_CAPACITY))
         return draft.result()
-
-    def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
-        """Nothing to update: what the records say was known when they were made."""
-
-    def image_changed(self, _now_ms: int) -> Result:
-        """Nothing to do: topics concern the members that assign them."""
-        return NOTHING_TO_DO
 
     def current_group(self, group_id: str) -> LiveGroup | ModernGroup | None:
         """The group of that id as it is now, whatever its protocol."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.handling import TopicDescription, TopicImage
-from rebalance_audit.coordinator.reasons import Bump, BumpReason, Trigger
+from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.replay.groups import RecordedTopic
 from rebalance_audit.wire.topic_names import group_hash, topic_hash
 
@@ -66,9 +66,7 @@ def bump_for_topics(
         reasons = (*reasons, _TOPICS_DIFFER)
     if not reasons:
         return None
-    group_epoch = work.group_epoch + 1
     why = (*work.beginning, *(each for each in reasons if each not in work.beginning))
-    topics = {name: work.image.topic(name) for name in sorted(names)}
-    work.outcome.bump(Bump(group.group_id, group_epoch, why, topics))
+    group_epoch = work.begin_epoch(names, why)
     work.records.append(work.drafts.group_epoch(group_epoch, new_hash))
     return group_epoch

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from rebalance_audit.coordinator.consumer.bumps import bump_for_topics
 from rebalance_audit.coordinator.consumer.work import Work
+from rebalance_audit.coordinator.group_tombstones import member_tombstones
 from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.replay.groups import STATIC_LEAVE_EPOCH, ModernMember
 from rebalance_audit.replay.partitions import NOTHING
@@ -18,11 +19,8 @@ def remove_members(work: Work, leaving: Collection[ModernMember], trigger: Trigg
     drafts, group = work.drafts, work.group
     gone = [member.member_id for member in leaving]
     for member_id in gone:
-        draft_removal(work, member_id)
-        work.cancel_all(member_id)
-    for member in leaving:
-        work.departed(member, trigger)
-    reasons = [BumpReason(trigger, each.member_id, each.instance_id) for each in leaving]
+        work.records.extend(member_tombstones(group, member_id))
+    reasons = [work.departed(member, trigger) for member in leaving]
     is_empty = group.members.keys() <= set(gone)
     if is_empty:
         reasons.append(BumpReason(Trigger.GROUP_EMPTIED))
@@ -40,13 +38,6 @@ def remove_members(work: Work, leaving: Collection[ModernMember], trigger: Trigg
         work.records.append(drafts.target_epoch(group_epoch, 0))
 
 
-def draft_removal(work: Work, member_id: str) -> None:
-    """Drafts [8t][7t][5t]: the order that replay requires."""
-    work.records.append(work.drafts.current_gone(member_id))
-    work.records.append(work.drafts.target_gone(member_id))
-    work.records.append(work.drafts.member_gone(member_id))
-
-
 def leave_for_a_while(work: Work, member: ModernMember) -> None:
     """Drafts the [8] of a static member that will come back: it keeps its partitions, and its session keeps running."""
     # Without epochs of their own the partitions count as assigned at epoch 0: whoever comes back has always had them.
@@ -62,9 +53,8 @@ def leave_for_a_while(work: Work, member: ModernMember) -> None:
 def replace_member(work: Work, old: ModernMember, new_member_id: str) -> ModernMember:
     """Replace a static member that came back under another id. Drafts [8t][7t][5t] [5][7][8]; the new one, epoch 0."""
     drafts = work.drafts
-    draft_removal(work, old.member_id)
+    work.records.extend(member_tombstones(work.group, old.member_id))
     if old.member_id != new_member_id:
-        work.cancel_all(old.member_id)
         work.departed(old, Trigger.STATIC_MEMBER_REPLACED)
     new = replace(old, member_id=new_member_id, member_epoch=0, previous_member_epoch=0)
     work.records.append(drafts.member(new))

@@ -59,19 +59,11 @@ class Drafts:
         key = messages.ConsumerGroupMemberMetadataKey(self.group_id, member.member_id)
         return RecordDraft(key, value)
 
-    def member_gone(self, member_id: str) -> RecordDraft:
-        """[5t]."""
-        return RecordDraft(messages.ConsumerGroupMemberMetadataKey(self.group_id, member_id), None)
-
     def group_epoch(self, group_epoch: int, metadata_hash: int) -> RecordDraft:
         """[3]: the group epoch; the hash where the release has one."""
         kept = 0 if self.release.topic_metadata_record else metadata_hash
         value = messages.ConsumerGroupMetadataValue(group_epoch, kept)
         return RecordDraft(messages.ConsumerGroupMetadataKey(self.group_id), value)
-
-    def group_gone(self) -> RecordDraft:
-        """[3t]."""
-        return RecordDraft(messages.ConsumerGroupMetadataKey(self.group_id), None)
 
     def topic_metadata(self, topics: Iterable[RecordedTopic]) -> RecordDraft:
         """[4]: the subscribed topics that exist. 3.7 left its epoch at 0."""
@@ -116,20 +108,11 @@ class Drafts:
         key = messages.ConsumerGroupTargetAssignmentMemberKey(self.group_id, member_id)
         return RecordDraft(key, value)
 
-    def target_gone(self, member_id: str) -> RecordDraft:
-        """[7t]."""
-        key = messages.ConsumerGroupTargetAssignmentMemberKey(self.group_id, member_id)
-        return RecordDraft(key, None)
-
     def target_epoch(self, assignment_epoch: int, computed_at_ms: int) -> RecordDraft:
         """[6]: the targets belong to this group epoch."""
         kept = computed_at_ms if self.release.assignment_interval else 0
         value = messages.ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch, kept)
         return RecordDraft(messages.ConsumerGroupTargetAssignmentMetadataKey(self.group_id), value)
-
-    def target_epoch_gone(self) -> RecordDraft:
-        """[6t]."""
-        return RecordDraft(messages.ConsumerGroupTargetAssignmentMetadataKey(self.group_id), None)
 
     def current(self, member: ModernMember) -> RecordDraft:
         """[8]: the member's current assignment, its epochs and its state."""
@@ -166,11 +149,6 @@ class Drafts:
             for topic, numbers in _sorted(partitions)
         )
 
-    def current_gone(self, member_id: str) -> RecordDraft:
-        """[8t]."""
-        key = messages.ConsumerGroupCurrentMemberAssignmentKey(self.group_id, member_id)
-        return RecordDraft(key, None)
-
     def regex(
         self, expression: str, topic_names: Iterable[str], metadata_version: int, started_at_ms: int
     ) -> RecordDraft:
@@ -185,10 +163,6 @@ class Drafts:
         """[16t]."""
         key = messages.ConsumerGroupRegularExpressionKey(self.group_id, expression)
         return RecordDraft(key, None)
-
-    def classic_group_gone(self) -> RecordDraft:
-        """[2t]."""
-        return RecordDraft(messages.GroupMetadataKey(self.group_id), None)
 
 
 def _id(topic: bytes | str) -> bytes:

@@ -4,7 +4,7 @@ A handler reads the group as replay left it, drafts records and returns them; a 
 steps are in the package's other modules; this one sets their order.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.states import ClassicState
@@ -29,10 +29,11 @@ from rebalance_audit.coordinator.consumer.heartbeat import (
 )
 from rebalance_audit.coordinator.consumer.member_change import note_member, retarget, settle
 from rebalance_audit.coordinator.consumer.migration import downgraded, may_downgrade, upgraded
+from rebalance_audit.coordinator.consumer.modern import ModernHandlers
 from rebalance_audit.coordinator.consumer.release import RELEASES
 from rebalance_audit.coordinator.consumer.soft_state import NewTopics, SoftState
 from rebalance_audit.coordinator.consumer.views import Metrics, RebalanceMeter, describe, measure
-from rebalance_audit.coordinator.consumer.work import Work, consumer_group, member_times
+from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
     RequestHandler,
@@ -49,7 +50,6 @@ from rebalance_audit.coordinator.handling import (
     RefusedError,
     Reply,
     Result,
-    Timer,
     TimerKind,
     session_of,
 )
@@ -78,9 +78,6 @@ from rebalance_audit.coordinator.requests.consumer import (
 )
 from rebalance_audit.replay.changes import Change, GroupType
 from rebalance_audit.replay.groups import (
-    LEFT_EPOCH,
-    STATIC_LEAVE_EPOCH,
-    UNREVOKED,
     GroupSlot,
     ModernGroup,
     ModernMember,
@@ -89,16 +86,18 @@ from rebalance_audit.replay.groups import (
 CONSUMER = GroupType.CONSUMER
 
 
-class ConsumerHandlers:
+class ConsumerHandlers(ModernHandlers[Work]):
     """Serves the consumer protocol for all groups of one coordinator."""
+
+    group_type = CONSUMER
+    response = ConsumerGroupHeartbeatResponse
 
     def __init__(self, context: CoordinatorContext, classic: ClassicHandlers) -> None:
         """Groups that change their protocol come from the classic handlers or go to them."""
-        self._context = context
+        super().__init__(context)
         self._classic = classic
         self._soft = SoftState()
         self._new_topics = NewTopics()
-        self._image = context.image
         self._meter = RebalanceMeter()
         self.requests: Mapping[Route, RequestHandler] = {
             Route(ConsumerGroupHeartbeatRequest): self.heartbeat,
@@ -111,26 +110,18 @@ class ConsumerHandlers:
             Route(LeaveGroupRequest, CONSUMER): self.classic_leave,
         }
         self.timers: Mapping[TimerRoute, TimerHandler] = {
-            TimerRoute(TimerKind.SESSION, CONSUMER): self._on_group(self._session_is_over),
-            TimerRoute(TimerKind.JOIN, CONSUMER): self._on_group(self._rebalance_time_is_up),
-            TimerRoute(TimerKind.SYNC, CONSUMER): self._on_group(self._rebalance_time_is_up),
-            TimerRoute(TimerKind.REBALANCE): self._on_group(self._revocation_time_is_up),
+            TimerRoute(TimerKind.SESSION, CONSUMER): self._on_member(self._session_is_over),
+            TimerRoute(TimerKind.JOIN, CONSUMER): self._on_member(self._rebalance_time_is_up),
+            TimerRoute(TimerKind.SYNC, CONSUMER): self._on_member(self._rebalance_time_is_up),
+            TimerRoute(TimerKind.REBALANCE): self._on_member(self._revocation_time_is_up),
             TimerRoute(TimerKind.REGEX): self._on_group(self._resolve),
             TimerRoute(TimerKind.CLIENT_ASSIGNOR): self._on_group(client_assignment.time_is_up),
         }
 
     # --- ConsumerGroupHeartbeat --------------------------------------------------------------------
 
-    def heartbeat(self, request: ConsumerGroupHeartbeatRequest, token: int, now_ms: int) -> Result:
-        """Serve a ConsumerGroupHeartbeat: join, stay, leave, or leave for a while."""
-        try:
-            check_heartbeat(request, self._context.config, RELEASES[self._context.config.dialect])
-            if request.member_epoch in {LEFT_EPOCH, STATIC_LEAVE_EPOCH}:
-                return self._leave(request, token, now_ms)
-            return self._stay(request, token, now_ms)
-        except RefusedError as refused:
-            answer = ConsumerGroupHeartbeatResponse(refused.error_code, str(refused))
-            return Result(replies=(Reply(token, answer),))
+    def _check(self, request: ConsumerGroupHeartbeatRequest) -> None:
+        check_heartbeat(request, self._context.config, RELEASES[self._context.config.dialect])
 
     def prolonged(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Prolonged | None:
         """What a quiet heartbeat does, without serving it in full; None for any other heartbeat."""
@@ -144,7 +135,12 @@ class ConsumerHandlers:
             group, soft, config, self._new_topics_version(), now_ms
         ):
             return None
-        session_timeout_ms, interval_ms = member_times(config, group_id)
+        session_timeout_ms = config.of_group(
+            group_id, "consumer.session.timeout.ms", config.consumer_session_timeout_ms
+        )
+        interval_ms = config.of_group(
+            group_id, "consumer.heartbeat.interval.ms", config.consumer_heartbeat_interval_ms
+        )
         deadline_ms = now_ms + session_timeout_ms
         return Prolonged(session_of(group_id, member_id), deadline_ms, interval_ms)
 
@@ -194,7 +190,7 @@ class ConsumerHandlers:
         group = context.group(group_id)
         live = None if isinstance(group, ModernGroup) else self._classic.groups.get(group_id)
         if request.member_epoch != JOIN_EPOCH or isinstance(group, ModernGroup):
-            return self._work(consumer_group(context, group_id), now_ms), False
+            return self._work_on(group_id, now_ms), False
         if live is None or live.state is ClassicState.EMPTY:
             made = ModernGroup(group_id, CONSUMER)
             work = Work(context, made, self._soft.drafted(made), now_ms)
@@ -215,24 +211,16 @@ class ConsumerHandlers:
         work.outcome.bump(Bump(group_id, live.generation, work.beginning, topics))
         return work, True
 
-    def _leave(self, request: ConsumerGroupHeartbeatRequest, token: int, now_ms: int) -> Result:
-        work = self._work(consumer_group(self._context, request.group_id), now_ms)
-        member = work.identified(request.member_id, request.instance_id)
-        answer = ConsumerGroupHeartbeatResponse(
-            member_id=member.member_id, member_epoch=request.member_epoch
-        )
-        work.outcome.reply(token, answer)
-        if request.member_epoch == STATIC_LEAVE_EPOCH and request.instance_id is not None:
-            leave_for_a_while(work, member)
-            return work.outcome.result()
-        return self._without(work, [member], Trigger.MEMBER_LEFT)
-
     # --- members that go ---------------------------------------------------------------------------
 
-    def _without(self, work: Work, leaving: Collection[ModernMember], trigger: Trigger) -> Result:
+    def _leave_for_a_while(self, work: Work, member: ModernMember) -> None:
+        leave_for_a_while(work, member)
+
+    def _remove(self, work: Work, member: ModernMember, trigger: Trigger) -> None:
+        self._without(work, [member], trigger)
+
+    def _without(self, work: Work, leaving: Collection[ModernMember], trigger: Trigger) -> None:
         """Remove these from the group; if only classic members stay, the group becomes a classic one."""
-        if not leaving:
-            return work.outcome.result()
         if may_downgrade(work, leaving):
             live = downgraded(work, leaving)
             for member in leaving:
@@ -240,37 +228,21 @@ class ConsumerHandlers:
             self._classic.adopt(live, work.outcome, work.now_ms, rebalance=True)
         else:
             remove_members(work, leaving, trigger)
-        return work.outcome.result()
 
-    def _session_is_over(self, work: Work, member_id: str) -> Result:
-        """A member was silent for its session timeout, or did not come back within it."""
-        member = work.group.members.get(member_id)
-        if member is None:
-            return NOTHING_TO_DO
-        was_away = member.member_epoch == STATIC_LEAVE_EPOCH
-        trigger = Trigger.STATIC_MEMBER_EXPIRED if was_away else Trigger.SESSION_ENDED
-        return self._without(work, [member], trigger)
-
-    def _rebalance_time_is_up(self, work: Work, member_id: str) -> Result:
+    def _rebalance_time_is_up(self, work: Work, member: ModernMember) -> None:
         """A classic member did not join or sync in time."""
-        member = work.group.members.get(member_id)
-        if member is None:
-            return NOTHING_TO_DO
-        return self._without(work, [member], Trigger.REBALANCE_TIMEOUT)
+        self._without(work, [member], Trigger.REBALANCE_TIMEOUT)
 
-    def _revocation_time_is_up(self, work: Work, member_id: str) -> Result:
+    def _revocation_time_is_up(self, work: Work, member: ModernMember) -> None:
         """A member did not give partitions up within its rebalance timeout: it is still at the epoch it had then."""
-        member = work.group.members.get(member_id)
-        expected = work.soft.revoking_epochs.get(member_id)
-        if member is None or member.member_epoch != expected:
-            return NOTHING_TO_DO
-        return self._without(work, [member], Trigger.REBALANCE_TIMEOUT)
+        if member.member_epoch == work.soft.revoking_epochs.get(member.member_id):
+            self._without(work, [member], Trigger.REBALANCE_TIMEOUT)
 
     # --- classic members ---------------------------------------------------------------------------
 
     def classic_join(self, request: JoinGroupRequest, token: int, now_ms: int) -> Result:
         """Serve a JoinGroup in a group with members of the consumer protocol."""
-        work = self._work(consumer_group(self._context, request.group_id), now_ms)
+        work = self._work_on(request.group_id, now_ms)
         try:
             joined = classic_members.join(
                 work, request, self._context.ids, self._new_topics_version()
@@ -288,7 +260,7 @@ class ConsumerHandlers:
 
     def classic_sync(self, request: SyncGroupRequest, token: int, now_ms: int) -> Result:
         """Serve a SyncGroup in a group with members of the consumer protocol."""
-        work = self._work(consumer_group(self._context, request.group_id), now_ms)
+        work = self._work_on(request.group_id, now_ms)
         try:
             work.outcome.reply(token, classic_members.sync(work, request))
         except RefusedError as refused:
@@ -297,7 +269,7 @@ class ConsumerHandlers:
 
     def classic_heartbeat(self, request: HeartbeatRequest, token: int, now_ms: int) -> Result:
         """Serve a Heartbeat in a group with members of the consumer protocol."""
-        work = self._work(consumer_group(self._context, request.group_id), now_ms)
+        work = self._work_on(request.group_id, now_ms)
         try:
             error_code = classic_members.heartbeat(work, request)
         except RefusedError as refused:
@@ -307,7 +279,7 @@ class ConsumerHandlers:
 
     def classic_leave(self, request: LeaveGroupRequest, token: int, now_ms: int) -> Result:
         """Serve a LeaveGroup: by classic members, or by an administrator for members of either protocol."""
-        work = self._work(consumer_group(self._context, request.group_id), now_ms)
+        work = self._work_on(request.group_id, now_ms)
         leaving: dict[str, ModernMember] = {}
         answers: list[MemberResponse] = []
         for identity in request.members:
@@ -321,7 +293,9 @@ class ConsumerHandlers:
                 MemberResponse(identity.member_id, identity.group_instance_id, error_code)
             )
         work.outcome.reply(token, LeaveGroupResponse(ErrorCode.NONE, tuple(answers)))
-        return self._without(work, leaving.values(), Trigger.MEMBER_LEFT)
+        if leaving:
+            self._without(work, leaving.values(), Trigger.MEMBER_LEFT)
+        return work.outcome.result()
 
     # --- client-side assignors ---------------------------------------------------------------------
 
@@ -331,7 +305,7 @@ class ConsumerHandlers:
         """Serve a ConsumerGroupPrepareAssignment."""
         try:
             check_assignment_request(request)
-            work = self._work(consumer_group(self._context, request.group_id), now_ms)
+            work = self._work_on(request.group_id, now_ms)
             answer = client_assignment.prepare(work, request)
         except RefusedError as refused:
             answer = ConsumerGroupPrepareAssignmentResponse(refused.error_code, str(refused))
@@ -343,7 +317,7 @@ class ConsumerHandlers:
         """Serve a ConsumerGroupInstallAssignment."""
         try:
             check_assignment_request(request)
-            work = self._work(consumer_group(self._context, request.group_id), now_ms)
+            work = self._work_on(request.group_id, now_ms)
             client_assignment.install(work, request)
         except RefusedError as refused:
             answer = ConsumerGroupInstallAssignmentResponse(refused.error_code, str(refused))
@@ -363,59 +337,25 @@ class ConsumerHandlers:
 
     # --- what others bring -------------------------------------------------------------------------
 
-    def loaded(self, now_ms: int) -> Result:
-        """Restart all sessions; members that had to give partitions up get their rebalance timeout for that again."""
-        outcome = ResultDraft()
-        for slot in self._context.shard.groups():
-            group = slot.group
-            if not isinstance(group, ModernGroup) or group.group_type is not CONSUMER:
-                continue
-            work = self._work(group, now_ms)
-            for member in group.members.values():
-                # This includes classic members: until their next request they have the group's session timeout.
-                work.arm(TimerKind.SESSION, work.session_timeout_ms(), member.member_id)
-                if member.member_state == UNREVOKED:
-                    work.soft.revoking_epochs[member.member_id] = member.member_epoch
-                    work.arm(TimerKind.REBALANCE, member.rebalance_timeout_ms, member.member_id)
-            outcome.add(work.outcome.result())
-        return outcome.result()
-
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
         """Update the soft state to what replay changed."""
         self._soft.applied(slot, changes)
 
     def image_changed(self, _now_ms: int) -> Result:
         """Note new topics; groups notice changes to their topics with the next heartbeat of any member."""
-        image, before = self._context.image, self._image
-        self._image = image
-        self._new_topics.see(image)
-        names = frozenset((*before.names(), *image.names()))
-        changed = {name for name in names if before.topic(name) != image.topic(name)}
-        self._soft.topics_changed(changed)
+        self._new_topics.see(self._context.image)
+        self._soft.topics_changed(self._changed_topics())
         return NOTHING_TO_DO
 
     def _new_topics_version(self) -> int:
         return self._new_topics.see(self._context.image)
 
-    def _resolve(self, work: Work, _member_id: str) -> Result:
+    def _resolve(self, work: Work, _member_id: str) -> None:
         if regexes.resolve(work):
             self._meter.mark(work.now_ms)
-        return work.outcome.result()
 
     def _work(self, group: ModernGroup, now_ms: int) -> Work:
         return Work(self._context, group, self._soft.of(group), now_ms)
-
-    def _on_group(self, serve: Callable[[Work, str], Result | None]) -> TimerHandler:
-        """A timer of a group that is gone does nothing."""
-
-        def fire(timer: Timer, now_ms: int) -> Result:
-            try:
-                work = self._work(consumer_group(self._context, timer.group_id), now_ms)
-            except RefusedError:
-                return NOTHING_TO_DO
-            return serve(work, timer.member_id) or work.outcome.result()
-
-        return fire
 
 
 def _leaving_member(work: Work, identity: MemberIdentity) -> ModernMember:

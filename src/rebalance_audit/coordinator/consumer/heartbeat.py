@@ -9,11 +9,12 @@ from typing import Final, NamedTuple
 
 from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from rebalance_audit.coordinator.client_side.choice import overlap
-from rebalance_audit.coordinator.consumer.departure import draft_removal, replace_member
+from rebalance_audit.coordinator.consumer.departure import replace_member
 from rebalance_audit.coordinator.consumer.member_change import NO_TARGET_EPOCH
 from rebalance_audit.coordinator.consumer.release import Release
 from rebalance_audit.coordinator.consumer.soft_state import SoftGroup
 from rebalance_audit.coordinator.consumer.work import Work
+from rebalance_audit.coordinator.group_tombstones import member_tombstones
 from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode, RefusedError
 from rebalance_audit.coordinator.reasons import Trigger
 from rebalance_audit.coordinator.requests.consumer import (
@@ -204,7 +205,7 @@ def sender_of(work: Work, request: ConsumerGroupHeartbeatRequest, member_id: str
     if work.release.copies_replaced_member:
         copied = replace_member(work, holder, member_id)
         return Sender(copied, copied)
-    draft_removal(work, holder.member_id)
+    work.records.extend(member_tombstones(work.group, holder.member_id))
     work.cancel_all(holder.member_id)
     if holder.member_id != member_id:
         work.departed(holder, Trigger.STATIC_MEMBER_REPLACED)

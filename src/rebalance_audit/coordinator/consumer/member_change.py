@@ -20,16 +20,14 @@ from rebalance_audit.coordinator.consumer.reconciliation import (
 from rebalance_audit.coordinator.consumer.regexes import follow_regex
 from rebalance_audit.coordinator.consumer.targets import (
     compute_target,
-    may_compute,
     server_assignor,
     target_as_is,
     topic_ids_of,
     topic_names_of,
 )
 from rebalance_audit.coordinator.consumer.work import Work
-from rebalance_audit.coordinator.handling import TimerKind
 from rebalance_audit.coordinator.reasons import BumpReason, Trigger
-from rebalance_audit.replay.groups import STABLE, UNREVOKED, ModernMember
+from rebalance_audit.replay.groups import STABLE, ModernMember
 from rebalance_audit.replay.partitions import Partitions
 
 NO_TARGET_EPOCH: Final = -1
@@ -132,7 +130,7 @@ def retarget(
     """
     if work.assignment_epoch >= change.group_epoch and not replaced:
         return target_as_is(work, updated)
-    if not may_compute(work):
+    if not work.may_compute():
         return target_as_is(work, updated)
     if choose_client_assignor(work.members_with(updated).values()) is not None:
         target = target_as_is(work, updated)
@@ -184,7 +182,7 @@ def settle(
         return updated
     work.records.append(work.drafts.current(moved))
     if moved.classic is None:
-        _watch_revocation(work, moved)
+        work.watch_revocation(moved)
     return moved
 
 
@@ -195,14 +193,3 @@ def _has_arrived(member: ModernMember, target: Target) -> bool:
         and member.member_epoch == epoch
         and member.target_member_epoch in {epoch, NO_TARGET_EPOCH}
     )
-
-
-def _watch_revocation(work: Work, member: ModernMember) -> None:
-    """A member that must give partitions up has its rebalance timeout for that, from the record that asks for it."""
-    member_id = member.member_id
-    if member.member_state == UNREVOKED:
-        work.soft.revoking_epochs[member_id] = member.member_epoch
-        work.arm(TimerKind.REBALANCE, member.rebalance_timeout_ms, member_id)
-    else:
-        work.soft.revoking_epochs.pop(member_id, None)
-        work.cancel(TimerKind.REBALANCE, member_id)

@@ -12,6 +12,7 @@ from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.consumer.bumps import metadata_hash, recorded_shapes
 from rebalance_audit.coordinator.consumer.drafts import Drafts
 from rebalance_audit.coordinator.consumer.work import Work
+from rebalance_audit.coordinator.group_tombstones import MEMBER_KEYS, group_tombstones
 from rebalance_audit.coordinator.handling import (
     CoordinatorConfig,
     ErrorCode,
@@ -38,7 +39,7 @@ from rebalance_audit.wire.consumer_protocol import (
     decode_subscription,
     encode_assignment,
 )
-from rebalance_audit.wire.generated.messages import KEY_CLASSES, RecordType
+from rebalance_audit.wire.generated.messages import KEY_CLASSES, GroupMetadataKey, RecordType
 from rebalance_audit.wire.records import Record
 
 UPGRADES = frozenset({MigrationPolicy.UPGRADE, MigrationPolicy.BIDIRECTIONAL})
@@ -66,7 +67,7 @@ def upgraded(
     by_id = {member.member_id: member for member in found}
     members = [by_id[member_id] for member_id in timeline_order(list(by_id), len(by_id))]
     records = [
-        drafts.classic_group_gone(),
+        RecordDraft(GroupMetadataKey(live.group_id), None),
         *map(drafts.member, members),
         *_topics_and_epoch(members, live.generation, image, drafts),
         *(drafts.target(member.member_id, member.assigned) for member in members),
@@ -229,16 +230,15 @@ def downgraded(
 
 def _draft_end(work: Work, joining: tuple[Member, Member] | None) -> None:
     """The tombstones of the whole group; its timers end."""
-    drafts, group = work.drafts, work.group
+    group = work.group
     renamed = {} if joining is None else {joining[1].member_id: joining[0].member_id}
     ids = [renamed.get(member_id, member_id) for member_id in in_table_order(work)]
-    work.records.extend(map(drafts.current_gone, ids))
-    work.records.extend(map(drafts.target_gone, ids))
-    work.records.append(drafts.target_epoch_gone())
-    work.records.extend(map(drafts.member_gone, ids))
-    work.records.extend(map(drafts.regex_gone, group.regexes))
-    work.records.append(drafts.topic_metadata_gone())
-    work.records.append(drafts.group_gone())
+    current, target, description = (
+        [RecordDraft(key(group.group_id, member_id), None) for member_id in ids]
+        for key in MEMBER_KEYS[GroupType.CONSUMER]
+    )
+    target_epoch, *others = group_tombstones(group)
+    work.records.extend((*current, *target, target_epoch, *description, *others))
     for member_id in group.members:
         work.cancel_all(member_id)
     work.cancel(TimerKind.REGEX)

@@ -48,15 +48,6 @@ def server_assignor(work: Work, updated: ModernMember | None = None) -> str:
     )
 
 
-def may_compute(work: Work) -> bool:
-    """Whether the assignment interval has passed since the target was computed, or that time is unknown."""
-    computed_at_ms = work.group.assignment_timestamp_ms
-    interval_ms = work.assignment_interval_ms()
-    if computed_at_ms == 0 or interval_ms == 0:
-        return True
-    return work.now_ms >= computed_at_ms + interval_ms
-
-
 def target_as_is(work: Work, member: ModernMember) -> Target:
     """The member's target on record; a static member that comes back has its predecessor's."""
     holder = work.static_member(member.instance_id)

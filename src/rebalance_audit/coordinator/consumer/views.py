@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from rebalance_audit.coordinator.assignors.group_spec import effective_assignor
+from rebalance_audit.coordinator.consumer.modern import group_of_type
 from rebalance_audit.coordinator.consumer.release import RELEASES
-from rebalance_audit.coordinator.consumer.work import consumer_group
 from rebalance_audit.coordinator.context import CoordinatorContext
 from rebalance_audit.coordinator.handling import ErrorCode, RefusedError, TopicImage
 from rebalance_audit.coordinator.requests.consumer import (
@@ -51,7 +51,7 @@ def _group(context: CoordinatorContext, group_id: str) -> DescribedConsumerGroup
             group_id, ErrorCode.INVALID_GROUP_ID, "GroupId can't be empty."
         )
     try:
-        group = consumer_group(context, group_id)
+        group = group_of_type(context, group_id, GroupType.CONSUMER)
     except RefusedError as refused:
         return DescribedConsumerGroup(group_id, refused.error_code, str(refused))
     first_epoch = RELEASES[context.config.dialect].first_epoch

@@ -60,16 +60,6 @@ def share_current(group_id: str, moved: ModernMember) -> RecordDraft:
     return RecordDraft(key, value)
 
 
-def share_member_gone(group_id: str, member_id: str) -> tuple[RecordDraft, ...]:
-    """[14t][13t][10t]."""
-    keys = (
-        messages.ShareGroupCurrentMemberAssignmentKey(group_id, member_id),
-        messages.ShareGroupTargetAssignmentMemberKey(group_id, member_id),
-        messages.ShareGroupMemberMetadataKey(group_id, member_id),
-    )
-    return tuple(RecordDraft(key, None) for key in keys)
-
-
 def share_state(
     group_id: str,
     initializing: Partitions,

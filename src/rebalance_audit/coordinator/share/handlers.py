@@ -9,16 +9,12 @@ from dataclasses import replace
 from rebalance_audit.coordinator.assignors.share_and_streams import assign_shares
 from rebalance_audit.coordinator.consumer.bumps import metadata_hash
 from rebalance_audit.coordinator.consumer.heartbeat import response_partitions
-from rebalance_audit.coordinator.consumer.modern_handlers import SERVED_FROM, ModernHandlers
+from rebalance_audit.coordinator.consumer.modern import ModernHandlers
 from rebalance_audit.coordinator.context import CoordinatorContext, ResultDraft, Route, TimerRoute
 from rebalance_audit.coordinator.handling import (
-    NOTHING_TO_DO,
-    Dialect,
     ErrorCode,
     RefusedError,
-    Reply,
     Result,
-    Timer,
     TimerKind,
 )
 from rebalance_audit.coordinator.reasons import BumpReason, Trigger
@@ -38,6 +34,8 @@ class ShareHandlers(ModernHandlers[ShareWork]):
     """Serves the share protocol for all groups of one coordinator."""
 
     group_type = GroupType.SHARE
+    response = ShareGroupHeartbeatResponse
+    leave_epochs = frozenset({LEFT_EPOCH})
 
     def __init__(self, context: CoordinatorContext) -> None:
         """Soft state is made when a group is first needed."""
@@ -45,30 +43,30 @@ class ShareHandlers(ModernHandlers[ShareWork]):
         self._soft: dict[str, SoftShareGroup] = {}
         self.requests = {Route(ShareGroupHeartbeatRequest): self.heartbeat}
         self.timers = {
-            TimerRoute(TimerKind.SESSION, GroupType.SHARE): self._session_is_over,
-            TimerRoute(TimerKind.SHARE_STATE): self._initialised,
+            TimerRoute(TimerKind.SESSION, GroupType.SHARE): self._on_member(self._session_is_over),
+            TimerRoute(TimerKind.SHARE_STATE): self._on_group(self._initialised),
         }
 
-    def heartbeat(self, request: ShareGroupHeartbeatRequest, token: int, now_ms: int) -> Result:
-        """Serve a ShareGroupHeartbeat: join, stay or leave."""
-        try:
-            _require_served(self._context.config.dialect)
-            if request.member_epoch == LEFT_EPOCH:
-                work = self._work(self._known(request.group_id), now_ms)
-                work.remove(work.member(request.member_id), Trigger.MEMBER_LEFT)
-                answer = ShareGroupHeartbeatResponse(
-                    member_id=request.member_id, member_epoch=LEFT_EPOCH
-                )
-                work.outcome.reply(token, answer)
-                return work.outcome.result()
-            return self._stay(request, token, now_ms)
-        except RefusedError as refused:
-            answer = ShareGroupHeartbeatResponse(refused.error_code, str(refused))
-            return Result(replies=(Reply(token, answer),))
+    def _check(self, request: ShareGroupHeartbeatRequest) -> None:
+        del request
+        self._require_served()
+
+    def _sender(self, work: ShareWork, request: ShareGroupHeartbeatRequest) -> ModernMember:
+        return work.member(request.member_id)
+
+    def _remove(self, work: ShareWork, member: ModernMember, trigger: Trigger) -> None:
+        work.remove(member, trigger)
 
     def _stay(self, request: ShareGroupHeartbeatRequest, token: int, now_ms: int) -> Result:
-        group, is_new = self._group(request)
-        work = self._work(group, now_ms)
+        is_new = (
+            self._context.group(request.group_id) is None and request.member_epoch == JOIN_EPOCH
+        )
+        if is_new:
+            self._soft.pop(request.group_id, None)
+            work = self._work(ModernGroup(request.group_id, GroupType.SHARE), now_ms)
+        else:
+            work = self._work_on(request.group_id, now_ms)
+        group = work.group
         joins = request.member_epoch == JOIN_EPOCH
         known = group.members.get(request.member_id)
         before = (
@@ -88,59 +86,31 @@ class ShareHandlers(ModernHandlers[ShareWork]):
         )
         members = {**group.members, updated.member_id: updated}
         if updated != before:
-            work.outcome.records.append(drafts.share_member(group.group_id, updated))
+            work.records.append(drafts.share_member(group.group_id, updated))
         bumped_to = _note_member(work, before, updated, members, is_new=is_new)
         epoch = work.group_epoch if bumped_to is None else bumped_to
         target_epoch, target = _retarget(work, epoch, updated, members)
         forced = bumped_to is not None and not work.is_first_release
         after = _settle(work, updated, target_epoch, target, forced=forced)
-        work.outcome.arm(
-            Timer(TimerKind.SESSION, group.group_id, updated.member_id),
-            now_ms + work.config.consumer_session_timeout_ms,
-        )
+        work.arm_session(updated)
         sends_assignment = joins or names is not None or after.assigned != before.assigned
         response = ShareGroupHeartbeatResponse(
             member_id=after.member_id,
             member_epoch=after.member_epoch,
-            heartbeat_interval_ms=work.config.consumer_heartbeat_interval_ms,
+            heartbeat_interval_ms=work.heartbeat_interval_ms(),
             assignment=response_partitions(after.assigned) if sends_assignment else None,
         )
         work.outcome.reply(token, response)
         _initialise(work, work.topic_names(members))
         return work.outcome.result()
 
-    def _group(self, request: ShareGroupHeartbeatRequest) -> tuple[ModernGroup, bool]:
-        """The group, and whether this request makes it. Raises RefusedError (GROUP_ID_NOT_FOUND)."""
-        is_free = self._context.group(request.group_id) is None
-        if is_free and request.member_epoch == JOIN_EPOCH:
-            self._soft.pop(request.group_id, None)
-            return ModernGroup(request.group_id, GroupType.SHARE), True
-        return self._known(request.group_id), False
-
-    # --- timers ------------------------------------------------------------------------------------
-
-    def _session_is_over(self, timer: Timer, now_ms: int) -> Result:
-        """A member was silent for its session timeout."""
-        found = self._member_of(timer, now_ms)
-        if found is None:
-            return NOTHING_TO_DO
-        work, member = found
-        work.remove(member, Trigger.SESSION_ENDED)
-        return work.outcome.result()
-
-    def _initialised(self, timer: Timer, now_ms: int) -> Result:
+    def _initialised(self, work: ShareWork, _member_id: str) -> None:
         """The share coordinator has initialised what this coordinator asked for; drafts [15]."""
-        work = self._work_of(timer, now_ms)
-        if work is None:
-            return NOTHING_TO_DO
         initializing = work.initializing()
         done = {topic: initializing[topic] for topic in initializing if topic in work.soft.asked}
         work.soft.asked.clear()
         if done:
             _record_state(work, minus(initializing, done), union(work.initialized(), done))
-        return work.outcome.result()
-
-    # --- what others bring -------------------------------------------------------------------------
 
     def image_changed(self, now_ms: int) -> Result:
         """Have groups compare topics that changed, and forget the state of deleted ones; drafts [15]."""
@@ -160,11 +130,6 @@ class ShareHandlers(ModernHandlers[ShareWork]):
     def _work(self, group: ModernGroup, now_ms: int) -> ShareWork:
         soft = self._soft.setdefault(group.group_id, SoftShareGroup())
         return ShareWork(self._context, group, soft, now_ms)
-
-
-def _require_served(dialect: Dialect) -> None:
-    if dialect not in SERVED_FROM:
-        raise RefusedError(ErrorCode.UNSUPPORTED_VERSION, "Share groups are not enabled.")
 
 
 def _require_epoch(member: ModernMember, received: int) -> None:
@@ -227,12 +192,7 @@ def _retarget(
 ) -> tuple[int, Partitions]:
     """Step 2: the target that holds now and its epoch; drafts [13]* [12] when one is computed."""
     group = work.group
-    interval_ms = (
-        work.config.consumer_assignment_interval_ms if work.release.assignment_interval else 0
-    )
-    computed_at_ms = group.assignment_timestamp_ms
-    waits = computed_at_ms and work.now_ms < computed_at_ms + interval_ms
-    if work.assignment_epoch >= epoch or waits:
+    if work.assignment_epoch >= epoch or not work.may_compute():
         return work.assignment_epoch, group.target_of(updated.member_id)
     subscribers = {
         member_id: _topic_ids(work, member.subscribed_topic_names)
@@ -241,9 +201,9 @@ def _retarget(
     assigned = assign_shares(subscribers, tuple(each(_existing(work, work.initialized()))))
     for member_id, share in assigned.items():
         if group.targets.get(member_id) != share:
-            work.outcome.records.append(drafts.share_target(group.group_id, member_id, share))
+            work.records.append(drafts.share_target(group.group_id, member_id, share))
     kept_ms = work.now_ms if work.release.assignment_interval else 0
-    work.outcome.records.append(drafts.share_target_epoch(group.group_id, epoch, kept_ms))
+    work.records.append(drafts.share_target_epoch(group.group_id, epoch, kept_ms))
     return epoch, assigned[updated.member_id]
 
 
@@ -259,7 +219,7 @@ def _settle(
         moved = replace(moved, member_epoch=target_epoch, previous_member_epoch=member.member_epoch)
     if moved == member:
         return member
-    work.outcome.records.append(drafts.share_current(work.group_id, moved))
+    work.records.append(drafts.share_current(work.group_id, moved))
     return moved
 
 
@@ -285,10 +245,7 @@ def _initialise(work: ShareWork, names: set[str]) -> None:
             work.soft.since_ms[topic_id] = work.now_ms
     if wanted:
         _record_state(work, union(initializing, wanted), initialized)
-        work.outcome.arm(
-            Timer(TimerKind.SHARE_STATE, work.group_id),
-            work.now_ms + work.config.share_initialisation_ms,
-        )
+        work.arm(TimerKind.SHARE_STATE, work.config.share_initialisation_ms)
 
 
 def _record_state(work: ShareWork, initializing: Partitions, initialized: Partitions) -> None:
@@ -301,7 +258,7 @@ def _record_state(work: ShareWork, initializing: Partitions, initialized: Partit
         topic = work.image.topic_by_id(topic_id)
         if topic is not None:
             names[topic_id] = topic.name
-    work.outcome.records.append(drafts.share_state(work.group_id, initializing, initialized, names))
+    work.records.append(drafts.share_state(work.group_id, initializing, initialized, names))
 
 
 def _existing(work: ShareWork, partitions: Partitions) -> Partitions:

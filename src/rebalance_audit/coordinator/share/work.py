@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 
 from rebalance_audit.coordinator.consumer.bumps import metadata_hash
-from rebalance_audit.coordinator.consumer.modern_work import SoftWork
-from rebalance_audit.coordinator.handling import Timer, TimerKind
+from rebalance_audit.coordinator.consumer.modern import ModernWork
+from rebalance_audit.coordinator.group_tombstones import member_tombstones
 from rebalance_audit.coordinator.ledger import newest
-from rebalance_audit.coordinator.reasons import Bump, BumpReason, Departure, Trigger
+from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.coordinator.share import drafts
 from rebalance_audit.replay.groups import ModernMember
 from rebalance_audit.replay.partitions import Partitions, Topic, partitions_of
@@ -28,12 +28,12 @@ class SoftShareGroup:
     """Topic -> when it was asked for, or first seen in the log of an earlier coordinator, epoch milliseconds."""
 
 
-class ShareWork(SoftWork[SoftShareGroup]):
+class ShareWork(ModernWork[SoftShareGroup]):
     """A share group as replay left it, and the result in the making."""
 
     def state(self) -> ShareGroupStatePartitionMetadataValue:
         """Which partitions are initialised, or being so."""
-        found = newest(self._shard, ShareGroupStatePartitionMetadataKey(self.group_id))
+        found = newest(self.shard, ShareGroupStatePartitionMetadataKey(self.group_id))
         if found is None:
             return ShareGroupStatePartitionMetadataValue((), ())
         assert isinstance(found, ShareGroupStatePartitionMetadataValue)
@@ -57,23 +57,19 @@ class ShareWork(SoftWork[SoftShareGroup]):
 
     def bump(self, names: set[str], reasons: list[BumpReason]) -> int:
         """Go on to another epoch; drafts [11]. Returns it."""
-        epoch = self.group_epoch + 1
-        topics = {name: self.image.topic(name) for name in sorted(names)}
-        self.outcome.bump(Bump(self.group_id, epoch, tuple(reasons), topics))
+        epoch = self.begin_epoch(names, reasons)
         hashed = metadata_hash(names, self.image)
-        self.outcome.records.append(drafts.share_group_epoch(self.group_id, epoch, hashed))
+        self.records.append(drafts.share_group_epoch(self.group_id, epoch, hashed))
         return epoch
 
     def remove(self, member: ModernMember, trigger: Trigger) -> None:
         """Remove a member; drafts [14t][13t][10t] [11], and [12] where no member is left."""
-        group_id, member_id = self.group_id, member.member_id
-        self.outcome.records += drafts.share_member_gone(group_id, member_id)
-        self.outcome.cancel(Timer(TimerKind.SESSION, group_id, member_id))
-        reason = BumpReason(trigger, member_id)
-        self.outcome.depart(Departure(group_id, self.group_epoch + 1, reason))
+        self.records.extend(member_tombstones(self.group, member.member_id))
+        reasons = [self.departed(member, trigger)]
         rest = dict(self.group.members)
-        del rest[member_id]
-        reasons = [reason] if rest else [reason, BumpReason(Trigger.GROUP_EMPTIED)]
+        del rest[member.member_id]
+        if not rest:
+            reasons.append(BumpReason(Trigger.GROUP_EMPTIED))
         epoch = self.bump(self.topic_names(rest), reasons)
         if not rest and self.release.emptied_group_has_target:
-            self.outcome.records.append(drafts.share_target_epoch(group_id, epoch, 0))
+            self.records.append(drafts.share_target_epoch(self.group_id, epoch, 0))

@@ -96,16 +96,6 @@ def streams_current(
     return RecordDraft(key, value)
 
 
-def streams_member_gone(group_id: str, member_id: str) -> tuple[RecordDraft, ...]:
-    """[22t][21t][19t]."""
-    keys = (
-        messages.StreamsGroupCurrentMemberAssignmentKey(group_id, member_id),
-        messages.StreamsGroupTargetAssignmentMemberKey(group_id, member_id),
-        messages.StreamsGroupMemberMetadataKey(group_id, member_id),
-    )
-    return tuple(RecordDraft(key, None) for key in keys)
-
-
 def _entries(kind: Partitions, held: HeldTasks | None) -> tuple[Any, ...]:
     entry = messages.StreamsGroupCurrentMemberAssignmentTaskIds
     if held is None:

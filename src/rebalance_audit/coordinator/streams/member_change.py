@@ -8,8 +8,9 @@ from rebalance_audit.coordinator.assignors.share_and_streams import (
     assign_active,
     assign_standby,
 )
-from rebalance_audit.coordinator.handling import ErrorCode, RefusedError, Timer, TimerKind
-from rebalance_audit.coordinator.reasons import BumpReason, Departure, Trigger
+from rebalance_audit.coordinator.group_tombstones import member_tombstones
+from rebalance_audit.coordinator.handling import ErrorCode, RefusedError
+from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.coordinator.requests.consumer import JOIN_EPOCH
 from rebalance_audit.coordinator.requests.streams import StreamsGroupHeartbeatRequest, Topology
 from rebalance_audit.coordinator.streams import drafts
@@ -24,7 +25,6 @@ from rebalance_audit.coordinator.streams.work import STANDBY_REPLICAS, StreamsWo
 from rebalance_audit.replay.groups import (
     NOT_VALIDATED,
     STATIC_LEAVE_EPOCH,
-    UNREVOKED,
     ModernMember,
 )
 from rebalance_audit.replay.partitions import TopicPartition, partitions_of
@@ -60,10 +60,10 @@ def member_of(work: StreamsWork, request: StreamsGroupHeartbeatRequest) -> Strea
     known = work.group.members.get(member_id)
     if not joins:
         known = work.identified(member_id, instance_id)
-    elif instance_id is not None:
-        holder = work.group.static_members.get(instance_id)
+    else:
+        holder = work.static_member(instance_id)
         if holder is not None:
-            return _replaced(work, work.member(holder), member_id)
+            return _replaced(work, holder, member_id)
     if known is None:
         return StreamsSender(ModernMember(member_id), HeldTasks())
     _require_epoch(work, known, request)
@@ -78,13 +78,11 @@ def _replaced(work: StreamsWork, old: ModernMember, member_id: str) -> StreamsSe
             f"Static member {member_id} with instance id {old.instance_id} cannot join the group because "
             f"the instance id is owned by member {old.member_id}.",
         )
-    group_id, records = work.group_id, work.outcome.records
+    group_id, records = work.group_id, work.records
     target, held = work.target(old.member_id), work.held(old.member_id)
-    records += drafts.streams_member_gone(group_id, old.member_id)
+    records += member_tombstones(work.group, old.member_id)
     if old.member_id != member_id:
-        work.cancel_timers(old.member_id)
-        reason = BumpReason(Trigger.STATIC_MEMBER_REPLACED, old.member_id, old.instance_id)
-        work.outcome.depart(Departure(group_id, work.group_epoch + 1, reason))
+        work.departed(old, Trigger.STATIC_MEMBER_REPLACED)
     new = replace(old, member_id=member_id, member_epoch=0, previous_member_epoch=0)
     records.append(drafts.streams_member(group_id, new))
     records.append(drafts.streams_target(group_id, member_id, target))
@@ -157,9 +155,9 @@ def note_streams_member(
     updated = _described_by(before, request)
     topology, is_in_request = _topology(work, request)
     if updated != before:
-        work.outcome.records.append(drafts.streams_member(group.group_id, updated))
+        work.records.append(drafts.streams_member(group.group_id, updated))
     if is_in_request:
-        work.outcome.records.append(drafts.streams_topology(group.group_id, topology))
+        work.records.append(drafts.streams_topology(group.group_id, topology))
     reasons: list[BumpReason] = []
     if _bumps(before, updated):
         trigger = Trigger.MEMBER_METADATA_CHANGED if before.described else Trigger.MEMBER_JOINED
@@ -229,15 +227,10 @@ def retarget_tasks(
     member_id = "" if change is None else change.updated.member_id
     if work.soft.is_delayed:
         return work.assignment_epoch, Tasks()
-    computed_at_ms = group.assignment_timestamp_ms
-    interval_ms = (
-        work.config.consumer_assignment_interval_ms if work.release.assignment_interval else 0
-    )
-    waits = computed_at_ms and work.now_ms < computed_at_ms + interval_ms
     as_it_was = work.target(member_id)
     if sender is not None and sender.replaces is not None:
         as_it_was = work.target(sender.replaces)
-    if work.assignment_epoch >= epoch or waits:
+    if work.assignment_epoch >= epoch or not work.may_compute():
         return work.assignment_epoch, as_it_was
     members = dict(group.members)
     before = {each: work.target(each) for each in members}
@@ -252,9 +245,9 @@ def retarget_tasks(
     targets = _targets(work, members, before)
     for each, tasks in targets.items():
         if each not in known or before[each] != tasks:
-            work.outcome.records.append(drafts.streams_target(group.group_id, each, tasks))
+            work.records.append(drafts.streams_target(group.group_id, each, tasks))
     kept_ms = work.now_ms if work.release.assignment_interval else 0
-    work.outcome.records.append(drafts.streams_target_epoch(group.group_id, epoch, kept_ms))
+    work.records.append(drafts.streams_target_epoch(group.group_id, epoch, kept_ms))
     return epoch, targets.get(member_id, Tasks())
 
 
@@ -307,12 +300,8 @@ def settle_tasks(
     if moved is now or (moved == now and now.member_epoch == sender.member.previous_member_epoch):
         return now
     group_id, member_id = work.group_id, updated.member_id
-    work.outcome.records.append(
+    work.records.append(
         drafts.streams_current(group_id, member_id, moved, now.member_epoch, epochs=epochs)
     )
-    timer = Timer(TimerKind.REBALANCE, group_id, member_id)
-    if moved.member_state == UNREVOKED:
-        work.outcome.arm(timer, work.now_ms + updated.rebalance_timeout_ms)
-    else:
-        work.outcome.cancel(timer)
+    work.watch_revocation(replace(updated, member_state=moved.member_state))
     return moved

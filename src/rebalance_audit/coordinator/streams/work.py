@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rebalance_audit.coordinator.consumer.bumps import metadata_hash
-from rebalance_audit.coordinator.consumer.modern_work import SoftWork
-from rebalance_audit.coordinator.handling import ErrorCode, RefusedError, Timer, TimerKind
+from rebalance_audit.coordinator.consumer.modern import ModernWork
+from rebalance_audit.coordinator.group_tombstones import member_tombstones
 from rebalance_audit.coordinator.ledger import newest
-from rebalance_audit.coordinator.reasons import Bump, BumpReason, Departure, Trigger
+from rebalance_audit.coordinator.reasons import BumpReason, Trigger
 from rebalance_audit.coordinator.requests.streams import Topology
 from rebalance_audit.coordinator.streams import drafts
 from rebalance_audit.coordinator.streams.tasks import HeldTasks, Tasks, held_of, target_of
@@ -31,13 +31,13 @@ class SoftStreamsGroup:
     """Whether the initial delay runs."""
 
 
-class StreamsWork(SoftWork[SoftStreamsGroup]):
+class StreamsWork(ModernWork[SoftStreamsGroup]):
     """A streams group as replay left it, and the result in the making."""
 
     @property
     def topology(self) -> Topology | None:
         """The topology on record."""
-        value = newest(self._shard, messages.StreamsGroupTopologyKey(self.group_id))
+        value = newest(self.shard, messages.StreamsGroupTopologyKey(self.group_id))
         return None if value is None or self.group.topology_epoch < 0 else topology_of(value)
 
     @property
@@ -45,26 +45,25 @@ class StreamsWork(SoftWork[SoftStreamsGroup]):
         """The record of the group's epoch."""
         if not self.group.has_epoch_record:
             return None
-        value = newest(self._shard, messages.StreamsGroupMetadataKey(self.group_id))
+        value = newest(self.shard, messages.StreamsGroupMetadataKey(self.group_id))
         assert value is None or isinstance(value, messages.StreamsGroupMetadataValue)
         return value
 
     @property
     def configs(self) -> Mapping[str, str]:
         """The group's settings for its assignor."""
-        default = self.config.streams_standby_replicas
-        own = self.config.group_overrides.get(self.group_id, {})
-        return {STANDBY_REPLICAS: str(own.get("streams.num.standby.replicas", default))}
+        replicas = self.setting(STANDBY_REPLICAS, self.config.streams_standby_replicas)
+        return {STANDBY_REPLICAS: str(replicas)}
 
     def target(self, member_id: str) -> Tasks:
         """The member's target on record."""
         key = messages.StreamsGroupTargetAssignmentMemberKey(self.group_id, member_id)
-        return target_of(newest(self._shard, key))
+        return target_of(newest(self.shard, key))
 
     def held(self, member_id: str) -> HeldTasks:
         """What the member has and gives up, on record."""
         key = messages.StreamsGroupCurrentMemberAssignmentKey(self.group_id, member_id)
-        return held_of(newest(self._shard, key))
+        return held_of(newest(self.shard, key))
 
     def holders(self) -> Mapping[str, Mapping[TopicPartition, set[str]]]:
         """`active` and `other` (standby, warm-up): task -> processes that have it or give it up."""
@@ -78,22 +77,6 @@ class StreamsWork(SoftWork[SoftStreamsGroup]):
                         for number in numbers:
                             of_kind.setdefault((topic, number), set()).add(member.process_id)
         return found
-
-    def identified(self, member_id: str, instance_id: str | None) -> ModernMember:
-        """The current member of these ids. Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)."""
-        if instance_id is None:
-            return self.member(member_id)
-        holder = self.group.static_members.get(instance_id)
-        if holder is None:
-            raise RefusedError(
-                ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown."
-            )
-        if holder != member_id:
-            raise RefusedError(
-                ErrorCode.FENCED_INSTANCE_ID,
-                f"Static member {member_id} with instance id {instance_id} was fenced by member {holder}.",
-            )
-        return self.member(member_id)
 
     def hash_of(self, topology: Topology) -> int:
         """The hash of the topics that the topology requires."""
@@ -118,12 +101,9 @@ class StreamsWork(SoftWork[SoftStreamsGroup]):
 
         `topology` where the hash was compared with its topics as they are now, None where the hash is carried over.
         """
-        epoch = self.group_epoch + 1
-        names = () if topology is None else sorted(required_topics(topology))
-        topics = {name: self.image.topic(name) for name in names}
-        self.outcome.bump(Bump(self.group_id, epoch, tuple(reasons), topics))
+        epoch = self.begin_epoch(() if topology is None else required_topics(topology), reasons)
         recorded = None if self.is_first_release else validated
-        self.outcome.records.append(
+        self.records.append(
             drafts.streams_group_epoch(self.group_id, epoch, metadata_hash, recorded, configs)
         )
         return epoch
@@ -133,21 +113,14 @@ class StreamsWork(SoftWork[SoftStreamsGroup]):
 
         The hash stays as it was; release 4.1 wrote 0 in its place.
         """
-        group_id, member_id = self.group_id, member.member_id
-        self.outcome.records += drafts.streams_member_gone(group_id, member_id)
-        self.cancel_timers(member_id)
-        reason = BumpReason(trigger, member_id, member.instance_id)
-        self.outcome.depart(Departure(group_id, self.group_epoch + 1, reason))
-        is_empty = self.group.members.keys() <= {member_id}
-        reasons = [reason, BumpReason(Trigger.GROUP_EMPTIED)] if is_empty else [reason]
+        self.records.extend(member_tombstones(self.group, member.member_id))
+        reasons = [self.departed(member, trigger)]
+        is_empty = self.group.members.keys() <= {member.member_id}
+        if is_empty:
+            reasons.append(BumpReason(Trigger.GROUP_EMPTIED))
         kept = 0 if self.is_first_release else self.group.metadata_hash
         last = self.last_epoch
         validated = NOT_VALIDATED if last is None else last.validated_topology_epoch
         epoch = self.bump(None, kept, validated, self.last_configs, reasons)
         if is_empty and self.release.emptied_group_has_target:
-            self.outcome.records.append(drafts.streams_target_epoch(group_id, epoch, 0))
-
-    def cancel_timers(self, member_id: str) -> None:
-        """Disarm every timer of a member that is gone."""
-        for kind in (TimerKind.SESSION, TimerKind.REBALANCE):
-            self.outcome.cancel(Timer(kind, self.group_id, member_id))
+            self.records.append(drafts.streams_target_epoch(self.group_id, epoch, 0))
