@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from rebalance_audit.coordinator import offset_commits
-from rebalance_audit.coordinator.classic.draft import membership
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.consumer import reconciliation
 from rebalance_audit.coordinator.consumer.departure import remove_members
@@ -84,12 +83,13 @@ def state_is_changed_without_a_record(patch: pytest.MonkeyPatch) -> None:
 
 def everybody_leads(patch: pytest.MonkeyPatch) -> None:
     """Each classic member gets an answer as the leader."""
+    membership = LiveGroup.membership
 
-    def as_leader(live: LiveGroup, member_id: str, *, with_members: bool) -> JoinGroupResponse:
-        del with_members
-        return membership(live, member_id, with_members=True)._replace(leader=member_id)
+    def as_leader(live: LiveGroup, member_id: str) -> JoinGroupResponse:
+        members = membership(live, live.leader_member_id or "").members
+        return membership(live, member_id)._replace(leader=member_id, members=members)
 
-    patch.setattr("rebalance_audit.coordinator.classic.rebalance.membership", as_leader)
+    patch.setattr(LiveGroup, "membership", as_leader)
 
 
 def generations_are_counted_backwards(patch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,8 @@ from typing import Any, Final
 import pytest
 
 from rebalance_audit.coordinator.classic import joining, membership
-from rebalance_audit.coordinator.classic.joining import Joining
 from rebalance_audit.coordinator.classic.live_group import NO_ASSIGNMENT, LiveGroup
-from rebalance_audit.coordinator.classic.membership import Membership
-from rebalance_audit.coordinator.classic.rebalance import RebalancePhases
+from rebalance_audit.coordinator.classic.rebalance import ClassicWork
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.handling import ErrorCode
 from tests.spec.handler_mistakes import Patch
@@ -17,7 +15,7 @@ from tests.spec.handler_mistakes import Patch
 
 def no_sync_is_owed(patch: pytest.MonkeyPatch) -> None:
     """Who never sends SyncGroup stays."""
-    patch.setattr(RebalancePhases, "sync_time_is_up", lambda *_: None)
+    patch.setattr(ClassicWork, "sync_time_is_up", lambda *_: None)
 
 
 def the_leader_stays(patch: pytest.MonkeyPatch) -> None:
@@ -59,13 +57,13 @@ def any_member_may_use_an_instance(patch: pytest.MonkeyPatch) -> None:
 
 def a_return_is_not_recorded(patch: pytest.MonkeyPatch) -> None:
     """After a fail-over the group has the old member id."""
-    gives_back = Joining._give_back
+    gives_back = joining._give_back
 
-    def give_back(self: Joining, *arguments: Any) -> None:
-        gives_back(self, *arguments)
-        arguments[-1].records.pop()
+    def give_back(work: ClassicWork, *arguments: Any) -> None:
+        gives_back(work, *arguments)
+        work.records.pop()
 
-    patch.setattr(Joining, "_give_back", give_back)
+    patch.setattr(joining, "_give_back", give_back)
 
 
 def who_returns_has_nothing(patch: pytest.MonkeyPatch) -> None:
@@ -88,16 +86,14 @@ def a_leader_that_joins_again_changes_nothing(patch: pytest.MonkeyPatch) -> None
 
 def who_waits_must_send_heartbeats(patch: pytest.MonkeyPatch) -> None:
     """Members are removed while their requests wait for an answer."""
-    ends = Membership.session_ended
+    ends = membership.session_ended
 
-    def session_ended(
-        self: Membership, live: LiveGroup, kind: Any, member_id: str, draft: Any
-    ) -> None:
-        if member_id in live.members:
-            live.members[member_id].is_new = True
-        ends(self, live, kind, member_id, draft)
+    def session_ended(work: ClassicWork, kind: Any, member_id: str) -> None:
+        if member_id in work.live.members:
+            work.live.members[member_id].is_new = True
+        ends(work, kind, member_id)
 
-    patch.setattr(Membership, "session_ended", session_ended)
+    patch.setattr(membership, "session_ended", session_ended)
 
 
 CLASSIC_HANDLER_MISTAKES: Final[Sequence[Patch]] = (

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import pytest
 
+from rebalance_audit.coordinator import offset_commits
 from rebalance_audit.coordinator.consumer import (
     departure,
     handlers,
     heartbeat,
-    offset_checks,
     reconciliation,
 )
 from rebalance_audit.coordinator.consumer.handlers import ConsumerHandlers
@@ -96,7 +96,7 @@ def a_rebalance_timer_runs_on(patch: pytest.MonkeyPatch) -> None:
 
 def every_older_epoch_may_commit(patch: pytest.MonkeyPatch) -> None:
     """Whatever the epoch at which the partition was assigned."""
-    patch.setattr(offset_checks, "_held_since", lambda *_: True)
+    patch.setattr(offset_commits, "_held_since", lambda *_: True)
 
 
 def a_timeout_forgets_the_epoch(patch: pytest.MonkeyPatch) -> None:
@@ -151,8 +151,8 @@ def a_joining_member_gets_no_assignment(patch: pytest.MonkeyPatch) -> None:
 
 def _change_releases(patch: pytest.MonkeyPatch, **fields: bool) -> None:
     changed = MappingProxyType({name: each._replace(**fields) for name, each in RELEASES.items()})
-    for module in ("modern", "handlers", "offset_checks"):
-        path = f"rebalance_audit.coordinator.consumer.{module}.RELEASES"
+    for module in ("consumer.modern", "consumer.handlers", "offset_commits"):
+        path = f"rebalance_audit.coordinator.{module}.RELEASES"
         patch.setattr(path, changed, raising=False)
 
 

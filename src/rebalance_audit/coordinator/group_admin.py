@@ -12,14 +12,12 @@ from rebalance_audit.coordinator.context import (
     Route,
 )
 from rebalance_audit.coordinator.group_tombstones import group_tombstones
-from rebalance_audit.coordinator.group_view import (
-    group_type,
+from rebalance_audit.coordinator.handling import ErrorCode, Result, answered
+from rebalance_audit.coordinator.offset_removal import (
     is_empty,
-    protocol_type,
-    state_name,
+    offset_tombstone,
+    partitions_with_offsets,
 )
-from rebalance_audit.coordinator.handling import ErrorCode, Reply, Result
-from rebalance_audit.coordinator.offset_removal import offset_tombstone, partitions_with_offsets
 from rebalance_audit.coordinator.requests.admin import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -55,16 +53,16 @@ class GroupAdmin(ProtocolHandlers):
         states = {text.strip().casefold() for text in request.states_filter}
         types = {text.strip().casefold() for text in request.types_filter}
         listed: list[ListedGroup] = []
-        for group_id in sorted(self._classic.group_ids()):
-            group = self._classic.current_group(group_id)
-            if group is None:
-                continue
-            state, type_name = state_name(group), group_type(group).value
+        for group in sorted(self._classic.current_groups(), key=lambda each: each.group_id):
+            state, type_name = group.group_state(), group.group_type.value
             if (not states or state.casefold() in states) and (not types or type_name in types):
+                # `consumer`, `connect` and the like; empty for a classic group that never had members.
+                protocol_type = type_name
+                if isinstance(group, LiveGroup):
+                    protocol_type = group.protocol_type or ""
                 kind = type_name.capitalize()
-                listed.append(ListedGroup(group_id, protocol_type(group), state, kind))
-        response = ListGroupsResponse(ErrorCode.NONE, tuple(listed))
-        return Result(replies=(Reply(token, response),))
+                listed.append(ListedGroup(group.group_id, protocol_type, state, kind))
+        return answered(token, ListGroupsResponse(ErrorCode.NONE, tuple(listed)))
 
     # --- DescribeGroups ----------------------------------------------------------------------------
 
@@ -73,10 +71,10 @@ class GroupAdmin(ProtocolHandlers):
         described = tuple(
             self._described(group_id, request.api_version) for group_id in request.groups
         )
-        return Result(replies=(Reply(token, DescribeGroupsResponse(described)),))
+        return answered(token, DescribeGroupsResponse(described))
 
     def _described(self, group_id: str, api_version: int) -> DescribedGroup:
-        live = self._classic.groups.get(group_id)
+        live = self._classic.live(group_id)
         if live is not None:
             return _described_classic(live)
         dead = DescribedGroup(group_id, group_state=ClassicState.DEAD.value)

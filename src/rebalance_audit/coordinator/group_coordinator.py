@@ -11,7 +11,6 @@ from typing import TypeVar
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.consumer.handlers import ConsumerHandlers
-from rebalance_audit.coordinator.consumer.offset_checks import EpochChecks
 from rebalance_audit.coordinator.consumer.views import Metrics
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
@@ -116,7 +115,7 @@ class GroupCoordinator:
 
     def live_group(self, group_id: str) -> LiveGroup | None:
         """The classic group of that id, with its phase and parked requests; None if there is none."""
-        return self._classic.groups.get(group_id)
+        return self._classic.live(group_id)
 
     def image_changed(self, image: TopicImage, now_ms: int) -> Result:
         """Take over the topics as the metadata log has them now."""
@@ -134,14 +133,13 @@ def _only(protocols: Iterable[ProtocolHandlers], kind: type[P]) -> P:
 def _protocols_of(context: CoordinatorContext) -> Sequence[ProtocolHandlers]:
     """The handlers of all protocols, with fresh soft state."""
     classic = ClassicHandlers(context)
-    epoch_checks = EpochChecks(context)
     return (
         classic,
         ConsumerHandlers(context, classic),
         ShareHandlers(context),
         StreamsHandlers(context),
-        OffsetCommits(context, classic, epoch_checks),
-        OffsetReads(context, epoch_checks),
+        OffsetCommits(context, classic),
+        OffsetReads(context),
         OffsetRemoval(context, classic),
         GroupAdmin(context, classic),
     )

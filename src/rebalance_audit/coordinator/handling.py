@@ -135,6 +135,11 @@ class TransactionWrite(NamedTuple):
     """Of the transaction coordinator, for the marker."""
 
 
+def answered(token: int, response: tuple[object, ...]) -> "Result":
+    """What a request does that is only answered."""
+    return Result(replies=(Reply(token, response),))
+
+
 @dataclass(slots=True, frozen=True)
 class Result:
     """What one request or one timer does: one write, its replies, its timers."""

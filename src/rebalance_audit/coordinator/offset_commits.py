@@ -1,16 +1,17 @@
 """OffsetCommit, TxnOffsetCommit, and the markers that end transactions.
 
 Offsets belong to the group id. Who may commit depends on the group's protocol: classic groups compare the generation,
-consumer groups the member epoch, by checks of the consumer protocol.
+consumer groups the member epoch.
 """
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.states import ClassicState
+from rebalance_audit.coordinator.consumer.release import RELEASES, Release
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
     ProtocolHandlers,
@@ -37,7 +38,8 @@ from rebalance_audit.coordinator.requests.offsets import (
     WriteTxnMarkerRequest,
     WriteTxnMarkerResponse,
 )
-from rebalance_audit.replay.groups import ModernGroup
+from rebalance_audit.replay.changes import GroupType
+from rebalance_audit.replay.groups import ModernGroup, ModernMember
 from rebalance_audit.wire.generated.messages import ZERO_UUID, OffsetCommitKey, OffsetCommitValue
 
 WITHOUT_TOPIC_IDS: Final = frozenset({Dialect.R3_7, Dialect.R3_9, Dialect.R4_0})
@@ -49,6 +51,10 @@ _answer: Final = lru_cache(1 << 12)(OffsetCommitResponsePartition)
 
 NO_EXPIRY: Final = -1
 """Retention time and expire timestamp of a commit that is kept by the broker's setting."""
+
+
+MEMBER_EPOCH_VERSION: Final = 9
+"""From this version on OffsetCommit and OffsetFetch carry member epochs."""
 
 
 class RequestedCommit(NamedTuple):
@@ -64,16 +70,6 @@ class RequestedCommit(NamedTuple):
     """Those topics that exist, with their names."""
 
 
-class MemberEpochChecks(Protocol):
-    """What the consumer protocol says about commits and fetches in its groups."""
-
-    def commit_error(self, group: ModernGroup, committer: RequestedCommit) -> ErrorCode:
-        """NONE if this commit may be written."""
-
-    def fetch_error(self, group: ModernGroup, requested: OffsetFetchRequestGroup) -> ErrorCode:
-        """NONE if this client may read the group's offsets."""
-
-
 GROUP_NOT_FOUND_FROM_VERSION: Final[Mapping[bool, int]] = {False: 9, True: 6}
 """Transactional? -> first version that answers GROUP_ID_NOT_FOUND; older ones answer ILLEGAL_GENERATION."""
 
@@ -81,16 +77,10 @@ GROUP_NOT_FOUND_FROM_VERSION: Final[Mapping[bool, int]] = {False: 9, True: 6}
 class OffsetCommits(ProtocolHandlers):
     """Serves commits for all groups of one coordinator."""
 
-    def __init__(
-        self,
-        context: CoordinatorContext,
-        classic: ClassicHandlers,
-        epoch_checks: MemberEpochChecks | None,
-    ) -> None:
-        """Without epoch checks the consumer protocol is not served, and its members are unknown."""
+    def __init__(self, context: CoordinatorContext, classic: ClassicHandlers) -> None:
+        """Asks the classic protocol for the state of its groups."""
         self._context = context
         self._classic = classic
-        self._epoch_checks = epoch_checks
         self.requests = {
             Route(OffsetCommitRequest): self.commit,
             Route(TxnOffsetCommitRequest): self.commit_in_transaction,
@@ -158,10 +148,9 @@ class OffsetCommits(ProtocolHandlers):
     def _error(self, committer: RequestedCommit) -> ErrorCode:
         group = self._context.group(committer.group_id)
         if isinstance(group, ModernGroup):
-            if self._epoch_checks is None:
-                return ErrorCode.UNKNOWN_MEMBER_ID
-            return self._epoch_checks.commit_error(group, committer)
-        live = self._classic.groups.get(committer.group_id)
+            release = RELEASES[self._context.config.dialect]
+            return member_commit_error(group, committer, release)
+        live = self._classic.live(committer.group_id)
         if live is not None:
             return classic_commit_error(live, committer)
         if committer.generation_or_epoch < 0:
@@ -265,6 +254,76 @@ def classic_commit_error(live: LiveGroup, committer: RequestedCommit) -> ErrorCo
     if not committer.is_transactional and live.state is ClassicState.COMPLETING_REBALANCE:
         return ErrorCode.REBALANCE_IN_PROGRESS
     return ErrorCode.NONE
+
+
+def member_commit_error(
+    group: ModernGroup, committer: RequestedCommit, release: Release
+) -> ErrorCode:
+    """NONE where this commit may be written, else the error that refuses it (ConsumerGroup.validateOffsetCommit).
+
+    A non-member (epoch below 0) may commit while the group is empty; a transaction may name no member at all.
+    From 4.3 on an older epoch is accepted where every partition was assigned no later than at that epoch.
+    """
+    if group.group_type is not GroupType.CONSUMER:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    member_epoch = committer.generation_or_epoch
+    if member_epoch < 0 and not group.members:
+        return ErrorCode.NONE
+    names_no_member = not committer.member_id and committer.instance_id is None
+    if committer.is_transactional and member_epoch == -1 and names_no_member:
+        return ErrorCode.NONE
+    member = group.members.get(committer.member_id)
+    if member is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if (
+        not committer.is_transactional
+        and member.classic is None
+        and committer.api_version < MEMBER_EPOCH_VERSION
+    ):
+        return ErrorCode.UNSUPPORTED_VERSION
+    if member_epoch == member.member_epoch:
+        return ErrorCode.NONE
+    if (
+        member_epoch < member.member_epoch
+        and release.assignment_epochs
+        and _held_since(member, committer)
+    ):
+        return ErrorCode.NONE
+    return _stale(member)
+
+
+def member_fetch_error(group: ModernGroup, requested: OffsetFetchRequestGroup) -> ErrorCode:
+    """NONE where this client may read the group's offsets (ConsumerGroup.validateOffsetFetch).
+
+    An administrator names neither member nor epoch.
+    """
+    if group.group_type is not GroupType.CONSUMER:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    if requested.member_id is None and requested.member_epoch < 0:
+        return ErrorCode.NONE
+    member = group.members.get(requested.member_id or "")
+    if member is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    return ErrorCode.NONE if requested.member_epoch == member.member_epoch else _stale(member)
+
+
+def _held_since(member: ModernMember, committer: RequestedCommit) -> bool:
+    """Whether the member has held every partition of the commit since the commit's epoch or longer."""
+    held = (member.assigned, member.pending_revocation)
+    return all(
+        any(partition.partition_index in each.get(topic.topic_id, ()) for each in held)
+        and member.assignment_epoch_of(topic.topic_id, partition.partition_index)
+        <= committer.generation_or_epoch
+        for topic in committer.topics
+        for partition in topic.partitions
+    )
+
+
+def _stale(member: ModernMember) -> ErrorCode:
+    """The error for a stale epoch; a classic member takes the epoch for a generation."""
+    if member.classic is None:
+        return ErrorCode.STALE_MEMBER_EPOCH
+    return ErrorCode.ILLEGAL_GENERATION
 
 
 def _refused(topic: OffsetCommitRequestTopic, error: ErrorCode) -> OffsetCommitResponseTopic:

@@ -5,8 +5,8 @@ from rebalance_audit.coordinator.context import (
     ProtocolHandlers,
     Route,
 )
-from rebalance_audit.coordinator.handling import ErrorCode, Reply, Result
-from rebalance_audit.coordinator.offset_commits import MemberEpochChecks
+from rebalance_audit.coordinator.handling import ErrorCode, Result, answered
+from rebalance_audit.coordinator.offset_commits import member_fetch_error
 from rebalance_audit.coordinator.requests.offsets import (
     NO_OFFSET,
     OffsetFetchRequest,
@@ -24,10 +24,9 @@ from rebalance_audit.wire.generated.messages import ZERO_UUID
 class OffsetReads(ProtocolHandlers):
     """Serves OffsetFetch for all groups of one coordinator."""
 
-    def __init__(self, context: CoordinatorContext, epoch_checks: MemberEpochChecks | None) -> None:
-        """Without checks the consumer protocol is not served, and its groups are open to read."""
+    def __init__(self, context: CoordinatorContext) -> None:
+        """Of the context, the groups and the topics matter here."""
         self._context = context
-        self._epoch_checks = epoch_checks
         self.requests = {Route(OffsetFetchRequest): self.fetch}
 
     def fetch(self, request: OffsetFetchRequest, token: int, _now_ms: int) -> Result:
@@ -36,14 +35,14 @@ class OffsetReads(ProtocolHandlers):
             self._fetch_group(requested, require_stable=request.require_stable)
             for requested in request.groups
         )
-        return Result(replies=(Reply(token, OffsetFetchResponse(groups)),))
+        return answered(token, OffsetFetchResponse(groups))
 
     def _fetch_group(
         self, requested: OffsetFetchRequestGroup, *, require_stable: bool
     ) -> OffsetFetchResponseGroup:
         slot = self._context.shard.slot(requested.group_id) or GroupSlot(requested.group_id)
-        if isinstance(slot.group, ModernGroup) and self._epoch_checks is not None:
-            error = self._epoch_checks.fetch_error(slot.group, requested)
+        if isinstance(slot.group, ModernGroup):
+            error = member_fetch_error(slot.group, requested)
             if error is not ErrorCode.NONE:
                 return OffsetFetchResponseGroup(requested.group_id, error_code=error)
         topics = _all_topics(slot) if requested.topics is None else requested.topics

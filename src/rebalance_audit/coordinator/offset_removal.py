@@ -1,9 +1,11 @@
 """How committed offsets end: OffsetDelete, deleted topics, and expiry, which also ends groups."""
 
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import replace
+from typing import Final, TypeAlias
 
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
+from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.classic.states import ClassicState
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
@@ -13,20 +15,14 @@ from rebalance_audit.coordinator.context import (
     TimerRoute,
 )
 from rebalance_audit.coordinator.group_tombstones import group_tombstones
-from rebalance_audit.coordinator.group_view import (
-    CurrentGroup,
-    group_type,
-    is_empty,
-    is_subscribed_to,
-)
 from rebalance_audit.coordinator.handling import (
     ErrorCode,
     RecordDraft,
-    Reply,
     Result,
     Timer,
     TimerChange,
     TimerKind,
+    answered,
 )
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitResponsePartition,
@@ -43,6 +39,8 @@ from rebalance_audit.wire.generated.messages import OffsetCommitKey
 
 CHECK_INTERVAL_MS: Final = 600_000
 """`offsets.retention.check.interval.ms`"""
+
+CurrentGroup: TypeAlias = LiveGroup | ModernGroup
 
 EXPIRING_TYPES: Final = frozenset({GroupType.CLASSIC, GroupType.CONSUMER, GroupType.STREAMS})
 """Group types that expiry ends: share groups have no offsets here, and stay."""
@@ -67,7 +65,7 @@ class OffsetRemoval(ProtocolHandlers):
         """Serve an OffsetDelete. A topic that the group consumes keeps its offsets."""
         error = self._delete_error(request.group_id)
         if error is not ErrorCode.NONE:
-            return Result(replies=(Reply(token, OffsetDeleteResponse(error)),))
+            return answered(token, OffsetDeleteResponse(error))
         group = self._classic.current_group(request.group_id)
         assert group is not None
         slot = self._context.shard.slot(request.group_id) or GroupSlot(request.group_id)
@@ -87,7 +85,7 @@ class OffsetRemoval(ProtocolHandlers):
             )
             topics.append(OffsetDeleteResponseTopic(topic.name, partitions))
         response = OffsetDeleteResponse(ErrorCode.NONE, tuple(topics))
-        return Result(tuple(records), (Reply(token, response),))
+        return replace(answered(token, response), records=tuple(records))
 
     def _delete_error(self, group_id: str) -> ErrorCode:
         if not group_id:
@@ -130,10 +128,10 @@ class OffsetRemoval(ProtocolHandlers):
     def expire(self, _timer: Timer, now_ms: int) -> Result:
         """Drop expired offsets, and empty groups that have none left."""
         outcome = ResultDraft()
-        for group_id in self._classic.group_ids():
-            group = self._classic.current_group(group_id)
-            if group is None or group_type(group) not in EXPIRING_TYPES:
+        for group in self._classic.current_groups():
+            if group.group_type not in EXPIRING_TYPES:
                 continue
+            group_id = group.group_id
             slot = self._context.shard.slot(group_id) or GroupSlot(group_id)
             expired = dict(self._expired(slot, group, now_ms))
             outcome.records += (offset_tombstone(group_id, *place) for place in expired)
@@ -175,6 +173,22 @@ def _retained_from_ms(group: CurrentGroup, offset: CommittedOffset) -> int | Non
     if group.state is ClassicState.STABLE and group.subscribed_topics is not None:
         return offset.commit_timestamp_ms
     return None
+
+
+def is_empty(group: CurrentGroup) -> bool:
+    """Whether the group may be deleted or expire."""
+    return group.group_state() == ClassicState.EMPTY.value
+
+
+def is_subscribed_to(group: CurrentGroup, topic: str) -> bool:
+    """Whether the group consumes the topic, by name or by a resolved regular expression."""
+    if isinstance(group, LiveGroup):
+        return group.is_subscribed_to(topic)
+    return any(
+        topic in member.subscribed_topic_names
+        or topic in group.regexes.get(member.subscribed_topic_regex, ())
+        for member in group.members.values()
+    )
 
 
 def offset_tombstone(group_id: str, topic: str, number: int) -> RecordDraft:

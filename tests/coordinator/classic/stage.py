@@ -308,7 +308,7 @@ class Stage:
 
     def live(self) -> LiveGroup | None:
         """The group's soft state."""
-        return handlers_of(self.driver).groups.get(GROUP_ID)
+        return handlers_of(self.driver).live(GROUP_ID)
 
     def check_invariants(self) -> None:
         """What must hold after every step."""
@@ -326,7 +326,7 @@ def handlers_of(driver: CoordinatorDriver) -> ClassicHandlers:
 def assert_coordinator_holds_together(driver: CoordinatorDriver, group_id: str) -> None:
     """Replay of the log equals hard state; soft and hard state agree where nothing is under way."""
     assert _hard(driver.reloaded(), group_id) == _hard(driver.shard, group_id)
-    live = handlers_of(driver).groups.get(group_id)
+    live = handlers_of(driver).live(group_id)
     hard = driver.group(group_id)
     if live is None:
         return

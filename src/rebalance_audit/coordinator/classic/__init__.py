@@ -1,5 +1,5 @@
 """The classic protocol, where the leader assigns: handlers, and the phases of a rebalance as soft state.
 
-`handlers` takes the requests, `joining` and `rebalance` are the join and sync phases, `live_group` is their state,
-`states` the table of transitions, `records` what is written when a generation is complete.
+`handlers` takes the requests, `joining` and `membership` serve them, `rebalance` has the join and sync phases and the
+records, `live_group` is the state of a group, `states` the table of transitions.
 """

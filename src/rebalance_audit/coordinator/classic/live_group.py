@@ -7,14 +7,17 @@ is here, in memory, and a fail-over loses it: the next coordinator starts again 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from rebalance_audit.coordinator.classic.states import ClassicEvent, ClassicState, next_state
 from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.coordinator.requests.classic import (
+    UNKNOWN_MEMBER_ID,
     JoinGroupProtocol,
+    JoinGroupResponse,
     JoinGroupResponseMember,
 )
+from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.groups import ClassicGroup
 from rebalance_audit.replay.java_order import DEFAULT_CAPACITY, hash_map_order
 from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE, decode_subscription
@@ -82,6 +85,7 @@ class LiveGroup:
     delay_left_ms: int = 0
     subscribed_topics: frozenset[str] | None = None
     """Topics of the generation; None if its members are no consumers or a subscription is malformed."""
+    group_type: ClassVar[GroupType] = GroupType.CLASSIC
     _table_slots: int = DEFAULT_CAPACITY
     _support: Counter[str] = field(default_factory=Counter)
     """Protocol name -> how many members support it."""
@@ -248,19 +252,31 @@ class LiveGroup:
             topics.update(subscription.topics)
         self.subscribed_topics = frozenset(topics)
 
+    def group_state(self) -> str:
+        """The state as Kafka prints it: the current one, even between two generations."""
+        return self.state.value
+
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether the generation consumes the topic; True for a consumer group where it is unknown."""
         if self.subscribed_topics is None:
             return self.protocol_type == PROTOCOL_TYPE
         return topic in self.subscribed_topics
 
-    def seen_by_leader(self) -> tuple[JoinGroupResponseMember, ...]:
-        """All members with their metadata for the chosen protocol."""
-        return tuple(
-            JoinGroupResponseMember(
-                member.member_id, member.instance_id, member.metadata_for(self.protocol_name)
-            )
-            for member in self.in_order()
+    def membership(self, member_id: str) -> JoinGroupResponse:
+        """The current generation as reported to one member; its members and their metadata go to the leader alone."""
+        members = self.in_order() if self.is_leader(member_id) else ()
+        name = self.protocol_name
+        return JoinGroupResponse(
+            ErrorCode.NONE,
+            member_id,
+            self.generation,
+            self.protocol_type,
+            name,
+            self.leader_member_id or UNKNOWN_MEMBER_ID,
+            members=tuple(
+                JoinGroupResponseMember(each.member_id, each.instance_id, each.metadata_for(name))
+                for each in members
+            ),
         )
 
     # --- state -------------------------------------------------------------------------------------

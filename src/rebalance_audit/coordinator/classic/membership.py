@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from rebalance_audit.coordinator.classic.draft import ClassicDraft
 from rebalance_audit.coordinator.classic.live_group import NO_ASSIGNMENT, LiveGroup
-from rebalance_audit.coordinator.classic.rebalance import RebalancePhases
-from rebalance_audit.coordinator.classic.records import generation_record
+from rebalance_audit.coordinator.classic.rebalance import ClassicWork
 from rebalance_audit.coordinator.classic.states import ClassicEvent, ClassicState
 from rebalance_audit.coordinator.handling import ErrorCode, TimerKind
 from rebalance_audit.coordinator.reasons import BumpReason, Trigger
@@ -32,134 +30,33 @@ BATCH_FROM_VERSION: Final = 3
 """LeaveGroup: before this version one member leaves, and its error is the response's own."""
 
 
-class Membership:
-    """Serves what members send between two joins, for all groups of one coordinator."""
-
-    def __init__(self, rebalance: RebalancePhases) -> None:
-        """Needs the phases, which departures start or end."""
-        self._rebalance = rebalance
-
-    # --- SyncGroup ---------------------------------------------------------------------------------
-
-    def sync(
-        self, live: LiveGroup, request: SyncGroupRequest, token: int, draft: ClassicDraft
-    ) -> None:
-        """Serve a SyncGroup: park it, answer it, or, from the leader, end the rebalance."""
-        error = _sync_error(live, request)
-        if error is not ErrorCode.NONE:
-            draft.reply(token, SyncGroupResponse(error))
-            return
-        member_id = request.member_id
-        self._rebalance.synced(live, member_id, draft)
-        if live.state is ClassicState.STABLE:
-            draft.reply(token, _assignment(live, member_id))
-            return
-        live.parked_syncs[member_id] = token
-        if live.is_leader(member_id):
-            self._complete(live, request, draft)
-
-    def _complete(self, live: LiveGroup, request: SyncGroupRequest, draft: ClassicDraft) -> None:
-        """Store the leader's assignment, and answer every member that waits with its part."""
-        assignments = {each.member_id: each.assignment for each in request.assignments}
-        draft.records.append(generation_record(live, assignments))
-        live.move(ClassicEvent.LEADER_SYNCED, draft.now_ms)
-        for member in live.in_order():
-            member.assignment = assignments.get(member.member_id, NO_ASSIGNMENT)
-            if draft.answer_sync(live, member.member_id, _assignment(live, member.member_id)):
-                draft.expect_heartbeat(live, member)
-
-    # --- Heartbeat ---------------------------------------------------------------------------------
-
-    def heartbeat(
-        self, live: LiveGroup, request: HeartbeatRequest, draft: ClassicDraft
-    ) -> ErrorCode:
-        """Serve a heartbeat: restart the session, and report a rebalance in progress."""
-        error = live.member_error(request.member_id, request.group_instance_id)
-        if error is not ErrorCode.NONE:
-            return error
-        if request.generation_id != live.generation:
-            return ErrorCode.ILLEGAL_GENERATION
-        draft.expect_heartbeat(live, live.members[request.member_id])
-        return ALIVE_ANSWERS[live.state]
-
-    # --- LeaveGroup --------------------------------------------------------------------------------
-
-    def leave(
-        self, live: LiveGroup, request: LeaveGroupRequest, draft: ClassicDraft
-    ) -> LeaveGroupResponse:
-        """Serve a LeaveGroup: all its members are dropped at once, and one rebalance follows."""
-        reasons: list[BumpReason] = []
-        errors = [self._leave_one(live, identity, draft, reasons) for identity in request.members]
-        if reasons and live.state is not ClassicState.EMPTY:
-            self._rebalance.needed(live, draft, *reasons)
-        return leave_response(request, errors)
-
-    def _leave_one(
-        self,
-        live: LiveGroup,
-        identity: MemberIdentity,
-        draft: ClassicDraft,
-        reasons: list[BumpReason],
-    ) -> ErrorCode:
-        """Drop one member, or one that has not joined yet; reports the reason if it existed."""
-        member_id = identity.member_id
-        if member_id == UNKNOWN_MEMBER_ID:
-            # An administrator knows the instance id only.
-            held = live.static_members.get(identity.group_instance_id or "")
-            if held is None:
-                return ErrorCode.UNKNOWN_MEMBER_ID
-            member_id = held
-        elif member_id in live.pending_members:
-            draft.expect_nothing(live, member_id)
-            live.remove(member_id)
-            reasons.append(BumpReason(Trigger.MEMBER_LEFT, member_id, identity.group_instance_id))
-            return ErrorCode.NONE
-        else:
-            error = live.member_error(member_id, identity.group_instance_id)
-            if error is not ErrorCode.NONE:
-                return error
-        reasons.append(self._rebalance.member_gone(live, member_id, Trigger.MEMBER_LEFT, draft))
-        return ErrorCode.NONE
-
-    # --- sessions ----------------------------------------------------------------------------------
-
-    def session_ended(
-        self, live: LiveGroup, kind: TimerKind, member_id: str, draft: ClassicDraft
-    ) -> None:
-        """A member was silent for its session timeout, or a pending one never came."""
-        reasons: list[BumpReason] = []
-        if kind is TimerKind.PENDING_MEMBER:
-            if member_id not in live.pending_members:
-                return
-            live.remove(member_id)
-            if live.state is ClassicState.PREPARING_REBALANCE:
-                draft.happens(live, [BumpReason(Trigger.PENDING_MEMBER_EXPIRED, member_id)])
-        else:
-            member = live.members.get(member_id)
-            waits = member_id in live.parked_joins or member_id in live.parked_syncs
-            if member is None or (waits and not member.is_new):
-                # A member that waits for us cannot send heartbeats; its session restarts with the answer.
-                return
-            gone = self._rebalance.member_gone(live, member_id, Trigger.SESSION_ENDED, draft)
-            if live.state in {ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE}:
-                self._rebalance.start(live, draft, gone)
-                return
-            reasons.append(gone)
-        if live.state is ClassicState.PREPARING_REBALANCE and live.all_joined():
-            self._rebalance.end_join_phase(live, draft, *reasons)
+# --- SyncGroup ------------------------------------------------------------------------------------
 
 
-def leave_response(request: LeaveGroupRequest, errors: list[ErrorCode]) -> LeaveGroupResponse:
-    """The answer to a LeaveGroup with these errors of its members."""
-    if request.api_version < BATCH_FROM_VERSION:
-        return LeaveGroupResponse(errors[0])
-    return LeaveGroupResponse(
-        ErrorCode.NONE,
-        tuple(
-            MemberResponse(identity.member_id, identity.group_instance_id, error)
-            for identity, error in zip(request.members, errors, strict=True)
-        ),
-    )
+def sync(work: ClassicWork, request: SyncGroupRequest, token: int) -> None:
+    """Serve a SyncGroup: park it, answer it, or, from the leader, end the rebalance."""
+    live, member_id = work.live, request.member_id
+    error = _sync_error(live, request)
+    if error is not ErrorCode.NONE:
+        work.reply(token, SyncGroupResponse(error))
+        return
+    work.synced(member_id)
+    if live.state is ClassicState.STABLE:
+        work.reply(token, _assignment(live, member_id))
+        return
+    live.parked_syncs[member_id] = token
+    if live.is_leader(member_id):
+        _complete(work, {each.member_id: each.assignment for each in request.assignments})
+
+
+def _complete(work: ClassicWork, assignments: Mapping[str, bytes]) -> None:
+    """Store the leader's assignment, and answer every member that waits with its part."""
+    work.record_generation(assignments)
+    work.live.move(ClassicEvent.LEADER_SYNCED, work.now_ms)
+    for member in work.live.in_order():
+        member.assignment = assignments.get(member.member_id, NO_ASSIGNMENT)
+        if work.answer_sync(member.member_id, _assignment(work.live, member.member_id)):
+            work.expect_heartbeat(member)
 
 
 def _sync_error(live: LiveGroup, request: SyncGroupRequest) -> ErrorCode:
@@ -179,9 +76,95 @@ def _sync_error(live: LiveGroup, request: SyncGroupRequest) -> ErrorCode:
 
 
 def _assignment(live: LiveGroup, member_id: str) -> SyncGroupResponse:
-    return SyncGroupResponse(
+    assignment = live.members[member_id].assignment
+    return SyncGroupResponse(ErrorCode.NONE, live.protocol_type, live.protocol_name, assignment)
+
+
+# --- Heartbeat ------------------------------------------------------------------------------------
+
+
+def answer_heartbeat(work: ClassicWork, request: HeartbeatRequest) -> ErrorCode:
+    """Serve a heartbeat: restart the session, and report a rebalance in progress."""
+    live = work.live
+    error = live.member_error(request.member_id, request.group_instance_id)
+    if error is not ErrorCode.NONE:
+        return error
+    if request.generation_id != live.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    work.expect_heartbeat(live.members[request.member_id])
+    return ALIVE_ANSWERS[live.state]
+
+
+# --- LeaveGroup -----------------------------------------------------------------------------------
+
+
+def leave(work: ClassicWork, request: LeaveGroupRequest) -> LeaveGroupResponse:
+    """Serve a LeaveGroup: all its members are dropped at once, and one rebalance follows."""
+    reasons: list[BumpReason] = []
+    errors = [_leave_one(work, identity, reasons) for identity in request.members]
+    if reasons and work.live.state is not ClassicState.EMPTY:
+        work.needed(*reasons)
+    return leave_response(request, errors)
+
+
+def _leave_one(work: ClassicWork, identity: MemberIdentity, reasons: list[BumpReason]) -> ErrorCode:
+    """Drop one member, or one that has not joined yet; reports the reason if it existed."""
+    live, member_id = work.live, identity.member_id
+    if member_id == UNKNOWN_MEMBER_ID:
+        # An administrator knows the instance id only.
+        held = live.static_members.get(identity.group_instance_id or "")
+        if held is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        member_id = held
+    elif member_id in live.pending_members:
+        work.expect_nothing(member_id)
+        live.remove(member_id)
+        reasons.append(BumpReason(Trigger.MEMBER_LEFT, member_id, identity.group_instance_id))
+        return ErrorCode.NONE
+    else:
+        error = live.member_error(member_id, identity.group_instance_id)
+        if error is not ErrorCode.NONE:
+            return error
+    reasons.append(work.member_gone(member_id, Trigger.MEMBER_LEFT))
+    return ErrorCode.NONE
+
+
+def leave_response(request: LeaveGroupRequest, errors: list[ErrorCode]) -> LeaveGroupResponse:
+    """The answer to a LeaveGroup with these errors of its members."""
+    if request.api_version < BATCH_FROM_VERSION:
+        return LeaveGroupResponse(errors[0])
+    return LeaveGroupResponse(
         ErrorCode.NONE,
-        live.protocol_type,
-        live.protocol_name,
-        live.members[member_id].assignment,
+        tuple(
+            MemberResponse(identity.member_id, identity.group_instance_id, error)
+            for identity, error in zip(request.members, errors, strict=True)
+        ),
     )
+
+
+# --- sessions -------------------------------------------------------------------------------------
+
+
+def session_ended(work: ClassicWork, kind: TimerKind, member_id: str) -> None:
+    """A member was silent for its session timeout, or a pending one never came."""
+    live = work.live
+    reasons: list[BumpReason] = []
+    if kind is TimerKind.PENDING_MEMBER:
+        if member_id not in live.pending_members:
+            return
+        live.remove(member_id)
+        if live.state is ClassicState.PREPARING_REBALANCE:
+            work.happens([BumpReason(Trigger.PENDING_MEMBER_EXPIRED, member_id)])
+    else:
+        member = live.members.get(member_id)
+        waits = member_id in live.parked_joins or member_id in live.parked_syncs
+        if member is None or (waits and not member.is_new):
+            # A member that waits for us cannot send heartbeats; its session restarts with the answer.
+            return
+        gone = work.member_gone(member_id, Trigger.SESSION_ENDED)
+        if live.state in {ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE}:
+            work.start(gone)
+            return
+        reasons.append(gone)
+    if live.state is ClassicState.PREPARING_REBALANCE and live.all_joined():
+        work.end_join_phase(*reasons)

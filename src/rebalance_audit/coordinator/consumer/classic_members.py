@@ -131,7 +131,7 @@ def owned_in_subscription(work: Work, subscription: Subscription) -> Partitions:
     return partitions_by_id(subscription.owned_partitions, work.image)
 
 
-def sync(work: Work, request: SyncGroupRequest) -> SyncGroupResponse:
+def sync_classic(work: Work, request: SyncGroupRequest) -> SyncGroupResponse:
     """Return the member's assignment.
 
     Raises RefusedError (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL,
@@ -223,7 +223,9 @@ class Joined(NamedTuple):
     """Whether the assignment of the downgraded group is older than its epoch."""
 
 
-def join(work: Work, request: JoinGroupRequest, ids: IdSource, new_topics_version: int) -> Joined:
+def join_classic(
+    work: Work, request: JoinGroupRequest, ids: IdSource, new_topics_version: int
+) -> Joined:
     """Admit the member, or take its next step. Raises RefusedError with the error for the response."""
     _require_timeouts(work, request)
     require_joinable(work, request)

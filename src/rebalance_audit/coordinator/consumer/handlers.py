@@ -48,9 +48,9 @@ from rebalance_audit.coordinator.handling import (
     ErrorCode,
     Prolonged,
     RefusedError,
-    Reply,
     Result,
     TimerKind,
+    answered,
     session_of,
 )
 from rebalance_audit.coordinator.reasons import Bump, BumpReason, Trigger
@@ -188,7 +188,7 @@ class ConsumerHandlers(ModernHandlers[Work]):
         """
         context, group_id = self._context, request.group_id
         group = context.group(group_id)
-        live = None if isinstance(group, ModernGroup) else self._classic.groups.get(group_id)
+        live = None if isinstance(group, ModernGroup) else self._classic.live(group_id)
         if request.member_epoch != JOIN_EPOCH or isinstance(group, ModernGroup):
             return self._work_on(group_id, now_ms), False
         if live is None or live.state is ClassicState.EMPTY:
@@ -244,12 +244,12 @@ class ConsumerHandlers(ModernHandlers[Work]):
         """Serve a JoinGroup in a group with members of the consumer protocol."""
         work = self._work_on(request.group_id, now_ms)
         try:
-            joined = classic_members.join(
+            joined = classic_members.join_classic(
                 work, request, self._context.ids, self._new_topics_version()
             )
         except RefusedError as refused:
             answer = JoinGroupResponse(refused.error_code, request.member_id)
-            return Result(replies=(Reply(token, answer),))
+            return answered(token, answer)
         work.outcome.reply(token, joined.response)
         if joined.bumped:
             self._meter.mark(now_ms)
@@ -262,7 +262,7 @@ class ConsumerHandlers(ModernHandlers[Work]):
         """Serve a SyncGroup in a group with members of the consumer protocol."""
         work = self._work_on(request.group_id, now_ms)
         try:
-            work.outcome.reply(token, classic_members.sync(work, request))
+            work.outcome.reply(token, classic_members.sync_classic(work, request))
         except RefusedError as refused:
             work.outcome.reply(token, SyncGroupResponse(refused.error_code))
         return work.outcome.result()
@@ -309,7 +309,7 @@ class ConsumerHandlers(ModernHandlers[Work]):
             answer = client_assignment.prepare(work, request)
         except RefusedError as refused:
             answer = ConsumerGroupPrepareAssignmentResponse(refused.error_code, str(refused))
-        return Result(replies=(Reply(token, answer),))
+        return answered(token, answer)
 
     def install_assignment(
         self, request: ConsumerGroupInstallAssignmentRequest, token: int, now_ms: int
@@ -321,7 +321,7 @@ class ConsumerHandlers(ModernHandlers[Work]):
             client_assignment.install(work, request)
         except RefusedError as refused:
             answer = ConsumerGroupInstallAssignmentResponse(refused.error_code, str(refused))
-            return Result(replies=(Reply(token, answer),))
+            return answered(token, answer)
         work.outcome.reply(token, ConsumerGroupInstallAssignmentResponse())
         return work.outcome.result()
 
@@ -329,7 +329,7 @@ class ConsumerHandlers(ModernHandlers[Work]):
 
     def describe(self, request: ConsumerGroupDescribeRequest, token: int, _now_ms: int) -> Result:
         """Serve a ConsumerGroupDescribe."""
-        return Result(replies=(Reply(token, describe(self._context, request)),))
+        return answered(token, describe(self._context, request))
 
     def metrics(self, now_ms: int) -> Metrics:
         """The KIP's metrics at this moment."""

@@ -17,10 +17,10 @@ from rebalance_audit.coordinator.handling import (
     ErrorCode,
     RecordDraft,
     RefusedError,
-    Reply,
     Result,
     Timer,
     TimerKind,
+    answered,
 )
 from rebalance_audit.coordinator.reasons import Bump, BumpReason, Departure, Trigger
 from rebalance_audit.replay.changes import GroupType
@@ -238,8 +238,7 @@ class ModernHandlers(ProtocolHandlers, ABC, Generic[WorkT]):
                 return self._leave(request, token, now_ms)
             return self._stay(request, token, now_ms)
         except RefusedError as refused:
-            answer = type(self).response(refused.error_code, str(refused))
-            return Result(replies=(Reply(token, answer),))
+            return answered(token, type(self).response(refused.error_code, str(refused)))
 
     def _require_served(self) -> None:
         """Raises RefusedError (UNSUPPORTED_VERSION) before the release that brought share and streams groups."""
