@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from rebalance_audit.version import __version__
 
 if TYPE_CHECKING:
-    from rebalance_audit.audit.departure_rules import DepartureRules
     from rebalance_audit.audit.finding_rules import FindingRules
     from rebalance_audit.audit.log_facts import LogFacts
+    from rebalance_audit.audit.options import DepartureRules
     from rebalance_audit.errors import (
         BadRequest,
         LakeNotReadable,

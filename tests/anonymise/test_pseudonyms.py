@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rebalance_audit.anonymise.pseudonyms import Pseudonyms
 from rebalance_audit.audit.findings.spellings import plain_expression
-from rebalance_audit.audit.members.deployments import common_name
+from rebalance_audit.audit.members.tally import common_name
 from rebalance_audit.replay.java_order import partition_for
 from rebalance_audit.wire.topic_names import ZERO_TOPIC_ID
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rebalance_audit.audit.external_facts import ExternalFacts
-from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.options import AuditOptions, ExternalFacts
 from tests.dsl import TOPIC_IDS
 
 Lives = Sequence[tuple[int | None, int | None]]

@@ -6,9 +6,9 @@ from http.client import HTTPConnection
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets
 from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.ownership.commit_book import CommittedPosition
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.live_source import live_source
 from rebalance_audit.cli.watched_groups import WatchedGroups

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from rich.console import Console
 
 from rebalance_audit.audit.group.present import NO_PRESENT
-from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets
 from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.ownership.commit_book import CommittedPosition
 from rebalance_audit.audit.rows import (
     EPOCHS,
     FINDINGS,

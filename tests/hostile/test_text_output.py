@@ -15,7 +15,7 @@ from rich.text import Text
 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.audit.verdicts.statements import stated
+from rebalance_audit.audit.verdicts.cause import stated
 from rebalance_audit.cli import progress
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.live_source import live_source

@@ -1,7 +1,7 @@
 """Lag by group and owner, as `watch` shows it."""
 
-from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets
+from rebalance_audit.audit.ownership.commit_book import CommittedPosition
 from rebalance_audit.report.lag_text import GroupLag, group_lags
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from rebalance_audit.audit.findings.kinds import KINDS
 from rebalance_audit.audit.findings.of_broker_logs import TROUBLES
-from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause
-from rebalance_audit.audit.verdicts.statements import stated
+from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause, stated
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import detail_of
 from rebalance_audit.sentences.of_departures import ENDS, OF_DEPARTURES

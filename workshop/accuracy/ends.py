@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from rebalance_audit.audit.causes.departure_model import WAYS
-from rebalance_audit.audit.verdicts.cause import Verdict
-from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts
+from rebalance_audit.audit.verdicts.cause import DepartureFacts, Verdict
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client_config import COMMIT_HABITS, Traffic
 from rebalance_audit.sim.options import FaultOptions, Overrides, Protocol, draw_options

@@ -19,7 +19,7 @@ from typing import Final
 from rebalance_audit.anonymise import protocol_words
 from rebalance_audit.audit.causes.same_members import COOPERATIVE_MARK
 from rebalance_audit.audit.findings.spellings import effective_part
-from rebalance_audit.audit.members.deployments import common_name
+from rebalance_audit.audit.members.tally import common_name
 from rebalance_audit.replay.java_order import partition_for
 from rebalance_audit.wire.topic_names import TOPIC_ID_BYTES, ZERO_TOPIC_ID, topic_id_text
 

@@ -4,17 +4,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
+from rebalance_audit.audit.causes.modern_scene import WriteEvidence
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
 from rebalance_audit.audit.commits.summary import Summaries
-from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.findings.observer import GroupFindings
 from rebalance_audit.audit.group.classic_audit import ClassicAudit
+from rebalance_audit.audit.group.classic_members import unread_parts
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.modern_audit import ModernAudit
-from rebalance_audit.audit.group.unread import unread_parts
-from rebalance_audit.audit.lag.committed import CommittedPosition
-from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.options import AuditOptions, ExternalFacts
+from rebalance_audit.audit.ownership.commit_book import CommittedPosition
 from rebalance_audit.audit.rows import Emit
 from rebalance_audit.audit.writes import Role, Write, WriteSplitter, adjoins, role_of
 from rebalance_audit.replay.changes import (
@@ -75,7 +74,7 @@ class GroupAudit:
     anomalies: dict[AnomalyKind, int]
     """Number of anomalies seen, by kind."""
     unread: dict[str, int]
-    """Number of parts of members' bytes that could not be read; keys as in `unread.SENTENCES`."""
+    """Number of parts of members' bytes that could not be read; keys as in `classic_members.SENTENCES`."""
 
     def __init__(
         self,

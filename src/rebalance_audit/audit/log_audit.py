@@ -6,9 +6,9 @@ from dataclasses import replace
 from rebalance_audit.audit.commits.summary import NO_POSITION, Summaries, summary_of
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.hours.group_hours import HourCommits, hours_of_tables
-from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.members.stint import merge_stints
 from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.ownership.commit_book import CommittedPosition
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, GROUP_HOURS, MEMBERS, Emit, Row
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.wire.generated.messages import LegacyOffsetCommitValue, OffsetCommitValue
@@ -68,7 +68,7 @@ class LogAudit:
         }
 
     def unread(self) -> dict[str, dict[str, int]]:
-        """Group id -> part of its members' bytes that could not be read (`unread.SENTENCES`) -> count."""
+        """Group id -> part of its members' bytes that could not be read (`classic_members.SENTENCES`) -> count."""
         return {
             group_id: dict(audit.unread) for group_id, audit in self._audits.items() if audit.unread
         }

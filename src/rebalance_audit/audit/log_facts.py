@@ -28,7 +28,7 @@ class LogFacts(NamedTuple):
     unfinished_ends: int
     """Number of segments that end in preallocated space or in a partial batch, as a running broker's do."""
     unread: Mapping[str, Mapping[str, int]] = {}
-    """Group id -> part of its members' bytes that cannot be read (`audit.group.unread.SENTENCES`) -> count."""
+    """Group id -> part of its members' bytes that cannot be read (`audit.group.classic_members.SENTENCES`) -> count."""
     broker_logs: Sequence[BrokerLogFile] = ()
     """What became of each file of a broker's log that was given."""
     left_out: Sequence[str] = ()

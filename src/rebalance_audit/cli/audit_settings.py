@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.departure_rules import DepartureRules
 from rebalance_audit.audit.finding_rules import FindingRules
+from rebalance_audit.audit.options import DepartureRules
 from rebalance_audit.cli.invocation import Invocation
 
 _PREFIX: Final = "REBALANCE_AUDIT_"

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rebalance_audit.audit.lag.committed import CommittedPosition
-from rebalance_audit.audit.lag.end_offsets import EndOffsets
-from rebalance_audit.audit.lag.lag import Lag, lag_at
+from rebalance_audit.audit.lag.end_offsets import EndOffsets, Lag, lag_at
+from rebalance_audit.audit.ownership.commit_book import CommittedPosition
 from rebalance_audit.bounds import NOTHING, Bounds
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened

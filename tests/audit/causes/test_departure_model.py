@@ -13,11 +13,10 @@ from rebalance_audit.audit.causes.departure_model import (
     posterior_of,
     posteriors_of,
 )
-from rebalance_audit.audit.causes.departure_reasons import reason_of
 from rebalance_audit.audit.causes.departure_weights import SURE
+from rebalance_audit.audit.causes.departures import reason_of
 from rebalance_audit.audit.commits.rhythm import CommitRhythm
-from rebalance_audit.audit.verdicts.cause import RebalanceCause
-from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts, Phase
+from rebalance_audit.audit.verdicts.cause import DepartureFacts, Phase, RebalanceCause
 from rebalance_audit.sentences.render import reason_text
 
 LEFT, EXPIRED, TIMED_OUT, REMOVED = WAYS

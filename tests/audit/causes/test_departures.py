@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.audit.departure_rules import DepartureRules
 from rebalance_audit.audit.log_audit import audit_log
-from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.options import AuditOptions, DepartureRules
 from rebalance_audit.audit.rows import Row
 from tests.dsl import TOPIC_NAMES, log
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from rebalance_audit.audit.causes.recorded_topics import RecordedTopics
-from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.log_audit import audit_log
-from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.options import AuditOptions, ExternalFacts
 from rebalance_audit.replay.changes import GroupEpochBumped, GroupType
 from rebalance_audit.replay.groups import GroupSlot, ModernGroup
 from rebalance_audit.replay.playback import apply

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rebalance_audit.audit.lag.end_offsets import EndOffset, PartitionSamples
-from rebalance_audit.audit.lag.lag import lag_at
+from rebalance_audit.audit.lag.end_offsets import EndOffset, PartitionSamples, lag_at
 
 MINUTE_MS = 60_000
 SAMPLES = PartitionSamples(

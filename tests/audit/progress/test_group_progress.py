@@ -9,8 +9,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.audit.lag.end_offsets import EndOffset, PartitionSamples
-from rebalance_audit.audit.lag.lag import lag_at
+from rebalance_audit.audit.lag.end_offsets import EndOffset, PartitionSamples, lag_at
 from rebalance_audit.audit.progress.group_progress import GroupProgress
 from rebalance_audit.audit.progress.minutes import LAG_COLUMNS, ProgressMinutes
 from rebalance_audit.audit.rows import Row

@@ -6,10 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
-from rebalance_audit.audit.departure_rules import DepartureRules
 from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.group_audit import GroupAudit
-from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.options import AuditOptions, DepartureRules
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.snapshots import snapshot
 from rebalance_audit.audit.snapshots.codec import state_types, text_topic, topic_text

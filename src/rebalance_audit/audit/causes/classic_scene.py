@@ -12,8 +12,7 @@ from rebalance_audit.audit.epochs.generation_delta import GenerationDelta
 from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.audit.ownership.commit_book import CommitBook
 from rebalance_audit.audit.ownership.ownership import Ownership
-from rebalance_audit.audit.verdicts.cause import Verdict
-from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts, Phase
+from rebalance_audit.audit.verdicts.cause import DepartureFacts, Phase, Verdict
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.classic import Kind, kind_of
 from rebalance_audit.replay.groups import ClassicMember

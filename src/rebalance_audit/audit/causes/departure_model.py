@@ -9,12 +9,15 @@ from enum import Enum
 from math import exp, log, sqrt
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.causes.departure_timing import Scores, on_close_share, timing
+from rebalance_audit.audit.causes.departure_timing import (
+    Scores,
+    can_have_fired,
+    on_close_share,
+    timing,
+)
 from rebalance_audit.audit.causes.departure_weights import WEIGHTS, DepartureWeights
-from rebalance_audit.audit.causes.timers import can_have_fired
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, CommitHabits, CommitRhythm
-from rebalance_audit.audit.verdicts.cause import RebalanceCause
-from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts
+from rebalance_audit.audit.verdicts.cause import DepartureFacts, RebalanceCause
 
 WAYS: Final = (
     RebalanceCause.MEMBER_LEFT,

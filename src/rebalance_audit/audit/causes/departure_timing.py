@@ -5,6 +5,10 @@ The log has the member's last sign of life, mostly a commit, and the record that
 poll that comes too late `max.poll.interval.ms`) and, in a classic group, the rest of a join phase: the one that the end
 began, or one that was going on. Each part has a distribution; the density of their sum at the observed time is what the
 times say for a way to go.
+
+A timer of the coordinator can seem to fire early. It starts inside the request's handler, and the request's records get
+their time after the handler (`CoordinatorRuntime.append`); it also runs by another clock. So the records of its start
+and of its end can be closer to each other than the timeout.
 """
 
 from collections.abc import Callable
@@ -14,7 +18,25 @@ from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.causes.departure_weights import DepartureWeights
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, CommitHabits, CommitRhythm
-from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts, Phase
+from rebalance_audit.audit.verdicts.cause import DepartureFacts, Phase
+
+_USUALLY_LATE_MS: Final = 100
+"""How late the coordinator's timers usually fire."""
+_SEEMS_EARLY_MS: Final = 100
+"""How early a timer may seem to fire and still be the likely reason."""
+_NEVER_AS_EARLY_MS: Final = 500
+"""How early a timer never seems to fire, even on a busy broker."""
+
+
+def can_have_fired(waited_ms: int, timer_ms: int) -> bool:
+    """Whether a timer of `timer_ms` can have fired where the records are `waited_ms` apart."""
+    return waited_ms > timer_ms - _NEVER_AS_EARLY_MS
+
+
+def fired_then(waited_ms: int, timer_ms: int, late_ms: int = _USUALLY_LATE_MS) -> bool:
+    """Whether a timer of `timer_ms` fires where the records are `waited_ms` apart, if it is at most `late_ms` late."""
+    return -_SEEMS_EARLY_MS <= waited_ms - timer_ms <= late_ms
+
 
 _EARLY_MS: Final = 50
 _LATE_MS: Final = 150

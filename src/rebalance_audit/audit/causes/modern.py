@@ -7,7 +7,6 @@ whatever else happened. What bumps only sometimes is proven only if nothing else
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rebalance_audit.audit.causes.beginnings import Beginning
 from rebalance_audit.audit.causes.bump_rules import Effect, Occasion
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.join_reasons import join_reasons
@@ -15,6 +14,7 @@ from rebalance_audit.audit.causes.modern_scene import (
     ASSIGNOR_FIELD,
     EXPRESSION_FIELD,
     NAMES_FIELD,
+    Beginning,
     ModernScene,
     Weighed,
 )

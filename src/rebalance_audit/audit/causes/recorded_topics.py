@@ -7,8 +7,8 @@ two of them show whether topics changed in between, or only what the members sub
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.members.tally import Tally
+from rebalance_audit.audit.options import ExternalFacts
 from rebalance_audit.replay.changes import (
     Change,
     GroupEpochBumped,

@@ -30,7 +30,7 @@ from rebalance_audit.audit.deploys.rollout import (
     RolloutKey,
 )
 from rebalance_audit.audit.deploys.tie import GoldRow, MatchedBy, Tie, TieCertainty, TieEvidence
-from rebalance_audit.audit.members.deployments import common_name
+from rebalance_audit.audit.members.tally import common_name
 from rebalance_audit.audit.verdicts.cause import DEPARTURES
 
 EVIDENCE_MAX: Final = 20

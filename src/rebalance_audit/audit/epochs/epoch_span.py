@@ -7,8 +7,7 @@ from functools import lru_cache
 from rebalance_audit.audit.epochs.target_moves import Moves
 from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
-from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause, Verdict
-from rebalance_audit.audit.verdicts.statements import stated
+from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause, Verdict, stated
 from rebalance_audit.bounds import Bounds, bounds_columns
 from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
 from rebalance_audit.replay.groups import UNREVOKED, ModernGroup

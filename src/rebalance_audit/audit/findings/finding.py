@@ -6,8 +6,7 @@ from hashlib import sha256
 from typing import ClassVar, NamedTuple
 
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.audit.verdicts.cause import Evidence
-from rebalance_audit.audit.verdicts.statements import stated
+from rebalance_audit.audit.verdicts.cause import Evidence, stated
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.sentences.reason import CodedReason, because
 

@@ -6,7 +6,7 @@ from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.finding import TOPICS_LIMIT, Ending, Severity
 from rebalance_audit.audit.findings.watcher import Trail, Watcher
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
-from rebalance_audit.audit.lag.standstill import Standstill
+from rebalance_audit.audit.lag.standstills import Standstill
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.sentences.reason import CodedReason, because

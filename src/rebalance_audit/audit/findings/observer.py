@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
-from rebalance_audit.audit.external_facts import ExternalFacts
 from rebalance_audit.audit.findings.finding import Ending, Finding
 from rebalance_audit.audit.findings.kinds import WATCHERS
 from rebalance_audit.audit.findings.repeats import Repeats
 from rebalance_audit.audit.findings.watcher import Scene, Watcher
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
-from rebalance_audit.audit.lag.standstill import Standstill
+from rebalance_audit.audit.lag.standstills import Standstill
 from rebalance_audit.audit.members.stint import Stint
+from rebalance_audit.audit.options import ExternalFacts
 from rebalance_audit.audit.rows import FINDINGS, Emit, Row
 from rebalance_audit.audit.writes import Write
 from rebalance_audit.replay.changes import MemberAssigned, Position

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from rebalance_audit.audit.causes.departure_timing import fired_then
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.causes.timers import fired_then
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.findings.finding import AtLogEnd, Ending, Severity
 from rebalance_audit.audit.findings.watcher import AfterGap, Trail, Watcher

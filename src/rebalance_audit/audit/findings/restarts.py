@@ -8,8 +8,8 @@ from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.findings.finding import AtLogEnd, Ending, Severity
 from rebalance_audit.audit.findings.watcher import Trail, Watcher, truly_changed
 from rebalance_audit.audit.findings.waves import deploy_waves_of
-from rebalance_audit.audit.members.deployments import common_name
 from rebalance_audit.audit.members.stint import Identity, Stint
+from rebalance_audit.audit.members.tally import common_name
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause
 from rebalance_audit.replay.changes import Position

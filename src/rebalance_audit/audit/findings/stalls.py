@@ -14,8 +14,7 @@ from rebalance_audit.audit.findings.finding import (
     Severity,
 )
 from rebalance_audit.audit.findings.watcher import ASSIGNING_TYPES, Watcher
-from rebalance_audit.audit.lag.end_offsets import no_end_offsets
-from rebalance_audit.audit.lag.lag import CLOCKS_MS
+from rebalance_audit.audit.lag.end_offsets import CLOCKS_MS, no_end_offsets
 from rebalance_audit.audit.verdicts.cause import Evidence
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import TopicPartition

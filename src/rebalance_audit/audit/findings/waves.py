@@ -15,8 +15,8 @@ from rebalance_audit.audit.findings.watcher import (
     Watcher,
     truly_changed,
 )
-from rebalance_audit.audit.members.deployments import deployment_of, deployment_of_row
 from rebalance_audit.audit.members.stint import Stint
+from rebalance_audit.audit.members.tally import deployment_of, deployment_of_row
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.bounds import NOTHING, UNBOUNDED, Bounds

@@ -9,7 +9,7 @@ from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation,
 from rebalance_audit.audit.causes.departure_model import closed_silently
 from rebalance_audit.audit.causes.departure_weights import SURE
 from rebalance_audit.audit.causes.member_metadata import with_protocol
-from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
+from rebalance_audit.audit.causes.modern_scene import WriteEvidence
 from rebalance_audit.audit.causes.same_members import is_cooperative
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.epochs.generation_delta import GenerationDelta, delta_of, same_identity

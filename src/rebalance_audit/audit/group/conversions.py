@@ -4,7 +4,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 
 from rebalance_audit.audit.causes.classic_scene import Generation
-from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
+from rebalance_audit.audit.causes.modern_scene import WriteEvidence
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.members.member_watch import MemberEnd, MemberWatch
 from rebalance_audit.audit.verdicts.cause import Verdict

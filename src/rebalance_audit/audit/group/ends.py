@@ -1,20 +1,176 @@
-"""Why members of one group are gone: what the log holds about each end, put before the model of departures."""
+"""Why members of one group are gone: what the log holds about each end, put before the model of departures.
 
-from collections.abc import Callable, Mapping
+That is also what a living member would have written before, and whether clients come back after.
+"""
 
-from rebalance_audit.audit.causes.departures import CLOSE_MS, judge_departure
-from rebalance_audit.audit.causes.liveness import successor_of
-from rebalance_audit.audit.causes.timers import can_have_fired, fired_then
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from rebalance_audit.audit.causes.departure_timing import can_have_fired, fired_then
+from rebalance_audit.audit.causes.departures import CLOSE_MS, judge_departure, judged_again
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
-from rebalance_audit.audit.departure_rules import DepartureRules
-from rebalance_audit.audit.group.away import Away
 from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.stint import Stint
+from rebalance_audit.audit.options import DepartureRules
 from rebalance_audit.audit.ownership.commit_book import CommitBook
 from rebalance_audit.audit.ownership.ownership import Ownership
 from rebalance_audit.audit.testimony.witness import TOLERANCE_MS, Stay, Witness
-from rebalance_audit.audit.verdicts.cause import DEPARTURES, Certainty, RebalanceCause, Verdict
-from rebalance_audit.audit.verdicts.departure_facts import DepartureFacts
-from rebalance_audit.replay.changes import GroupType, Position
+from rebalance_audit.audit.verdicts.cause import (
+    DEPARTURES,
+    Certainty,
+    DepartureFacts,
+    RebalanceCause,
+    Verdict,
+)
+from rebalance_audit.replay.changes import GroupType, MemberSubscribed, Position
+
+INSTALLS_MAX: Final = 64
+"""Number of targets remembered; a member at an older one has been overdue for longer than the oldest of them."""
+COMPARED_MAX: Final = 500
+"""Largest group in which successors are looked for; in larger groups members usually share their client ids."""
+
+
+class Install(NamedTuple):
+    """A target assignment was installed."""
+
+    assignment_epoch: int
+    at_ms: int
+
+
+@dataclass(slots=True)
+class Liveness:
+    """The targets that members had to answer, and since when the current coordinator was there to be answered."""
+
+    installs: list[Install] = field(default_factory=list)
+    leader_epoch: int | None = None
+    leader_since_ms: int = 0
+
+    def written(self, position: Position) -> None:
+        """Note a record; a new leader epoch shows a new coordinator."""
+        if position.leader_epoch != self.leader_epoch:
+            self.leader_epoch = position.leader_epoch
+            self.leader_since_ms = position.record_timestamp_ms
+
+    def installed(self, assignment_epoch: int, at_ms: int) -> None:
+        """Note a new target: the next heartbeat of every member at an earlier epoch writes its assignment."""
+        self.installs.append(Install(assignment_epoch, at_ms))
+        del self.installs[:-INSTALLS_MAX]
+
+    def restart(self) -> None:
+        """Drop the state: a new group restarts the epoch counter."""
+        self.installs.clear()
+
+    def overdue_ms(self, watch: MemberWatch, now_ms: int) -> int:
+        """How long (ms) the member has owed an answer to a new target; 0 if it owes none."""
+        since_ms = self.owes_since_ms(watch)
+        return 0 if since_ms is None else max(0, now_ms - max(since_ms, self.leader_since_ms))
+
+    def owes_since_ms(self, watch: MemberWatch) -> int | None:
+        """When the target came (epoch ms) that the member has not answered, maybe to another coordinator, or None."""
+        if watch.unrevoked_since is not None:
+            return None  # it is revoking partitions, for which it has its rebalance timeout
+        for install in self.installs:
+            if install.assignment_epoch > watch.member_epoch:
+                return install.at_ms
+        return None
+
+
+def successor_of(watch: MemberWatch, watches: Collection[MemberWatch]) -> str | None:
+    """The only other member with the same client id and host, if it joined after this member's last record."""
+    stint = watch.stint
+    identity = stint.identity
+    if len(watches) > COMPARED_MAX or identity.instance_id is not None:
+        return None
+    alike = [
+        other.stint
+        for other in watches
+        if other.stint.identity.client_id == identity.client_id
+        and other.stint.identity.client_host == identity.client_host
+        and other is not watch
+    ]
+    if len(alike) != 1 or alike[0].first_position.log_offset < watch.last_life.log_offset:
+        return None
+    return alike[0].member_id
+
+
+AWAY_MS: Final = 30_000
+"""Clients that were removed alive are back long before."""
+
+
+class Away:
+    """When a member last left, and the members whose rows wait for what comes next."""
+
+    _left_at_ms: int | None
+    """When a member last left (epoch ms); None if none has."""
+    _stints: list[Stint]
+    """Members that left a classic group empty."""
+
+    def __init__(self) -> None:
+        self._left_at_ms = None
+        self._stints = []
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether rows of members wait."""
+        return bool(self._stints)
+
+    @property
+    def since_ms(self) -> int | None:
+        """Since when the group is empty (epoch ms) where rows of members wait."""
+        return max((stint.left_at_ms or 0 for stint in self._stints), default=None)
+
+    def wait(self, stint: Stint) -> None:
+        """A member of a classic group is gone, and none is left."""
+        self._stints.append(stint)
+
+    def take_rows(self) -> list[Stint]:
+        """The members whose rows wait, once."""
+        stints, self._stints = self._stints, []
+        return stints
+
+    def note(self, verdict: Verdict) -> None:
+        """A member is gone."""
+        if verdict.cause is RebalanceCause.MEMBER_LEFT:
+            self._left_at_ms = verdict.at_ms
+
+    def after_leave_ms(self, at_ms: int) -> int | None:
+        """How long before another member left; None if none has."""
+        return None if self._left_at_ms is None else at_ms - self._left_at_ms
+
+
+def ids_come_back(
+    joined: Collection[MemberSubscribed], verdicts: tuple[Verdict, ...]
+) -> tuple[Verdict, ...]:
+    """The causes of the current epoch, now that these members join: a client keeps its id until it is closed."""
+    at_ms = {change.member_id: change.position.record_timestamp_ms for change in joined}
+    known: dict[str, DepartureFacts] = {}
+    for verdict in verdicts:
+        facts, member_id = verdict.facts, verdict.member_id
+        if facts is not None and not facts.is_static and member_id in at_ms:
+            back_ms = at_ms[member_id] - facts.gone_ms
+            known[member_id] = facts._replace(back_ms=back_ms, kept_id=True)
+    return judged_again(verdicts, known)
+
+
+def clients_come_back(
+    clients: Collection[tuple[str, str]], at_ms: int, verdicts: tuple[Verdict, ...]
+) -> tuple[Verdict, ...]:
+    """Verdicts once clients of a classic group join under new ids. `clients`: client ids and hosts."""
+    waiting = list(clients)
+    known: dict[str, DepartureFacts] = {}
+    for verdict in verdicts:
+        facts, member_id = verdict.facts, verdict.member_id
+        if facts is None or member_id is None:
+            continue
+        after_ms = max(0, at_ms - facts.gone_ms)
+        client = (verdict.client_id or "", verdict.client_host or "")
+        if client in waiting:
+            waiting.remove(client)
+            known[member_id] = facts._replace(back_ms=after_ms)
+        else:
+            known[member_id] = facts._replace(away_ms=after_ms)
+    return judged_again(verdicts, known)
 
 
 class EndsOfMembers:

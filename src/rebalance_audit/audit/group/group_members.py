@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rebalance_audit.audit.group.away import Away
-from rebalance_audit.audit.group.ends import as_logged
+from rebalance_audit.audit.group.ends import Away, as_logged
 from rebalance_audit.audit.group.progress_tracker import ProgressTracker
 from rebalance_audit.audit.members.member_watch import MemberEnd, MemberWatch
 from rebalance_audit.audit.members.stint import Identity, Stint

@@ -11,14 +11,17 @@ from rebalance_audit import limits
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.epochs.target_moves import TargetMoves
-from rebalance_audit.audit.group.away import AWAY_MS, clients_come_back, ids_come_back
-from rebalance_audit.audit.group.ends import EndsOfMembers
+from rebalance_audit.audit.group.ends import (
+    AWAY_MS,
+    EndsOfMembers,
+    clients_come_back,
+    ids_come_back,
+)
 from rebalance_audit.audit.group.group_members import GroupMembers
 from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.present import group_now, log_end
 from rebalance_audit.audit.group.progress_tracker import ProgressTracker
-from rebalance_audit.audit.group.rebalance import Rebalance
-from rebalance_audit.audit.group.rebalance_costs import OnStandstill, RebalanceCosts
+from rebalance_audit.audit.group.rebalance import OnStandstill, Rebalance, RebalanceCosts
 from rebalance_audit.audit.members.member_watch import MemberEnd, MemberWatch
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.options import AuditOptions

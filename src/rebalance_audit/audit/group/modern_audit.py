@@ -2,17 +2,16 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rebalance_audit.audit.causes.beginnings import (
+from rebalance_audit.audit.causes.contradictions import Believed
+from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_modern
+from rebalance_audit.audit.causes.modern_scene import (
     Beginning,
+    ModernScene,
+    WriteEvidence,
     beginning_of,
     carries_over,
     lacks_records,
 )
-from rebalance_audit.audit.causes.contradictions import Believed
-from rebalance_audit.audit.causes.liveness import Liveness
-from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_modern
-from rebalance_audit.audit.causes.modern_evidence import WriteEvidence
-from rebalance_audit.audit.causes.modern_scene import ModernScene
 from rebalance_audit.audit.causes.recorded_topics import SUBSCRIPTIONS, RecordedTopics
 from rebalance_audit.audit.causes.topic_metadata import GivenUp
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
@@ -20,16 +19,19 @@ from rebalance_audit.audit.group import conversions
 from rebalance_audit.audit.group.doubt import (
     Doubt,
     follows_gap,
+    hides_revocation,
     hides_unowned,
     is_counted,
     is_from_before,
+    owes_a_step,
     skips_generations,
+    takes_late,
 )
+from rebalance_audit.audit.group.ends import Liveness
 from rebalance_audit.audit.group.life import Life
-from rebalance_audit.audit.group.missed_steps import hides_revocation, owes_a_step, takes_late
 from rebalance_audit.audit.members.member_watch import MemberEnd, MemberWatch
 from rebalance_audit.audit.members.stint import Identity
-from rebalance_audit.audit.testimony.of_epochs import testify_to_epoch
+from rebalance_audit.audit.testimony.testimony import testify_to_epoch
 from rebalance_audit.audit.verdicts.cause import (
     Certainty,
     Evidence,

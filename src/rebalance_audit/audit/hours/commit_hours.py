@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rebalance_audit.audit.hours.group_hours import HourCommits
-from rebalance_audit.audit.hours.hour_sums import HOUR_MS
+from rebalance_audit.audit.hours.group_hours import HOUR_MS, HourCommits
 
 LONG_STRETCH_MS: Final = 60_000
 LONG_STRETCHES: Final = 10

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.of_commits import EndRecords, TopicGrowth
 from rebalance_audit.audit.hours.commit_hours import run_begins
-from rebalance_audit.audit.hours.hour_sums import HOUR_MS
+from rebalance_audit.audit.hours.group_hours import HOUR_MS
 from rebalance_audit.audit.rows import Row
 
 HOURS_OF_DAY: Final = 24

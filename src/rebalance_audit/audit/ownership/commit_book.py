@@ -1,13 +1,13 @@
 """Which member a group's offset commits belong to."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from rebalance_audit.audit.commits.ended_stretch import EndedStretch
-from rebalance_audit.audit.commits.rhythm import CommitHabits, CommitRhythm, rhythm_of
+from rebalance_audit.audit.commits.rhythm import CommitHabits, CommitRhythm, UsualPause, rhythm_of
 from rebalance_audit.audit.commits.summary import (
     NO_POSITION,
     CommitSummary,
+    EndedStretch,
     LastCommit,
     Numbers,
     Summaries,
@@ -15,8 +15,6 @@ from rebalance_audit.audit.commits.summary import (
     summary_from,
     summary_of,
 )
-from rebalance_audit.audit.commits.usual_pause import UsualPause
-from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.lag.standstills import Settle, Standstills
 from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.audit.ownership.ownership import Owner, Ownership
@@ -24,6 +22,23 @@ from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.wire.generated.messages import LegacyOffsetCommitKey, OffsetCommitKey
 from rebalance_audit.wire.records import Undecodable, decode_record
+
+
+class CommittedPosition(NamedTuple):
+    """The committed offset of a partition that has an owner."""
+
+    topic: str
+    topic_partition: int
+    member_id: str
+    """The owner; it may not have committed yet."""
+    instance_id: str | None
+    client_id: str
+    committed: int
+    at_ms: int
+    """Time of the last commit (epoch ms)."""
+    per_second: float | None
+    """By how many offsets the commits since the last generation or epoch moved, in a second; None without two."""
+
 
 _PARSED_MAX: Final = 100_000
 """Number of keys whose partition is remembered, to bound memory."""

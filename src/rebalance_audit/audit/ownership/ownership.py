@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rebalance_audit.audit.commits.ended_stretch import EndedStretch, commit_columns
+from rebalance_audit.audit.commits.summary import EndedStretch, commit_columns
 from rebalance_audit.audit.members.stint import Identity
 from rebalance_audit.audit.rows import OWNERSHIP, Emit, completeness, duration_ms
 from rebalance_audit.audit.writes import is_other_coordinator

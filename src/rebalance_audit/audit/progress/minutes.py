@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 import numpy as np
 
-from rebalance_audit.audit.lag.end_offsets import PartitionSamples
-from rebalance_audit.audit.lag.lag import BOUNDED_BY_NEXT_MS, lag_at
-from rebalance_audit.audit.progress.group_progress import NEVER, GroupProgress, KeptProgress
-from rebalance_audit.audit.progress.timeline import (
+from rebalance_audit.audit.lag.end_offsets import BOUNDED_BY_NEXT_MS, PartitionSamples, lag_at
+from rebalance_audit.audit.progress.group_progress import (
     AT_MS,
     BEGINNING,
     COMMIT,
@@ -18,12 +16,15 @@ from rebalance_audit.audit.progress.timeline import (
     KIND,
     LOG_OFFSET,
     MINUTE_MS,
+    NEVER,
     NUMBER,
     PARTITION,
     WEIGHT,
     Bools,
     EventsInOrder,
+    GroupProgress,
     Ints,
+    KeptProgress,
 )
 from rebalance_audit.audit.rows import Row
 

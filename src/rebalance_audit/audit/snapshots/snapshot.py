@@ -12,10 +12,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 import orjson
 
-from rebalance_audit.audit.departure_rules import DepartureRules
 from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.group_audit import GroupAudit
-from rebalance_audit.audit.options import AuditOptions
+from rebalance_audit.audit.options import AuditOptions, DepartureRules
 from rebalance_audit.audit.rows import Emit
 from rebalance_audit.audit.snapshots.codec import PartCodec, Plain, shapes_of
 

@@ -5,7 +5,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.audit.hours.hour_sums import HOUR_MS
+from rebalance_audit.audit.hours.group_hours import HOUR_MS
 from rebalance_audit.audit.members.stint import FROM_FIRST_STINT
 from rebalance_audit.audit.members.stint import KEY as MEMBER_KEY
 from rebalance_audit.audit.rows import GROUP_HOURS, MEMBERS

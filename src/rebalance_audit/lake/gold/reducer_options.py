@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.fact import BrokerFact
-from rebalance_audit.audit.departure_rules import DepartureRules
 from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.holes import Holes
+from rebalance_audit.audit.options import DepartureRules
 from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.wire.topic_names import TopicNames
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.holes import Holes
-from rebalance_audit.audit.lag.committed import CommittedPosition
 from rebalance_audit.audit.lag.rebalance_cost import COST_COLUMNS
 from rebalance_audit.audit.members.stint import merge_stints
 from rebalance_audit.audit.options import AuditOptions, unknown_gaps
+from rebalance_audit.audit.ownership.commit_book import CommittedPosition
 from rebalance_audit.audit.rows import (
     CONVERGENCE,
     EPOCHS,

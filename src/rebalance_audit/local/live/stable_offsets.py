@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from rebalance_audit.audit.commits.summary import NO_POSITION, position_in
-from rebalance_audit.audit.lag.committed import CommittedPosition
+from rebalance_audit.audit.ownership.commit_book import CommittedPosition
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.generated.messages import OffsetCommitKey
 from rebalance_audit.wire.records import encode_key

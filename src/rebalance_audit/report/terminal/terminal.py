@@ -5,7 +5,7 @@ from typing import Final
 
 from rich.console import Console
 
-from rebalance_audit.audit.group.unread import SENTENCES
+from rebalance_audit.audit.group.classic_members import SENTENCES
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.figures.rows import Tables
 from rebalance_audit.report.terminal.extent import Extent, has_events
