@@ -32,27 +32,22 @@ class Role(Enum):
     OTHER = auto()
 
 
+_MODERN_ROLES: Mapping[str, Role] = {
+    "METADATA": Role.GROUP,
+    "PARTITION_METADATA": Role.TOPICS,
+    "MEMBER_METADATA": Role.MEMBER,
+    "TARGET_ASSIGNMENT_METADATA": Role.TARGET_METADATA,
+    "TARGET_ASSIGNMENT_MEMBER": Role.TARGET,
+    "CURRENT_MEMBER_ASSIGNMENT": Role.CURRENT,
+    "REGULAR_EXPRESSION": Role.REGEX,
+}
+"""What follows the kind of group in the name of a record type, as in SHARE_GROUP_METADATA -> its role."""
 ROLES: Mapping[int, Role] = {
+    **{
+        each: _MODERN_ROLES.get(each.name.partition("_GROUP_")[2], Role.OTHER)
+        for each in RecordType
+    },
     RecordType.GROUP_METADATA: Role.CLASSIC,
-    RecordType.CONSUMER_GROUP_METADATA: Role.GROUP,
-    RecordType.SHARE_GROUP_METADATA: Role.GROUP,
-    RecordType.STREAMS_GROUP_METADATA: Role.GROUP,
-    RecordType.CONSUMER_GROUP_PARTITION_METADATA: Role.TOPICS,
-    RecordType.SHARE_GROUP_PARTITION_METADATA: Role.TOPICS,
-    RecordType.STREAMS_GROUP_PARTITION_METADATA: Role.TOPICS,
-    RecordType.CONSUMER_GROUP_MEMBER_METADATA: Role.MEMBER,
-    RecordType.SHARE_GROUP_MEMBER_METADATA: Role.MEMBER,
-    RecordType.STREAMS_GROUP_MEMBER_METADATA: Role.MEMBER,
-    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA: Role.TARGET_METADATA,
-    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA: Role.TARGET_METADATA,
-    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA: Role.TARGET_METADATA,
-    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER: Role.TARGET,
-    RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER: Role.TARGET,
-    RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER: Role.TARGET,
-    RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT: Role.CURRENT,
-    RecordType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT: Role.CURRENT,
-    RecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT: Role.CURRENT,
-    RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION: Role.REGEX,
 }
 
 
@@ -101,42 +96,25 @@ def _mark_of(record: Record) -> _Mark:
     return _MARKS[ROLES.get(record.record_type, Role.OTHER)][record.value is None]
 
 
-_STARTS_AFTER_EPOCH = frozenset(
-    {
-        _Mark(Role.CLASSIC, tombstone=False),
-        _Mark(Role.CLASSIC, tombstone=True),
-        _Mark(Role.GROUP, tombstone=False),
-        _Mark(Role.GROUP, tombstone=True),
-        _Mark(Role.MEMBER, tombstone=False),
-        _Mark(Role.MEMBER, tombstone=True),
-        _Mark(Role.TARGET, tombstone=True),
-        _Mark(Role.CURRENT, tombstone=True),
-        _Mark(Role.TARGET_METADATA, tombstone=True),
-        _Mark(Role.REGEX, tombstone=False),
-        _Mark(Role.REGEX, tombstone=True),
-    }
+def _marks(*roles: Role, tombstone: bool) -> frozenset[_Mark]:
+    return frozenset(_MARKS[role][tombstone] for role in roles)
+
+
+_STARTS_AFTER_EPOCH = _marks(
+    *(Role.CLASSIC, Role.GROUP, Role.MEMBER, Role.REGEX), tombstone=False
+) | _marks(
+    *(Role.CLASSIC, Role.GROUP, Role.MEMBER, Role.REGEX),
+    *(Role.TARGET, Role.TARGET_METADATA, Role.CURRENT),
+    tombstone=True,
 )
 """After a group epoch record, only targets, their metadata, assignments and [4] tombstones belong to its write."""
 
-_FOLLOWS_CLASSIC_TOMBSTONE = frozenset(
-    {
-        _Mark(Role.MEMBER, tombstone=False),
-        _Mark(Role.MEMBER, tombstone=True),
-        _Mark(Role.OTHER, tombstone=False),
-        _Mark(Role.OTHER, tombstone=True),
-        _Mark(Role.TOPICS, tombstone=False),
-        _Mark(Role.GROUP, tombstone=False),
-    }
-)
+_FOLLOWS_CLASSIC_TOMBSTONE = _marks(
+    *(Role.MEMBER, Role.OTHER, Role.TOPICS, Role.GROUP), tombstone=False
+) | _marks(Role.MEMBER, Role.OTHER, tombstone=True)
 """How another protocol begins in place of a classic group without members: with its topics and its epoch."""
 
-_FOLLOWS_RESOLUTION = frozenset(
-    {
-        _Mark(Role.REGEX, tombstone=False),
-        _Mark(Role.TOPICS, tombstone=False),
-        _Mark(Role.GROUP, tombstone=False),
-    }
-)
+_FOLLOWS_RESOLUTION = _marks(Role.REGEX, Role.TOPICS, Role.GROUP, tombstone=False)
 """What can follow a resolved expression: other ones, and the epoch that they cause."""
 
 _REMOVALS = frozenset({Role.CURRENT, Role.TARGET, Role.MEMBER})
@@ -162,37 +140,22 @@ def is_other_coordinator(one: Position, other: Position) -> bool:
     return None not in epochs and epochs[0] != epochs[1]
 
 
+@dataclass(slots=True)
 class WriteSplitter:
     """Decides for each record whether it begins a new write."""
 
-    __slots__ = (
-        "_after_current",
-        "_after_epoch",
-        "_after_removal",
-        "_after_resolution",
-        "_after_target",
-        "_converts",
-        "_last",
-        "_member_id",
-        "_position",
-    )
-    _position: Position | None
-    _last: _Mark | None
-    _after_epoch: bool
-    _after_target: bool
-    _after_current: bool
-    _after_resolution: bool
-    _after_removal: bool
+    _position: Position | None = None
+    _last: _Mark | None = None
+    _after_epoch: bool = False
+    _after_target: bool = False
+    _after_current: bool = False
+    _after_resolution: bool = False
+    _after_removal: bool = False
     """A member was removed: the next one may replace it."""
-    _converts: bool
+    _converts: bool = False
     """The write begins with a classic group's tombstone, so that all its members come over at once."""
-    _member_id: str | None
+    _member_id: str | None = None
     """The last member that has its own record in the write."""
-
-    def __init__(self) -> None:
-        self._position = None
-        self._last = None
-        self._forget()
 
     def _forget(self) -> None:
         self._after_epoch = self._after_target = self._after_current = False

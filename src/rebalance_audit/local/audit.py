@@ -15,7 +15,7 @@ from rebalance_audit.audit.deploys.read import DeploysRead
 from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.log_facts import LogFacts
-from rebalance_audit.audit.options import AuditOptions, DepartureRules, nothing_logged
+from rebalance_audit.audit.options import AuditOptions, DepartureRules, has_nothing
 from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_GROUP, PROGRESS, TOPICS, Row
 from rebalance_audit.audit.testimony.clocks import Aligned
 from rebalance_audit.errors import BadRequest, require_known, two_histories
@@ -287,7 +287,7 @@ def audit_in_parts(
         log_end_ms=total.last_ms,
         is_whole=total.is_whole,
         holes=total.holes,
-        broker_facts=nothing_logged if clocks is None else clocks.log.facts_of,
+        broker_facts=has_nothing if clocks is None else clocks.log.facts_of,
         end_offsets=samples.of if samples else no_end_offsets,
     )
     finish = _with_deploys(finish, rollouts) if rollouts.files else finish

@@ -14,17 +14,18 @@ from rebalance_audit.audit.causes.join_reasons import first_to_join, join_reason
 from rebalance_audit.audit.causes.member_metadata import (
     changed_members,
     changed_metadata,
-    generation_evidence,
+    verdict_on,
 )
 from rebalance_audit.audit.causes.same_members import may_follow_up, same_members
 from rebalance_audit.audit.verdicts.cause import (
     Certainty,
     RebalanceCause,
     Verdict,
+    possible,
+    probable,
     weakened,
 )
-from rebalance_audit.replay.groups import ClassicMember
-from rebalance_audit.sentences.reason import CodedReason, because
+from rebalance_audit.sentences.reason import because
 
 TRIGGERS = frozenset(
     {
@@ -108,8 +109,7 @@ def _unwitnessed(
     """
     if verdict.cause not in TRIGGERS:
         return verdict
-    candidates = _without(verdict.cause, (*verdict.alternatives, *others, *unseen))
-    return verdict._replace(certainty=Certainty.PROBABLE, alternatives=candidates)
+    return probable(verdict, *_without(verdict.cause, (*verdict.alternatives, *others, *unseen)))
 
 
 @lru_cache(1024)
@@ -135,55 +135,23 @@ def _across(verdict: Verdict, skipped: int) -> Verdict:
     """The verdict if the difference may belong to one of the `skipped` rebalances that left no record."""
     if verdict.certainty is not Certainty.PROVEN:
         return verdict
-    return verdict._replace(
-        certainty=Certainty.PROBABLE,
-        alternatives=(RebalanceCause.UNKNOWN,),
-        reasons=(*verdict.reasons, because("unrecorded_generations", skipped=skipped)),
-    )
-
-
-def _about(
-    scene: ClassicScene,
-    member: ClassicMember,
-    cause: RebalanceCause,
-    reason: CodedReason,
-    fact: CodedReason,
-) -> Verdict:
-    subscription = member.subscription
-    return Verdict(
-        cause,
-        Certainty.PROVEN,
-        scene.new.position.record_timestamp_ms,
-        (reason,),
-        generation_evidence(scene, fact),
-        member.member_id,
-        member.instance_id,
-        member.client_id,
-        member.client_host,
-        tuple(sorted(subscription.topics)) if subscription else (),
-    )
+    reasons = (*verdict.reasons, because("unrecorded_generations", skipped=skipped))
+    return probable(verdict, RebalanceCause.UNKNOWN)._replace(reasons=reasons)
 
 
 def _downgraded(scene: ClassicScene) -> Iterator[Verdict]:
     if scene.downgraded:
-        yield Verdict(
-            RebalanceCause.PROTOCOL_DOWNGRADED,
-            Certainty.PROVEN,
-            scene.new.position.record_timestamp_ms,
-            (because("downgraded"),),
-            generation_evidence(scene, because("first_after_downgrade")),
-        )._replace(
-            # A downgrade in which a static member only replaces another one needs no new generation.
-            certainty=Certainty.PROBABLE,
-            alternatives=tuple(sorted(_unseen(scene))),
-        )
+        reason, fact = because("downgraded"), because("first_after_downgrade")
+        verdict = verdict_on(scene, None, RebalanceCause.PROTOCOL_DOWNGRADED, reason, fact)
+        # A downgrade in which a static member only replaces another one needs no new generation.
+        yield probable(verdict, *sorted(_unseen(scene)))
 
 
 def _created(scene: ClassicScene) -> Iterator[Verdict]:
     if scene.first and scene.new.members:
         members = scene.new.members
         member = members.get(scene.new.leader_member_id or "") or next(iter(members.values()))
-        yield _about(
+        yield verdict_on(
             scene,
             member,
             RebalanceCause.GROUP_CREATED,
@@ -191,30 +159,23 @@ def _created(scene: ClassicScene) -> Iterator[Verdict]:
             because("members", members=len(members)),
         )
     elif scene.first:
-        at_ms, facts = (
-            scene.new.position.record_timestamp_ms,
-            generation_evidence(scene, because("no_member_left")),
-        )
+        fact = because("no_member_left")
         if scene.skipped:
-            yield Verdict(
-                RebalanceCause.MEMBER_DEPARTED,
-                Certainty.PROBABLE,
-                at_ms,
-                (because("unnamed_member_gone"),),
-                facts,
-                alternatives=WAYS,
+            gone = because("unnamed_member_gone")
+            yield probable(
+                verdict_on(scene, None, RebalanceCause.MEMBER_DEPARTED, gone, fact), *WAYS
             )
         for cause, code in (
             (RebalanceCause.GROUP_CREATED, "first_member_gone"),
             (RebalanceCause.GROUP_EMPTIED, "last_member_gone_early"),
         ):
-            yield Verdict(cause, Certainty.PROVEN, at_ms, (because(code),), facts)
+            yield verdict_on(scene, None, cause, because(code), fact)
 
 
 def _joins(scene: ClassicScene) -> Iterator[Verdict]:
     for member in scene.delta.joined:
         if member.member_id not in scene.replaced:
-            yield _about(scene, member, *join_reasons(member.member_id, member.instance_id))
+            yield verdict_on(scene, member, *join_reasons(member.member_id, member.instance_id))
 
 
 def _departures(scene: ClassicScene) -> Iterator[Verdict]:
@@ -224,13 +185,8 @@ def _departures(scene: ClassicScene) -> Iterator[Verdict]:
     gone = [each.member_id for each in scene.delta.gone if each.member_id not in returned]
     yield from scene.ends(gone).values()
     if not scene.new.members and (gone or not scene.old.members):
-        yield Verdict(
-            RebalanceCause.GROUP_EMPTIED,
-            Certainty.PROVEN,
-            scene.new.position.record_timestamp_ms,
-            (because("last_member_gone"),),
-            generation_evidence(scene, because("no_member_left")),
-        )
+        reason, fact = because("last_member_gone"), because("no_member_left")
+        yield verdict_on(scene, None, RebalanceCause.GROUP_EMPTIED, reason, fact)
 
 
 def _subscriptions(scene: ClassicScene) -> Iterator[Verdict]:
@@ -244,7 +200,7 @@ def _subscriptions(scene: ClassicScene) -> Iterator[Verdict]:
             continue
         had, has = before.subscription.topics, member.subscription.topics
         if had != has and set(had) != set(has):
-            yield _about(
+            yield verdict_on(
                 scene,
                 member,
                 RebalanceCause.SUBSCRIPTION_CHANGED,
@@ -257,14 +213,10 @@ def _protocols(scene: ClassicScene) -> Iterator[Verdict]:
     old, new = scene.old, scene.new
     if old is None or not old.members or not new.members or old.protocol_name == new.protocol_name:
         return
-    yield Verdict(
-        RebalanceCause.ASSIGNOR_CHANGED,
-        Certainty.POSSIBLE,
-        new.position.record_timestamp_ms,
-        (because("assignor_agreed", assignor=new.protocol_name, before=old.protocol_name),),
-        generation_evidence(scene, because("protocol_is", protocol=new.protocol_name)),
-        alternatives=tuple(sorted(_unseen(scene))),
-    )
+    reason = because("assignor_agreed", assignor=new.protocol_name, before=old.protocol_name)
+    fact = because("protocol_is", protocol=new.protocol_name)
+    verdict = verdict_on(scene, None, RebalanceCause.ASSIGNOR_CHANGED, reason, fact)
+    yield possible(verdict, *sorted(_unseen(scene)))
 
 
 _BEFORE_RETURNS = (_joins, _departures, _subscriptions)
@@ -294,7 +246,7 @@ def _returns(scene: ClassicScene) -> Iterator[Verdict]:
                     because("instance_rejoined", instance=member.instance_id, member=member_id),
                 ),
             )
-        verdict = _about(
+        verdict = verdict_on(
             scene,
             member,
             RebalanceCause.STATIC_MEMBER_REPLACED,
@@ -306,13 +258,11 @@ def _returns(scene: ClassicScene) -> Iterator[Verdict]:
             ),
             because("replaces", member=member_id, replaced=before.member_id),
         )
-        yield verdict._replace(
-            certainty=Certainty.PROBABLE,
-            alternatives=(
-                RebalanceCause.STATIC_MEMBER_JOINED,
-                RebalanceCause.LEADER_REJOINED,
-                RebalanceCause.TOPIC_METADATA_CHANGED,
-            ),
+        yield probable(
+            verdict,
+            RebalanceCause.STATIC_MEMBER_JOINED,
+            RebalanceCause.LEADER_REJOINED,
+            RebalanceCause.TOPIC_METADATA_CHANGED,
         )
 
 

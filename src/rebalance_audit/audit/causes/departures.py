@@ -1,6 +1,6 @@
 """Why a member is gone. Leave, expiry, timeout and removal write the same records; only times and context differ."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from rebalance_audit.audit.causes.departure_model import (
@@ -35,33 +35,43 @@ def reason_of(
     member_id: str, facts: DepartureFacts, posterior: Posterior, cause: RebalanceCause
 ) -> CodedReason:
     """What decided for the cause, against its strongest rival: an exclusion, or the evidence that weighs most."""
-    code = _code(facts, posterior, cause)
-    found = {slot: _FACTS[slot](member_id, facts, posterior) for slot in slots_of(code)}
-    return CodedReason(code, found)
+    code, rhythm = _code(facts, posterior, cause), facts.rhythm
+    named = [(way.text, share) for way, share in posterior.ranked if share >= _LEAST_SHARE]
+    known: Mapping[str, Any] = {
+        "member": member_id,
+        "commit": _commit(member_id, facts),
+        "heard": facts.since_seen_ms,
+        "sign": _sign(facts),
+        "sessions": list(facts.sessions_ms),
+        "poll": facts.poll_ms or 0,
+        "pause": (rhythm and rhythm.pause_ms) or 0,
+        "interval": 0 if rhythm is None else rhythm.interval_ms,
+        "back": facts.back_ms or 0,
+        "after": facts.after_leave_ms or 0,
+        "others": facts.in_one_request,
+        "together": facts.gone_together,
+        "answers": because("never_answered" if facts.is_overdue else "client_back_first"),
+        "ends": [(way, round(100 * share)) for way, share in named],
+    }
+    return CodedReason(code, {slot: known[slot] for slot in slots_of(code)})
 
 
 def _code(facts: DepartureFacts, posterior: Posterior, cause: RebalanceCause) -> str:
     if cause not in WAYS:
         return "undecided"
     rival = _LEFT if cause is not _LEFT else _EXPIRED
-    for name in posterior.excluded:
-        if rival is _EXPIRED and name in OF_DEPARTURES:
-            return name
+    excluded = [name for name in posterior.excluded if name in OF_DEPARTURES]
+    if rival is _EXPIRED and excluded:
+        return excluded[0]
     own, other = WAYS.index(cause), WAYS.index(rival)
-    ranked = sorted(
-        ((scores[own] - scores[other], kind) for kind, scores in posterior.scores),
-        key=lambda each: -each[0],
-    )
-    for gain, kind in ranked:
+    gains = [(scores[own] - scores[other], kind) for kind, scores in posterior.scores]
+    for gain, kind in sorted(gains, key=lambda each: -each[0]):
         code = f"{kind.name.lower()}.{cause.text}"
         if gain > 0 and code in OF_DEPARTURES:
-            return "polled_late" if code == "timing.member_left" and _polled_late(facts) else code
+            since_ms, poll_ms = facts.since_commit_ms or 0, facts.poll_ms or 0
+            polled_late = code == "timing.member_left" and since_ms >= poll_ms > 0
+            return "polled_late" if polled_late else code
     return f"timing.{cause.text}"
-
-
-def _polled_late(facts: DepartureFacts) -> bool:
-    since_ms = facts.since_commit_ms
-    return since_ms is not None and facts.poll_ms is not None and since_ms >= facts.poll_ms > 0
 
 
 def _sign(facts: DepartureFacts) -> CodedReason:
@@ -89,43 +99,6 @@ def _habit(facts: DepartureFacts, since_ms: int) -> CodedReason | None:
     if since_ms > rhythm.longest_ms:
         return because("never_paused", longest=rhythm.longest_ms)
     return None
-
-
-def _pause_ms(facts: DepartureFacts) -> int:
-    return (facts.rhythm and facts.rhythm.pause_ms) or 0
-
-
-def _interval_ms(facts: DepartureFacts) -> int:
-    return 0 if facts.rhythm is None else facts.rhythm.interval_ms
-
-
-def _ends(posterior: Posterior) -> list[tuple[str, int]]:
-    """The ends worth a word, with their shares in percent."""
-    named = [pair for pair in posterior.ranked if pair[1] >= _LEAST_SHARE]
-    return [(way.text, round(100 * share)) for way, share in named]
-
-
-def _answers(facts: DepartureFacts) -> CodedReason:
-    return because("never_answered" if facts.is_overdue else "client_back_first")
-
-
-_FACTS: Final[Mapping[str, Callable[[str, DepartureFacts, Posterior], Any]]] = {
-    "member": lambda member_id, _, __: member_id,
-    "commit": lambda member_id, facts, _: _commit(member_id, facts),
-    "heard": lambda _, facts, __: facts.since_seen_ms,
-    "sign": lambda _, facts, __: _sign(facts),
-    "sessions": lambda _, facts, __: list(facts.sessions_ms),
-    "poll": lambda _, facts, __: facts.poll_ms or 0,
-    "pause": lambda _, facts, __: _pause_ms(facts),
-    "interval": lambda _, facts, __: _interval_ms(facts),
-    "back": lambda _, facts, __: facts.back_ms or 0,
-    "after": lambda _, facts, __: facts.after_leave_ms or 0,
-    "others": lambda _, facts, __: facts.in_one_request,
-    "together": lambda _, facts, __: facts.gone_together,
-    "answers": lambda _, facts, __: _answers(facts),
-    "ends": lambda _, __, posterior: _ends(posterior),
-}
-"""Slot -> its fact."""
 
 
 CLOSE_MS: Final = 500

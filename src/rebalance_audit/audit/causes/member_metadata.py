@@ -37,6 +37,23 @@ def generation_evidence(scene: ClassicScene, fact: CodedReason) -> tuple[Evidenc
     return tuple(found)
 
 
+def verdict_on(
+    scene: ClassicScene,
+    member: ClassicMember | None,
+    cause: RebalanceCause,
+    reason: CodedReason,
+    fact: CodedReason,
+) -> Verdict:
+    """A proven verdict on a generation, about one of its members if one is given."""
+    at_ms, evidence = scene.new.position.record_timestamp_ms, generation_evidence(scene, fact)
+    if member is None:
+        return Verdict(cause, Certainty.PROVEN, at_ms, (reason,), evidence)
+    said = member.subscription
+    who = member.member_id, member.instance_id, member.client_id, member.client_host
+    topics = tuple(sorted(said.topics)) if said else ()
+    return Verdict(cause, Certainty.PROVEN, at_ms, (reason,), evidence, *who, topics)
+
+
 def changed_members(scene: ClassicScene) -> Iterator[tuple[ClassicMember, ClassicMember]]:
     """Members of both generations that differ, before and now; static ones also under a new member id."""
     for known, now in scene.delta.differing:
@@ -67,14 +84,8 @@ def changed_metadata(scene: ClassicScene) -> Iterator[Verdict]:
         changes=changes,
         **({"member": only.member_id} if only else {"members": len(members)}),
     )
-    yield Verdict(
-        RebalanceCause.SUBSCRIPTION_CHANGED,
-        Certainty.PROVEN,
-        scene.new.position.record_timestamp_ms,
-        (reason,),
-        generation_evidence(scene, because("metadata_changed", changes=changes)),
-        *((only.member_id, only.instance_id, only.client_id, only.client_host) if only else ()),
-    )
+    fact = because("metadata_changed", changes=changes)
+    yield verdict_on(scene, only, RebalanceCause.SUBSCRIPTION_CHANGED, reason, fact)
 
 
 def _of_worker(before: ClassicMember, now: ClassicMember) -> list[CodedReason]:

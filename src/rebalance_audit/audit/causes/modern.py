@@ -94,7 +94,9 @@ def _created(scene: ModernScene) -> Iterator[Weighed]:
     if scene.beginning is Beginning.NONE:
         return
     if scene.beginning is Beginning.UNNUMBERED:
-        yield _begun(scene)
+        # Its first members brought no topics.
+        begun = scene.proven(RebalanceCause.GROUP_CREATED, because("had_begun_before"))
+        yield Weighed(begun, Effect.NEVER)
         return
     expressions = [change for change in scene.evidence.regexes if change.new is not None]
     if scene.evidence.joined:
@@ -108,31 +110,15 @@ def _created(scene: ModernScene) -> Iterator[Weighed]:
         )
     else:
         when = because("when_expression_resolved" if expressions else "when_topics_named")
-        verdict = Verdict(
-            RebalanceCause.GROUP_CREATED,
-            Certainty.PROVEN,
-            scene.bump.position.record_timestamp_ms,
-            (because("began_without_topics", when=when),),
-            (scene.bump_evidence(),),
-        )
+        reason = because("began_without_topics", when=when)
         verdict = probable(
-            verdict, RebalanceCause.REGEX_RESOLVED, RebalanceCause.SUBSCRIPTION_CHANGED
+            scene.proven(RebalanceCause.GROUP_CREATED, reason),
+            RebalanceCause.REGEX_RESOLVED,
+            RebalanceCause.SUBSCRIPTION_CHANGED,
         )
     if scene.beginning is Beginning.LIKELY:
         verdict = probable(verdict, RebalanceCause.MEMBER_JOINED)
     yield Weighed(verdict, Effect.BUMPS)
-
-
-def _begun(scene: ModernScene) -> Weighed:
-    """The first epoch of a group that had begun before: its first members brought no topics."""
-    verdict = Verdict(
-        RebalanceCause.GROUP_CREATED,
-        Certainty.PROVEN,
-        scene.bump.position.record_timestamp_ms,
-        (because("had_begun_before"),),
-        (scene.bump_evidence(),),
-    )
-    return Weighed(verdict, Effect.NEVER)
 
 
 def _joins(scene: ModernScene) -> Iterator[Weighed]:
@@ -235,14 +221,9 @@ def _regexes(scene: ModernScene) -> Iterator[Weighed]:
         for watch in scene.watches.values()
         if watch.stint.identity.subscribed_regex in resolved_first
     ]
-    verdict = Verdict(
-        RebalanceCause.REGEX_RESOLVED,
-        Certainty.PROVEN,
-        scene.bump.position.record_timestamp_ms,
-        (because("expression_matches", expressions=expressions),),
-        (*resolutions(news), scene.bump_evidence()),
-        topics=tuple(sorted(topics)),
-    )
+    reason = because("expression_matches", expressions=expressions)
+    verdict = scene.proven(RebalanceCause.REGEX_RESOLVED, reason, *resolutions(news))
+    verdict = verdict._replace(topics=tuple(sorted(topics)))
     if len(brought) != 1:
         yield Weighed(verdict, Effect.BUMPS)
         return
@@ -316,13 +297,7 @@ def _replacements(scene: ModernScene) -> Iterator[Weighed]:
 def _upgrade(scene: ModernScene) -> Iterator[Weighed]:
     if not (scene.upgraded or scene.forgot_topics):
         return
-    verdict = Verdict(
-        RebalanceCause.PROTOCOL_UPGRADED,
-        Certainty.PROVEN,
-        scene.bump.position.record_timestamp_ms,
-        (because("upgraded"),),
-        (scene.bump_evidence(),),
-    )
+    verdict = scene.proven(RebalanceCause.PROTOCOL_UPGRADED, because("upgraded"))
     if scene.forgot_topics and not bumps_anyway(scene):
         verdict = verdict._replace(reasons=(*verdict.reasons, because("forgot_topics")))
     else:
@@ -368,14 +343,8 @@ def _unexplained(scene: ModernScene) -> Verdict:
     # Unassigned share partitions, and streams' assignment configurations, raise an epoch without another record.
     consumer = scene.bump.group_type is GroupType.CONSUMER
     other = RebalanceCause.ASSIGNOR_CHANGED if consumer else RebalanceCause.ASSIGNMENT_ONLY
-    return Verdict(
-        RebalanceCause.UNKNOWN,
-        Certainty.POSSIBLE,
-        scene.bump.position.record_timestamp_ms,
-        (because("unexplained"),),
-        (scene.bump_evidence(),),
-        alternatives=(RebalanceCause.TOPIC_METADATA_CHANGED, other),
-    )
+    unknown = scene.proven(RebalanceCause.UNKNOWN, because("unexplained"))
+    return possible(unknown, RebalanceCause.TOPIC_METADATA_CHANGED, other)
 
 
 PATTERNS: Sequence[Callable[[ModernScene], Iterator[Weighed]]] = (

@@ -16,7 +16,7 @@ from rebalance_audit.audit.causes.recorded_topics import Difference
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.members.member_watch import MemberWatch
 from rebalance_audit.audit.members.stint import Identity
-from rebalance_audit.audit.verdicts.cause import Evidence, Verdict
+from rebalance_audit.audit.verdicts.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.writes import Role, Write
 from rebalance_audit.replay.changes import (
     GroupEpochBumped,
@@ -31,6 +31,7 @@ from rebalance_audit.replay.changes import (
     TopicMetadataRecorded,
 )
 from rebalance_audit.replay.groups import UNRELEASED, ModernGroup
+from rebalance_audit.sentences.reason import CodedReason
 
 IMPLICIT_EPOCH: Final = 1
 """Implicit group and assignment epoch of a group that has no records of them, from 4.3 on."""
@@ -261,6 +262,11 @@ class ModernScene:
     def bump_evidence(self) -> Evidence:
         """The record of the epoch."""
         return evidence_at(self.bump.position, "group_epoch", epoch=self.bump.new_epoch)
+
+    def proven(self, cause: RebalanceCause, reason: CodedReason, *shown: Evidence) -> Verdict:
+        """A proven verdict on the epoch, with its record as the last evidence."""
+        at_ms, evidence = self.bump.position.record_timestamp_ms, (*shown, self.bump_evidence())
+        return Verdict(cause, Certainty.PROVEN, at_ms, (reason,), evidence)
 
     @property
     def forgot_topics(self) -> bool:

@@ -55,7 +55,8 @@ def may_follow_up(old: Generation) -> bool:
 
 def same_members(scene: ClassicScene, unseen: Sequence[RebalanceCause]) -> Verdict:
     """The verdict for the same members and subscriptions; `unseen`: causes that would leave no trace."""
-    read = _BY_KIND.get(scene.new.kind, _of_unknown)(scene)
+    read_kind = _BY_KIND.get(scene.new.kind)
+    read = _rejoined("same_metadata") if read_kind is None else read_kind(scene)
     candidates = (*unseen, RebalanceCause.ASSIGNMENT_ONLY, RebalanceCause.UNKNOWN)
     return Verdict(
         read.cause,
@@ -71,11 +72,7 @@ def _of_consumers(scene: ClassicScene) -> Favoured:
     old, new = scene.old, scene.new
     if old is not None and new.members:
         if old.unread() or new.unread():
-            return Favoured(
-                RebalanceCause.LEADER_REJOINED,
-                (because("unreadable_assignment"),),
-                Certainty.POSSIBLE,
-            )
+            return _rejoined("unreadable_assignment")
         had, has = old.assigned(), new.assigned()
         fresh = minus(has, had)
         owned = old.owned_before()
@@ -83,10 +80,7 @@ def _of_consumers(scene: ClassicScene) -> Favoured:
         if is_cooperative(old) and owned is not None:
             revoked = minus(owned, had)
             if minus(fresh, revoked) != fresh:
-                return Favoured(
-                    RebalanceCause.COOPERATIVE_FOLLOW_UP,
-                    (because("hands_out_revoked"),),
-                )
+                return _follow_up(because("hands_out_revoked"))
         if fresh or minus(had, has):
             shares = because("other_partitions")
             if may_be_late:
@@ -96,19 +90,11 @@ def _of_consumers(scene: ClassicScene) -> Favoured:
                     Certainty.POSSIBLE,
                 )
             return Favoured(RebalanceCause.TOPIC_METADATA_CHANGED, (shares,))
-    return Favoured(
-        RebalanceCause.LEADER_REJOINED,
-        (because("same_subscriptions" if new.kind is CONSUMER else "same_topics"),),
-        Certainty.POSSIBLE,
-    )
-
-
-def _of_streams(scene: ClassicScene) -> Favoured:
-    """Streams' assignor says in its user data who must rejoin, and when (StreamsPartitionAssignor)."""
-    return _called_for_by_streams(scene) or _of_consumers(scene)
+    return _rejoined("same_subscriptions" if new.kind is CONSUMER else "same_topics")
 
 
 def _called_for_by_streams(scene: ClassicScene) -> Favoured | None:
+    """Streams' assignor says in its user data who must rejoin, and when (StreamsPartitionAssignor)."""
     old, joined_ms = scene.old, scene.new.joined_at_ms
     if old is None:
         return None
@@ -133,6 +119,10 @@ def _called_for_by_streams(scene: ClassicScene) -> Favoured | None:
     return _follow_up(because("probing_rebalance", epoch=old.generation, after=after_ms))
 
 
+def _rejoined(code: str) -> Favoured:
+    return Favoured(RebalanceCause.LEADER_REJOINED, (because(code),), Certainty.POSSIBLE)
+
+
 def _follow_up(reason: CodedReason) -> Favoured:
     return Favoured(RebalanceCause.COOPERATIVE_FOLLOW_UP, (reason,))
 
@@ -144,11 +134,7 @@ def _of_connect(scene: ClassicScene) -> Favoured:
     before = None if scene.old is None else _all_tasks(scene.old)
     after = _all_tasks(scene.new)
     differ = before is not None and after is not None and before != after
-    return Favoured(
-        RebalanceCause.LEADER_REJOINED,
-        (because("workers_with_other_tasks" if differ else "workers_unchanged"),),
-        Certainty.POSSIBLE,
-    )
+    return _rejoined("workers_with_other_tasks" if differ else "workers_unchanged")
 
 
 def _called_for_by_connect(scene: ClassicScene) -> CodedReason | None:
@@ -182,16 +168,8 @@ def _all_tasks(generation: Generation) -> frozenset[tuple[str, int]] | None:
     return frozenset(found)
 
 
-def _of_unknown(_scene: ClassicScene) -> Favoured:
-    return Favoured(
-        RebalanceCause.LEADER_REJOINED,
-        (because("same_metadata"),),
-        Certainty.POSSIBLE,
-    )
-
-
 _BY_KIND: Final[Mapping[Kind, Callable[[ClassicScene], Favoured]]] = {
     CONSUMER: _of_consumers,
-    STREAMS: _of_streams,
+    STREAMS: lambda scene: _called_for_by_streams(scene) or _of_consumers(scene),
     CONNECT: _of_connect,
 }

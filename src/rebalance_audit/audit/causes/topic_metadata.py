@@ -11,7 +11,6 @@ from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.modern_scene import ModernScene, Weighed
 from rebalance_audit.audit.causes.recorded_topics import Difference
 from rebalance_audit.audit.verdicts.cause import (
-    Certainty,
     Evidence,
     RebalanceCause,
     Verdict,
@@ -19,7 +18,7 @@ from rebalance_audit.audit.verdicts.cause import (
 )
 from rebalance_audit.replay.changes import GroupType, RegexResolved, SharePartitionsRecorded
 from rebalance_audit.replay.groups import ModernGroup
-from rebalance_audit.sentences.reason import CodedReason, because
+from rebalance_audit.sentences.reason import because
 
 
 @dataclass(slots=True)
@@ -84,9 +83,9 @@ def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
         why = (
             because("topics_changed", topics=topics) if topics else because("topics_recorded_again")
         )
-        verdict = _differing(scene, why)._replace(topics=tuple(topics))
         fact = evidence_at(recorded.position, "topic_metadata_record")
-        verdict = verdict._replace(evidence=(fact, *verdict.evidence))
+        verdict = scene.proven(RebalanceCause.TOPIC_METADATA_CHANGED, why, fact)
+        verdict = verdict._replace(topics=tuple(topics))
         if recorded.is_first and bump.old_metadata_hash:
             verdict = verdict._replace(reasons=(because("first_list"),))
             yield Weighed(probable(verdict, RebalanceCause.ASSIGNMENT_ONLY), Effect.BUMPS)
@@ -98,19 +97,21 @@ def topic_metadata(scene: ModernScene) -> Iterator[Weighed]:
             yield Weighed(verdict, Effect.BUMPS)
     elif bump.old_metadata_hash is None:
         if bump.old_epoch is not None and bump.new_metadata_hash:
-            verdict = _differing(scene, because("first_hash"))
+            verdict = scene.proven(RebalanceCause.TOPIC_METADATA_CHANGED, because("first_hash"))
             yield Weighed(probable(verdict, RebalanceCause.ASSIGNMENT_ONLY), Effect.BUMPS)
     elif bump.old_metadata_hash != bump.new_metadata_hash:
         if scene.difference is not None:
             yield from _known_changes(scene, scene.difference)
         elif scene.contradicted:
             others = (RebalanceCause.SUBSCRIPTION_CHANGED, RebalanceCause.UNKNOWN)
-            verdict = _differing(scene, because("hash_of_other_topics"))
+            verdict = scene.proven(
+                RebalanceCause.TOPIC_METADATA_CHANGED, because("hash_of_other_topics")
+            )
             yield Weighed(probable(verdict, *others), Effect.BUMPS)
         elif scene.dropped:
             yield from _given_up(scene, certain=False)
         else:
-            verdict = _differing(scene, because("hash_changed"))
+            verdict = scene.proven(RebalanceCause.TOPIC_METADATA_CHANGED, because("hash_changed"))
             if not (bump.new_metadata_hash or evidence.targeted or evidence.assigned):
                 # All topics deleted, or all members gone and their tombstones lost: the records cannot show.
                 verdict = probable(verdict, RebalanceCause.GROUP_EMPTIED)
@@ -145,25 +146,16 @@ def _known_changes(scene: ModernScene, difference: Difference) -> Iterator[Weigh
     if not topics:
         return
     code = "no_longer_subscribed" if difference.lost else "newly_subscribed"
-    verdict = _differing(scene, because(code, topics=topics))
-    cause = RebalanceCause.SUBSCRIPTION_CHANGED
-    yield Weighed(verdict._replace(cause=cause, topics=tuple(topics)), Effect.BUMPS)
+    verdict = scene.proven(RebalanceCause.SUBSCRIPTION_CHANGED, because(code, topics=topics))
+    yield Weighed(verdict._replace(topics=tuple(topics)), Effect.BUMPS)
 
 
 def _changed(scene: ModernScene, difference: Difference) -> Verdict:
     changes = list(difference.changed.values())
-    verdict = _differing(scene, because("metadata_log", changes=changes))
-    return verdict._replace(topics=tuple(difference.changed))
-
-
-def _differing(scene: ModernScene, reason: CodedReason) -> Verdict:
-    return Verdict(
-        RebalanceCause.TOPIC_METADATA_CHANGED,
-        Certainty.PROVEN,
-        scene.bump.position.record_timestamp_ms,
-        (reason,),
-        (scene.bump_evidence(),),
+    verdict = scene.proven(
+        RebalanceCause.TOPIC_METADATA_CHANGED, because("metadata_log", changes=changes)
     )
+    return verdict._replace(topics=tuple(difference.changed))
 
 
 def _given_up(scene: ModernScene, *, certain: bool) -> Iterator[Weighed]:
@@ -172,13 +164,10 @@ def _given_up(scene: ModernScene, *, certain: bool) -> Iterator[Weighed]:
     causes = [RebalanceCause.REGEX_RESOLVED, RebalanceCause.SUBSCRIPTION_CHANGED]
     if not resolved:
         causes.reverse()
-    verdict = Verdict(
-        causes[0],
-        Certainty.PROVEN,
-        scene.bump.position.record_timestamp_ms,
-        (because("expression_dropped", topics=sorted(scene.dropped)),),
-        (*resolutions(resolved), scene.bump_evidence()),
-        topics=tuple(sorted(scene.dropped)),
+    dropped = sorted(scene.dropped)
+    reason = because("expression_dropped", topics=dropped)
+    verdict = scene.proven(causes[0], reason, *resolutions(resolved))._replace(
+        topics=tuple(dropped)
     )
     others = (causes[1],) if certain else (causes[1], RebalanceCause.TOPIC_METADATA_CHANGED)
     yield Weighed(probable(verdict, *others), Effect.BUMPS)
@@ -192,17 +181,19 @@ def share_partitions(scene: ModernScene) -> Iterator[Weighed]:
     evidence, bump = scene.evidence, scene.bump
     if not evidence.members_after_bump and not evidence.gone:
         if SharePartitionsRecorded in evidence.kinds:
-            verdict = _differing(scene, because("share_offsets_altered"))
-            verdict = verdict._replace(cause=RebalanceCause.OFFSETS_ALTERED)
+            altered = because("share_offsets_altered")
+            verdict = scene.proven(RebalanceCause.OFFSETS_ALTERED, altered)
             yield Weighed(verdict, scene.effect_of(Occasion.SHARE_OFFSETS_ALTERED))
         return
     if scene.initialised_at is None or bump.old_metadata_hash != bump.new_metadata_hash:
         return
     if evidence.joined or evidence.gone or evidence.updated:
         return
-    verdict = _differing(scene, because("share_initialised"))
-    fact = evidence_at(scene.initialised_at, "share_partitions")
-    verdict = verdict._replace(evidence=(fact, *verdict.evidence))
+    verdict = scene.proven(
+        RebalanceCause.TOPIC_METADATA_CHANGED,
+        because("share_initialised"),
+        evidence_at(scene.initialised_at, "share_partitions"),
+    )
     yield Weighed(
         probable(verdict, RebalanceCause.ASSIGNMENT_ONLY),
         scene.effect_of(Occasion.SHARE_INITIALISED),

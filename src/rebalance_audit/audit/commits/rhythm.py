@@ -83,13 +83,11 @@ ON_TIME: Final = 1.03
 """A timer's pauses differ by no more than this from one another."""
 
 
+@dataclass(slots=True)
 class UsualPause:
     """The usual pause between two commits for one partition, in ms by the coordinator's clock."""
 
-    _pauses_ms: list[int]
-
-    def __init__(self) -> None:
-        self._pauses_ms = []
+    _pauses_ms: list[int] = field(default_factory=list)
 
     def learn(self, round_summaries: Iterable[CommitSummary]) -> None:
         """Take over the pauses of one generation."""

@@ -1,6 +1,7 @@
 """What a new target assignment moves."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rebalance_audit.audit.members.member_watch import MemberWatch
@@ -20,6 +21,7 @@ class Moves(NamedTuple):
 _UNOWNED: Mapping[int, str] = {}
 
 
+@dataclass(slots=True)
 class TargetMoves:
     """Follows the target owner of every partition; the cost grows with the changes, not with the target's size.
 
@@ -27,18 +29,12 @@ class TargetMoves:
     new member id moves nothing.
     """
 
-    __slots__ = ("_before", "_last", "owners")
-    owners: dict[Topic, dict[int, str]]
+    owners: dict[Topic, dict[int, str]] = field(default_factory=dict)
     """Topic -> owner by partition number; a topic without any owned partition is absent."""
-    _before: dict[TopicPartition, str | None]
+    _before: dict[TopicPartition, str | None] = field(default_factory=dict)
     """Owner at the last installation of every partition changed since."""
-    _last: dict[TopicPartition, str]
+    _last: dict[TopicPartition, str] = field(default_factory=dict)
     """Last owner of each partition that a cooperative generation took away, until it has an owner again."""
-
-    def __init__(self) -> None:
-        self.owners = {}
-        self._before = {}
-        self._last = {}
 
     def retarget(self, identity: str, old: Partitions | None, new: Partitions | None) -> None:
         """A member's target changed from `old` to `new`."""

@@ -8,6 +8,7 @@ before it rejoins; a cooperative member gives up only those that the generation 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
@@ -77,13 +78,11 @@ class JoinTimes(NamedTuple):
         return Bounds.between(least, most, likely)
 
 
+@dataclass(slots=True)
 class ClassicTimes:
     """Follows which partitions have no owner, and since when at the earliest."""
 
-    _loose: dict[TopicPartition, Loose]
-
-    def __init__(self) -> None:
-        self._loose = {}
+    _loose: dict[TopicPartition, Loose] = field(default_factory=dict)
 
     def forget(self) -> None:
         """Drop the state: the group is gone, or no longer a classic one."""

@@ -8,7 +8,7 @@ In a partition that is complete, or of unknown completeness, no step counts as m
 
 from dataclasses import dataclass, field
 
-from rebalance_audit.audit.causes.contradictions import Believed, contradiction
+from rebalance_audit.audit.causes.contradictions import Believed, contradicts
 from rebalance_audit.audit.causes.modern_scene import WriteEvidence
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.group.ends import Liveness
@@ -90,8 +90,7 @@ class Doubt:
             self._pass_start(bump)
         skips = bump is not None and bump.old_epoch not in (None, bump.new_epoch - 1)
         found = lost or (
-            not lacks_nothing
-            and (skips or contradiction(write, evidence, group, believed) is not None)
+            not lacks_nothing and (skips or contradicts(write, evidence, group, believed))
         )
         if found:
             # Between the first epoch that the log shows and the next one, the doubt is still about the start.

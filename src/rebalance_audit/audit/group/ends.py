@@ -98,17 +98,14 @@ AWAY_MS: Final = 30_000
 """Clients that were removed alive are back long before."""
 
 
+@dataclass(slots=True)
 class Away:
     """When a member last left, and the members whose rows wait for what comes next."""
 
-    _left_at_ms: int | None
+    _left_at_ms: int | None = None
     """When a member last left (epoch ms); None if none has."""
-    _stints: list[Stint]
+    _stints: list[Stint] = field(default_factory=list)
     """Members that left a classic group empty."""
-
-    def __init__(self) -> None:
-        self._left_at_ms = None
-        self._stints = []
 
     @property
     def has_rows(self) -> bool:

@@ -6,6 +6,7 @@ session ends. The result is an estimate; it never widens the bounds.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -115,17 +116,13 @@ class JoinPhase(NamedTuple):
     sends heartbeats between polls, and has no defaults in common with others."""
 
 
+@dataclass(slots=True)
 class Gathering:
     """How long the members of one group take to gather, as its own join phases show it."""
 
-    _first_phase_ms: int | None
-    _first_members: int
-    _waits_ms: list[int]
-
-    def __init__(self) -> None:
-        self._first_phase_ms = None
-        self._first_members = 0
-        self._waits_ms = []
+    _first_phase_ms: int | None = None
+    _first_members: int = 0
+    _waits_ms: list[int] = field(default_factory=list)
 
     def learn_delay(self, phase_ms: int, members: int) -> None:
         """Note the group's first join phase: one delay for its first member, another one if more came meanwhile."""

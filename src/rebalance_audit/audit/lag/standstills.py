@@ -1,6 +1,7 @@
 """The partitions of one group that stand still or stood still: committed by one owner, not yet by the next."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.audit.commits.summary import NO_POSITION, CommitSummary, Numbers, summary_from
@@ -118,20 +119,16 @@ Settle: TypeAlias = Callable[[TopicPartition, Standstill], None]
 """Takes a standstill that is over."""
 
 
+@dataclass(slots=True)
 class Standstills:
     """At most two standstills of a partition are kept: one that is over, and the next one."""
 
-    _open: dict[TopicPartition, Standstill]
+    _open: dict[TopicPartition, Standstill] = field(default_factory=dict)
     """Without a commit since."""
-    _over: dict[TopicPartition, Standstill]
+    _over: dict[TopicPartition, Standstill] = field(default_factory=dict)
     """Committed again, not settled yet."""
-    _generation_ms: int
+    _generation_ms: int = 0
     """When the last generation was assigned that made members stop (epoch ms)."""
-
-    def __init__(self) -> None:
-        self._open = {}
-        self._over = {}
-        self._generation_ms = 0
 
     def hand_over(
         self,

@@ -17,12 +17,13 @@ or annotated in `__init__`, are wiring. Plain values are JSON values. These are 
 import base64
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache, partial
 from inspect import isclass
+from operator import eq
 from types import UnionType
-from typing import Any, ClassVar, Final, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from cattrs import Converter
 from cattrs.cols import (
@@ -45,6 +46,8 @@ _ID: Final = "id:"
 _NAME: Final = "name:"
 _FIELDS_ALWAYS: Final = 4
 """Number of a position's fields before those of a transaction."""
+_WHO: Final = ClassicMember._fields[: ClassicMember._fields.index("subscription_bytes")]
+"""The fields of a classic member before its bytes."""
 _NO_TRANSACTION: Final = tuple(Position._field_defaults.values())[1:]
 
 
@@ -124,30 +127,18 @@ def _reason_plain(value: Any) -> Plain:
 
 
 def _classic_member_plain(member: ClassicMember) -> dict[str, Plain]:
+    who = zip(_WHO, member, strict=False)
     return {
-        "member_id": member.member_id,
-        "instance_id": member.instance_id,
-        "client_id": member.client_id,
-        "client_host": member.client_host,
-        "rebalance_timeout_ms": member.rebalance_timeout_ms,
-        "session_timeout_ms": member.session_timeout_ms,
+        **dict(who),
         "subscription": bytes_text(member.subscription_bytes),
         "assignment": bytes_text(member.assignment_bytes),
         "is_consumer": member.subscription is not None or member.assignment is not None,
     }
 
 
-def _plain_classic_member(plain: Mapping[str, Plain], _kind: object) -> ClassicMember:
-    stored = (
-        plain["member_id"],
-        plain["instance_id"],
-        plain["client_id"],
-        plain["client_host"],
-        plain["rebalance_timeout_ms"],
-        plain["session_timeout_ms"],
-        text_bytes(plain["subscription"]),
-        text_bytes(plain["assignment"]),
-    )
+def _plain_classic_member(plain: Mapping[str, Plain]) -> ClassicMember:
+    said = text_bytes(plain["subscription"]), text_bytes(plain["assignment"])
+    stored = (*(plain[name] for name in _WHO), *said)
     return read_member(stored, is_consumer=plain["is_consumer"])
 
 
@@ -165,15 +156,6 @@ def _is_map_by_number(kind: Any) -> bool:
     return _is_map_of(kind, Topic) and _is_map_of(get_args(kind)[1], int)
 
 
-def _is_set(kind: Any) -> bool:
-    return get_origin(kind) in (set, frozenset)
-
-
-def _is_deque(kind: Any) -> bool:
-    origin: object = get_origin(kind)
-    return origin is deque
-
-
 def _is_enum(kind: Any) -> bool:
     return isclass(kind) and issubclass(kind, Enum)
 
@@ -182,113 +164,114 @@ def _is_record(kind: Any) -> bool:
     return isclass(kind) and is_namedtuple(kind)
 
 
+_Hooks: TypeAlias = tuple[Callable[[Any], Plain], Callable[[Plain, Any], Any]]
+"""To a plain value, and back."""
+
+
+def _register(
+    converter: Converter, kind: Any, to_plain: Callable[[Any], Plain], back: Callable[[Plain], Any]
+) -> None:
+    if isclass(kind):
+        converter.register_unstructure_hook(kind, to_plain)
+        converter.register_structure_hook(kind, lambda plain, _: back(plain))
+    else:  # an alias
+        converter.register_unstructure_hook_func(partial(eq, kind), to_plain)
+        converter.register_structure_hook_func(partial(eq, kind), lambda plain, _: back(plain))
+
+
 def _converter() -> Converter:
     converter = Converter(omit_if_default=True, forbid_extra_keys=True, detailed_validation=False)
     plain_of, of_plain = converter.get_unstructure_hook, converter.get_structure_hook
 
-    def record_hooks(kind: Any, converter: Converter) -> Callable[[Any], Plain]:
-        return namedtuple_dict_unstructure_factory(kind, converter, True)
-
-    def record_back(kind: Any, converter: Converter) -> Callable[[Plain, Any], Any]:
-        return namedtuple_dict_structure_factory(kind, converter, False, True)
-
-    def set_hooks(kind: Any) -> Callable[[AbstractSet[Any]], list[Plain]]:
-        item = plain_of(get_args(kind)[0])
-        return lambda value: sorted(map(item, value))
-
-    def set_back(kind: Any) -> Callable[[Plain, Any], Any]:
-        item, make, inner = of_plain(get_args(kind)[0]), get_origin(kind), get_args(kind)[0]
-        return lambda plain, _: make(item(one, inner) for one in plain)
-
-    def pairs_hooks(kind: Any) -> Callable[[Mapping[Any, Any]], list[Plain]]:
-        key, value = map(plain_of, get_args(kind))
-        return lambda held: [[key(one), value(other)] for one, other in held.items()]
-
-    def pairs_back(kind: Any) -> Callable[[Plain, Any], dict[Any, Any]]:
-        (one, other), (key, value) = get_args(kind), map(of_plain, get_args(kind))
-        return lambda plain, _: {key(name, one): value(held, other) for name, held in plain}
-
-    def partition_hooks(kind: Any) -> Callable[[Any], list[Plain]]:
-        value = plain_of(get_args(kind)[1])
-        return lambda held: _by_partition(held.items(), value)
-
-    def partition_back(kind: Any) -> Callable[[Plain, Any], dict[TopicPartition, Any]]:
-        inner = get_args(kind)[1]
-        value = of_plain(inner)
-        return lambda plain, _: _to_partitions(plain, value, inner)
-
-    def number_hooks(kind: Any) -> Callable[[Any], list[Plain]]:
-        value = plain_of(get_args(get_args(kind)[1])[1])
-        return lambda held: _by_partition(
-            (((topic, number), one) for topic, by in held.items() for number, one in by.items()),
-            value,
+    def of_record(kind: Any) -> _Hooks:
+        return (
+            namedtuple_dict_unstructure_factory(kind, converter, True),
+            namedtuple_dict_structure_factory(kind, converter, False, True),
         )
 
-    def number_back(kind: Any) -> Callable[[Plain, Any], dict[Topic, dict[int, Any]]]:
+    def of_set(kind: Any) -> _Hooks:
+        make, inner = get_origin(kind), get_args(kind)[0]
+        item, back = plain_of(inner), of_plain(inner)
+        return (
+            lambda value: sorted(map(item, value)),
+            lambda plain, _: make(back(one, inner) for one in plain),
+        )
+
+    def of_pairs(kind: Any) -> _Hooks:
+        (one, other), (key, value) = get_args(kind), map(plain_of, get_args(kind))
+        key_back, value_back = map(of_plain, get_args(kind))
+        return (
+            lambda held: [[key(name), value(of_it)] for name, of_it in held.items()],
+            lambda plain, _: {
+                key_back(name, one): value_back(of_it, other) for name, of_it in plain
+            },
+        )
+
+    def by_partition(kind: Any) -> _Hooks:
+        inner = get_args(kind)[1]
+        value, back = plain_of(inner), of_plain(inner)
+        return (
+            lambda held: _by_partition(held.items(), value),
+            lambda plain, _: _to_partitions(plain, back, inner),
+        )
+
+    def by_number(kind: Any) -> _Hooks:
         inner = get_args(get_args(kind)[1])[1]
-        value = of_plain(inner)
+        value, back = plain_of(inner), of_plain(inner)
 
         def restored(plain: Plain, _kind: object) -> dict[Topic, dict[int, Any]]:
             held: dict[Topic, dict[int, Any]] = {}
-            for (topic, number), one in _to_partitions(plain, value, inner).items():
+            for (topic, number), one in _to_partitions(plain, back, inner).items():
                 held.setdefault(topic, {})[number] = one
             return held
 
-        return restored
+        return lambda held: _by_partition(
+            (((topic, number), one) for topic, by in held.items() for number, one in by.items()),
+            value,
+        ), restored
 
-    def deque_hooks(kind: Any) -> Callable[[deque[Any]], Plain]:
-        item = plain_of(get_args(kind)[0])
-        return lambda value: {"max": value.maxlen, "items": [item(one) for one in value]}
-
-    def deque_back(kind: Any) -> Callable[[Plain, Any], deque[Any]]:
+    def of_deque(kind: Any) -> _Hooks:
         inner = get_args(kind)[0]
-        item = of_plain(inner)
-        return lambda plain, _: deque((item(one, inner) for one in plain["items"]), plain["max"])
+        item, back = plain_of(inner), of_plain(inner)
+        return (
+            lambda value: {"max": value.maxlen, "items": [item(one) for one in value]},
+            lambda plain, _: deque((back(one, inner) for one in plain["items"]), plain["max"]),
+        )
 
-    converter.register_unstructure_hook_factory(_is_record, record_hooks)
-    converter.register_structure_hook_factory(_is_record, record_back)
-    converter.register_unstructure_hook_factory(_is_set, set_hooks)
-    converter.register_structure_hook_factory(_is_set, set_back)
-    converter.register_unstructure_hook_factory(_is_map_of_others, pairs_hooks)
-    converter.register_structure_hook_factory(_is_map_of_others, pairs_back)
-    converter.register_unstructure_hook_factory(
-        lambda kind: _is_map_of(kind, TopicPartition), partition_hooks
-    )
-    converter.register_structure_hook_factory(
-        lambda kind: _is_map_of(kind, TopicPartition), partition_back
-    )
-    converter.register_unstructure_hook_factory(_is_map_by_number, number_hooks)
-    converter.register_structure_hook_factory(_is_map_by_number, number_back)
-    converter.register_unstructure_hook_factory(_is_deque, deque_hooks)
-    converter.register_structure_hook_factory(_is_deque, deque_back)
+    factories: list[tuple[Callable[[Any], bool], Callable[[Any], _Hooks]]] = [
+        (_is_record, of_record),
+        (lambda kind: get_origin(kind) in (set, frozenset), of_set),
+        (_is_map_of_others, of_pairs),
+        (lambda kind: _is_map_of(kind, TopicPartition), by_partition),
+        (_is_map_by_number, by_number),
+        (lambda kind: get_origin(kind) is deque, of_deque),
+    ]
+    for matches, hooks_of in factories:
+        hooks = cache(hooks_of)
+        converter.register_unstructure_hook_factory(
+            matches, lambda kind, hooks=hooks: hooks(kind)[0]
+        )
+        converter.register_structure_hook_factory(matches, lambda kind, hooks=hooks: hooks(kind)[1])
     converter.register_unstructure_hook_func(_is_enum, lambda value: value.name)
     converter.register_structure_hook_func(_is_enum, lambda plain, kind: kind[plain])
-    converter.register_unstructure_hook(bytes, bytes_text)
-    converter.register_structure_hook(bytes, lambda plain, _: text_bytes(plain))
-    converter.register_unstructure_hook_func(lambda kind: kind == Topic, topic_text)
-    converter.register_structure_hook_func(
-        lambda kind: kind == Topic, lambda plain, _: text_topic(plain)
-    )
-    converter.register_unstructure_hook_func(lambda kind: kind == Partitions, partitions_plain)
-    converter.register_structure_hook_func(
-        lambda kind: kind == Partitions, lambda plain, _: plain_partitions(plain)
-    )
-    converter.register_unstructure_hook(CodedReason, _reason_plain)
-    converter.register_structure_hook(CodedReason, lambda plain, _: CodedReason(*plain))
-    converter.register_unstructure_hook(Position, _position_plain)
-    converter.register_structure_hook(Position, lambda plain, _: Position(*plain))
-    converter.register_unstructure_hook(ClassicMember, _classic_member_plain)
-    converter.register_structure_hook(ClassicMember, _plain_classic_member)
+    others: list[tuple[Any, Callable[[Any], Plain], Callable[[Plain], Any]]] = [
+        (bytes, bytes_text, text_bytes),
+        (Topic, topic_text, text_topic),
+        (Partitions, partitions_plain, plain_partitions),
+        (CodedReason, _reason_plain, lambda plain: CodedReason(*plain)),
+        (Position, _position_plain, lambda plain: Position(*plain)),
+        (ClassicMember, _classic_member_plain, _plain_classic_member),
+    ]
+    for kind, to_plain, back in others:
+        _register(converter, kind, to_plain, back)
     configure_tagged_union(Change, converter, tag_name="change")
     configure_tagged_union(Group, converter, tag_name="kind")
     group_plain, plain_group = plain_of(Group), of_plain(Group)
-    converter.register_unstructure_hook_func(
-        lambda kind: kind == Group | None,
+    _register(
+        converter,
+        Group | None,
         lambda value: None if value is None else group_plain(value),
-    )
-    converter.register_structure_hook_func(
-        lambda kind: kind == Group | None,
-        lambda plain, _: None if plain is None else plain_group(plain, Group),
+        lambda plain: None if plain is None else plain_group(plain, Group),
     )
     return converter
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from rebalance_audit.audit.holes import Holes
 from rebalance_audit.audit.lag.rebalance_cost import COST_COLUMNS
 from rebalance_audit.audit.members.stint import merge_stints
-from rebalance_audit.audit.options import AuditOptions, unknown_gaps
+from rebalance_audit.audit.options import AuditOptions, knows_nothing
 from rebalance_audit.audit.ownership.commit_book import CommittedPosition
 from rebalance_audit.audit.rows import (
     CONVERGENCE,
@@ -99,7 +99,7 @@ class LiveAudit:
         """
         self._ends: dict[int, PartitionEnd] = {}
         counting = replace(
-            options, is_whole=self._is_whole, holes=self._holes if sees_markers else unknown_gaps
+            options, is_whole=self._is_whole, holes=self._holes if sees_markers else knows_nothing
         )
         keys = key_bytes.of_groups(groups)
         self._feed = AuditFeeder(counting, keys, self._emit)
