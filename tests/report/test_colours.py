@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 from coloraide import Color
 
-from rebalance_audit.audit.group.time_account import HELD_UP_WHYS
+from rebalance_audit.audit.group.time_account import HeldUpWhy
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.report.colours import (
     CAUSE_KINDS,
@@ -21,6 +21,14 @@ from rebalance_audit.report.colours import (
 
 DISTINCT = 8.0
 """CIEDE2000: several times the least difference that can be seen at all, since areas are small and lie apart."""
+
+STEPS = {
+    HeldUpWhy.NO_TARGET,
+    HeldUpWhy.NO_ASSIGNMENT,
+    HeldUpWhy.FIRST_MEMBERS,
+    HeldUpWhy.UNKNOWN,
+}
+"""What no hold-up is named for: steps of every rebalance, and what no record shows."""
 
 
 def luminance(colour: str) -> float:
@@ -85,6 +93,6 @@ def test_every_cause_has_one_colour() -> None:
     """Whatever else is on a page: a colour means the same in all. Owners have a palette of their own."""
     listed = [cause for causes in CAUSE_KINDS.values() for cause in causes]
     assert sorted(listed) == sorted(RebalanceCause)
-    assert set(COSTS) == {*HELD_UP_WHYS, None}
+    assert set(COSTS) == {*HeldUpWhy, None} - STEPS
     causes = {kind.shades for kind in (*CAUSE_KINDS, *COSTS.values())}
     assert not causes & set(OWNERS)

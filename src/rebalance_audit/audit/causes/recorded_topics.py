@@ -114,11 +114,6 @@ class RecordedTopics:
             changed, frozenset(now.keys() - had), frozenset(then.keys() - self._topics)
         )
 
-    @property
-    def is_recomputed(self) -> bool:
-        """Whether the newest hash is that of the topics which the metadata log has."""
-        return self._last is not None
-
     def restart(self) -> None:
         """The group begins again."""
         self._last, self._topics, self.contradicted = None, frozenset(), False

@@ -99,10 +99,6 @@ class CommitSummary(NamedTuple):
         mean_ms = (self.last_ms - self.first_ms - self.pause_ms) // (self.commits - 2)
         return mean_ms if max(mean_ms, self.pause_ms) * _ON_TIME >= self.longest_ms else None
 
-    def with_longest(self, longest_ms: int) -> "CommitSummary":
-        """This summary with another longest pause."""
-        return self._replace(longest_ms=longest_ms)
-
     @property
     def has_moved(self) -> bool:
         """Whether the commits show that something was consumed."""

@@ -108,6 +108,7 @@ class MemberProgress:
         """The row of gold.convergence; `outcome` applies unless the member has one of its own."""
         started_at_ms, reached_at_ms = self.started_at_ms, self.reached_at_ms
         is_unsure = self.by_two_clocks or span.is_doubted
+        known = span.owns_partitions and not span.is_unread
         return {
             "group_id": span.group_id,
             "incarnation": span.incarnation,
@@ -128,18 +129,12 @@ class MemberProgress:
             else duration_ms(self.revoke_started_at_ms, self.revoked_at_ms),
             "waited_ms": self.waited_ms,
             "waited_for": sorted(self.waited_for) if self.waited_for else [],
-            **self._partition_columns(span),
-            "work": None if self.work is None else list(self.work),
-            "outcome": self.outcome or outcome,
-        }
-
-    def _partition_columns(self, span: "EpochSpan") -> Row:
-        known = span.owns_partitions and not span.is_unread
-        return {
             "partitions_before": self.partitions_before if known else None,
             "partitions_after": self.partitions_after if known else None,
             "partitions_revoked": self.partitions_revoked if known else None,
             "partitions_assigned": self.partitions_assigned if known else None,
+            "work": None if self.work is None else list(self.work),
+            "outcome": self.outcome or outcome,
         }
 
 
@@ -243,8 +238,8 @@ class EpochSpan:
         for progress in self.progress.values():
             progress.by_two_clocks |= progress.reached_at_ms is None
 
-    def install(self, at_ms: int, moves: Moves) -> None:
-        """Its target is there."""
+    def install(self, at_ms: int | None, moves: Moves) -> None:
+        """Its target is there; `at_ms` is None if it assigns nothing, as no member is left."""
         self.target_installed_at_ms = at_ms
         self.partitions = moves.partitions
         self.partitions_moved = len(moves.moved)
@@ -279,7 +274,9 @@ class EpochSpan:
         if self.settled_slowest is not None:
             return self.settled_slowest
         unsure = self.is_unowned_unknown and self.converged_at_ms is None
-        if self.is_doubted or unsure or self._has_two_clocks():
+        two_clocks = self.untouched and self.untouched_by_two_clocks
+        two_clocks = two_clocks or any(each.by_two_clocks for each in self.progress.values())
+        if self.is_doubted or unsure or two_clocks:
             return None, None
         reached = [
             (reached_at_ms - started_at_ms, progress.member_id)
@@ -296,11 +293,6 @@ class EpochSpan:
     def members_not_in(self, progress: Sequence[MemberProgress]) -> int:
         """How many of its members `progress` leaves out."""
         return self.untouched + len(self.progress) - len(progress)
-
-    def _has_two_clocks(self) -> bool:
-        if self.untouched and self.untouched_by_two_clocks:
-            return True
-        return any(each.by_two_clocks for each in self.progress.values())
 
     def settle(self) -> None:
         """Drop the state that only cause and member rows need, after those rows have been emitted."""

@@ -70,10 +70,12 @@ class ClassicAudit:
             since_ms,
             group.protocol_type,
         )
+        old = life.previous_generation
+        began_anew = old is not None and new.generation < old.generation
         if downgrade is not DowngradeKind.NONE:
             self._adopt(new)
             self._downgraded = downgrade is DowngradeKind.REBALANCES
-        elif life.protocol is not GroupType.CLASSIC or life.deleted or self._began_anew(new):
+        elif life.protocol is not GroupType.CLASSIC or life.deleted or began_anew:
             life.restart(GroupType.CLASSIC, position)
             self._downgraded = False
             self.times.forget()
@@ -87,10 +89,6 @@ class ClassicAudit:
             self._update(old, new)
         else:
             self._open(old, new)
-
-    def _began_anew(self, new: Generation) -> bool:
-        old = self._life.previous_generation
-        return old is not None and new.generation < old.generation
 
     def _adopt(self, new: Generation) -> None:
         """Take over the generation that a downgrade leaves: the consumer group's last epoch, now as a generation."""
@@ -245,7 +243,9 @@ class ClassicAudit:
         rebalance.hold_ups.end_generation(at_ms - span.not_stable.likely, at_ms, steps)
         rebalance.begin_epoch(span)
         takes_away = self.times.took_away(old, new)
-        self._install(span, rebalance, takes_away=takes_away)
+        moves = life.moves.install(takes_away=takes_away)
+        span.install(at_ms if new.members else None, moves)
+        rebalance.move(moves.moved)
         classic_members.reach(span, new, scene.delta, moved)
         if new.members:
             life.converge(at_ms, takes_away=takes_away)
@@ -275,16 +275,6 @@ class ClassicAudit:
             return False
         took_ms = duration_ms(new.joined_at_ms, new.position.record_timestamp_ms) or 0
         return old is None or bool(replaced) or took_ms > life.options.rules.answer_within_ms
-
-    def _install(self, span: EpochSpan, rebalance: Rebalance, *, takes_away: bool) -> None:
-        moves = self._life.moves.install(takes_away=takes_away)
-        if span.members:
-            span.target_installed_at_ms = span.first_position.record_timestamp_ms
-        span.partitions = moves.partitions
-        span.partitions_moved = len(moves.moved)
-        span.partitions_added = len(moves.added)
-        span.partitions_dropped = len(moves.dropped)
-        rebalance.move(moves.moved)
 
     # -- members and partitions -----------------------------------------------------------------
 

@@ -86,8 +86,8 @@ class Doubt:
         `lacks_nothing`: no record can be missing, so whatever looks impossible has happened.
         """
         bump = evidence.bump
-        if bump is not None:
-            self._pass_start(bump)
+        if bump is not None and self.at_start and bump.old_epoch == bump.new_epoch - 1:
+            self.end()  # two consecutive epochs: the cleaner has not gone past the first of them
         skips = bump is not None and bump.old_epoch not in (None, bump.new_epoch - 1)
         found = lost or (
             not lacks_nothing and (skips or contradicts(write, evidence, group, believed))
@@ -129,11 +129,6 @@ class Doubt:
     def confirm(self, member_id: str) -> None:
         """The member wrote its subscription, or is gone."""
         self.unconfirmed.discard(member_id)
-
-    def _pass_start(self, bump: GroupEpochBumped) -> None:
-        """End a doubt about the start at two consecutive epochs: the cleaner has not gone past the first of them."""
-        if self.at_start and bump.old_epoch is not None and bump.new_epoch == bump.old_epoch + 1:
-            self.end()
 
     def settle(self, group: ModernGroup, bump: GroupEpochBumped | None) -> None:
         """End the doubt after a write if no member is left unconfirmed."""

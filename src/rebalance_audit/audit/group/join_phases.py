@@ -1,13 +1,17 @@
 """The join phases of one classic group: when each most likely began, and who held it up."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.commits.summary import CommitSummary, most_commits
 from rebalance_audit.audit.group.classic_members import by_identity
 from rebalance_audit.audit.group.classic_times import JoinTimes
-from rebalance_audit.audit.group.held_up import NAMED_FROM_MS, is_unannounced, silent_weight
+from rebalance_audit.audit.group.held_up import (
+    NAMED_FROM_MS,
+    UNANNOUNCED,
+    is_unannounced,
+    silent_weight,
+)
 from rebalance_audit.audit.group.join_phase_estimate import (
     COMMIT_PAUSE_MS,
     EARLY,
@@ -67,12 +71,13 @@ class JoinPhases:
                     member.session_timeout_ms,
                     is_back := identity in now,
                     is_back and now[identity].member_id != member.member_id,
-                    not is_back and _may_have_expired(departure_of(verdicts, member.member_id)),
-                    silent_weight(departure_of(verdicts, member.member_id)),
+                    not is_back and (departure is None or departure.cause in UNANNOUNCED),
+                    silent_weight(departure),
                     None if old is None else self._last_commits(member, old, committed),
                 )
                 for identity, member in before.items()
                 if identity not in now or member.member_id in committed
+                for departure in (departure_of(verdicts, member.member_id),)
             ],
             max((each.rebalance_timeout_ms for each in before.values()), default=None),
             stayed,
@@ -206,17 +211,3 @@ def _worked_until(summaries: Iterable[CommitSummary], last_ms: int, pause_ms: in
                 return last_ms
             earlier.append(before_ms)
     return max(earlier, default=last_ms)
-
-
-def _may_have_expired(departure: Verdict | None) -> bool:
-    return departure is None or departure.cause in _POSSIBLY_EXPIRED
-
-
-_POSSIBLY_EXPIRED: Final = frozenset(
-    {
-        RebalanceCause.MEMBER_SESSION_EXPIRED,
-        RebalanceCause.STATIC_MEMBER_EXPIRED,
-        RebalanceCause.MEMBER_REBALANCE_TIMEOUT,
-        RebalanceCause.MEMBER_DEPARTED,
-    }
-)

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Protocol
 from rebalance_audit import limits
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
+from rebalance_audit.audit.commits.summary import most_commits
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.time_account import HeldUpWhy
@@ -44,10 +45,6 @@ _STOPPED_MS: Final = 5_000
 """A classic member has stopped committing after so many of its longest pauses, and at least so long."""
 _EXAMPLES: Final = 10
 """Partitions and waiting members that are named for each awaited one."""
-
-
-def _place(partition: TopicPartition) -> tuple[str, int]:
-    return str(partition[0]), partition[1]
 
 
 class Awaited(NamedTuple):
@@ -120,6 +117,7 @@ class GroupNow:
     def state_columns(self, name_of: Callable[[TopicPartition], str]) -> Row:
         """The columns of gold.group_states that only the current row of a group has."""
         phase = self.join_phase
+        unconsumed = sorted(self.unconsumed, key=lambda each: (str(each[0]), each[1]))
         return {
             "awaited": [
                 {
@@ -141,7 +139,7 @@ class GroupNow:
             "not_arrived": self.not_arrived,
             "partitions_at_end": self.partitions,
             "unconsumed": len(self.unconsumed),
-            "some_unconsumed": list(map(name_of, sorted(self.unconsumed, key=_place)[:_NAMED])),
+            "some_unconsumed": list(map(name_of, unconsumed[:_NAMED])),
             "stopped": [
                 {
                     "member_id": each.member_id,
@@ -249,8 +247,8 @@ def _look_for_stopped(found: GroupNow, life: LifeNow) -> None:
         return
     others: list[tuple[int, int]] = []
     due: list[int] = []
-    for member_id, summary in life.commits.most_of_round(life.ownership).items():
-        watch = life.watches.get(member_id)
+    for member_id, summaries in life.commits.of_round_by_member(life.ownership).items():
+        watch, summary = life.watches.get(member_id), most_commits(summaries)
         if watch is None or watch.last_commit is None:
             continue
         last_ms = watch.last_commit.position.record_timestamp_ms
@@ -278,7 +276,9 @@ def _look_for_stopped(found: GroupNow, life: LifeNow) -> None:
 def _of_modern(group: ModernGroup, life: LifeNow) -> GroupNow:
     members = group.members
     has = union_of(member.assigned for member in members.values())
-    found = GroupNow(not_arrived=_not_arrived(group), partitions=count(has))
+    has_target = group.assignment_epoch >= group.group_epoch
+    not_arrived = group.unconverged_count if has_target else len(members)
+    found = GroupNow(not_arrived=not_arrived, partitions=count(has))
     found.is_stuck = bool(members) and not found.partitions
     if not found.not_arrived:
         return found
@@ -296,7 +296,11 @@ def _of_modern(group: ModernGroup, life: LifeNow) -> GroupNow:
         for member in members.values():
             if member.member_epoch == STATIC_LEAVE_EPOCH:
                 found.unconsumed += partitions_in(member.assigned)
-    keeping = [members[each] for each in held if not _has_arrived(members[each], group)]
+    keeping = [
+        member
+        for member in map(members.__getitem__, held)
+        if member.member_state != STABLE or member.member_epoch < group.group_epoch
+    ]
     late = [each for each in members.values() if each.member_epoch < group.group_epoch]
     slow = sorted(group.unconverged) if not keeping and not late else ()
     is_sure = not (life.gap or group.disputed or (life.span is not None and life.span.gap))
@@ -313,16 +317,6 @@ def _of_modern(group: ModernGroup, life: LifeNow) -> GroupNow:
         key=lambda each: (-len(each.waiting), each.since_ms, each.name, each.member_id)
     )
     return found
-
-
-def _not_arrived(group: ModernGroup) -> int:
-    if group.group_epoch > group.assignment_epoch:
-        return len(group.members)
-    return group.unconverged_count
-
-
-def _has_arrived(member: ModernMember, group: ModernGroup) -> bool:
-    return member.member_state == STABLE and member.member_epoch >= group.group_epoch
 
 
 def _lacking(target: Partitions, member: ModernMember) -> Iterator[TopicPartition]:

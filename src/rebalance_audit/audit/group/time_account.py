@@ -41,17 +41,6 @@ class HeldUpWhy(StrEnum):
     """No record shows what the group waited for."""
 
 
-HELD_UP_WHYS: Final = (
-    HeldUpWhy.KEPT_PARTITIONS,
-    HeldUpWhy.DID_NOT_REJOIN,
-    HeldUpWhy.SILENT,
-    HeldUpWhy.HAD_LEFT,
-    HeldUpWhy.COORDINATOR,
-    HeldUpWhy.LATE,
-)
-"""Those that a hold-up is named for; the others are steps of every rebalance, or unknown."""
-
-
 class TimeOwner(StrEnum):
     """Who or what a stretch of time belongs to."""
 
@@ -139,14 +128,13 @@ class TimeAccount:
         if lasted_ms is None:
             return {"duration_parts": None, "duration_unknown_ms": None}
         rows, left_ms = [], lasted_ms
-        for part in sorted(self.parts.values(), key=_rank):
+        known = (part for part in self.parts.values() if part.said.why is not HeldUpWhy.UNKNOWN)
+        for part in sorted(known, key=lambda part: (-part.ms, part.from_ms)):
             # Two clocks may stamp the parts and the whole.
             ms = min(part.ms, left_ms)
             left_ms -= ms
-            if part.said.why is not HeldUpWhy.UNKNOWN and ms:
+            if ms:
                 rows.append(_row(part.said, part.from_ms, part.to_ms, ms))
-            elif part.said.why is HeldUpWhy.UNKNOWN:
-                left_ms += ms
         if left_ms:
             unknown = of_no_member(HeldUpWhy.UNKNOWN, Certainty.PROVEN, None, None)
             rows.append(_row(unknown, None, None, left_ms))
@@ -192,10 +180,6 @@ class TimeAccount:
         part.from_ms, part.to_ms = min(part.from_ms, from_ms), max(part.to_ms, to_ms)
         if ms > part.longest_ms:
             part.said, part.longest_ms = said, ms
-
-
-def _rank(part: _Part) -> tuple[bool, int, int]:
-    return part.said.why is HeldUpWhy.UNKNOWN, -part.ms, part.from_ms
 
 
 def _row(said: HoldUp, from_ms: int | None, to_ms: int | None, ms: int) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from rebalance_audit.audit.commits.summary import (
     LastCommit,
     Numbers,
     Summaries,
-    most_commits,
     summary_from,
     summary_of,
 )
@@ -113,7 +112,8 @@ class CommitBook:
             if known is not None and self._round_ms and partition not in of_round:
                 # Members do not commit while the group rebalances, so only the time since then counts.
                 pause_ms = numbers[0] - max(self._round_ms, known.last_ms)
-                joined = joined.with_longest(max(known.longest_ms, pause_ms, numbers[5]))
+                longest_ms = max(known.longest_ms, pause_ms, numbers[5])
+                joined = joined._replace(longest_ms=longest_ms)
             of_partition[partition] = joined
             known = of_round.get(partition)
             recent = summary_from(numbers) if known is None else known.then(numbers)
@@ -155,12 +155,10 @@ class CommitBook:
         partition, less those for any of its partitions that had moved. The last one can come with a change of owners.
         """
         counts: dict[str, list[int]] = {}
-        for partition, summary in self._of_round.items():
-            owner = ownership.owner_by_name(partition)
-            if owner is not None:
-                count = counts.setdefault(owner.member_id, [0, 0])
-                count[0] = max(count[0], summary.commits)
-                count[1] += summary.commits - summary.unchanged
+        for owner, _, summary in _owned(self._of_round, ownership):
+            count = counts.setdefault(owner.member_id, [0, 0])
+            count[0] = max(count[0], summary.commits)
+            count[1] += summary.commits - summary.unchanged
         found: dict[str, int] = {}
         for member_id, (most, moved) in counts.items():
             watch = watches.get(member_id)
@@ -183,16 +181,9 @@ class CommitBook:
     def of_round_by_member(self, ownership: Ownership) -> Mapping[str, list[CommitSummary]]:
         """Member id -> its commits since the last generation, of each partition; without who made none."""
         found: dict[str, list[CommitSummary]] = {}
-        for partition, summary in self._of_round.items():
-            owner = ownership.owner_by_name(partition)
-            if owner is not None:
-                found.setdefault(owner.member_id, []).append(summary)
+        for owner, _, summary in _owned(self._of_round, ownership):
+            found.setdefault(owner.member_id, []).append(summary)
         return found
-
-    def most_of_round(self, ownership: Ownership) -> Mapping[str, CommitSummary]:
-        """Member id -> its commits since the last generation for the partition that has most; without who made none."""
-        found = self.of_round_by_member(ownership).items()
-        return {member_id: most_commits(summaries) for member_id, summaries in found}
 
     def of_round(self) -> Iterable[tuple[TopicPartition, CommitSummary]]:
         """The commits since the last generation or epoch, by the topic's name."""
@@ -227,10 +218,8 @@ class CommitBook:
     ) -> Mapping[str, list[tuple[TopicPartition, CommitSummary]]]:
         """Member id -> each partition that it owns and has committed, by the topic's name."""
         found: dict[str, list[tuple[TopicPartition, CommitSummary]]] = {}
-        for partition, summary in self._of_partition.items():
-            owner = ownership.owner_by_name(partition)
-            if owner is not None:
-                found.setdefault(owner.member_id, []).append((partition, summary))
+        for owner, partition, summary in _owned(self._of_partition, ownership):
+            found.setdefault(owner.member_id, []).append((partition, summary))
         return found
 
     def last_commits(
@@ -242,9 +231,8 @@ class CommitBook:
             if owner is not None and partition not in self._of_partition:
                 position = Position(self._log_partition, stood.log_offset, stood.committed_ms, None)
                 yield owner, partition, summary_of(position, stood.begins_at)
-        for partition, summary in self._of_partition.items():
-            owner = ownership.owner_by_name(partition)
-            if owner is not None and summary.last_position != NO_POSITION:
+        for owner, partition, summary in _owned(self._of_partition, ownership):
+            if summary.last_position != NO_POSITION:
                 yield owner, partition, summary
 
     def committed(self, ownership: Ownership) -> Iterator[CommittedPosition]:
@@ -284,6 +272,15 @@ class CommitBook:
             self._parsed.clear()
         self._parsed[key] = partition
         return partition
+
+
+def _owned(
+    summaries: Mapping[TopicPartition, CommitSummary], ownership: Ownership
+) -> Iterator[tuple[Owner, TopicPartition, CommitSummary]]:
+    for partition, summary in summaries.items():
+        owner = ownership.owner_by_name(partition)
+        if owner is not None:
+            yield owner, partition, summary
 
 
 def _most(
