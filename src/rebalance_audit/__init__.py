@@ -59,7 +59,7 @@ __all__ = [
 _MODULES: Final = {
     "Audit": "local.audit",
     "BadRequest": "errors",
-    "DepartureRules": "audit.departure_rules",
+    "DepartureRules": "audit.options",
     "Explained": "report.explained",
     "FindingRules": "audit.finding_rules",
     "LakeNotReadable": "errors",
