@@ -57,7 +57,7 @@ class Life:
 
     Only this class changes it: every attribute is assigned by a method here, and the same write, verdicts and spans
     make the same state. All others read it and judge: the audits of a write, and what they ask (`conversions`,
-    `missed_steps`, `join_phases`, causes, findings), hand in what they decided.
+    `doubt`, `join_phases`, causes, findings), hand in what they decided.
     """
 
     incarnation: int
@@ -356,11 +356,8 @@ class Life:
     ) -> Rebalance:
         """The rebalance that is going on, or a new one; with `goes_on` also one that may have ended."""
         before = self.rebalance
-        if (
-            before is not None
-            and before.settled_at_ms is not None
-            and not (goes_on and before.settled_outcome == "stable")
-        ):
+        goes_on = goes_on and before is not None and before.settled_outcome == "stable"
+        if before is not None and before.settled_at_ms is not None and not goes_on:
             self.end_rebalance(before.settled_at_ms, before.settled_outcome)
         if self.rebalance is None:
             self.rebalance = Rebalance(
