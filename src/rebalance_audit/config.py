@@ -89,6 +89,11 @@ ClientOption = Annotated[SecretStr, BeforeValidator(_as_text)]
 """A value that is hidden wherever the configuration is printed, except for what `shown_value` lets through."""
 
 
+def plain(options: Mapping[str, SecretStr]) -> dict[str, str]:
+    """Options with their values."""
+    return {name: value.get_secret_value() for name, value in options.items()}
+
+
 class KafkaConfig(_Section):
     """A live cluster."""
 
@@ -102,14 +107,6 @@ class KafkaConfig(_Section):
     options: dict[str, ClientOption]
     admin: dict[str, ClientOption]
 
-    def client_options(self) -> dict[str, str]:
-        """`options` with their values."""
-        return {name: value.get_secret_value() for name, value in self.options.items()}
-
-    def admin_options(self) -> dict[str, str]:
-        """`admin` with their values."""
-        return {name: value.get_secret_value() for name, value in self.admin.items()}
-
 
 class SourceConfig(_Section):
     """Where the log comes from."""
@@ -118,10 +115,6 @@ class SourceConfig(_Section):
     split_target_bytes: int = Field(ge=1_048_576)
     storage_options: dict[str, ClientOption]
     kafka: KafkaConfig
-
-    def storage(self) -> dict[str, str]:
-        """`storage_options` with their values."""
-        return {name: value.get_secret_value() for name, value in self.storage_options.items()}
 
 
 class LakeConfig(_Section):
@@ -132,14 +125,6 @@ class LakeConfig(_Section):
     stage_folder: str
     storage_options: dict[str, ClientOption]
     delta_rs_options: dict[str, ClientOption]
-
-    def storage(self) -> dict[str, str]:
-        """`storage_options` with their values."""
-        return {name: value.get_secret_value() for name, value in self.storage_options.items()}
-
-    def delta_rs(self) -> dict[str, str]:
-        """`delta_rs_options` with their values."""
-        return {name: value.get_secret_value() for name, value in self.delta_rs_options.items()}
 
 
 def _fields_of(rules: type[DepartureRules | FindingRules]) -> dict[str, Any]:
@@ -276,7 +261,7 @@ def effective_config(config: Config) -> str:
     values = config.model_dump()
     kafka = config.source.kafka
     values["source"]["kafka"]["options"] = {
-        name: shown_value(name, value) for name, value in kafka.client_options().items()
+        name: shown_value(name, value) for name, value in plain(kafka.options).items()
     }
     values["source"]["kafka"]["admin"] = dict.fromkeys(kafka.admin, HIDDEN)
     values["spark"]["settings"] = {

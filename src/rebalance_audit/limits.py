@@ -144,19 +144,19 @@ SERIES: Final = Limit(
     "the one quiet for longest is reported at once",
     "Subjects of findings are names of clients.",
 )
-HOURS: Final = Limit(
-    "rows of `gold.group_hours` for one rebalance, or one stretch without owner",
-    9_000,
-    "hours",
-    "further hours have none",
-    "A stretch of more than a year is a wrong clock, or an abandoned group.",
-)
 BLOCKERS: Final = Limit(
     "members in `blocked_by` of one rebalance",
     1_000,
     "members",
     "further ones are left out",
     "In a group that never becomes stable, every client that comes and goes adds one.",
+)
+HOURS: Final = Limit(
+    "rows of `gold.group_hours` for one rebalance, or one stretch without owner",
+    9_000,
+    "hours",
+    "further hours have none",
+    "A stretch of more than a year is a wrong clock, or an abandoned group.",
 )
 BROKER_LOG_LINE_BYTES: Final = Limit(
     "a line of a broker's log, before the coordinator's mark and again after it",
@@ -336,49 +336,5 @@ DEPLOYS_AROUND: Final = Limit(
     "Hundreds of rollouts at once are no evidence for one of them, and rebalances times rollouts is quadratic.",
 )
 
-LIMITS: Final = (
-    LOG_PARTITIONS,
-    BATCH_BYTES,
-    DECOMPRESSED_BYTES,
-    DECOMPRESSED_RATIO,
-    BATCH_RECORDS,
-    SEARCH_BYTES,
-    RAW_BYTES,
-    PORTION_BYTES,
-    KEPT_BYTES,
-    PAYLOAD_BYTES,
-    KEY_BYTES,
-    QUIET_EPOCHS,
-    AWAITED_EPOCHS,
-    AWAITED_MEMBERS,
-    DEPLOYMENTS,
-    ALIKE_EXPRESSIONS,
-    SERIES,
-    BLOCKERS,
-    HOURS,
-    BROKER_LOG_LINE_BYTES,
-    ARCHIVE_FILES,
-    ARCHIVE_HEADER_BYTES,
-    ARCHIVE_DIRECTORY_BYTES,
-    ARCHIVE_SEGMENTS,
-    BROKER_LOG_EXPANSION,
-    BROKER_LOG_NESTING,
-    AGENT_CONNECTIONS,
-    AGENT_HEAD_SECONDS,
-    SCRIPT_BYTES,
-    WHAT_IF_PARTITIONS,
-    WHAT_IF_INSTANCES,
-    WHAT_IF_PROCESSES,
-    WHAT_IF_DAYS,
-    ANSWER_BYTES,
-    ANSWER_PREDICTIONS,
-    ANSWER_SENTENCES,
-    END_OFFSETS_DOCUMENT_BYTES,
-    DEPLOY_FILE_BYTES,
-    DEPLOY_FILE_BRACKETS,
-    DEPLOY_FILE_MARKS,
-    DEPLOY_ITEMS,
-    PODS_OF_NAME,
-    DEPLOYS,
-    DEPLOYS_AROUND,
-)
+LIMITS: Final = tuple(each for each in list(globals().values()) if isinstance(each, Limit))
+"""All of them, in this order."""

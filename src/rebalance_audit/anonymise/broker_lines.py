@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC
+from functools import partial
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Final
@@ -155,21 +156,20 @@ class LineRenamer:
             case FactKind.REBALANCE_PREPARED:
                 return self._trigger
             case FactKind.MEMBER_FENCED:
-                return self._fence_reason
+                return partial(self._known, begins=FENCE_REASONS, plain_rest=_FENCE_REST)
             case FactKind.MEMBER_LEFT_BY_REQUEST:
                 return self._client_reason
             case FactKind.TARGET_COMPUTED:
                 return self._names.assignor
             case FactKind.REGEXES_SCANNED:
-                return self._expressions
+                return partial(_each, self._names.expression)
             case FactKind.SUBSCRIPTION_CHANGED if "regex" in parsed.template.pattern:
                 return self._names.expression
             case FactKind.SUBSCRIPTION_CHANGED:
-                return self._topics
+                return partial(_each, self._names.topic)
         return self._names.other
 
     def _trigger(self, text: str) -> str:
-        """The reason of a prepared rebalance."""
         for _, template in TRIGGER_TEMPLATES:
             found = template.replaced(text, self._trigger_field)
             if found is not None:
@@ -204,9 +204,6 @@ class LineRenamer:
         begins = [row.words] if row is not None else [ADMIN_REASON, *OWN_LEAVE_REASONS]
         return self._known(reason, begins)
 
-    def _fence_reason(self, text: str) -> str:
-        return self._known(text, FENCE_REASONS, _FENCE_REST)
-
     def _known(
         self,
         text: str,
@@ -222,12 +219,6 @@ class LineRenamer:
         if not plain_rest.fullmatch(rest):
             rest = " " + self._names.other(rest.lstrip())
         return text[: len(words)] + rest
-
-    def _expressions(self, text: str) -> str:
-        return _each(self._names.expression, text)
-
-    def _topics(self, text: str) -> str:
-        return _each(self._names.topic, text)
 
 
 def _withdrawn(path: Path, in_doubt: AbstractSet[int]) -> int:

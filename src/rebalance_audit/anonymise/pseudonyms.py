@@ -293,15 +293,11 @@ class Pseudonyms:
             return f"{self.client(match['client'])}-{self._uuid(kind.encode(), name)}"
         if _UUID.fullmatch(name):
             return self._uuid(kind.encode(), name)
-        return self._short_uuid(name)
+        return self._letters("member", name, 22)  # as `Uuid.toString` in Kafka: letters alone
 
     def _uuid(self, purpose: bytes, name: str) -> str:
         text = self._digest(purpose, name.encode(errors="surrogatepass")).hex()
         return "-".join((text[:8], text[8:12], f"4{text[13:16]}", f"a{text[17:20]}", text[20:32]))
-
-    def _short_uuid(self, name: str) -> str:
-        """22 characters, as `Uuid.toString` in Kafka: letters alone."""
-        return self._letters("member", name, 22)
 
     def _expression(self, kind: NameKind, text: str) -> str:
         first, end = effective_part(text)

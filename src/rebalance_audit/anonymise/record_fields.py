@@ -161,7 +161,7 @@ def _name_in(element: Any) -> Any:
 
 def _in_order(class_name: str, attribute: str) -> FieldRule:
     if (class_name, attribute) in INSIDE:
-        return _kept
+        return lambda _names, value: value
     if attribute in MOMENTS:
         return Pseudonyms.moment
     whole = OTHERS.get((class_name, attribute))
@@ -172,7 +172,7 @@ def _in_order(class_name: str, attribute: str) -> FieldRule:
     def step(names: Pseudonyms, value: Any) -> Any:
         match value:
             case str() | bytes():
-                return _unknown(names, value) if rule is None else rule(names, value)
+                return (rule or _unknown)(names, value)
             case tuple() if hasattr(value, "_fields"):
                 return renamed(names, value)
             case tuple():
@@ -181,10 +181,6 @@ def _in_order(class_name: str, attribute: str) -> FieldRule:
                 return value
 
     return step
-
-
-def _kept(_names: Pseudonyms, value: Any) -> Any:
-    return value
 
 
 def _unknown(names: Pseudonyms, value: str | bytes) -> str | bytes:

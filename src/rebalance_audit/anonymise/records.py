@@ -121,7 +121,13 @@ class RecordRenamer:
         match new, old:
             case messages.GroupMetadataValue(), messages.GroupMetadataValue():
                 inside = MemberBytes(self.names, old.protocol_type, old.protocol)
-                members = [self._classic_member(inside, each) for each in new.members]
+                members = [
+                    each._replace(
+                        subscription=inside.subscription(each.subscription),
+                        assignment=inside.assignment(each.assignment),
+                    )
+                    for each in new.members
+                ]
                 return new._replace(members=tuple(members))
             case messages.ConsumerGroupMemberMetadataValue(classic_member_metadata=classic), _ if (
                 classic is not None
@@ -153,14 +159,6 @@ class RecordRenamer:
                     metadata_hash=self.hashes.renamed(group, new.metadata_hash, at_ms)
                 )
         return new
-
-    def _classic_member(
-        self, inside: MemberBytes, member: messages.GroupMetadataMember
-    ) -> messages.GroupMetadataMember:
-        return member._replace(
-            subscription=inside.subscription(member.subscription),
-            assignment=inside.assignment(member.assignment),
-        )
 
     def _refused_alike(
         self, refused: Undecodable, value: bytes | None

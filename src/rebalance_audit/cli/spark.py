@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rebalance_audit.audit.deploys.rollout import Rollout
 from rebalance_audit.cli.requirements import require_java
 from rebalance_audit.cli.spark_jars import jars_folder
-from rebalance_audit.config import Config, effective_config
+from rebalance_audit.config import Config, effective_config, plain
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.checks.check_frames import Scope
 from rebalance_audit.lake.runs import maintain as care
@@ -94,26 +94,24 @@ def ingest_request_of(
 def lake_options(config: Config) -> LakeOptions:
     """How the lake of the configuration is written."""
     given = config.lake
-    return LakeOptions(given.writer, given.stage_folder, given.storage(), given.delta_rs())
+    return LakeOptions(
+        given.writer,
+        given.stage_folder,
+        plain(given.storage_options),
+        plain(given.delta_rs_options),
+    )
 
 
 def source_of(config: Config, from_ms: int | None = None) -> Source:
     """The source of the configuration; `from_ms` is where a live cluster's first ingest begins. Raises BadRequest."""
     kafka = config.source.kafka
     settings = KafkaSettings(
-        start=kafka.start,
+        **dict(kafka) | {"options": plain(kafka.options), "admin": plain(kafka.admin)},
         start_ms=from_ms,
-        max_offsets_per_trigger=kafka.max_offsets_per_trigger,
-        trigger_seconds=kafka.trigger_seconds,
-        min_partitions=kafka.min_partitions,
-        group_id_prefix=kafka.group_id_prefix,
-        timeout_ms=kafka.timeout_ms,
-        sampled_partitions_max=kafka.sampled_partitions_max,
-        options=kafka.client_options(),
-        admin=kafka.admin_options(),
     )
     given = config.source
-    return parse_source(given.spec, given.split_target_bytes, settings, given.storage())
+    storage = plain(given.storage_options)
+    return parse_source(given.spec, given.split_target_bytes, settings, storage)
 
 
 def audit_once(

@@ -106,23 +106,15 @@ def _sasl(options: Mapping[str, str]) -> dict[str, Any]:
 
 def _tls(options: Mapping[str, str]) -> ssl.SSLContext:
     with _usable("the Kafka options"):
+        is_in_file = "ssl.truststore.location" in options
         context = ssl.create_default_context(
-            cafile=_trusted_file(options), cadata=_trusted(options)
+            cafile=_pem(options, "truststore") if is_in_file else None,
+            cadata=options.get("ssl.truststore.certificates"),
         )
         _present_own(context, options)
     # With an empty algorithm Kafka's client accepts a certificate that names another host.
     context.check_hostname = options.get("ssl.endpoint.identification.algorithm", "https") != ""
     return context
-
-
-def _trusted(options: Mapping[str, str]) -> str | None:
-    """Trusted certificates in PEM; None if a file or the system has them."""
-    return options.get("ssl.truststore.certificates")
-
-
-def _trusted_file(options: Mapping[str, str]) -> Path | None:
-    """The file with trusted certificates, if one is given."""
-    return _pem(options, "truststore") if "ssl.truststore.location" in options else None
 
 
 def _present_own(context: ssl.SSLContext, options: Mapping[str, str]) -> None:

@@ -17,7 +17,6 @@ from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.audit.options import AuditOptions, DepartureRules, has_nothing
 from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_GROUP, PROGRESS, TOPICS, Row
-from rebalance_audit.audit.testimony.clocks import Aligned
 from rebalance_audit.errors import BadRequest, require_known, two_histories
 from rebalance_audit.local.given_files import (
     aligned_with,
@@ -316,7 +315,7 @@ def audit_in_parts(
             *total.damage,
             *(note.detail for note in folder.notes),
             *names.notes,
-            *_notes(clocks, group_ids),
+            *(() if clocks is None else (*clocks.notes, *clocks.log.unmatched_notes(group_ids))),
             *left_out,
         ],
         unfinished_ends=total.unfinished_ends,
@@ -346,11 +345,6 @@ def _joined(name: str, parts: Sequence[dict[str, Any]]) -> Any:
         return of_parts[0].joined(of_parts[1:])
     rows = [row for rows in of_parts for row in rows]
     return rows if len(parts) == 1 or is_by_group(name) else in_key_order(name, rows)
-
-
-def _notes(clocks: Aligned | None, group_ids: frozenset[str]) -> list[str]:
-    """What is odd about the brokers' logs."""
-    return [] if clocks is None else [*clocks.notes, *clocks.log.unmatched_notes(group_ids)]
 
 
 def _topics(names: TopicNames) -> list[Row]:

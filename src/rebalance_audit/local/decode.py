@@ -189,7 +189,6 @@ class _Records:
         return np.flatnonzero(are_wanted)
 
     def lines(self, found: Columns, known: CommitLines) -> str:
-        """The lines of the records to print."""
         rows = self.rows(found)
         keys = found.keys.at(rows)
         others, committed, moments_ms = ValueParts.of(found, rows)

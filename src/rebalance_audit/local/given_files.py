@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from io import BytesIO, StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,7 +42,7 @@ from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
-from rebalance_audit.wire.segments.batches import BatchEnd, batch_ends
+from rebalance_audit.wire.segments.batches import batch_ends
 from rebalance_audit.wire.segments.folder import (
     METADATA_TOPIC,
     OFFSETS_TOPIC,
@@ -305,7 +306,7 @@ def _of_partition(folder: Path) -> Iterator[EndOffset]:
     segments = sorted(each for each in folder.iterdir() if SEGMENT_NAME.fullmatch(each.name))
     latest: EndOffset | None = None
     start = None
-    for batch in _batches(segments):
+    for batch in chain.from_iterable(map(batch_ends, segments)):
         start = batch.base_offset if start is None else start
         at_ms, end, markers = batch.max_timestamp_ms, batch.end_offset, 0
         if latest is not None:
@@ -321,8 +322,3 @@ def _of_partition(folder: Path) -> Iterator[EndOffset]:
         latest = EndOffset(at_ms, None, end, markers=markers)
     if latest is not None:
         yield latest._replace(start_offset=start, max_timestamp_ms=latest.sampled_at_ms)
-
-
-def _batches(segments: Iterable[Path]) -> Iterator[BatchEnd]:
-    for segment in segments:
-        yield from batch_ends(segment)

@@ -21,7 +21,6 @@ class LogCommits:
     """Adds up the stretches of a log."""
 
     def __init__(self) -> None:
-        """Nothing was read yet."""
         self._hours = LogCommitHours()
         self._growth = LogGrowth()
         self._open = OpenTransactions()

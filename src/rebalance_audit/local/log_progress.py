@@ -60,7 +60,6 @@ class _LogProgress:
         self._held = 0
 
     def take(self, log_partition: int, found: Columns) -> None:
-        """A stretch of the log."""
         commits = KeyedCommits.among(found)
         is_plain = ~found.run_flags(run.is_transactional for run in found.runs)
         positions = committed_positions(found)
@@ -107,7 +106,6 @@ class _LogProgress:
             group.decided(of_key, np.array(rows, np.int64).T)
 
     def rows(self, ownership: Iterable[Row], written: Callable[[str], int]) -> ProgressRows:
-        """All rows; see `progress_of_log`."""
         owned: dict[GroupAndPartition, list[Row]] = defaultdict(list)
         for row in ownership:
             owned[row["group_id"], row["log_partition"]].append(row)

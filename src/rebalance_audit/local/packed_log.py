@@ -90,7 +90,6 @@ class _Unpacked:
         self._holds = folder.parent if _is_wanted(path.name) else folder
 
     def add(self, file: Path) -> None:
-        """What is in a packed file."""
         packed_bytes = file.stat().st_size
         most = limits.BROKER_LOG_BYTES_FREE + limits.BROKER_LOG_EXPANSION.most * packed_bytes
         before = self._bytes

@@ -38,15 +38,12 @@ _SUMMARY_BYTES: Final = 350
 
 
 class _Found(NamedTuple):
-    """A stretch of the log."""
-
     survey: Survey
     pieces: list[Piece]
     accounts: "list[Account]"
 
     @property
     def weight_bytes(self) -> int:
-        """Memory, about."""
         return sum(
             _RECORD_BYTES * len(piece.chunk.keys)
             + sum(map(len, filter(None, piece.chunk.values)))

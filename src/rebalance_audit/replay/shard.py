@@ -14,7 +14,6 @@ class Shard:
     """Every group of one partition of `__consumer_offsets`, kept up to date record by record."""
 
     def __init__(self, log_partition: int, policy: Policy = Policy.LENIENT) -> None:
-        """Starts without groups, as a coordinator does before it loads the partition."""
         self.log_partition = log_partition
         self.policy = policy
         self._slots: dict[str, GroupSlot] = {}

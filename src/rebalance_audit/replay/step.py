@@ -40,7 +40,6 @@ class ReplayStep:
     __slots__ = ("_policy", "changes", "position", "record", "slot")
 
     def __init__(self, slot: GroupSlot, record: Record, position: Position, policy: Policy) -> None:
-        """Nothing is applied yet."""
         self.slot = slot
         self.record = record
         self.position = position

@@ -121,8 +121,6 @@ def _stop_after(path: str | Path, at: int, end: int, left_bytes: int) -> int:
 
 
 class _Window(OpenSegment):
-    """A stretch of the file in memory."""
-
     def __init__(self, path: str | Path) -> None:
         super().__init__(path)
         self.data = np.empty(WINDOW_BYTES, np.uint8)
@@ -134,7 +132,6 @@ class _Window(OpenSegment):
             self.load(position)
 
     def load(self, position: int) -> None:
-        """Fill the window from a position on."""
         self.origin, self.loaded = position, 0
         room = self.data.data
         try:

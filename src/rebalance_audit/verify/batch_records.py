@@ -106,8 +106,6 @@ def message_as_kafka_reads_it(message: bytes) -> Iterator[ColumnChunk | Unreadab
 
 
 class _Reader:
-    """A position in the records of a batch."""
-
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.at = 0

@@ -199,7 +199,6 @@ def _batch_ends(segments: Sequence[Segment]) -> Iterator[tuple[str, batches.Batc
 
 
 def _rows(chunk: ColumnChunk, begin: int | None, end: int | None) -> ColumnChunk:
-    """Some consecutive rows of a chunk."""
     begin, end = begin or 0, len(chunk.log_offsets) if end is None else end
     runs, at = [], 0
     for run in chunk.runs:
@@ -256,13 +255,10 @@ class _Step(NamedTuple):
 
     @property
     def stops(self) -> bool:
-        """Whether the load ends here."""
         return any(isinstance(item, LoaderStop) for item in self.items)
 
 
 class _Bytes(OpenSegment):
-    """A segment file, read here and there."""
-
     def read(self, at: int, size_bytes: int) -> bytes:
         """Some bytes, fewer at the end."""
         return os.pread(self._file, size_bytes, at)

@@ -357,7 +357,6 @@ class _Listed:
         self.first: list[Notice] = []
 
     def add(self, noticed: Notice) -> None:
-        """One more."""
         self.count += 1
         if len(self.first) < LISTED_MAX:
             self.first.append(noticed)
@@ -373,7 +372,6 @@ class _Transaction:
         self.commit_count = 0
 
     def described(self, producer_id: int) -> OpenTransaction:
-        """As a value."""
         return OpenTransaction(
             producer_id,
             self._producer_epoch,

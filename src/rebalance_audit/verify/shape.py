@@ -65,7 +65,6 @@ class ShapeCount:
     """Counts what a reader finds. Keeps each key once, as the coordinator and the cleaner do."""
 
     def __init__(self) -> None:
-        """Nothing is counted yet."""
         self._last: dict[bytes, int] = {}
         """Key -> size of its last record; negative for a tombstone."""
         self._kinds: Counter[int | str] = Counter()

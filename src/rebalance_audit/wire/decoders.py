@@ -126,16 +126,13 @@ class _Body:
         self.used: set[str] = set()
 
     def text(self) -> str:
-        """The function so far."""
         return "\n".join(self.lines)
 
     def line(self, text: str) -> None:
-        """Add one line at the current indentation."""
         self.lines.append("    " * self.level + text)
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """One level deeper."""
         self.level += 1
         yield
         self.level -= 1
@@ -155,7 +152,6 @@ class _Body:
         self.distance = 0
 
     def flush(self) -> None:
-        """Read the pending fields."""
         pending, self.pending = self.pending, []
         if not pending:
             return
@@ -188,12 +184,10 @@ class _Body:
         return name
 
     def refuse_if(self, condition: str) -> None:
-        """Leave the bytes to the generic codec under a condition."""
         self.line(f"if {condition}:")
         self.line("    raise UnfitError")
 
     def fresh(self, name: str) -> str:
-        """Variable name that the function does not use yet."""
         candidate, number = name, 1
         while candidate in self.used:
             number += 1
@@ -244,7 +238,6 @@ class _Body:
     def blob(
         self, plain_type: str, long_reader: str, suffix: str, variable: str, *, nullable: bool
     ) -> None:
-        """Read a string or bytes."""
         ahead = -1 if self.flexible else 0
         with self._counted(plain_type, long_reader, variable, nullable=nullable):
             self.line(f"e = {self.position(ahead)} + n")
@@ -253,7 +246,6 @@ class _Body:
         self.distance = 0
 
     def array(self, field: Field, variable: str, *, nullable: bool) -> None:
-        """Read an array."""
         count, most = ("n - 1", 65) if self.flexible else ("n", 64)
         with self._counted("int32", "long_length", variable, nullable=nullable):
             if field.is_struct:

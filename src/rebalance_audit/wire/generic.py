@@ -147,8 +147,6 @@ def _below(path: str, field: Field) -> str:
 
 
 class _Reader:
-    """A position in the bytes of one message."""
-
     def __init__(
         self,
         data: bytes,
@@ -288,8 +286,6 @@ class _Reader:
 
 
 class _Writer:
-    """The bytes of one message, in parts."""
-
     def __init__(
         self, version: int, layout: Layout, tags: dict[str, list[UnknownTag]], *, flexible: bool
     ) -> None:
@@ -316,7 +312,6 @@ class _Writer:
                 raise ValueError(f"{where} does not exist in version {self.version}")
 
     def field(self, field: Field, value: Any, path: str) -> None:
-        """Write one field."""
         nullable = field.is_nullable(self.version)
         if value is None and not nullable:
             raise ValueError(f"{path} is None and is never null")

@@ -90,13 +90,10 @@ MetadataRecord: TypeAlias = (
 
 
 class _Reader:
-    """Reads the fields of one message in order."""
-
     def __init__(self, data: bytes, at: int) -> None:
         self._data, self._at = data, at
 
     def skip(self, size: int) -> None:
-        """Pass over fields of a fixed length."""
         self._at += size
 
     def take(self, size: int) -> bytes:
@@ -107,7 +104,6 @@ class _Reader:
         return self._data[start : self._at]
 
     def int32(self) -> int:
-        """A signed number of four bytes."""
         (number,) = SCALARS["int32"].unpack(self.take(4))
         return int(number)
 
@@ -131,7 +127,6 @@ class _Reader:
         return tuple(self.int32() for _ in range(self.length() - 1))
 
     def tags(self) -> Mapping[int, bytes]:
-        """A section of tagged fields."""
         found = {}
         for _ in range(self.length()):
             tag, size = self.length(), self.length()
@@ -165,10 +160,6 @@ def _broker(reader: _Reader, version: int) -> MetadataRecord:
     return BrokerRegistered(broker_id, reader.text())
 
 
-def _broker_gone(reader: _Reader, _version: int) -> MetadataRecord:
-    return BrokerRegistered(reader.int32(), None)
-
-
 def _topic(reader: _Reader, _version: int) -> MetadataRecord:
     name = reader.text()
     if not name:
@@ -198,32 +189,16 @@ def _partition_change(reader: _Reader, _version: int) -> MetadataRecord | None:
     )
 
 
-def _topic_removed(reader: _Reader, _version: int) -> MetadataRecord:
-    return TopicRemoved(reader.take(UUID_BYTES))
-
-
-def _transaction_began(_reader: _Reader, _version: int) -> MetadataRecord:
-    return MetadataTransactionBegan()
-
-
-def _transaction_ended(_reader: _Reader, _version: int) -> MetadataRecord:
-    return MetadataTransactionEnded(committed=True)
-
-
-def _transaction_aborted(_reader: _Reader, _version: int) -> MetadataRecord:
-    return MetadataTransactionEnded(committed=False)
-
-
 _READERS: Final[Mapping[int, Callable[[_Reader, int], MetadataRecord | None]]] = {
     _BROKER_RECORD: _broker,
-    _BROKER_GONE_RECORD: _broker_gone,
+    _BROKER_GONE_RECORD: lambda reader, _: BrokerRegistered(reader.int32(), None),
     TOPIC_RECORD: _topic,
     PARTITION_RECORD: _partition,
     PARTITION_CHANGE_RECORD: _partition_change,
-    REMOVE_TOPIC_RECORD: _topic_removed,
-    _BEGIN_TRANSACTION_RECORD: _transaction_began,
-    _END_TRANSACTION_RECORD: _transaction_ended,
-    _ABORT_TRANSACTION_RECORD: _transaction_aborted,
+    REMOVE_TOPIC_RECORD: lambda reader, _: TopicRemoved(reader.take(UUID_BYTES)),
+    _BEGIN_TRANSACTION_RECORD: lambda *_: MetadataTransactionBegan(),
+    _END_TRANSACTION_RECORD: lambda *_: MetadataTransactionEnded(committed=True),
+    _ABORT_TRANSACTION_RECORD: lambda *_: MetadataTransactionEnded(committed=False),
 }
 """Type of a record (`apiKey`) -> how it is read."""
 

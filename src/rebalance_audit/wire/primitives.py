@@ -43,18 +43,10 @@ def read_uvarint(data: bytes, position: int) -> tuple[int, int]:
 
     Raises TruncatedError, and CorruptError above 2^31 - 1: lengths and tags are Java ints.
     """
-    value = 0
-    for shift in (0, 7, 14, 21, 28):
-        if position >= len(data):
-            raise TruncatedError("the bytes end inside a variable-length integer")
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            if value > _UVARINT_MAX:
-                break
-            return value, position
-    raise CorruptError("a variable-length integer is above 2^31 - 1")
+    value, position = _varint(data, position, "is above 2^31 - 1")
+    if value > _UVARINT_MAX:
+        raise CorruptError("a variable-length integer is above 2^31 - 1")
+    return value, position
 
 
 def read_wrapping_uvarint(data: bytes, position: int) -> tuple[int, int]:
@@ -62,6 +54,12 @@ def read_wrapping_uvarint(data: bytes, position: int) -> tuple[int, int]:
 
     Raises TruncatedError, and CorruptError where a sixth byte would follow.
     """
+    value, position = _varint(data, position, "has more than five bytes")
+    value &= 0xFFFF_FFFF
+    return value - (1 << 32) if value > _UVARINT_MAX else value, position
+
+
+def _varint(data: bytes, position: int, beyond: str) -> tuple[int, int]:
     value = 0
     for shift in (0, 7, 14, 21, 28):
         if position >= len(data):
@@ -70,9 +68,8 @@ def read_wrapping_uvarint(data: bytes, position: int) -> tuple[int, int]:
         position += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            value &= 0xFFFF_FFFF
-            return value - (1 << 32) if value > _UVARINT_MAX else value, position
-    raise CorruptError("a variable-length integer has more than five bytes")
+            return value, position
+    raise CorruptError(f"a variable-length integer {beyond}")
 
 
 def uvarint(value: int) -> bytes:

@@ -88,7 +88,6 @@ class ClusterImage:
     """
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
         self.shapes: dict[bytes, list[TopicShape]] = defaultdict(list)
         """Topic id -> its shapes, the oldest first."""
         self._names: dict[bytes, str] = {}

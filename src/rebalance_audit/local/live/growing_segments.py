@@ -39,7 +39,8 @@ class GrowingSegments:
     def __init__(self, path: str | Path) -> None:
         """Raises SourceNotReadable if there is no segment now."""
         self._path = Path(path)
-        self._parents = {file.parent for files in _files_under(self._path) for file in files}
+        found = open_log_folder(self._path)
+        self._parents = {file.parent for files in found.partitions.values() for file in files}
         self._places: dict[int, _Place] = {}
         self.problem = ""
 
@@ -130,10 +131,6 @@ def _segments_in(folder: Path, number: int) -> tuple[Segment, ...]:
         if not any(folder.glob(f"*{_SUFFIX}")):
             return ()  # a partition that is being made or moved away
         raise
-
-
-def _files_under(path: Path) -> Iterator[list[Path]]:
-    yield from open_log_folder(path).partitions.values()
 
 
 def _files_in(folder: Path) -> _Files:

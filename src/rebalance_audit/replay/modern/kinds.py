@@ -59,10 +59,8 @@ class GroupKind(NamedTuple):
     """Whether a partition has at most one owner."""
     member_states: Mapping[int, str]
     """Wire code -> member state; any other code is UNKNOWN."""
-    member_fields: tuple[str, ...]
-    """Fields of `ModernMember` that the member metadata record sets, in the order of that class."""
-    member_values: Callable[[Any], tuple[object, ...]]
-    """Their values, from the record's value."""
+    member_fields: Mapping[str, Callable[[Any], object]]
+    """Field of `ModernMember` that the member metadata record sets -> its value, from the record's; in their order."""
     target: Callable[[Any], Partitions]
     """The partitions of a target assignment record."""
     current_assignment: Callable[[Any], CurrentAssignment]
@@ -91,40 +89,22 @@ def _with_epochs(entries: tuple[Any, ...], pending: tuple[Any, ...]) -> CurrentA
     )
 
 
-def _consumer_member(value: ConsumerGroupMemberMetadataValue) -> tuple[object, ...]:
+def _classic_membership(value: ConsumerGroupMemberMetadataValue) -> ClassicMembership | None:
     classic = value.classic_member_metadata
-    return (
-        value.instance_id,
-        value.rack_id,
-        value.client_id,
-        value.client_host,
-        value.subscribed_topic_names,
-        value.subscribed_topic_regex or "",
-        value.rebalance_timeout_ms,
-        value.server_assignor,
-        None
-        if classic is None
-        else ClassicMembership(
-            classic.session_timeout_ms,
-            tuple((protocol.name, protocol.metadata) for protocol in classic.supported_protocols),
-        ),
-        value.assignors,
-    )
+    if classic is None:
+        return None
+    protocols = ((protocol.name, protocol.metadata) for protocol in classic.supported_protocols)
+    return ClassicMembership(classic.session_timeout_ms, tuple(protocols))
 
 
-def _streams_member(value: StreamsGroupMemberMetadataValue) -> tuple[object, ...]:
+def _endpoint(value: StreamsGroupMemberMetadataValue) -> tuple[str, int] | None:
     endpoint = value.user_endpoint
-    return (
-        value.instance_id,
-        value.rack_id,
-        value.client_id,
-        value.client_host,
-        value.rebalance_timeout_ms,
-        value.topology_epoch,
-        value.process_id,
-        None if endpoint is None else (endpoint.host, endpoint.port),
-        tuple((tag.key, tag.value) for tag in value.client_tags),
-    )
+    return None if endpoint is None else (endpoint.host, endpoint.port)
+
+
+def _same(*names: str) -> dict[str, Callable[[Any], object]]:
+    """Fields that are called alike."""
+    return {name: attrgetter(name) for name in names}
 
 
 CONSUMER: Final = GroupKind(
@@ -133,34 +113,26 @@ CONSUMER: Final = GroupKind(
     replaces_classic=True,
     one_owner=True,
     member_states={0: STABLE, 1: UNREVOKED, 2: UNRELEASED},
-    member_fields=(
-        "instance_id",
-        "rack_id",
-        "client_id",
-        "client_host",
-        "subscribed_topic_names",
-        "subscribed_topic_regex",
-        "rebalance_timeout_ms",
-        "server_assignor",
-        "classic",
-        "client_assignors",
-    ),
-    member_values=_consumer_member,
+    member_fields={
+        **_same("instance_id", "rack_id", "client_id", "client_host", "subscribed_topic_names"),
+        "subscribed_topic_regex": lambda value: value.subscribed_topic_regex or "",
+        **_same("rebalance_timeout_ms", "server_assignor"),
+        "classic": _classic_membership,
+        "client_assignors": attrgetter("assignors"),
+    },
     target=lambda value: partitions_of(value.topic_partitions),
     current_assignment=lambda value: _with_epochs(
         value.assigned_partitions, value.partitions_pending_revocation
     ),
 )
 
-_SHARE_FIELDS: Final = ("rack_id", "client_id", "client_host", "subscribed_topic_names")
 SHARE: Final = GroupKind(
     group_type=GroupType.SHARE,
     replaces_simple=False,
     replaces_classic=False,
     one_owner=False,
     member_states={0: STABLE, 1: UNREVOKED, 2: UNRELEASED},
-    member_fields=_SHARE_FIELDS,
-    member_values=attrgetter(*_SHARE_FIELDS),
+    member_fields=_same("rack_id", "client_id", "client_host", "subscribed_topic_names"),
     target=lambda value: partitions_of(value.topic_partitions),
     current_assignment=lambda value: CurrentAssignment(
         partitions_of(value.assigned_partitions), NOTHING, _NO_EPOCHS, ()
@@ -173,18 +145,12 @@ STREAMS: Final = GroupKind(
     replaces_classic=True,
     one_owner=True,
     member_states={1: STABLE, 2: UNREVOKED, 3: UNRELEASED},
-    member_fields=(
-        "instance_id",
-        "rack_id",
-        "client_id",
-        "client_host",
-        "rebalance_timeout_ms",
-        "topology_epoch",
-        "process_id",
-        "user_endpoint",
-        "client_tags",
-    ),
-    member_values=_streams_member,
+    member_fields={
+        **_same("instance_id", "rack_id", "client_id", "client_host", "rebalance_timeout_ms"),
+        **_same("topology_epoch", "process_id"),
+        "user_endpoint": _endpoint,
+        "client_tags": lambda value: tuple((tag.key, tag.value) for tag in value.client_tags),
+    },
     target=lambda value: partitions_of(value.active_tasks),
     current_assignment=lambda value: _with_epochs(
         value.active_tasks, value.active_tasks_pending_revocation

@@ -168,7 +168,8 @@ def replay_member(
         group.note_convergence(member)
     old_instance_id = member.instance_id
     changed: list[str] = []
-    for name, described in zip(kind.member_fields, kind.member_values(value), strict=True):
+    for name, value_of in kind.member_fields.items():
+        described = value_of(value)
         if getattr(member, name) != described:
             setattr(member, name, described)
             changed.append(name)

@@ -126,7 +126,6 @@ class _ChunkBuilder:
         return self._records.log_offsets
 
     def take(self) -> ColumnChunk:
-        """What was collected since the last call."""
         self._end_run(len(self.log_offsets))
         last_ms, last_offset = self._excluded_last_ms, self._excluded_last_offset
         chunk = ColumnChunk(*self._records, self._runs, self.excluded_count, last_ms, last_offset)
@@ -134,7 +133,6 @@ class _ChunkBuilder:
         return chunk
 
     def add(self, header: batches.RawHeader, batch: memoryview) -> batches.Damage | None:
-        """Take the records of a batch, or say what is wrong with it."""
         base, magic = header[batches.BASE_OFFSET], header[batches.MAGIC]
         run: _RunFields
         if magic == 2:

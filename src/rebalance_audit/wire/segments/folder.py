@@ -173,7 +173,6 @@ def _require_a_segment(segments: Iterable[Segment]) -> None:
 
 
 def _is_compressed(file: Path) -> bool:
-    """Whether the name is that of a compressed segment."""
     return file.suffix in COMPRESSED_SUFFIXES and SEGMENT_NAME.fullmatch(file.stem) is not None
 
 
