@@ -16,6 +16,7 @@ from rebalance_audit.anonymise.records import LeftOut, RecordRenamer
 from rebalance_audit.anonymise.topic_hashes import TopicHashes
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord, encode_batch
+from rebalance_audit.wire import embedded
 from rebalance_audit.wire.connect_protocol import read_worker_assignment, read_worker_state
 from rebalance_audit.wire.consumer_protocol import read_assignment, read_subscription
 from rebalance_audit.wire.embedded import Malformed, encode_embedded
@@ -31,7 +32,6 @@ from rebalance_audit.wire.generated.messages import (
 )
 from rebalance_audit.wire.records import Record, decode_record, encode_key, encode_value
 from rebalance_audit.wire.segments.batches import BatchRecords
-from rebalance_audit.wire.streams_protocol import read_streams_subscription
 from rebalance_audit.wire.topic_names import TopicNames
 from tests.anonymise.renamed import anonymised, plain_bytes
 from tests.support.batches import Batch, LogRecord, read_batches
@@ -171,11 +171,11 @@ def test_user_data_of_streams_is_read_and_written_again() -> None:
     read = read_subscription(made)
     assert not isinstance(read, Malformed)
     assert read.user_data
-    before, after = map(read_streams_subscription, (user_data, read.user_data))
-    assert not isinstance(before, Malformed)
+    after = embedded.read(read.user_data[2:], StreamsSubscriptionInfo)
     assert not isinstance(after, Malformed)
-    assert after == before._replace(process_id=after.process_id)
-    assert after.process_id != before.process_id
+    process_id, address = after.fields.process_id, after.fields.user_end_point
+    assert after.fields == info._replace(process_id=process_id, user_end_point=address)
+    assert process_id != info.process_id
     assert SECRET not in made
 
 

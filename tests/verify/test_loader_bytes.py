@@ -8,7 +8,8 @@ import pytest
 
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord, encode_batch
 from rebalance_audit.verify.coordinators import DEFAULT
-from rebalance_audit.verify.log import verify_log
+from rebalance_audit.verify.partition_load import verify_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
 from tests.verify.logs import raw
 
 BATCHES = [
@@ -30,8 +31,9 @@ def verified(folder: Path, log: bytes, *, index: bytes = b"") -> tuple[str, int,
     place.parent.mkdir(exist_ok=True)
     place.write_bytes(log)
     place.with_suffix(".index").write_bytes(index)
-    (clean,) = verify_log(folder, DEFAULT).partitions
-    (crash,) = verify_log(folder, DEFAULT, after_crash=True).partitions
+    opened = open_log_folder(folder)
+    (clean,) = verify_folder(opened, DEFAULT).partitions
+    (crash,) = verify_folder(opened, DEFAULT, after_crash=True).partitions
     said = clean.outcome if clean.failure is None else f"{clean.outcome}: {clean.rule}"
     return said, clean.shape.record_count, crash.outcome, crash.shape.record_count
 
@@ -74,7 +76,7 @@ def test_the_end_is_sought_from_the_last_entry_of_the_index(tmp_path: Path) -> N
 def test_what_is_hidden_behind_damage_is_counted(tmp_path: Path) -> None:
     """The partition loads, and lacks two records without a word of the broker."""
     verified(tmp_path, changed(8, b"\0\1\0\0")(b"".join(BATCHES)))
-    (loading,) = verify_log(tmp_path).partitions
+    (loading,) = verify_folder(open_log_folder(tmp_path), DEFAULT).partitions
     assert [end.hidden_bytes for end in loading.log_ends] == [len(BATCHES[1]) + len(BATCHES[2])]
     assert loading.loses
 

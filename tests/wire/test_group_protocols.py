@@ -28,10 +28,8 @@ from rebalance_audit.wire.streams_protocol import (
     REJOIN_AT_ONCE,
     REJOIN_NEVER,
     StreamsAssignment,
-    StreamsSubscription,
     TaskId,
     read_streams_assignment,
-    read_streams_subscription,
 )
 
 URL = "0003 682f31"
@@ -104,24 +102,11 @@ def test_what_a_worker_runs(state: str, assignment: str, expected: object) -> No
     assert running(connect(state), assigned(assignment)) == expected
 
 
-STREAMS_SUBSCRIPTION = (
-    "0000000b 0000000b c7f19dc5 072d 4540 b189 5b54f40c5b97 00000000 00000002"
-    "00000000 00000002 fffffffffffffffe ffff 00000001 00000003 000000000000000c ffff"
-    "05 00000000 00000000"
-)
 STREAMS_ASSIGNMENT = (
     "0000000b 0000000b 00000002 00000000 00000001 00000000 00000001 00000003 00000001 0061"
     "00000001 00000001 00000000 00000000 00000001 0001 74 00000000"
     "00000000 00000000 00000000 00000000 {at}"
 )
-
-
-def test_a_streams_client_says_which_tasks_it_has() -> None:
-    """The sum of offsets of an active task is -2; other tasks are standby or left over."""
-    read = read_streams_subscription(bytes.fromhex(STREAMS_SUBSCRIPTION))
-    assert isinstance(read, StreamsSubscription)
-    assert (read.active, read.restored) == ((TaskId(0, 2),), (TaskId(1, 3),))
-    assert (read.info_version, read.unique_field, read.error_code, read.unread) == (11, 5, 0, ())
 
 
 @pytest.mark.parametrize("at", [REJOIN_AT_ONCE, REJOIN_NEVER, 1_795_802_861_704])
@@ -165,8 +150,7 @@ def test_registries_elect_a_primary() -> None:
         (read_worker_state, "ffff", "version -1"),
         (read_worker_state, f"0001 {URL}", "no config offset"),
         (read_worker_assignment, "0001 0000", "no leader"),
-        (read_streams_subscription, "0000000b 0000000b", "no process id"),
-        (read_streams_subscription, "00000000", "version 0"),
+        (read_streams_assignment, "00000000", "version 0"),
         (read_streams_assignment, "80000001", "version -2147483647"),
         (read_streams_assignment, "00000001 00000000", "no standbyTasks"),
         (read_registry_identity, "5b5d", "JSON, but no object"),
@@ -185,7 +169,6 @@ def test_malformed_bytes_say_why(read: Callable[[bytes], object], text: str, why
 READERS = (
     read_worker_state,
     read_worker_assignment,
-    read_streams_subscription,
     read_streams_assignment,
     read_registry_identity,
     read_registry_assignment,
@@ -194,7 +177,6 @@ SAMPLES = [
     NEW_WORKER,
     HAS_SINK_0,
     worker_with(HAS_SINK_0),
-    STREAMS_SUBSCRIPTION,
     STREAMS_ASSIGNMENT.format(at="00" * 8),
     b'{"error":0,"master":"a","master_identity":{"host":"h"}}'.hex(),
 ]

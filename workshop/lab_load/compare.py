@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from rebalance_audit.verify.coordinators import Coordinator
 from rebalance_audit.verify.loading import Loading
-from rebalance_audit.verify.log import verify_log
+from rebalance_audit.verify.partition_load import verify_folder
+from rebalance_audit.wire.segments.folder import open_log_folder
 from workshop.lab_load.cases.case import CaseSet
 
 Row = dict[str, Any]
@@ -43,7 +44,8 @@ def all_logs(cases: CaseSet) -> Iterator[Path]:
 
 def predictions(folder: Path, coordinator: Coordinator) -> dict[int, Loading]:
     """Partition -> what the coordinator is predicted to do with it."""
-    return {each.log_partition: each for each in verify_log(folder, coordinator).partitions}
+    judged = verify_folder(open_log_folder(folder), coordinator)
+    return {each.log_partition: each for each in judged.partitions}
 
 
 def differences(truth: Row, cases: CaseSet, folder: Path) -> Iterator[Difference]:

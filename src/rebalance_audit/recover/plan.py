@@ -16,7 +16,7 @@ from rebalance_audit.replay.classic import CONNECT, REGISTRY, STREAMS, kind_of
 from rebalance_audit.replay.groups import ClassicGroup, type_of
 from rebalance_audit.verify.coordinators import Coordinator
 from rebalance_audit.verify.loading import Loading
-from rebalance_audit.verify.log import verify_folder
+from rebalance_audit.verify.partition_load import verify_folder
 from rebalance_audit.wire.segments.folder import LogFolder
 
 RETENTION_MS: Final = 7 * 24 * 3600 * 1000

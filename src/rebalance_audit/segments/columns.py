@@ -94,10 +94,7 @@ class Columns(NamedTuple):
             np.array(chunk.record_timestamps_ms, np.int64),
             Blobs.of(chunk.keys),
             Blobs.of(chunk.values),
-            chunk.runs,
-            chunk.excluded_count,
-            chunk.excluded_last_ms,
-            chunk.excluded_last_offset,
+            *chunk[4:],
         )
 
     def of_runs(self, fields: Iterable[int]) -> Int64s:
@@ -149,7 +146,5 @@ class Columns(NamedTuple):
                 for run, count in zip(self.runs, counts, strict=True)
                 if count
             ],
-            self.excluded_count,
-            self.excluded_last_ms,
-            self.excluded_last_offset,
+            *self[5:],
         )

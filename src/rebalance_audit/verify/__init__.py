@@ -7,7 +7,7 @@
 | `coordinators.coordinator_named` | of "4.3", "3.9", "3.9 new": the classic one where a release has both |
 | `partition_load.load_partition` | `(items, coordinator, log_partition) -> Loading` |
 | `loading.Loading` | what the coordinator does, see there |
-| `log.verify_log` | `(path, coordinator, log_partitions=None) -> Verification`: a folder of segments |
+| `partition_load.verify_folder` | `(folder, coordinator, log_partitions=None) -> Verification`: a folder of segments |
 | `coordinators.rules_for` | the rules for a coordinator, from `schemas/loading`, each with its source in Kafka |
 
 `items` are what `wire.segments.columns.read_columns` yields. A release stands for the newest patch of its line; a patch

@@ -206,14 +206,7 @@ def _rows(chunk: ColumnChunk, begin: int | None, end: int | None) -> ColumnChunk
         if count > 0:
             runs.append(run._replace(record_count=count))
         at += run.record_count
-    return ColumnChunk(
-        chunk.log_offsets[begin:end],
-        chunk.record_timestamps_ms[begin:end],
-        chunk.keys[begin:end],
-        chunk.values[begin:end],
-        runs,
-        0,
-    )
+    return ColumnChunk._make((*(column[begin:end] for column in chunk[:4]), runs, 0, None, None))
 
 
 def _stretch(item: BadBytes | TailNote) -> DamagedStretch:

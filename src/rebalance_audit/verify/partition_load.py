@@ -1,8 +1,9 @@
 """One partition as a coordinator loads it: its records replayed in order, and what the rules say of each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
+from rebalance_audit.errors import UnknownPartition
 from rebalance_audit.replay import playback
 from rebalance_audit.replay.changes import Anomaly, AnomalyKind, GroupType, Position, group_type_of
 from rebalance_audit.replay.groups import GroupSlot, ModernGroup, type_of
@@ -33,6 +34,7 @@ from rebalance_audit.verify.loading import (
     LoadOutcome,
     Notice,
     OpenTransaction,
+    Verification,
 )
 from rebalance_audit.verify.shape import ShapeCount
 from rebalance_audit.wire.generated.messages import RecordType
@@ -40,7 +42,7 @@ from rebalance_audit.wire.key_bytes import group_bytes
 from rebalance_audit.wire.records import Record, Undecodable, decode_record, group_id_of
 from rebalance_audit.wire.segments.batches import MARKER_KEY, TransactionMarker, parse_marker
 from rebalance_audit.wire.segments.columns import ColumnChunk, Run
-from rebalance_audit.wire.segments.folder import Segment
+from rebalance_audit.wire.segments.folder import LogFolder
 
 _BY_REPLAY: Final = frozenset(
     {
@@ -90,24 +92,39 @@ def load_partition(
     return load.finish(with_groups=with_groups)
 
 
-def load_segments(
-    segments: Sequence[Segment],
+def verify_folder(
+    folder: LogFolder,
     coordinator: Coordinator,
+    log_partitions: Collection[int] | None = None,
     *,
     after_crash: bool = False,
     with_groups: bool = False,
-) -> Loading:
-    """The same for the segments of one partition (`loader_bytes.loader_items`). Raises OSError that names the file.
+) -> Verification:
+    """What the coordinator does with each partition of a folder of segments, or with `log_partitions` alone.
 
-    Of a damaged partition, `Loading.after_crash` is there.
+    `after_crash`: the broker recovers the log first, see `loader_bytes.loader_items`; else `Loading.after_crash` is
+    there for damaged partitions. `with_groups`: also list the groups of partitions that load.
+    Raises UnknownPartition, BadRequest for an unknown coordinator, and OSError that names the file.
     """
-    log_partition = segments[0].log_partition
-    items = loader_items(segments, after_crash=after_crash)
-    found = load_partition(items, coordinator, log_partition, with_groups=with_groups)
-    if after_crash or not found.damage:
-        return found
-    recovered = loader_items(segments, after_crash=True)
-    return found._replace(after_crash=load_partition(recovered, coordinator, log_partition))
+    loadings = []
+    for number in chosen_partitions(folder.segments, log_partitions):
+        segments = folder.segments[number]
+        items = loader_items(segments, after_crash=after_crash)
+        found = load_partition(items, coordinator, number, with_groups=with_groups)
+        if found.damage and not after_crash:
+            recovered = loader_items(segments, after_crash=True)
+            found = found._replace(after_crash=load_partition(recovered, coordinator, number))
+        loadings.append(found)
+    return Verification(coordinator, tuple(loadings))
+
+
+def chosen_partitions(present: Collection[int], wanted: Collection[int] | None) -> list[int]:
+    """The wanted ones, or else all, in their order. Raises UnknownPartition for one that is not present."""
+    chosen = sorted({*(present if wanted is None else wanted)})
+    missing = [number for number in chosen if number not in present]
+    if missing:
+        raise UnknownPartition(missing, sorted(present))
+    return chosen
 
 
 class PartitionLoad:

@@ -1,7 +1,7 @@
-"""What Kafka Streams' clients add to the subscriptions and assignments of the classic protocol, in their user data.
+"""What Kafka Streams' leaders add to the assignments of the classic protocol, in the user data.
 
-An int32 version, then fields (`SubscriptionInfo` and `AssignmentInfo` in Kafka; the releases of the versions are in
-`schemas/records`). Since KIP-441 (version 7) an assignment says when its client must rejoin.
+An int32 version, then fields (`AssignmentInfo` in Kafka; the releases of the versions are in `schemas/records`). Since
+KIP-441 (version 7) an assignment says when its client must rejoin.
 """
 
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -14,8 +14,6 @@ PROTOCOL_NAME: Final = "stream"
 """Protocol name that Streams' clients offer; their protocol type is `consumer`."""
 REJOIN_AT_ONCE: Final = 0
 REJOIN_NEVER: Final = 2**63 - 1
-ACTIVE_HERE: Final = -2
-"""As a sum of offsets: the client processes the task (`Task.LATEST_OFFSET`)."""
 ERRORS: Final = {
     1: "incomplete source topic metadata",
     2: "version probing",
@@ -44,24 +42,6 @@ class TaskId(NamedTuple):
 StreamsTasks: TypeAlias = tuple[TaskId, ...]
 
 
-class StreamsSubscription(NamedTuple):
-    """What a Streams client says of itself when it joins."""
-
-    info_version: int
-    process_id: bytes
-    """Shared by the threads of one application instance."""
-    active: StreamsTasks
-    """StreamsTasks that it has been processing."""
-    restored: StreamsTasks
-    """Other tasks that it has state for."""
-    unique_field: int
-    """Differs in each join request since version 8; 0 before."""
-    error_code: int
-    """A key of `ERRORS`; 0 for none, and before version 9."""
-    unread: tuple[str, ...]
-    """JSON names of fields that the bytes do not hold."""
-
-
 class StreamsAssignment(NamedTuple):
     """What the leader sends a Streams client."""
 
@@ -77,40 +57,11 @@ class StreamsAssignment(NamedTuple):
 
 
 @remembered
-def read_streams_subscription(user_data: bytes) -> StreamsSubscription | Malformed:
-    """Decode the user data of a subscription as far as it goes, or say why it is malformed. Never raises."""
-    read = _read(user_data, messages.StreamsSubscriptionInfo)
-    if isinstance(read, Malformed):
-        return read
-    if "processId" in read.unread:
-        return Malformed("no process id")
-    fields: messages.StreamsSubscriptionInfo = read.fields
-    active = [TaskId(task.subtopology, task.partition) for task in fields.previous_tasks]
-    restored = [TaskId(task.subtopology, task.partition) for task in fields.standby_tasks]
-    for task in fields.task_offset_sums:
-        sums = (
-            [(each.partition, each.offset_sum) for each in task.partition_offset_sums]
-            if read.version < 10
-            else [(task.partition, task.offset_sum)]
-        )
-        for partition, offset_sum in sums:
-            kind = active if offset_sum == ACTIVE_HERE else restored
-            kind.append(TaskId(task.subtopology, partition, task.named_topology))
-    return StreamsSubscription(
-        read.version,
-        fields.process_id,
-        tuple(sorted(active, key=_in_order)),
-        tuple(sorted(restored, key=_in_order)),
-        fields.unique_field,
-        fields.error_code,
-        read.unread,
-    )
-
-
-@remembered
 def read_streams_assignment(user_data: bytes) -> StreamsAssignment | Malformed:
     """Decode the user data of an assignment as far as it goes, or say why it is malformed. Never raises."""
-    read = _read(user_data, messages.StreamsAssignmentInfo)
+    if any(user_data[:_HIGH_BYTES]):
+        return Malformed(f"version {int.from_bytes(user_data[:4], signed=True)}")
+    read = embedded.read(user_data[_HIGH_BYTES:], messages.StreamsAssignmentInfo)
     if isinstance(read, Malformed):
         return read
     if "standbyTasks" in read.unread:
@@ -127,23 +78,13 @@ def read_streams_assignment(user_data: bytes) -> StreamsAssignment | Malformed:
     )
 
 
-def _read(user_data: bytes, cls: type) -> embedded.Embedded | Malformed:
-    if any(user_data[:_HIGH_BYTES]):
-        return Malformed(f"version {int.from_bytes(user_data[:4], signed=True)}")
-    return embedded.read(user_data[_HIGH_BYTES:], cls)
-
-
 def _tasks(given: tuple[Any, ...]) -> StreamsTasks:
     tasks = {
         TaskId(task.subtopology, task.partition, _topology(task.named_topology)) for task in given
     }
-    return tuple(sorted(tasks, key=_in_order))
+    return tuple(sorted(tasks, key=lambda task: (task.topology or "", *task[:2])))
 
 
 def _topology(chars: tuple[int, ...]) -> str | None:
     data = b"".join([char.to_bytes(2, signed=True) for char in chars])
     return data.decode("utf-16-be", errors="replace") or None
-
-
-def _in_order(task: TaskId) -> tuple[str, int, int]:
-    return task.topology or "", task.subtopology, task.partition

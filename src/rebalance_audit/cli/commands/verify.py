@@ -27,8 +27,12 @@ from rebalance_audit.report.terminal.verification import print_verification
 from rebalance_audit.sentences import words
 from rebalance_audit.verify.coordinators import Coordinator
 from rebalance_audit.verify.loading import GroupAtEnd, Loading, Notice, Verification
-from rebalance_audit.verify.log import chosen_partitions, verify_folder
-from rebalance_audit.verify.partition_load import PartitionLoad, load_partition
+from rebalance_audit.verify.partition_load import (
+    PartitionLoad,
+    chosen_partitions,
+    load_partition,
+    verify_folder,
+)
 from rebalance_audit.verify.shape import load_time_of
 from rebalance_audit.wire.metadata_log import read_leaders
 from rebalance_audit.wire.segments.columns import ColumnChunk

@@ -209,12 +209,7 @@ def _among(records: batches.BatchRecords, are_wanted: list[bool]) -> batches.Bat
     """The records that are wanted; the same object where all of them are."""
     if all(are_wanted):
         return records
-    return batches.BatchRecords(
-        list(compress(records.log_offsets, are_wanted)),
-        list(compress(records.record_timestamps_ms, are_wanted)),
-        list(compress(records.keys, are_wanted)),
-        list(compress(records.values, are_wanted)),
-    )
+    return batches.BatchRecords._make(list(compress(each, are_wanted)) for each in records)
 
 
 def _size_bytes(records: batches.BatchRecords) -> int:
