@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.config import ConfigError, effective_config, load_config, plain
+from rebalance_audit.config import ConfigError, effective_config, load_config, unhidden
 from rebalance_audit.kafka_options import (
     HIDDEN,
     BadOption,
@@ -115,13 +115,13 @@ def test_the_configuration_shows_no_secret(tmp_path: Path, monkeypatch: pytest.M
     variable = "REBALANCE_AUDIT_SOURCE__KAFKA__OPTIONS"
     monkeypatch.setenv(variable, '{"ssl.truststore.password": "hush-3", "check.crcs": true}')
     config = load_config(file)
-    assert plain(config.source.kafka.options) == {
+    assert unhidden(config.source.kafka.options) == {
         "ssl.key.password": "hush-1",
         "fetch.max.bytes": "7",
         "ssl.truststore.password": "hush-3",
         "check.crcs": "true",
     }
-    assert plain(config.source.kafka.admin) == {"sasl_plain_password": "hush-2"}
+    assert unhidden(config.source.kafka.admin) == {"sasl_plain_password": "hush-2"}
     printed = effective_config(config)
     assert "hush" not in printed + repr(config)
     assert f'"ssl.key.password" = "{HIDDEN}"' in printed

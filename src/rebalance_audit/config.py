@@ -89,7 +89,7 @@ ClientOption = Annotated[SecretStr, BeforeValidator(_as_text)]
 """A value that is hidden wherever the configuration is printed, except for what `shown_value` lets through."""
 
 
-def plain(options: Mapping[str, SecretStr]) -> dict[str, str]:
+def unhidden(options: Mapping[str, SecretStr]) -> dict[str, str]:
     """Options with their values."""
     return {name: value.get_secret_value() for name, value in options.items()}
 
@@ -261,7 +261,7 @@ def effective_config(config: Config) -> str:
     values = config.model_dump()
     kafka = config.source.kafka
     values["source"]["kafka"]["options"] = {
-        name: shown_value(name, value) for name, value in plain(kafka.options).items()
+        name: shown_value(name, value) for name, value in unhidden(kafka.options).items()
     }
     values["source"]["kafka"]["admin"] = dict.fromkeys(kafka.admin, HIDDEN)
     values["spark"]["settings"] = {

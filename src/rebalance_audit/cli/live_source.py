@@ -49,7 +49,7 @@ def _of_segments(path: Path) -> LiveSource:
 
 
 def _of_kafka(invocation: Invocation, servers: str) -> LiveSource:
-    from rebalance_audit.config import plain  # noqa: PLC0415 - imports pydantic
+    from rebalance_audit.config import unhidden  # noqa: PLC0415 - imports pydantic
     from rebalance_audit.live_cluster.kafka_cluster import (  # noqa: PLC0415 - only live clusters need it
         KafkaCluster,
         KafkaSettings,
@@ -63,8 +63,8 @@ def _of_kafka(invocation: Invocation, servers: str) -> LiveSource:
     kafka = invocation.config().source.kafka
     settings = KafkaSettings(
         timeout_ms=kafka.timeout_ms,
-        options=plain(kafka.options),
-        admin=plain(kafka.admin),
+        options=unhidden(kafka.options),
+        admin=unhidden(kafka.admin),
     )
     cluster = KafkaCluster(servers, settings)
     wanted = login_of_aiokafka(cluster.login)

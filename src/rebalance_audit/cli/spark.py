@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rebalance_audit.audit.deploys.rollout import Rollout
 from rebalance_audit.cli.requirements import require_java
 from rebalance_audit.cli.spark_jars import jars_folder
-from rebalance_audit.config import Config, effective_config, plain
+from rebalance_audit.config import Config, effective_config, unhidden
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.checks.check_frames import Scope
 from rebalance_audit.lake.runs import maintain as care
@@ -97,8 +97,8 @@ def lake_options(config: Config) -> LakeOptions:
     return LakeOptions(
         given.writer,
         given.stage_folder,
-        plain(given.storage_options),
-        plain(given.delta_rs_options),
+        unhidden(given.storage_options),
+        unhidden(given.delta_rs_options),
     )
 
 
@@ -106,11 +106,11 @@ def source_of(config: Config, from_ms: int | None = None) -> Source:
     """The source of the configuration; `from_ms` is where a live cluster's first ingest begins. Raises BadRequest."""
     kafka = config.source.kafka
     settings = KafkaSettings(
-        **dict(kafka) | {"options": plain(kafka.options), "admin": plain(kafka.admin)},
+        **dict(kafka) | {"options": unhidden(kafka.options), "admin": unhidden(kafka.admin)},
         start_ms=from_ms,
     )
     given = config.source
-    storage = plain(given.storage_options)
+    storage = unhidden(given.storage_options)
     return parse_source(given.spec, given.split_target_bytes, settings, storage)
 
 
