@@ -6,7 +6,6 @@ replies, and arms the timers.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
 
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
@@ -37,11 +36,9 @@ from rebalance_audit.coordinator.requests.classic import HeartbeatRequest
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
 from rebalance_audit.coordinator.share.handlers import ShareHandlers
 from rebalance_audit.coordinator.streams.handlers import StreamsHandlers
-from rebalance_audit.replay.changes import Change, GroupType
-from rebalance_audit.replay.groups import GroupSlot, ModernGroup
+from rebalance_audit.replay.changes import Change
+from rebalance_audit.replay.groups import GroupSlot, type_of
 from rebalance_audit.replay.shard import Shard
-
-P = TypeVar("P")
 
 
 class GroupCoordinator:
@@ -52,9 +49,18 @@ class GroupCoordinator:
     ) -> None:
         """Serves the shard's groups; call `loaded` before the first request."""
         self.context = CoordinatorContext(shard, config, image, ids)
-        self._protocols: Sequence[ProtocolHandlers] = _protocols_of(self.context)
-        self._classic = _only(self._protocols, ClassicHandlers)
-        self._consumer = _only(self._protocols, ConsumerHandlers)
+        self._classic = classic = ClassicHandlers(self.context)
+        self._consumer = ConsumerHandlers(self.context, classic)
+        self._protocols: Sequence[ProtocolHandlers] = (
+            classic,
+            self._consumer,
+            ShareHandlers(self.context),
+            StreamsHandlers(self.context),
+            OffsetCommits(self.context, classic),
+            OffsetReads(self.context),
+            OffsetRemoval(self.context, classic),
+            GroupAdmin(self.context, classic),
+        )
         self._requests: dict[Route, RequestHandler] = {}
         self._timers: dict[TimerRoute, TimerHandler] = {}
         for protocol in self._protocols:
@@ -90,12 +96,10 @@ class GroupCoordinator:
 
     def fire(self, timer: Timer, now_ms: int) -> Result:
         """Serve a timer whose deadline has passed; one that is out of date does nothing."""
-        handler = self._timers.get(TimerRoute(timer.kind, self._timer_holder(timer.group_id)))
+        group = self.context.group(timer.group_id)
+        holder = None if group is None else type_of(group)
+        handler = self._timers.get(TimerRoute(timer.kind, holder))
         return (handler or self._timers[TimerRoute(timer.kind)])(timer, now_ms)
-
-    def _timer_holder(self, group_id: str) -> GroupType:
-        group = self.context.group(group_id)
-        return group.group_type if isinstance(group, ModernGroup) else GroupType.CLASSIC
 
     def loaded(self, now_ms: int) -> Result:
         """Start serving after the log was replayed into the shard: build soft state, start timers now."""
@@ -124,22 +128,3 @@ class GroupCoordinator:
         for protocol in self._protocols:
             outcome.add(protocol.image_changed(now_ms))
         return outcome.result()
-
-
-def _only(protocols: Iterable[ProtocolHandlers], kind: type[P]) -> P:
-    return next(each for each in protocols if isinstance(each, kind))
-
-
-def _protocols_of(context: CoordinatorContext) -> Sequence[ProtocolHandlers]:
-    """The handlers of all protocols, with fresh soft state."""
-    classic = ClassicHandlers(context)
-    return (
-        classic,
-        ConsumerHandlers(context, classic),
-        ShareHandlers(context),
-        StreamsHandlers(context),
-        OffsetCommits(context, classic),
-        OffsetReads(context),
-        OffsetRemoval(context, classic),
-        GroupAdmin(context, classic),
-    )

@@ -175,7 +175,7 @@ class OffsetCommits(ProtocolHandlers):
             else:
                 topic, error = image.topic_by_id(requested.topic_id), ErrorCode.UNKNOWN_TOPIC_ID
             if topic is None:
-                refused.append(_refused(requested, error))
+                refused.append(refused_topic(requested, error))
             else:
                 known.append(
                     OffsetCommitRequestTopic(topic.name, requested.partitions, topic.topic_id)
@@ -186,7 +186,7 @@ class OffsetCommits(ProtocolHandlers):
         self, committer: RequestedCommit, error: ErrorCode, now_ms: int, expires_ms: int
     ) -> tuple[tuple[RecordDraft, ...], tuple[OffsetCommitResponseTopic, ...]]:
         if error is not ErrorCode.NONE:
-            return (), tuple(_refused(topic, error) for topic in committer.topics)
+            return (), tuple(refused_topic(topic, error) for topic in committer.topics)
         writes_id = self._context.config.dialect not in WITHOUT_TOPIC_IDS
         group_id = committer.group_id
         records: list[RecordDraft] = []
@@ -326,7 +326,8 @@ def _stale(member: ModernMember) -> ErrorCode:
     return ErrorCode.ILLEGAL_GENERATION
 
 
-def _refused(topic: OffsetCommitRequestTopic, error: ErrorCode) -> OffsetCommitResponseTopic:
+def refused_topic(topic: OffsetCommitRequestTopic, error: ErrorCode) -> OffsetCommitResponseTopic:
+    """The answer for a topic whose offsets are refused."""
     return OffsetCommitResponseTopic(
         topic.name,
         tuple(

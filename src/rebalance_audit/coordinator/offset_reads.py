@@ -1,5 +1,6 @@
 """OffsetFetch."""
 
+from rebalance_audit.coordinator.assignors.client_members import grouped
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
     ProtocolHandlers,
@@ -93,10 +94,7 @@ def _is_of_another_topic(committed_id: bytes | None, asked_id: bytes) -> bool:
 
 
 def _all_topics(slot: GroupSlot) -> tuple[OffsetFetchRequestTopic, ...]:
-    numbers: dict[str, list[int]] = {}
-    for name, number in sorted(slot.offsets):
-        numbers.setdefault(name, []).append(number)
-    return tuple(OffsetFetchRequestTopic(name, tuple(held)) for name, held in numbers.items())
+    return tuple(OffsetFetchRequestTopic(*each) for each in grouped(sorted(slot.offsets)))
 
 
 def _without_offsets(topic: OffsetFetchRequestTopic, error: ErrorCode) -> OffsetFetchResponseTopic:

@@ -5,11 +5,13 @@ Racks are ignored: Java's range and sticky assignors look at them only if some r
 
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from rebalance_audit.coordinator.assignors.group_spec import static_first
 from rebalance_audit.replay.java_order import hash_map_order
 from rebalance_audit.wire.consumer_protocol import Assignment, Subscription
+
+T = TypeVar("T", str, bytes)
 
 NamedPartition: TypeAlias = tuple[str, int]
 PartitionLists: TypeAlias = dict[str, list[NamedPartition]]
@@ -57,9 +59,9 @@ def to_assignments(lists: Mapping[str, Sequence[NamedPartition]]) -> dict[str, A
     }
 
 
-def grouped(partitions: Iterable[NamedPartition]) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Partitions as the consumer protocol writes them."""
-    numbers: dict[str, list[int]] = {}
+def grouped(partitions: Iterable[tuple[T, int]]) -> tuple[tuple[T, tuple[int, ...]], ...]:
+    """Partitions as requests and the consumer protocol write them: each topic with its numbers, in the order given."""
+    numbers: dict[T, list[int]] = {}
     for topic, number in partitions:
         numbers.setdefault(topic, []).append(number)
     return tuple((topic, tuple(of_topic)) for topic, of_topic in numbers.items())

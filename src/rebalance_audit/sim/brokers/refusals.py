@@ -4,97 +4,43 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rebalance_audit.coordinator.handling import ErrorCode
-from rebalance_audit.coordinator.requests.admin import DeleteGroupsRequest, DeleteGroupsResponse
-from rebalance_audit.coordinator.requests.classic import (
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
-from rebalance_audit.coordinator.requests.consumer import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-    ConsumerGroupInstallAssignmentRequest,
-    ConsumerGroupInstallAssignmentResponse,
-    ConsumerGroupPrepareAssignmentRequest,
-    ConsumerGroupPrepareAssignmentResponse,
-)
-from rebalance_audit.coordinator.requests.offsets import (
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitResponse,
-    WriteTxnMarkerRequest,
-    WriteTxnMarkerResponse,
-)
-from rebalance_audit.coordinator.requests.share import (
-    ShareGroupHeartbeatRequest,
-    ShareGroupHeartbeatResponse,
-)
-from rebalance_audit.coordinator.requests.streams import (
-    StreamsGroupHeartbeatRequest,
-    StreamsGroupHeartbeatResponse,
-)
+from rebalance_audit.coordinator.offset_commits import refused_topic
+from rebalance_audit.coordinator.requests import admin, classic, consumer, offsets, share, streams
 
-Request = tuple[object, ...]
-
-
-def _commit_topics(
-    request: OffsetCommitRequest | TxnOffsetCommitRequest, error: ErrorCode
-) -> tuple[OffsetCommitResponseTopic, ...]:
-    return tuple(
-        OffsetCommitResponseTopic(
-            topic.name,
-            tuple(
-                OffsetCommitResponsePartition(partition.partition_index, error)
-                for partition in topic.partitions
-            ),
-            topic.topic_id,
-        )
-        for topic in request.topics
-    )
-
-
-_REFUSALS: Final[Mapping[type, Callable[[Any, ErrorCode], tuple[object, ...]]]] = {
-    JoinGroupRequest: lambda request, error: JoinGroupResponse(error, request.member_id),
-    SyncGroupRequest: lambda _, error: SyncGroupResponse(error),
-    HeartbeatRequest: lambda _, error: HeartbeatResponse(error),
-    LeaveGroupRequest: lambda _, error: LeaveGroupResponse(error),
-    ConsumerGroupHeartbeatRequest: lambda _, error: ConsumerGroupHeartbeatResponse(error),
-    ConsumerGroupPrepareAssignmentRequest: lambda _, error: ConsumerGroupPrepareAssignmentResponse(
-        error
-    ),
-    ConsumerGroupInstallAssignmentRequest: lambda _, error: ConsumerGroupInstallAssignmentResponse(
-        error
-    ),
-    ShareGroupHeartbeatRequest: lambda _, error: ShareGroupHeartbeatResponse(error),
-    StreamsGroupHeartbeatRequest: lambda _, error: StreamsGroupHeartbeatResponse(error),
-    OffsetCommitRequest: lambda request, error: OffsetCommitResponse(
-        _commit_topics(request, error)
-    ),
-    TxnOffsetCommitRequest: lambda request, error: TxnOffsetCommitResponse(
-        _commit_topics(request, error)
-    ),
-    OffsetFetchRequest: lambda request, error: OffsetFetchResponse(
-        tuple(OffsetFetchResponseGroup(group.group_id, (), error) for group in request.groups)
-    ),
-    OffsetDeleteRequest: lambda _, error: OffsetDeleteResponse(error),
-    WriteTxnMarkerRequest: lambda _, error: WriteTxnMarkerResponse(error),
-    DeleteGroupsRequest: lambda _, __: DeleteGroupsResponse(()),
+_RESPONSES: Final[Mapping[type, Callable[[ErrorCode], tuple[object, ...]]]] = {
+    classic.SyncGroupRequest: classic.SyncGroupResponse,
+    classic.HeartbeatRequest: classic.HeartbeatResponse,
+    classic.LeaveGroupRequest: classic.LeaveGroupResponse,
+    consumer.ConsumerGroupHeartbeatRequest: consumer.ConsumerGroupHeartbeatResponse,
+    consumer.ConsumerGroupPrepareAssignmentRequest: consumer.ConsumerGroupPrepareAssignmentResponse,
+    consumer.ConsumerGroupInstallAssignmentRequest: consumer.ConsumerGroupInstallAssignmentResponse,
+    share.ShareGroupHeartbeatRequest: share.ShareGroupHeartbeatResponse,
+    streams.StreamsGroupHeartbeatRequest: streams.StreamsGroupHeartbeatResponse,
+    offsets.OffsetDeleteRequest: offsets.OffsetDeleteResponse,
+    offsets.WriteTxnMarkerRequest: offsets.WriteTxnMarkerResponse,
 }
+"""Request -> its response, where the error is the first field and all it has to say."""
 
 
-def refusal(request: Request, error: ErrorCode) -> tuple[object, ...]:
+def refusal(request: Any, error: ErrorCode) -> tuple[object, ...]:
     """The response to the request with nothing but this error."""
-    return _REFUSALS[type(request)](request, error)
+    match request:
+        case classic.JoinGroupRequest():
+            return classic.JoinGroupResponse(error, request.member_id)
+        case offsets.OffsetCommitRequest():
+            return offsets.OffsetCommitResponse(
+                tuple(refused_topic(topic, error) for topic in request.topics)
+            )
+        case offsets.TxnOffsetCommitRequest():
+            return offsets.TxnOffsetCommitResponse(
+                tuple(refused_topic(topic, error) for topic in request.topics)
+            )
+        case offsets.OffsetFetchRequest():
+            groups = (
+                offsets.OffsetFetchResponseGroup(group.group_id, (), error)
+                for group in request.groups
+            )
+            return offsets.OffsetFetchResponse(tuple(groups))
+        case admin.DeleteGroupsRequest():
+            return admin.DeleteGroupsResponse(())
+    return _RESPONSES[type(request)](error)

@@ -21,13 +21,6 @@ class ShareClient(BeatingClient):
         self.shares: frozenset[tuple[bytes, int]] = frozenset()
         """(Topic id, partition)."""
 
-    def subscribe(self, topics: tuple[str, ...]) -> None:
-        """The application changes its subscription; the next heartbeat reports it."""
-        self.config.topics = topics
-        self.sends_all = True
-        if self.running and self.generation > JOIN_EPOCH:
-            self._later(1, self._beat_now)
-
     def is_settled(self) -> str | None:
         """What it waits for; None when it is a member."""
         return None if self.generation > JOIN_EPOCH else f"{self.name} is no member"

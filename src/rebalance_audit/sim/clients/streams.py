@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from rebalance_audit.coordinator.assignors.client_members import grouped
 from rebalance_audit.coordinator.requests.consumer import JOIN_EPOCH
 from rebalance_audit.coordinator.requests.streams import (
     Endpoint,
@@ -127,8 +128,8 @@ class StreamsClient(BeatingClient):
         if sends_owned:
             active, standby = self._running
             request = request._replace(
-                active_tasks=_by_subtopology(active),
-                standby_tasks=_by_subtopology(standby),
+                active_tasks=tuple(TaskIds(*each) for each in grouped(sorted(active))),
+                standby_tasks=tuple(TaskIds(*each) for each in grouped(sorted(standby))),
                 warmup_tasks=(),
             )
         return request
@@ -188,13 +189,6 @@ class StreamsClient(BeatingClient):
         self._target = frozenset(), frozenset()
         self._reported = None
         self._run_tasks(frozenset(), frozenset())
-
-
-def _by_subtopology(tasks: frozenset[Task]) -> tuple[TaskIds, ...]:
-    by_name: dict[str, list[int]] = {}
-    for name, number in sorted(tasks):
-        by_name.setdefault(name, []).append(number)
-    return tuple(TaskIds(name, tuple(numbers)) for name, numbers in by_name.items())
 
 
 def _tasks(named: tuple[TaskIds, ...]) -> frozenset[Task]:
