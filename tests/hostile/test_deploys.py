@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_audit.audit.deploys.deploy_index import DeployIndex
 from rebalance_audit.audit.deploys.match import GroupTies
 from rebalance_audit.audit.deploys.read import DeployCollector, DeploysRead
-from rebalance_audit.audit.deploys.rollout import Pod, Rollout, merged
+from rebalance_audit.audit.deploys.rollout import DeployIndex, Pod, Rollout, merged
 from rebalance_audit.carriers.json_documents import Document
 from rebalance_audit.limits import (
     DEPLOY_FILE_BRACKETS,

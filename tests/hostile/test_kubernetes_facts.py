@@ -4,7 +4,6 @@ import time
 
 import pytest
 
-from rebalance_audit.audit.deploys.deploy_index import DeployIndex
 from rebalance_audit.audit.deploys.kubernetes import (
     KubernetesFacts,
     Scaled,
@@ -13,9 +12,8 @@ from rebalance_audit.audit.deploys.kubernetes import (
 )
 from rebalance_audit.audit.deploys.kubernetes_disruptions import disruptions_of
 from rebalance_audit.audit.deploys.kubernetes_rollouts import rollouts_of
-from rebalance_audit.audit.deploys.match import GroupTies
-from rebalance_audit.audit.deploys.rollout import DeployKind, Rollout, ScaleStep
-from rebalance_audit.audit.deploys.tie import TieCertainty
+from rebalance_audit.audit.deploys.match import GroupTies, TieCertainty
+from rebalance_audit.audit.deploys.rollout import DeployIndex, DeployKind, Rollout, ScaleStep
 
 COUNT = 20_000
 SECONDS_MAX = 3.0

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.audit.deploys.deploy_index import DeployIndex
 from rebalance_audit.audit.deploys.match import GroupTies
 from rebalance_audit.audit.deploys.member_pods import MemberEvent, MemberPods
-from rebalance_audit.audit.deploys.rollout import Pod, Rollout
+from rebalance_audit.audit.deploys.rollout import DeployIndex, Pod, Rollout
 
 NEW = "shop-7f4c9d8b6c-x2x4z"
 

@@ -4,10 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from rebalance_audit.audit.deploys.deploy_index import DeployIndex
-from rebalance_audit.audit.deploys.match import GroupTies
-from rebalance_audit.audit.deploys.rollout import Rollout
-from rebalance_audit.audit.deploys.tie import Tie
+from rebalance_audit.audit.deploys.match import GroupTies, Tie
+from rebalance_audit.audit.deploys.rollout import DeployIndex, Rollout
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.bounds import Bounds, bounds_columns, total_of
 

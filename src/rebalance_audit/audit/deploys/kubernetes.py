@@ -26,6 +26,7 @@ _OF_REPLICA_SET: Final = re.compile(rf"(?:Created|Deleted) pod: {_NAME}")
 _OF_STATEFUL_SET: Final = re.compile(rf"(?:create|delete) Pod {_NAME} in StatefulSet .*", re.DOTALL)
 _ADDED_INTERFACE: Final = re.compile(r"Add eth0 \[([0-9a-fA-F.:]{2,45})[/\]].*", re.DOTALL)
 
+_CREATED: Final = "SuccessfulCreate"
 _NEW_SIZE: Final = re.compile(r"New size: ([0-9]{1,9});")
 _CRASHED: Final = re.compile(
     r"Back-off restarting failed|will be restarted|OOM-?killed", re.IGNORECASE
@@ -256,25 +257,23 @@ def _completed(facts: KubernetesFacts, event: _Event) -> None:
     facts.completed.setdefault(event.subject, set()).update(event.times)
 
 
-def _created_pod(facts: KubernetesFacts, event: _Event) -> None:
+def _pod_of_replica_set(facts: KubernetesFacts, event: _Event) -> None:
     if match := _OF_REPLICA_SET.fullmatch(event.message):
         pod = facts.pod(event.subject.namespace, match[1])
-        pod.replica_set, pod.created_ms = event.subject.name, event.first_ms
+        pod.replica_set = event.subject.name
+        if event.reason == _CREATED:
+            pod.created_ms = event.first_ms
+        else:
+            pod.deleted_ms = event.first_ms
 
 
-def _deleted_pod(facts: KubernetesFacts, event: _Event) -> None:
-    if match := _OF_REPLICA_SET.fullmatch(event.message):
-        pod = facts.pod(event.subject.namespace, match[1])
-        pod.replica_set, pod.deleted_ms = event.subject.name, event.first_ms
-
-
-def _stateful(is_created: bool) -> Callable[[KubernetesFacts, _Event], None]:
-    def read(facts: KubernetesFacts, event: _Event) -> None:
-        if match := _OF_STATEFUL_SET.fullmatch(event.message):
-            steps = facts.stateful.setdefault(event.subject, set())
-            steps.update(StatefulStep(at_ms, is_created, match[1]) for at_ms in event.times)
-
-    return read
+def _pod_of_stateful_set(facts: KubernetesFacts, event: _Event) -> None:
+    if match := _OF_STATEFUL_SET.fullmatch(event.message):
+        steps, is_created = (
+            facts.stateful.setdefault(event.subject, set()),
+            event.reason == _CREATED,
+        )
+        steps.update(StatefulStep(at_ms, is_created, match[1]) for at_ms in event.times)
 
 
 def _got_address(facts: KubernetesFacts, event: _Event) -> None:
@@ -308,10 +307,10 @@ _EVENTS: Final[Mapping[tuple[str, str], Callable[[KubernetesFacts, _Event], None
     ("Deployment", "ScalingReplicaSet"): _scaled,
     ("Rollout", "ScalingReplicaSet"): _scaled,
     ("Rollout", "RolloutCompleted"): _completed,
-    ("ReplicaSet", "SuccessfulCreate"): _created_pod,
-    ("ReplicaSet", "SuccessfulDelete"): _deleted_pod,
-    ("StatefulSet", "SuccessfulCreate"): _stateful(is_created=True),
-    ("StatefulSet", "SuccessfulDelete"): _stateful(is_created=False),
+    ("ReplicaSet", _CREATED): _pod_of_replica_set,
+    ("ReplicaSet", "SuccessfulDelete"): _pod_of_replica_set,
+    ("StatefulSet", _CREATED): _pod_of_stateful_set,
+    ("StatefulSet", "SuccessfulDelete"): _pod_of_stateful_set,
     ("Pod", "AddedInterface"): _got_address,
     ("HorizontalPodAutoscaler", "SuccessfulRescale"): _autoscaled,
 }

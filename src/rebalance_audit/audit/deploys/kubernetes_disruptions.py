@@ -4,10 +4,9 @@ A pod that is evicted, or deleted by anybody but its controller, is replaced by 
 no event of its own, only that of the kubelet that stops the containers.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from rebalance_audit.audit.deploys import pod_name
@@ -19,7 +18,9 @@ from rebalance_audit.audit.deploys.rollout import (
     DeployKind,
     Pod,
     Rollout,
+    Spans,
     any_between,
+    runs,
 )
 
 _Place: TypeAlias = tuple[str, str]
@@ -75,9 +76,7 @@ class _Times:
     """What controllers did to the pods of one workload, and when (epoch ms)."""
 
     def __init__(self, changes: Iterable[tuple[int, int]]) -> None:
-        ordered = sorted(changes)
-        self._starts = [begin - SHOWN_AT_MS for begin, _ in ordered]
-        self._reach = list(accumulate((end + SHOWN_AT_MS for _, end in ordered), max))
+        self._changes = Spans((begin - SHOWN_AT_MS, end + SHOWN_AT_MS) for begin, end in changes)
         self.created: dict[str, list[tuple[int, str]]] = defaultdict(list)
         """By ReplicaSet, or by the name that a StatefulSet's pod keeps."""
         self.deleted: dict[str, list[int]] = defaultdict(list)
@@ -106,15 +105,11 @@ class _Times:
             at_ms
             for at_ms in sorted(pod.killed_ms)
             if _next(created, at_ms) is not None
-            and not self._is_explained(at_ms)
+            and not self._changes.cover(at_ms)
             and not any_between(
                 self.deleted.get(name, ()), at_ms - SHOWN_AT_MS, at_ms + SHOWN_AT_MS
             )
         ]
-
-    def _is_explained(self, at_ms: int) -> bool:
-        last = bisect_right(self._starts, at_ms) - 1
-        return last >= 0 and self._reach[last] >= at_ms
 
 
 def _next(created: list[tuple[int, str]], at_ms: int) -> tuple[int, str] | None:
@@ -125,30 +120,19 @@ def _next(created: list[tuple[int, str]], at_ms: int) -> tuple[int, str] | None:
 
 
 def _episodes(kind: DeployKind, place: _Place, pods: Iterable[Pod]) -> Iterator[Rollout]:
-    """Those without a pause of more than STALLS_MS are one."""
-    run: list[Pod] = []
-    for pod in sorted(set(pods), key=lambda pod: (_time_of(pod), pod.name)):
-        if run and _time_of(pod) - _time_of(run[-1]) > STALLS_MS:
-            yield _episode(kind, place, run)
-            run = []
-        run.append(pod)
-    if run:
-        yield _episode(kind, place, run)
+    namespace, workload = place
+    for run in runs(sorted(set(pods), key=lambda pod: (_time_of(pod), pod.name)), _time_of):
+        yield Rollout(
+            tool="kubernetes",
+            workload=workload,
+            started_ms=_time_of(run[0]),
+            namespace=namespace or None,
+            ended_ms=_time_of(run[-1]),
+            last_seen_ms=_time_of(run[-1]),
+            pods=tuple(run),
+            kind=kind,
+        )
 
 
 def _time_of(pod: Pod) -> int:
     return (pod.deleted_ms if pod.created_ms is None else pod.created_ms) or 0
-
-
-def _episode(kind: DeployKind, place: _Place, pods: Sequence[Pod]) -> Rollout:
-    namespace, workload = place
-    return Rollout(
-        tool="kubernetes",
-        workload=workload,
-        started_ms=_time_of(pods[0]),
-        namespace=namespace or None,
-        ended_ms=_time_of(pods[-1]),
-        last_seen_ms=_time_of(pods[-1]),
-        pods=tuple(pods),
-        kind=kind,
-    )

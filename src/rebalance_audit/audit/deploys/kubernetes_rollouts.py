@@ -10,9 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
 from operator import attrgetter
-from typing import Final, TypeVar
+from typing import Any, Final
 
 from rebalance_audit.audit.deploys.kubernetes import (
     OWNERS,
@@ -32,7 +31,9 @@ from rebalance_audit.audit.deploys.rollout import (
     Pod,
     Rollout,
     ScaleStep,
+    Spans,
     any_between,
+    runs,
 )
 
 GRACE_MS: Final = 30_000
@@ -111,7 +112,7 @@ def _of_steps(
     emptied: Scaled | None = None
     """The last step, if it scaled the newest one to 0."""
     found: list[_Progress] = []
-    for step in sorted(steps, key=lambda step: (step.at_ms, not step.is_up, step.replica_set)):
+    for step in _ordered(steps):
         if step.is_up and step.replica_set != newest:
             had_another = newest is not None
             # The strategy Recreate ends the old pods first.
@@ -139,6 +140,10 @@ def _of_steps(
     yield from (rollout for rollout in found if rollout.is_certain)
 
 
+def _ordered(steps: Iterable[Scaled]) -> list[Scaled]:
+    return sorted(steps, key=lambda step: (step.at_ms, not step.is_up, step.replica_set))
+
+
 def _scalings(
     workload: Workload,
     steps: Iterable[Scaled],
@@ -147,16 +152,10 @@ def _scalings(
     shared: frozenset[str],
 ) -> Iterator[Rollout]:
     """Steps that belong to no rollout, also to none that began or ended outside of the files."""
-    spans = sorted((each.started_ms, each.until_ms) for each in rollouts)
-    starts = [begin for begin, _ in spans]
-    reach = list(accumulate((end for _, end in spans), max))
-    left: list[Scaled] = []
-    for step in sorted(steps, key=lambda step: (step.at_ms, not step.is_up, step.replica_set)):
-        last = bisect_right(starts, step.at_ms) - 1
-        if last < 0 or reach[last] + CLOCKS_MS < step.at_ms:
-            left.append(step)
+    spans = Spans((each.started_ms, each.until_ms + CLOCKS_MS) for each in rollouts)
+    left = (step for step in _ordered(steps) if not spans.cover(step.at_ms))
     by_time: dict[str, list[tuple[int, int]]] = {}
-    for run in _runs(left):
+    for run in runs(left, attrgetter("at_ms")):
         replica_set = run[0].replica_set
         if len({step.replica_set for step in run}) > 1:
             continue
@@ -174,7 +173,6 @@ def _scalings(
         own = [every[place] for place in sorted({place for _, place in times[first:last]})]
         yield _scaling(
             workload,
-            OWNERS[workload.kind],
             [ScaleStep(step.at_ms, step.is_up, step.before, step.after) for step in run],
             _changed_by(run, own, shared),
         )
@@ -194,23 +192,31 @@ def _changed_by(
 
 def _is_shown(steps: Sequence[int], at_ms: int | None) -> bool:
     """Whether one of the steps, in order of time, may have changed a pod then."""
-    if at_ms is None:
-        return False
-    last = bisect_right(steps, at_ms + CLOCKS_MS) - 1
-    return last >= 0 and at_ms <= steps[last] + SHOWN_AT_MS
+    return at_ms is not None and any_between(steps, at_ms - SHOWN_AT_MS, at_ms + CLOCKS_MS)
 
 
-def _scaling(
-    workload: Workload, tool: str, steps: Sequence[ScaleStep], pods: Iterable[Pod]
+def _rollout(
+    workload: Workload, started_ms: int, last_seen_ms: int, pods: Iterable[Pod], **more: Any
 ) -> Rollout:
     return Rollout(
-        tool=tool,
+        tool=OWNERS.get(workload.kind, "kubernetes"),
         workload=workload.name,
-        started_ms=steps[0].at_ms,
+        started_ms=started_ms,
         namespace=workload.namespace or None,
-        ended_ms=steps[-1].at_ms,
-        last_seen_ms=steps[-1].at_ms,
+        last_seen_ms=last_seen_ms,
         pods=tuple(sorted(pods, key=attrgetter("name"))),
+        **more,
+    )
+
+
+def _scaling(workload: Workload, steps: Sequence[ScaleStep], pods: Iterable[Pod]) -> Rollout:
+    last_ms = steps[-1].at_ms
+    return _rollout(
+        workload,
+        steps[0].at_ms,
+        last_ms,
+        pods,
+        ended_ms=last_ms,
         kind=DeployKind.SCALING,
         steps=tuple(steps),
     )
@@ -245,15 +251,13 @@ def _add_pod(
 
 
 def _deploy(workload: Workload, rollout: _Progress) -> Rollout:
-    return Rollout(
-        tool=OWNERS[workload.kind],
-        workload=workload.name,
-        started_ms=rollout.started_ms,
+    return _rollout(
+        workload,
+        rollout.started_ms,
+        rollout.last_ms,
+        rollout.pods,
         revision=rollout.replica_set.removeprefix(f"{workload.name}-"),
-        namespace=workload.namespace or None,
         ended_ms=rollout.ended_ms,
-        last_seen_ms=rollout.last_ms,
-        pods=tuple(sorted(rollout.pods, key=attrgetter("name"))),
     )
 
 
@@ -271,7 +275,7 @@ def _of_stateful_set(
     for name in {step.pod for step in steps}:
         pod = seen.get((workload.namespace, name), SeenPod())
         lost[name] = sorted(pod.evicted_ms | pod.killed_ms)
-    for run in _runs(sorted(steps, key=_in_order)):
+    for run in runs(sorted(steps, key=_in_order), attrgetter("at_ms")):
         pods = {step.pod: seen.get((workload.namespace, step.pod), SeenPod()) for step in run}
         grace_ms = max([pod.grace_ms for pod in pods.values() if pod.grace_ms] or [GRACE_MS])
         is_update = _replaces_lower_ones(run)
@@ -301,10 +305,9 @@ def _of_stateful_set(
         scaled += [] if is_update else deleted.values()
         if restarts:
             yield _restarts(workload, restarts, pods, shared)
-        for of_scaling in _runs(sorted(scaled, key=_in_order)):
+        for of_scaling in runs(sorted(scaled, key=_in_order), attrgetter("at_ms")):
             yield _scaling(
                 workload,
-                "kubernetes",
                 [
                     ScaleStep(
                         step.at_ms,
@@ -363,15 +366,11 @@ def _restarts(
     revisions = {revision for each, _ in restarts if (revision := pods[each.pod].revision)}
     revision = revisions.pop() if len(revisions) == 1 else None
     ended_ms = max(created.at_ms for _, created in restarts)
-    return Rollout(
-        tool="kubernetes",
-        workload=workload.name,
-        started_ms=min(deleted.at_ms for deleted, _ in restarts),
-        revision=None if revision is None else revision.removeprefix(f"{workload.name}-"),
-        namespace=workload.namespace or None,
-        ended_ms=ended_ms,
-        last_seen_ms=ended_ms,
-        pods=tuple(
+    return _rollout(
+        workload,
+        min(deleted.at_ms for deleted, _ in restarts),
+        ended_ms,
+        (
             _pod(
                 created.pod,
                 pods[created.pod],
@@ -381,24 +380,11 @@ def _restarts(
                 # An address that a later pod of the name has got says nothing of this one.
                 has_address=_is_new(pods[created.pod].created_ms, created.at_ms),
             )
-            for deleted, created in sorted(restarts, key=lambda each: each[0].pod)
+            for deleted, created in restarts
         ),
+        revision=None if revision is None else revision.removeprefix(f"{workload.name}-"),
+        ended_ms=ended_ms,
     )
-
-
-_Step = TypeVar("_Step", Scaled, StatefulStep)
-
-
-def _runs(steps: Iterable[_Step]) -> Iterator[list[_Step]]:
-    """Steps, in order of time, without a pause of more than STALLS_MS."""
-    run: list[_Step] = []
-    for step in steps:
-        if run and step.at_ms - run[-1].at_ms > STALLS_MS:
-            yield run
-            run = []
-        run.append(step)
-    if run:
-        yield run
 
 
 def _pod(

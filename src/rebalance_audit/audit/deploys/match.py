@@ -8,28 +8,31 @@ it, or several rollouts fit. Everything else that happened while a rollout went 
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, NamedTuple
 
 from rebalance_audit.audit.deploys import pod_name
-from rebalance_audit.audit.deploys.deploy_index import DeployIndex, current_ones
 from rebalance_audit.audit.deploys.member_pods import (
     JOINS,
     REPLACED,
+    GoldRow,
+    MatchedBy,
     MemberEvent,
     MemberPods,
     PodMatch,
+    times_by_key,
 )
 from rebalance_audit.audit.deploys.rollout import (
     CLOCKS_MS,
     SETTLES_MS,
+    DeployIndex,
     DeployKind,
     Rollout,
     RolloutKey,
+    current_ones,
 )
-from rebalance_audit.audit.deploys.tie import GoldRow, MatchedBy, Tie, TieCertainty, TieEvidence
 from rebalance_audit.audit.members.tally import common_name
 from rebalance_audit.audit.verdicts.cause import DEPARTURES
 
@@ -42,6 +45,39 @@ _DEPARTURES: Final = frozenset(str(cause) for cause in DEPARTURES)
 _OF_MEMBERS: Final = JOINS | _DEPARTURES | {REPLACED}
 
 
+class TieCertainty(StrEnum):
+    """How certain it is that a rebalance belongs to a rollout."""
+
+    PROVEN = "proven"
+    LIKELY = "likely"
+    DURING = "during"
+
+
+class TieEvidence(NamedTuple):
+    """What ties a rebalance to a rollout."""
+
+    matched_by: MatchedBy
+    member_id: str | None = None
+    change: str | None = None
+    """`joined`, `left` or `replaced`."""
+    at_ms: int | None = None
+    """When the member did, by the clock of the broker."""
+    pod: str | None = None
+    pod_change: str | None = None
+    """`created` or `deleted`."""
+    pod_at_ms: int | None = None
+    """When the pod was, by the clock of its cluster."""
+
+
+class Tie(NamedTuple):
+    """A rebalance, and a rollout to which it belongs."""
+
+    deploy: Rollout
+    certainty: TieCertainty
+    rebalance: GoldRow
+    evidence: tuple[TieEvidence, ...]
+
+
 class GroupTies:
     """The ties of one group; takes its gold rows, times in epoch milliseconds."""
 
@@ -50,8 +86,9 @@ class GroupTies:
         self._group_id = group_id
         self._members = {(row["incarnation"], row["member_id"]): row for row in members}
         self._pods = MemberPods(index, self._members.values())
-        self._came = _times_by_name(self._members.values(), "first_seen_at")
-        self._went = _times_by_name(self._members.values(), "left_at")
+        rows = self._members.values()
+        self._came = times_by_key((_name(row), row.get("first_seen_at")) for row in rows)
+        self._went = times_by_key((_name(row), row.get("left_at")) for row in rows)
 
     def of(self, rebalance: GoldRow, causes: Sequence[GoldRow]) -> list[Tie]:
         """Those of one rebalance; `causes` are the rows of its epochs. Only ties of the best certainty are kept."""
@@ -178,15 +215,6 @@ class GroupTies:
 def _name(member: GoldRow) -> str:
     """What a member has in common with the one that took its place."""
     return member["instance_id"] or member["client_id"] or ""
-
-
-def _times_by_name(members: Iterable[GoldRow], column: str) -> dict[str, list[int]]:
-    """The times in a column of gold.members, in order."""
-    times: defaultdict[str, list[int]] = defaultdict(list)
-    for row in members:
-        if row.get(column) is not None:
-            times[_name(row)].append(row[column])
-    return {name: sorted(found) for name, found in times.items()}
 
 
 _OTHER_WILDCARDS: Final = re.compile(r"[?\[]")

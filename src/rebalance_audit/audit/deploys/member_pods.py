@@ -2,18 +2,42 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from rebalance_audit.audit.deploys import pod_name, values
-from rebalance_audit.audit.deploys.deploy_index import DeployIndex
-from rebalance_audit.audit.deploys.rollout import CLOCKS_MS, SETTLES_MS, STALLS_MS, Pod, Rollout
-from rebalance_audit.audit.deploys.tie import GoldRow, MatchedBy
+from rebalance_audit.audit.deploys.rollout import (
+    CLOCKS_MS,
+    SETTLES_MS,
+    STALLS_MS,
+    DeployIndex,
+    Pod,
+    Rollout,
+)
 
+GoldRow: TypeAlias = Mapping[str, Any]
+Key = TypeVar("Key")
+_Identity: TypeAlias = tuple[str, str | None]
 _NAMES: Final = ("instance_id", "client_id")
 JOINS: Final = frozenset({"member_joined", "static_member_joined"})
 _EXPIRED: Final = frozenset({"member_session_expired", "static_member_expired"})
 REPLACED: Final = "static_member_replaced"
+
+
+class MatchedBy(StrEnum):
+    """What connects a member and a rollout."""
+
+    POD_NAME = "pod_name"
+    """Its client id or instance id contains the pod's name."""
+    POD_ADDRESS = "pod_address"
+    """Its host is the pod's address."""
+    WORKLOAD_NAME = "workload_name"
+    """Its client id or instance id is like those of the workload's pods."""
+    FILE = "file"
+    """The file says which groups or clients the rollout is about."""
+    TIME = "time"
+    """Nothing but the time."""
 
 
 class MemberEvent(NamedTuple):
@@ -61,8 +85,12 @@ class MemberPods:
     def __init__(self, index: DeployIndex, members: Iterable[GoldRow]) -> None:
         members = list(members)
         self._index = index
-        self._first_seen = _first_seen(members)
-        self._of_pod = _first_seen_by_pod(members, index)
+        self._first_seen = times_by_key(
+            (identity, row["first_seen_at"]) for row in members for identity in _identities(row)
+        )
+        self._of_pod = times_by_key(
+            (pod, row["first_seen_at"]) for row in members for pod in _pods_in(row, index)
+        )
         self._last: tuple[str, list[tuple[str, bool]]] = ("", [])
 
     def of(self, event: MemberEvent) -> list[PodMatch]:
@@ -101,9 +129,7 @@ class MemberPods:
                 identifies = identifies and _is_first(event, change, times)
                 yield PodMatch(deploy, pod, MatchedBy.POD_ADDRESS, identifies, change)
 
-    def _change_of(
-        self, event: MemberEvent, pod: Pod, identity: tuple[str, str | None]
-    ) -> PodChange | None:
+    def _change_of(self, event: MemberEvent, pod: Pod, identity: _Identity) -> PodChange | None:
         """What happened to the pod, if that fits what the member did."""
         seen_ms = event.member.get("first_seen_at")
         if seen_ms is None:
@@ -170,41 +196,29 @@ def _is_first(event: MemberEvent, change: PodChange, of_pod: Sequence[int]) -> b
     return bisect_left(of_pod, started_ms) <= bisect_left(of_pod, change.at_ms - CLOCKS_MS)
 
 
-def _first_seen_by_pod(
-    members: Iterable[GoldRow], index: DeployIndex
-) -> defaultdict[str, list[int]]:
-    """When members were first seen (epoch ms), in order, by the names of pods in their ids."""
-    found: defaultdict[str, list[int]] = defaultdict(list)
-    for row in members:
-        if row["first_seen_at"] is None:
-            continue
-        named = {part for column in _NAMES for part in _pods_in(row[column], index)}
-        for part in named:
-            found[part].append(row["first_seen_at"])
-    for times in found.values():
-        times.sort()
-    return found
+def times_by_key(found: Iterable[tuple[Key, int | None]]) -> defaultdict[Key, list[int]]:
+    """Key -> its times (epoch ms), in order; those that are None are left out."""
+    times: defaultdict[Key, list[int]] = defaultdict(list)
+    for key, at_ms in found:
+        if at_ms is not None:
+            times[key].append(at_ms)
+    for of_key in times.values():
+        of_key.sort()
+    return times
 
 
-def _pods_in(name: str | None, index: DeployIndex) -> Iterator[str]:
-    yield from (part for part, _ in pod_name.spans(name or "") if index.has_named(part))
+def _pods_in(member: GoldRow, index: DeployIndex) -> set[str]:
+    """The names of pods in a member's ids."""
+    parts = (part for column in _NAMES for part, _ in pod_name.spans(member[column] or ""))
+    return set(filter(index.has_named, parts))
 
 
-def _first_seen(members: Iterable[GoldRow]) -> dict[tuple[str, str | None], list[int]]:
-    """When members were first seen (epoch ms), in order, by instance id, client id, host with client id, and host."""
-    found: dict[tuple[str, str | None], list[int]] = defaultdict(list)
-    for row in members:
-        if row["first_seen_at"] is None:
-            continue
-        identities: list[tuple[str, str | None]] = [(column, row[column]) for column in _NAMES]
-        address = values.address(row["client_host"])
-        if address is not None:
-            identities += [(address, row["client_id"]), (address, None)]
-        for identity in identities:
-            found[identity].append(row["first_seen_at"])
-    for times in found.values():
-        times.sort()
-    return found
+def _identities(member: GoldRow) -> Iterator[_Identity]:
+    """Instance id, client id, host with client id, and host."""
+    yield from ((column, member[column]) for column in _NAMES)
+    address = values.address(member["client_host"])
+    if address is not None:
+        yield from ((address, member["client_id"]), (address, None))
 
 
 def _latest(found: Iterable[PodMatch]) -> list[PodMatch]:

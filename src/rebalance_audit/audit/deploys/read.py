@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
-from rebalance_audit.audit.deploys.csv_rows import CsvRows
-from rebalance_audit.audit.deploys.histories import ArgoCdHistory, GitHubDeployments, HelmHistory
+from rebalance_audit.audit.deploys.histories import (
+    ArgoCdHistory,
+    CsvRows,
+    GitHubDeployments,
+    HelmHistory,
+)
 from rebalance_audit.audit.deploys.kubernetes_rollouts import KubernetesRollouts
 from rebalance_audit.audit.deploys.rollout import Rollout, merged
 from rebalance_audit.audit.deploys.values import ItemError
