@@ -9,9 +9,11 @@ import pytest
 
 from rebalance_audit.audit.findings.kinds import KINDS
 from rebalance_audit.audit.findings.of_broker_logs import TROUBLES
+from rebalance_audit.audit.group.time_account import HeldUpWhy
 from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause, stated
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.report.row_sentences import detail_of
+from rebalance_audit.sentences.of_advice import OF_ADVICE
 from rebalance_audit.sentences.of_departures import ENDS, OF_DEPARTURES
 from rebalance_audit.sentences.of_evidence import LOGGED
 from rebalance_audit.sentences.reason import CodedReason, because
@@ -26,19 +28,15 @@ BY_RULE = {
     *(f"advice.{kind.kind}" for kind in KINDS),
     *(f"trouble.{kind.value}" for kind in TROUBLES),
     *(f"silent_until_{how}" for how in ("gone", "deleted", "taken_over", "resumed")),
+    *(code for code in OF_ADVICE if code.rpartition(".")[2] in {why.value for why in HeldUpWhy}),
 }
-"""Codes that the audit puts together."""
+"""Codes that the audit and the report put together."""
 
 
 @cache
 def sources() -> list[Any]:
-    """All nodes of the code that gives reasons, the templates aside."""
-    return [
-        node
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if not path.name.startswith("of_") or path.parent.name != "reasons"
-        for node in ast.walk(tree_of(path))
-    ]
+    """All nodes of the code that gives reasons; the templates are text, whose codes are no nodes."""
+    return [node for path in sorted(PACKAGE.rglob("*.py")) for node in ast.walk(tree_of(path))]
 
 
 def given() -> Iterator[tuple[str, frozenset[str]]]:

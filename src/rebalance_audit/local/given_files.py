@@ -1,7 +1,7 @@
 """Reads what an audit is given beside a log: logs of brokers, rollouts, and end offsets of other topics.
 
 The clocks of brokers' logs are set by the records of the segments. Rollouts are JSON as tools export it, shippers carry
-it and stores keep it, or the CSV of `csv_rows`.
+it and stores keep it, or the CSV of `histories`.
 
 End offsets come from files of samples, and from copies of topic partitions. A file of samples has JSON objects with the
 columns of bronze.end_offsets, one a line or in whatever carries them: `topic`, `topic_partition`, `sampled_at` (ISO
@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.read import LogReader
-from rebalance_audit.audit.deploys.csv_rows import COLUMNS, NEEDED, fault_of
+from rebalance_audit.audit.deploys.histories import COLUMNS, NEEDED, fault_of
 from rebalance_audit.audit.deploys.read import DeployCollector, DeploysRead
 from rebalance_audit.audit.lag.end_offsets import EndOffset, EndOffsets
 from rebalance_audit.audit.testimony.clocks import Aligned, Moments, aligned
