@@ -2,12 +2,12 @@
 
 import pytest
 
-from rebalance_audit.text_tables import rows_of, texts_of
+from rebalance_audit.text_tables import text_rows, texts_of
 
 
 def test_rows_go_on_in_indented_lines() -> None:
     """Lines that are indented less are rows of their own."""
-    assert rows_of("\nlogger\n    3.6- info Member\n        {member_id} left\n") == [
+    assert text_rows("\nlogger\n    3.6- info Member\n        {member_id} left\n") == [
         "logger",
         "    3.6- info Member {member_id} left",
     ]

@@ -6,7 +6,7 @@ from typing import Final
 _GOES_ON: Final = re.compile(r"\n {8,}")
 
 
-def rows_of(table: str) -> list[str]:
+def text_rows(table: str) -> list[str]:
     """The rows of a table; one goes on in lines that are indented by eight spaces or more."""
     return _GOES_ON.sub(" ", table.strip()).split("\n")
 
@@ -14,7 +14,7 @@ def rows_of(table: str) -> list[str]:
 def texts_of(table: str) -> dict[str, str]:
     """Code -> text, of rows `code: text` and of comments; a second space after the colon belongs to the text."""
     texts: dict[str, str] = {}
-    for row in rows_of(table):
+    for row in text_rows(table):
         code, colon, text = row.partition(": ")
         if row.startswith("#"):
             continue

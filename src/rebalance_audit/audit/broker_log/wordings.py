@@ -27,7 +27,7 @@ from rebalance_audit.audit.broker_log.wordings_new_coordinator import (
 )
 from rebalance_audit.audit.broker_log.wordings_old_coordinator import OLD_COORDINATOR
 from rebalance_audit.audit.broker_log.wordings_runtime import RUNTIME
-from rebalance_audit.text_tables import rows_of
+from rebalance_audit.text_tables import text_rows
 
 _ROW: Final = re.compile(
     r" {4}(?P<releases>[\d.-]+) +(?P<level>debug|info|warn|error) +(?:(?P<kind>[A-Z_]+): )?(?P<pattern>\S.*)"
@@ -47,7 +47,7 @@ class Wording(NamedTuple):
 
 def _rows(table: str) -> Iterator[Wording]:
     logger = ""
-    for line in rows_of(table):
+    for line in text_rows(table):
         row = _ROW.fullmatch(line)
         if row is not None:
             kind = FactKind[row["kind"]] if row["kind"] else None
