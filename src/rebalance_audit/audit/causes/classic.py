@@ -10,17 +10,19 @@ from functools import cache, lru_cache
 from rebalance_audit.audit.causes.classic_scene import ClassicScene
 from rebalance_audit.audit.causes.departure_model import WAYS
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.causes.join_reasons import first_to_join, join_reasons
-from rebalance_audit.audit.causes.member_metadata import (
+from rebalance_audit.audit.causes.same_members import (
     changed_members,
     changed_metadata,
+    may_follow_up,
+    same_members,
     verdict_on,
 )
-from rebalance_audit.audit.causes.same_members import may_follow_up, same_members
 from rebalance_audit.audit.verdicts.cause import (
     Certainty,
     RebalanceCause,
     Verdict,
+    first_to_join,
+    join_reasons,
     possible,
     probable,
     weakened,

@@ -9,7 +9,7 @@ from rebalance_audit.audit.causes.departures import verdict_of
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM, CommitRhythm
 from rebalance_audit.audit.commits.summary import CommitSummary
 from rebalance_audit.audit.epochs.generation_delta import GenerationDelta
-from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.stint import MemberWatch
 from rebalance_audit.audit.ownership.commit_book import CommitBook
 from rebalance_audit.audit.ownership.ownership import Ownership
 from rebalance_audit.audit.verdicts.cause import DepartureFacts, Phase, Verdict

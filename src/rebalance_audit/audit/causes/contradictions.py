@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from rebalance_audit.audit.causes.modern_scene import WriteEvidence
-from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.stint import MemberWatch
 from rebalance_audit.audit.ownership.ownership import Owner
 from rebalance_audit.audit.writes import Role, Write
 from rebalance_audit.replay.changes import (

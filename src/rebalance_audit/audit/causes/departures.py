@@ -11,7 +11,7 @@ from rebalance_audit.audit.causes.departure_model import (
 )
 from rebalance_audit.audit.causes.departure_weights import SURE
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
-from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.stint import MemberWatch
 from rebalance_audit.audit.verdicts.cause import (
     Certainty,
     DepartureFacts,

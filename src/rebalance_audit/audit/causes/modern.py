@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rebalance_audit.audit.causes.bump_rules import Effect, Occasion
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.causes.join_reasons import join_reasons
 from rebalance_audit.audit.causes.modern_scene import (
     ASSIGNOR_FIELD,
     EXPRESSION_FIELD,
@@ -30,6 +29,7 @@ from rebalance_audit.audit.verdicts.cause import (
     Evidence,
     RebalanceCause,
     Verdict,
+    join_reasons,
     meanwhile,
     possible,
     probable,

@@ -14,8 +14,7 @@ from rebalance_audit.audit.causes.bump_rules import RELEASES, Effect, Occasion, 
 from rebalance_audit.audit.causes.departures import evidence_at
 from rebalance_audit.audit.causes.recorded_topics import Difference
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
-from rebalance_audit.audit.members.member_watch import MemberWatch
-from rebalance_audit.audit.members.stint import Identity
+from rebalance_audit.audit.members.stint import Identity, MemberWatch
 from rebalance_audit.audit.verdicts.cause import Certainty, Evidence, RebalanceCause, Verdict
 from rebalance_audit.audit.writes import Role, Write
 from rebalance_audit.replay.changes import (

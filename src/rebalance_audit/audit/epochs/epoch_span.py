@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from rebalance_audit.audit.epochs.target_moves import Moves
-from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.stint import MemberWatch
 from rebalance_audit.audit.rows import Row, completeness, duration_ms
 from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause, Verdict, stated
 from rebalance_audit.bounds import Bounds, bounds_columns

@@ -8,9 +8,8 @@ from rebalance_audit.audit.causes.classic import judge_classic
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation, replaced_by
 from rebalance_audit.audit.causes.departure_model import closed_silently
 from rebalance_audit.audit.causes.departure_weights import SURE
-from rebalance_audit.audit.causes.member_metadata import with_protocol
 from rebalance_audit.audit.causes.modern_scene import WriteEvidence
-from rebalance_audit.audit.causes.same_members import is_cooperative
+from rebalance_audit.audit.causes.same_members import is_cooperative, with_protocol
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.epochs.generation_delta import GenerationDelta, delta_of, same_identity
 from rebalance_audit.audit.group import classic_members
@@ -25,7 +24,7 @@ from rebalance_audit.audit.group.doubt import follows_gap
 from rebalance_audit.audit.group.join_phases import JoinPhases
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.group.rebalance import Rebalance
-from rebalance_audit.audit.members.member_watch import MemberEnd
+from rebalance_audit.audit.members.stint import MemberEnd
 from rebalance_audit.audit.rows import duration_ms
 from rebalance_audit.audit.testimony.of_generations import testify_to_generation
 from rebalance_audit.audit.testimony.testimony import Testimony

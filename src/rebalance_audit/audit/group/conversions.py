@@ -6,7 +6,7 @@ from enum import Enum, auto
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.causes.modern_scene import WriteEvidence
 from rebalance_audit.audit.group.life import Life
-from rebalance_audit.audit.members.member_watch import MemberEnd, MemberWatch
+from rebalance_audit.audit.members.stint import MemberEnd, MemberWatch
 from rebalance_audit.audit.verdicts.cause import Verdict
 from rebalance_audit.audit.writes import Write
 from rebalance_audit.replay.changes import GroupCreated, GroupType, Position

@@ -13,7 +13,7 @@ from rebalance_audit.audit.causes.modern_scene import WriteEvidence
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.group.ends import Liveness
 from rebalance_audit.audit.group.life import Life
-from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.stint import MemberWatch
 from rebalance_audit.audit.verdicts.cause import Certainty, RebalanceCause, Verdict
 from rebalance_audit.audit.writes import Write
 from rebalance_audit.replay.changes import GroupEpochBumped, GroupType, MemberAssigned

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 from rebalance_audit.audit.causes.departure_timing import can_have_fired, fired_then
 from rebalance_audit.audit.causes.departures import CLOSE_MS, judge_departure, judged_again
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
-from rebalance_audit.audit.members.member_watch import MemberWatch
-from rebalance_audit.audit.members.stint import Stint
+from rebalance_audit.audit.members.stint import MemberWatch, Stint
 from rebalance_audit.audit.options import DepartureRules
 from rebalance_audit.audit.ownership.commit_book import CommitBook
 from rebalance_audit.audit.ownership.ownership import Ownership

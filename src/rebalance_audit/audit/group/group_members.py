@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rebalance_audit.audit.group.ends import Away, as_logged
 from rebalance_audit.audit.group.progress_tracker import ProgressTracker
-from rebalance_audit.audit.members.member_watch import MemberEnd, MemberWatch
-from rebalance_audit.audit.members.stint import Identity, Stint
+from rebalance_audit.audit.members.stint import Identity, MemberEnd, MemberWatch, Stint
 from rebalance_audit.audit.members.tally import MemberTallies
 from rebalance_audit.audit.ownership.ownership import Owner
 from rebalance_audit.audit.rows import MEMBERS, Emit, Row

@@ -22,8 +22,7 @@ from rebalance_audit.audit.group.group_states import GroupStates
 from rebalance_audit.audit.group.present import group_now, log_end
 from rebalance_audit.audit.group.progress_tracker import ProgressTracker
 from rebalance_audit.audit.group.rebalance import OnStandstill, Rebalance, RebalanceCosts
-from rebalance_audit.audit.members.member_watch import MemberEnd, MemberWatch
-from rebalance_audit.audit.members.stint import Stint
+from rebalance_audit.audit.members.stint import MemberEnd, MemberWatch, Stint
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.ownership.commit_book import CommitBook
 from rebalance_audit.audit.ownership.overlaps import Overlaps

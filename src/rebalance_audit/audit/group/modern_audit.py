@@ -29,8 +29,7 @@ from rebalance_audit.audit.group.doubt import (
 )
 from rebalance_audit.audit.group.ends import Liveness
 from rebalance_audit.audit.group.life import Life
-from rebalance_audit.audit.members.member_watch import MemberEnd, MemberWatch
-from rebalance_audit.audit.members.stint import Identity
+from rebalance_audit.audit.members.stint import Identity, MemberEnd, MemberWatch
 from rebalance_audit.audit.testimony.testimony import testify_to_epoch
 from rebalance_audit.audit.verdicts.cause import (
     Certainty,

@@ -17,7 +17,7 @@ from rebalance_audit.audit.commits.summary import most_commits
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
 from rebalance_audit.audit.group.rebalance import Rebalance
 from rebalance_audit.audit.group.time_account import HeldUpWhy
-from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.stint import MemberWatch
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.ownership.commit_book import CommitBook
 from rebalance_audit.audit.ownership.ownership import Ownership

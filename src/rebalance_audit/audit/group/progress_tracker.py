@@ -7,7 +7,7 @@ from typing import Protocol
 from rebalance_audit import limits
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.group.rebalance import Rebalance
-from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.stint import MemberWatch
 from rebalance_audit.replay.changes import GroupType
 
 _QUIET_EPOCHS = limits.QUIET_EPOCHS.most

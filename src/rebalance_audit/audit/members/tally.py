@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from collections.abc import Set as AbstractSet
 from typing import Generic, TypeVar
 
-from rebalance_audit.audit.members.member_watch import MemberWatch
-from rebalance_audit.audit.members.stint import Identity
+from rebalance_audit.audit.members.stint import Identity, MemberWatch
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.replay.groups import ModernMember
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor

@@ -15,7 +15,7 @@ from rebalance_audit.audit.commits.summary import (
     summary_of,
 )
 from rebalance_audit.audit.lag.standstills import Settle, Standstills
-from rebalance_audit.audit.members.member_watch import MemberWatch
+from rebalance_audit.audit.members.stint import MemberWatch
 from rebalance_audit.audit.ownership.ownership import Owner, Ownership
 from rebalance_audit.replay.changes import Position
 from rebalance_audit.replay.partitions import TopicPartition

@@ -27,6 +27,7 @@ from rebalance_audit.audit.testimony.witness import (
 )
 from rebalance_audit.audit.verdicts.cause import (
     DEPARTURES,
+    JOINS,
     CauseRole,
     Certainty,
     Evidence,
@@ -35,7 +36,6 @@ from rebalance_audit.audit.verdicts.cause import (
 )
 from rebalance_audit.sentences.reason import because
 
-_JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
 _RECORDED: Final = frozenset(
     {FactKind.GROUP_EMPTIED, FactKind.ASSIGNMENT_RECEIVED, FactKind.GROUP_DELETED}
 )
@@ -379,7 +379,7 @@ def _confirm(
     if not whole:
         return verdict
     fact = None
-    if verdict.cause in _JOINS:
+    if verdict.cause in JOINS:
         fact = witness.of_member(FactKind.MEMBER_JOINED, member_id, from_ms, to_ms)
     elif verdict.cause is RebalanceCause.STATIC_MEMBER_REPLACED:
         fact = witness.replacement(verdict.instance_id or "", member_id, from_ms, to_ms)

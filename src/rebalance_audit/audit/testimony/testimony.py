@@ -8,6 +8,7 @@ from rebalance_audit.audit.broker_log.reasons import NOT_PROVIDED, LoggedDepartu
 from rebalance_audit.audit.testimony.witness import ENDS, TOLERANCE_MS, Witness, line_of, said
 from rebalance_audit.audit.verdicts.cause import (
     DEPARTURES,
+    JOINS,
     Certainty,
     Evidence,
     RebalanceCause,
@@ -175,9 +176,6 @@ def _beside(verdict: Verdict, began: RebalanceCause) -> Verdict:
     return meanwhile(verdict, began)
 
 
-_JOINS: Final = frozenset({RebalanceCause.MEMBER_JOINED, RebalanceCause.STATIC_MEMBER_JOINED})
-"""Causes that a line about a join confirms; no line says that the group began with it."""
-
 _ONE_WRITE_MS: Final = 100
 """Kinds of lines that one request or timer logs; the bump is the last of them."""
 
@@ -216,7 +214,7 @@ def _confirm(
         return verdict
     # A scan of expressions or a static member's return under another id bumps nothing by itself.
     fact = None
-    if verdict.cause in _JOINS and member_id is not None:
+    if verdict.cause in JOINS and member_id is not None:
         fact = witness.of_member(FactKind.MEMBER_JOINED, member_id, from_ms, to_ms)
     if fact is None or fact.may_be_text or bumped is None or not verdict.topics:
         return verdict
