@@ -6,11 +6,18 @@ a protocol that is not known all bytes count.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from rebalance_audit.audit.causes.classic_scene import ClassicScene, Generation
 from rebalance_audit.audit.causes.departures import evidence_at
-from rebalance_audit.audit.verdicts.cause import Certainty, Evidence, RebalanceCause, Verdict
+from rebalance_audit.audit.verdicts.cause import (
+    Certainty,
+    Evidence,
+    RebalanceCause,
+    Verdict,
+    possible,
+    probable,
+)
 from rebalance_audit.replay.classic import (
     CONNECT,
     CONSUMER,
@@ -185,14 +192,6 @@ _CLOCKS_DIFFER_MS: Final = 5_000
 """How far the clock of a client that schedules a rebalance may be from the coordinator's."""
 
 
-class Favoured(NamedTuple):
-    """What the records favour."""
-
-    cause: RebalanceCause
-    reasons: tuple[CodedReason, ...]
-    certainty: Certainty = Certainty.PROBABLE
-
-
 def is_cooperative(generation: Generation) -> bool:
     """Whether the assignor is a cooperative one; its members may still be eager.
 
@@ -216,23 +215,17 @@ def may_follow_up(old: Generation) -> bool:
 def same_members(scene: ClassicScene, unseen: Sequence[RebalanceCause]) -> Verdict:
     """The verdict for the same members and subscriptions; `unseen`: causes that would leave no trace."""
     read_kind = _BY_KIND.get(scene.new.kind)
-    read = _rejoined("same_metadata") if read_kind is None else read_kind(scene)
+    found = _rejoined(scene, "same_metadata") if read_kind is None else read_kind(scene)
     candidates = (*unseen, RebalanceCause.ASSIGNMENT_ONLY, RebalanceCause.UNKNOWN)
-    return Verdict(
-        read.cause,
-        read.certainty,
-        scene.new.position.record_timestamp_ms,
-        read.reasons,
-        generation_evidence(scene, because("same_members")),
-        alternatives=tuple(candidate for candidate in candidates if candidate is not read.cause),
-    )
+    others = tuple(candidate for candidate in candidates if candidate is not found.cause)
+    return found._replace(alternatives=others)
 
 
-def _of_consumers(scene: ClassicScene) -> Favoured:
+def _of_consumers(scene: ClassicScene) -> Verdict:
     old, new = scene.old, scene.new
     if old is not None and new.members:
         if old.unread() or new.unread():
-            return _rejoined("unreadable_assignment")
+            return _rejoined(scene, "unreadable_assignment")
         had, has = old.assigned(), new.assigned()
         fresh = minus(has, had)
         owned = old.owned_before()
@@ -240,20 +233,18 @@ def _of_consumers(scene: ClassicScene) -> Favoured:
         if is_cooperative(old) and owned is not None:
             revoked = minus(owned, had)
             if minus(fresh, revoked) != fresh:
-                return _follow_up(because("hands_out_revoked"))
+                return _follow_up(scene, because("hands_out_revoked"))
         if fresh or minus(had, has):
             shares = because("other_partitions")
+            changed = _favoured(scene, RebalanceCause.TOPIC_METADATA_CHANGED, shares)
             if may_be_late:
-                return Favoured(
-                    RebalanceCause.TOPIC_METADATA_CHANGED,
-                    (shares, because("owned_unreadable")),
-                    Certainty.POSSIBLE,
-                )
-            return Favoured(RebalanceCause.TOPIC_METADATA_CHANGED, (shares,))
-    return _rejoined("same_subscriptions" if new.kind is CONSUMER else "same_topics")
+                reasons = (shares, because("owned_unreadable"))
+                return possible(changed)._replace(reasons=reasons)
+            return changed
+    return _rejoined(scene, "same_subscriptions" if new.kind is CONSUMER else "same_topics")
 
 
-def _called_for_by_streams(scene: ClassicScene) -> Favoured | None:
+def _called_for_by_streams(scene: ClassicScene) -> Verdict | None:
     """Streams' assignor says in its user data who must rejoin, and when (StreamsPartitionAssignor)."""
     old, joined_ms = scene.old, scene.new.joined_at_ms
     if old is None:
@@ -267,34 +258,40 @@ def _called_for_by_streams(scene: ClassicScene) -> Favoured | None:
             if text is None
             else because("named_error", text=text)
         )
-        return _follow_up(because("leader_reported", epoch=old.generation, error=error))
+        return _follow_up(scene, because("leader_reported", epoch=old.generation, error=error))
     due = [said.next_rebalance_ms for said in given if said.next_rebalance_ms is not None]
     at_once = due.count(REJOIN_AT_ONCE)
     if at_once:
-        return _follow_up(because("follow_up_at_once", epoch=old.generation, clients=at_once))
+        return _follow_up(
+            scene, because("follow_up_at_once", epoch=old.generation, clients=at_once)
+        )
     due_ms = min(due, default=REJOIN_NEVER)
     if due_ms == REJOIN_NEVER or joined_ms is None or joined_ms < due_ms - _CLOCKS_DIFFER_MS:
         return None
     after_ms = max(0, due_ms - old.position.record_timestamp_ms)
-    return _follow_up(because("probing_rebalance", epoch=old.generation, after=after_ms))
+    return _follow_up(scene, because("probing_rebalance", epoch=old.generation, after=after_ms))
 
 
-def _rejoined(code: str) -> Favoured:
-    return Favoured(RebalanceCause.LEADER_REJOINED, (because(code),), Certainty.POSSIBLE)
+def _favoured(scene: ClassicScene, cause: RebalanceCause, reason: CodedReason) -> Verdict:
+    return probable(verdict_on(scene, None, cause, reason, because("same_members")))
 
 
-def _follow_up(reason: CodedReason) -> Favoured:
-    return Favoured(RebalanceCause.COOPERATIVE_FOLLOW_UP, (reason,))
+def _rejoined(scene: ClassicScene, code: str) -> Verdict:
+    return possible(_favoured(scene, RebalanceCause.LEADER_REJOINED, because(code)))
 
 
-def _of_connect(scene: ClassicScene) -> Favoured:
+def _follow_up(scene: ClassicScene, reason: CodedReason) -> Verdict:
+    return _favoured(scene, RebalanceCause.COOPERATIVE_FOLLOW_UP, reason)
+
+
+def _of_connect(scene: ClassicScene) -> Verdict:
     called_for = _called_for_by_connect(scene)
     if called_for is not None:
-        return _follow_up(called_for)
+        return _follow_up(scene, called_for)
     before = None if scene.old is None else _all_tasks(scene.old)
     after = _all_tasks(scene.new)
     differ = before is not None and after is not None and before != after
-    return _rejoined("workers_with_other_tasks" if differ else "workers_unchanged")
+    return _rejoined(scene, "workers_with_other_tasks" if differ else "workers_unchanged")
 
 
 def _called_for_by_connect(scene: ClassicScene) -> CodedReason | None:
@@ -328,7 +325,7 @@ def _all_tasks(generation: Generation) -> frozenset[tuple[str, int]] | None:
     return frozenset(found)
 
 
-_BY_KIND: Final[Mapping[Kind, Callable[[ClassicScene], Favoured]]] = {
+_BY_KIND: Final[Mapping[Kind, Callable[[ClassicScene], Verdict]]] = {
     CONSUMER: _of_consumers,
     STREAMS: lambda scene: _called_for_by_streams(scene) or _of_consumers(scene),
     CONNECT: _of_connect,

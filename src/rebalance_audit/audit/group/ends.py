@@ -14,7 +14,7 @@ from rebalance_audit.audit.members.stint import MemberWatch, Stint
 from rebalance_audit.audit.options import DepartureRules
 from rebalance_audit.audit.ownership.commit_book import CommitBook
 from rebalance_audit.audit.ownership.ownership import Ownership
-from rebalance_audit.audit.testimony.witness import TOLERANCE_MS, Stay, Witness
+from rebalance_audit.audit.testimony.witness import TOLERANCE_MS, Witness
 from rebalance_audit.audit.verdicts.cause import (
     DEPARTURES,
     Certainty,
@@ -296,7 +296,7 @@ def as_logged(
     if stint.protocol == GroupType.CLASSIC.value:
         # A classic member is gone up to one join phase before the record that shows it.
         from_ms = min(from_ms, watch.last_life.record_timestamp_ms)
-        stay = Stay.between(watch.last_life, gone)
+        stay = watch.last_life, gone
     found = witness.departure(
         stint.member_id,
         stint.identity.instance_id,

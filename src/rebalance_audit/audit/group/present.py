@@ -67,24 +67,6 @@ class Awaited(NamedTuple):
     """Those others, by member id."""
 
 
-class Stopped(NamedTuple):
-    """A classic member that used to commit on a timer and has not for long: perhaps a join phase goes on."""
-
-    member_id: str
-    name: str
-    last_commit_ms: int
-    interval_ms: int
-    """Its usual time between two commits in this generation."""
-
-
-class Removed(NamedTuple):
-    """A classic member that a join phase has waited for, until the coordinator removed it."""
-
-    member_id: str
-    name: str
-    at_ms: int
-
-
 @dataclass(slots=True)
 class GroupNow:
     """A group at the end of the log."""
@@ -97,12 +79,13 @@ class GroupNow:
     """Partitions that members have; None where they own none, or the log does not show it."""
     unconsumed: list[TopicPartition] = field(default_factory=list)
     """Assigned by the target, but no member has them, or one that left temporarily."""
-    stopped: list[Stopped] = field(default_factory=list)
+    stopped: list[Row] = field(default_factory=list)
+    """Classic members that used to commit on a timer and have not for long: perhaps a join phase goes on."""
     silent_since_ms: int | None = None
     """Classic: the last commit of any member (epoch ms), where all have stopped, and none commits on a timer."""
     join_phase: OpenJoinPhase | None = None
-    removed: list[Removed] = field(default_factory=list)
-    """By the coordinator's log, during that join phase."""
+    removed: list[Row] = field(default_factory=list)
+    """Members that join phase has waited for, until the coordinator removed them."""
     is_stuck: bool = False
     """Whether it waits for somebody, or has members without any partition."""
     due_ms: int | None = None
@@ -140,23 +123,12 @@ class GroupNow:
             "partitions_at_end": self.partitions,
             "unconsumed": len(self.unconsumed),
             "some_unconsumed": list(map(name_of, unconsumed[:_NAMED])),
-            "stopped": [
-                {
-                    "member_id": each.member_id,
-                    "name": each.name,
-                    "last_commit_at": each.last_commit_ms,
-                    "interval_ms": each.interval_ms,
-                }
-                for each in self.stopped[:_NAMED]
-            ],
+            "stopped": self.stopped[:_NAMED],
             "silent_since": self.silent_since_ms,
             "join_phase_since": None if phase is None else phase.prepared.at_ms,
             "join_phase_reason": None if phase is None else phase.prepared.text,
             "join_phase_joined_at": None if phase is None else phase.joined_at_ms,
-            "join_phase_removed": [
-                {"member_id": each.member_id, "name": each.name, "at": each.at_ms}
-                for each in self.removed[:_NAMED]
-            ],
+            "join_phase_removed": self.removed[:_NAMED],
             "is_stuck": self.is_stuck,
         }
 
@@ -231,7 +203,7 @@ def _of_classic(group: ClassicGroup, life: LifeNow) -> GroupNow:
         for member_id, at_ms in found.join_phase.removed.items():
             watch = life.watches.get(member_id)
             name = member_id if watch is None else _name(watch)
-            found.removed.append(Removed(member_id, name, at_ms))
+            found.removed.append({"member_id": member_id, "name": name, "at": at_ms})
     return found
 
 
@@ -261,9 +233,9 @@ def _look_for_stopped(found: GroupNow, life: LifeNow) -> None:
         elif end_ms < stopped_ms:
             due.append(stopped_ms)
         else:
-            interval_ms = summary.interval_ms or 0
-            found.stopped.append(Stopped(member_id, _name(watch), last_ms, interval_ms))
-    found.stopped.sort(key=lambda each: (each.last_commit_ms, each.name, each.member_id))
+            stopped = {"member_id": member_id, "name": _name(watch), "last_commit_at": last_ms}
+            found.stopped.append({**stopped, "interval_ms": summary.interval_ms or 0})
+    found.stopped.sort(key=lambda row: (row["last_commit_at"], row["name"], row["member_id"]))
     if others and not found.stopped and not due:
         all_ms, _ = max(others)
         if end_ms < all_ms:

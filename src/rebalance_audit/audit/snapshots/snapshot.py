@@ -53,16 +53,19 @@ def snapshot_of(audit: GroupAudit) -> dict[str, object]:
         "group_id": audit.group_id,
         "log_partition": audit.log_partition,
         "last_offset": audit.last_offset,
+        **_changed(audit),
     }
-    beginnings = _beginnings(_rules_of(audit.options))
+    return {**state, "checksum": checksum_of(state)}
+
+
+def _changed(audit: GroupAudit) -> dict[str, dict[str, Plain]]:
+    """The state of each part, as far as it differs from that of a new audit."""
+    beginnings, changed = _beginnings(_rules_of(audit.options)), {}
     for name, part in audit.parts().items():
         codec, beginning = beginnings[name]
-        plain = codec.plain(part)
-        changed = {key: value for key, value in plain.items() if value != beginning[key]}
-        if changed:
-            state[name] = changed
-    state["checksum"] = checksum_of(state)
-    return state
+        plain = codec.plain(part).items()
+        changed[name] = {key: value for key, value in plain if value != beginning[key]}
+    return {name: plain for name, plain in changed.items() if plain}
 
 
 def resumed(
@@ -97,12 +100,8 @@ def twin_of(audit: GroupAudit, emit: Emit, log_end_ms: int | None) -> GroupAudit
         audit.group_id, audit.log_partition, emit, replace(audit.options, log_end_ms=log_end_ms)
     )
     beginnings, parts = _beginnings(_rules_of(audit.options)), twin.parts()
-    for name, part in audit.parts().items():
-        codec, beginning = beginnings[name]
-        plain = codec.plain(part)
-        changed = {key: value for key, value in plain.items() if value != beginning[key]}
-        if changed:
-            codec.restore(parts[name], orjson.loads(orjson.dumps(changed)))
+    for name, plain in orjson.loads(orjson.dumps(_changed(audit))).items():
+        beginnings[name].codec.restore(parts[name], plain)
     twin.resumed()
     return twin
 
@@ -153,12 +152,7 @@ def _rules_of(options: AuditOptions) -> _Rules:
 
 
 def _thresholds(options: AuditOptions) -> str:
-    return _digest_of(_rules_of(options))
-
-
-@lru_cache(8)
-def _digest_of(rules: _Rules) -> str:
-    return _digest(repr(rules))
+    return _digest(repr(_rules_of(options)))
 
 
 @lru_cache(8)
@@ -176,6 +170,7 @@ def _new_audit(options: AuditOptions) -> GroupAudit:
     return GroupAudit("", 0, lambda _table, _row: None, options)
 
 
+@lru_cache(8)
 def _digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:_DIGITS]
 

@@ -40,12 +40,6 @@ DATED: Final = frozenset(
 )
 
 
-class _Moment(NamedTuple):
-    group_id: str
-    kind: FactKind
-    epoch: int
-
-
 def moments_of(record: Record, at_ms: int) -> Iterator[tuple[FactKind, int, int]]:
     """What a record of any type written at `at_ms` says about an epoch: (kind of line to expect, epoch, epoch ms)."""
     value = record.value
@@ -66,7 +60,10 @@ class Moments:
     groups: Collection[str]
     limit: int = 100_000
     """Maximum number of moments: enough to find the shift of any log."""
-    _found: defaultdict[_Moment, list[int]] = field(default_factory=lambda: defaultdict(list))
+    _found: defaultdict[tuple[str, FactKind, int], list[int]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    """By group, kind of line and epoch."""
 
     def note(self, record: Record, position: Position) -> None:
         """Look at one record of any type."""
@@ -74,13 +71,13 @@ class Moments:
         if group_id not in self.groups or len(self._found) >= self.limit:
             return
         for kind, epoch, at_ms in moments_of(record, position.record_timestamp_ms):
-            self._found[_Moment(group_id, kind, epoch)].append(at_ms)
+            self._found[group_id, kind, epoch].append(at_ms)
 
     def shifts_of(self, fact: BrokerFact) -> list[int]:
         """How much later (ms) the line is than each epoch that it may be about."""
         if fact.kind not in DATED or fact.epoch is None or fact.group_id is None:
             return []
-        found = self._found.get(_Moment(fact.group_id, fact.kind, fact.epoch), ())
+        found = self._found.get((fact.group_id, fact.kind, fact.epoch), ())
         return [fact.at_ms - at_ms for at_ms in found]
 
 

@@ -14,7 +14,7 @@ from rebalance_audit.audit.testimony.testimony import (
     otherwise,
     who_is_it,
 )
-from rebalance_audit.audit.testimony.witness import TOLERANCE_MS, Witness, said
+from rebalance_audit.audit.testimony.witness import GOING, TOLERANCE_MS, Witness, said
 from rebalance_audit.audit.verdicts.cause import (
     DEPARTURES,
     Certainty,
@@ -32,7 +32,6 @@ _REJOINS: Final = frozenset({reasons.LEADER, reasons.FOLLOWER, reasons.UNKNOWN_R
 _ARRIVALS: Final = frozenset(
     {FactKind.MEMBER_ID_GIVEN, FactKind.MEMBER_JOINED, FactKind.STATIC_MEMBER_REPLACED}
 )
-_GOING: Final = frozenset({reasons.LEAVE, reasons.EXPIRY, reasons.NOT_SYNCED})
 
 
 class _Found(NamedTuple):
@@ -64,7 +63,7 @@ class RebalanceTrigger:
         self._guess: RebalanceCause | None = None
         """What the records alone take for the likeliest."""
         self._by_metadata: Verdict | None = None
-        """What changed metadata show, in a group whose members are no consumers."""
+        """Why a member that is no consumer joined again, as its metadata in the records changed."""
 
     @property
     def is_known(self) -> bool:
@@ -74,7 +73,7 @@ class RebalanceTrigger:
     def denied(self) -> Iterator[Evidence]:
         """A contradiction if the generation has a member that the trigger removed: classic member ids never return."""
         trigger, new = self._trigger, self._scene.new
-        if trigger is None or trigger.role not in _GOING:
+        if trigger is None or trigger.role not in GOING:
             return
         for member_id in trigger.members:
             if member_id in new.members:
@@ -96,7 +95,9 @@ class RebalanceTrigger:
             return None
         verdicts = tuple(verdicts)
         self._guess = verdicts[0].cause if verdicts else None
-        self._by_metadata = _by_metadata(self._scene, verdicts)
+        has_metadata = not self._scene.new.kind.owns_partitions
+        if has_metadata and self._guess is RebalanceCause.SUBSCRIPTION_CHANGED:
+            self._by_metadata = verdicts[0]
         member_id = next((each for each in trigger.members if each), None)
         if member_id is None and trigger.role == reasons.LEAVE:
             left = self._witness.left_by(self._prepared)
@@ -108,8 +109,11 @@ class RebalanceTrigger:
         doubt = self._doubt(cause, member_id, recorded)
         if doubt is not None:
             self.is_sure = False
-            alternatives = (*alternatives, *self._other_causes())
-            alternatives = otherwise(cause, alternatives, recorded)
+            rivals = (
+                RebalanceTrigger(self._witness, self._scene, each) for each in self._differing
+            )
+            others = [each.cause for rival in rivals if (each := rival.verdict(())) is not None]
+            alternatives = otherwise(cause, (*alternatives, *others), recorded)
             found_reasons = (*found_reasons, doubt)
         known = [
             verdict
@@ -118,19 +122,17 @@ class RebalanceTrigger:
             and (verdict.cause is cause or {verdict.cause, cause} <= DEPARTURES)
         ]
         verdict = known[0] if known else self._fresh(cause, member_id, trigger)
-        prepared = because("logged_rebalance", text=self._prepared.text or "")
-        line = said(self._prepared, self._scene.new.position, prepared)
-        others = tuple(
+        lines = [
             said(fact, self._scene.new.position, because("logged_rebalance", text=fact.text or ""))
-            for fact in self._differing
-        )
+            for fact in (self._prepared, *self._differing)
+        ]
         return verdict._replace(
             cause=cause,
             certainty=Certainty.PROBABLE if alternatives else Certainty.PROVEN,
             alternatives=alternatives,
             at_ms=self._prepared.at_ms,
             reasons=found_reasons,
-            evidence=(line, *others, *verdict.evidence),
+            evidence=(*lines, *verdict.evidence),
         )
 
     def _doubt(
@@ -141,12 +143,6 @@ class RebalanceTrigger:
         if self._prepared.may_be_text and not self._is_seconded(cause, member_id, recorded):
             return because("may_be_text")
         return None
-
-    def _other_causes(self) -> Iterator[RebalanceCause]:
-        for fact in self._differing:
-            found = RebalanceTrigger(self._witness, self._scene, fact).verdict(())
-            if found is not None:
-                yield found.cause
 
     def _is_seconded(
         self, cause: RebalanceCause, member_id: str | None, recorded: Sequence[Verdict]
@@ -201,15 +197,14 @@ class RebalanceTrigger:
             case reasons.NOT_STORED:
                 failed = because("not_stored", epoch=self._prepared.epoch, error=trigger.error)
                 return _Found(RebalanceCause.ASSIGNMENT_ONLY, (), (failed,))
-            case reasons.LEADER:
-                return self._leader(trigger, member_id)
-            case reasons.FOLLOWER:
-                return self._follower(trigger, member_id)
-            case reasons.UNKNOWN_RANK:
-                old = self._scene.old
-                if old is not None and old.leader_member_id == member_id:
-                    return self._leader(trigger, member_id)
-                return self._follower(trigger, member_id)
+            case role if role in _REJOINS:
+                if self._by_metadata is not None:
+                    return _Found(self._by_metadata.cause, (), self._by_metadata.reasons)
+                old, led = self._scene.old, role == reasons.LEADER
+                if role == reasons.UNKNOWN_RANK:
+                    led = old is not None and old.leader_member_id == member_id
+                rejoined = self._leader if led else self._follower
+                return rejoined(trigger, member_id)
         return self._departure(trigger, member_id or "")
 
     def _departure(self, trigger: LoggedTrigger, member_id: str) -> _Found | None:
@@ -236,18 +231,14 @@ class RebalanceTrigger:
         return _Found(found.cause, found.alternatives, (departed,))
 
     def _leader(self, trigger: LoggedTrigger, member_id: str | None) -> _Found:
-        if self._by_metadata is not None:
-            return _Found(self._by_metadata.cause, (), self._by_metadata.reasons)
         cause = self._named_cause(trigger, member_id)
-        if cause is None and self._topics_differ(member_id):
+        if cause is None and self._topics_same(member_id) is False:
             cause = RebalanceCause.SUBSCRIPTION_CHANGED
         rejoined = because("leader_rejoined", member=member_id, why=trigger.client_reason)
         return _Found(cause or RebalanceCause.LEADER_REJOINED, (), (rejoined,))
 
     def _follower(self, trigger: LoggedTrigger, member_id: str | None) -> _Found:
         """A follower's rejoin sets off a rebalance only if its metadata changed: topics, what it owns, user data."""
-        if self._by_metadata is not None:
-            return _Found(self._by_metadata.cause, (), self._by_metadata.reasons)
 
         def rejoined(code: str) -> tuple[CodedReason, ...]:
             return (because(code, member=member_id, why=trigger.client_reason),)
@@ -255,7 +246,7 @@ class RebalanceTrigger:
         cause = self._named_cause(trigger, member_id)
         if cause is not None:
             return _Found(cause, (), rejoined("follower_rejoined"))
-        if self._topics_differ(member_id):
+        if self._topics_same(member_id) is False:
             other = RebalanceCause.SUBSCRIPTION_CHANGED
             return _Found(other, (), rejoined("follower_other_topics"))
         reason = rejoin_reason(trigger.client_reason)
@@ -325,9 +316,6 @@ class RebalanceTrigger:
         new = self._scene.new.members
         return old.get(member_id or ""), new.get(member_id or "")
 
-    def _topics_differ(self, member_id: str | None) -> bool:
-        return self._topics_same(member_id) is False
-
     def _topics_same(self, member_id: str | None) -> bool | None:
         """Whether the records show the member with the same topics before and after; None if they do not show it."""
         before, after = (
@@ -372,10 +360,3 @@ class RebalanceTrigger:
             client_id=known.client_id,
             client_host=known.client_host,
         )
-
-
-def _by_metadata(scene: ClassicScene, verdicts: Sequence[Verdict]) -> Verdict | None:
-    """What the records say of the metadata of members that are no consumers: why one of them joined again."""
-    if scene.new.kind.owns_partitions or not verdicts:
-        return None
-    return verdicts[0] if verdicts[0].cause is RebalanceCause.SUBSCRIPTION_CHANGED else None

@@ -19,7 +19,6 @@ from rebalance_audit.audit.testimony.witness import (
     MOVES,
     TAKE_OVERS,
     TOLERANCE_MS,
-    Stay,
     Witness,
     line_of,
     members_of,
@@ -108,7 +107,9 @@ def testify_to_generation(
     trigger = (
         None if phase is None else RebalanceTrigger(witness, scene, phase.prepared, phase.differing)
     )
-    since_ms = _since(scene, phase, ended)
+    since_ms = ended.at_ms if phase is None else phase.prepared.at_ms
+    if scene.old is not None:
+        since_ms = scene.old.position.record_timestamp_ms
 
     def confirm(*, whole: bool) -> tuple[Verdict, ...]:
         return tuple(
@@ -323,13 +324,6 @@ def _is_of_this_life(prepared: BrokerFact, ended: BrokerFact, new: Generation) -
     return ended.at_ms - prepared.at_ms <= timeout_ms + TOLERANCE_MS
 
 
-def _since(scene: ClassicScene, phase: _JoinPhase | None, ended: BrokerFact) -> int:
-    """Earliest time (epoch ms) of this generation's lines: the previous record, or the begin of the join phase."""
-    if scene.old is not None:
-        return scene.old.position.record_timestamp_ms
-    return phase.prepared.at_ms if phase is not None else ended.at_ms
-
-
 def _denied(witness: Witness, new: Generation, ended: BrokerFact) -> Iterator[Evidence]:
     """A contradiction if the log and the record count different numbers of members."""
     at_ms = new.position.record_timestamp_ms
@@ -366,7 +360,7 @@ def _confirm(
         return verdict
     if verdict.cause in DEPARTURES:
         old = scene.old
-        stay = None if old is None else Stay.between(old.position, position)
+        stay = None if old is None else (old.position, position)
         # A coordinator up to 3.x logs a leave after the end of the join phase that it brings about.
         late_ms = to_ms + TOLERANCE_MS
         found = witness.departure(
@@ -374,7 +368,9 @@ def _confirm(
         )
         if found is None:
             return verdict
-        others = () if whole else _other_causes(verdict)
+        # What else may have set the rebalance off, now that the departure itself is no longer in doubt.
+        others = tuple(cause for cause in verdict.alternatives if cause not in DEPARTURES)
+        others = () if whole else others or (RebalanceCause.LEADER_REJOINED,)
         return departed(verdict, found, position, others)
     if not whole:
         return verdict
@@ -386,9 +382,3 @@ def _confirm(
     if fact is None or verdict.certainty is Certainty.PROVEN:
         return verdict
     return proven_by(verdict, fact, position)
-
-
-def _other_causes(verdict: Verdict) -> tuple[RebalanceCause, ...]:
-    """What else may have set the rebalance off, now that the departure itself is no longer in doubt."""
-    others = tuple(cause for cause in verdict.alternatives if cause not in DEPARTURES)
-    return others or (RebalanceCause.LEADER_REJOINED,)

@@ -8,11 +8,13 @@ the time or one of several brokers.
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
 from rebalance_audit.audit.broker_log.reasons import (
+    EXPIRY,
     LEAVE,
+    NOT_SYNCED,
     LoggedDeparture,
     departure_of_fact,
     trigger_of,
@@ -32,6 +34,8 @@ TAKE_OVERS: Final = frozenset({FactKind.GROUP_LOADED, FactKind.PARTITION_LOADED}
 MOVES: Final = TAKE_OVERS | {FactKind.GROUP_UNLOADED, FactKind.PARTITION_UNLOADED}
 """Lines about a coordinator that comes or goes; what only its memory held is lost then."""
 
+GOING: Final = frozenset({LEAVE, EXPIRY, NOT_SYNCED})
+"""Roles of members that a rebalance's line names as gone."""
 ENDS: Final = frozenset(
     {
         FactKind.MEMBER_LEFT,
@@ -42,18 +46,6 @@ ENDS: Final = frozenset(
     }
 )
 """Kinds of lines about the end of a member."""
-
-
-class Stay(NamedTuple):
-    """A classic member between the last record that lists it and the first one that does not."""
-
-    moved: bool
-    """Whether the coordinator moved in between: the leader epochs of the two records differ."""
-
-    @classmethod
-    def between(cls, last: Position, gone: Position) -> "Stay":
-        """The stay between these two records."""
-        return cls(last.leader_epoch != gone.leader_epoch)
 
 
 class Witness:
@@ -105,14 +97,10 @@ class Witness:
         self, kind: FactKind, member_id: str, from_ms: int, to_ms: int
     ) -> BrokerFact | None:
         """The last line of that kind about the member between the two times."""
-        return next(
-            (
-                fact
-                for fact in reversed(self._by_member.get(member_id, ()))
-                if fact.kind is kind and from_ms <= fact.at_ms <= to_ms
-            ),
-            None,
-        )
+        for fact in reversed(self._by_member.get(member_id, ())):
+            if fact.kind is kind and from_ms <= fact.at_ms <= to_ms:
+                return fact
+        return None
 
     def replacement(
         self, instance_id: str, member_id: str, from_ms: int, to_ms: int
@@ -133,13 +121,14 @@ class Witness:
         *,
         near_ms: int | None = None,
         was_away: bool = False,
-        stay: Stay | None = None,
+        stay: tuple[Position, Position] | None = None,
     ) -> LoggedDeparture | None:
         """Why a member went between two moments; None if no line says.
 
         Of several lines the one nearest to `near_ms` counts, or the last one without `near_ms`. `was_away`: by its
-        records the static member had left temporarily. `stay` is for a classic member: its coordinator removes it in
-        memory long before a record shows it, and a new coordinator that loads the group before then has it again.
+        records the static member had left temporarily. `stay` is for a classic member: the last record that lists
+        it, and the first one that does not. Its coordinator removes it in memory long before that record, and a new
+        coordinator that loads the group before then has it again.
         """
         if near_ms is None:
             near_ms = to_ms
@@ -155,8 +144,8 @@ class Witness:
             fact
             for fact in known
             if from_ms <= fact.at_ms <= to_ms
-            and _ends(fact)
-            and (stay is None or self._lasted(fact, stay, from_ms, near_ms))
+            and (fact.kind in ENDS or fact.kind is FactKind.REBALANCE_PREPARED)
+            and (stay is None or self._lasted(fact, *stay, from_ms, near_ms))
         ]
         # The removal itself was logged first; the reason of the rebalance that follows may say less.
         ends.sort(
@@ -173,11 +162,13 @@ class Witness:
         )
         return _agreed([each for each in found if each is not None])
 
-    def _lasted(self, end: BrokerFact, stay: Stay, from_ms: int, to_ms: int) -> bool:
+    def _lasted(
+        self, end: BrokerFact, last: Position, gone: Position, from_ms: int, to_ms: int
+    ) -> bool:
         """Whether the coordinator that removed the member also wrote the record without it."""
         if any(fact.kind in MOVES for fact in self.between(end.at_ms + 1, to_ms)):
             return False
-        return not stay.moved or any(
+        return last.leader_epoch == gone.leader_epoch or any(
             fact.kind in TAKE_OVERS and fact.broker == end.broker
             for fact in self.between(from_ms, end.at_ms)
         )
@@ -189,14 +180,10 @@ class Witness:
 
     def left_by(self, prepared: BrokerFact) -> BrokerFact | None:
         """The line about the member whose LeaveGroup set off a rebalance, if the rebalance's line does not name it."""
-        return next(
-            (
-                fact
-                for fact in self.between(prepared.at_ms - SAME_REQUEST_MS, prepared.at_ms)
-                if fact.kind is FactKind.MEMBER_LEFT_BY_REQUEST and fact.broker == prepared.broker
-            ),
-            None,
-        )
+        for fact in self.between(prepared.at_ms - SAME_REQUEST_MS, prepared.at_ms):
+            if fact.kind is FactKind.MEMBER_LEFT_BY_REQUEST and fact.broker == prepared.broker:
+                return fact
+        return None
 
     def _by_another(self, fact: BrokerFact) -> bool:
         """Whether an administrator sent a LeaveGroup: it removed several members, or named one by instance id alone.
@@ -249,15 +236,11 @@ def line_of(fact: BrokerFact) -> CodedReason:
     )
 
 
-def _ends(fact: BrokerFact) -> bool:
-    return fact.kind in ENDS or fact.kind is FactKind.REBALANCE_PREPARED
-
-
 def members_of(fact: BrokerFact) -> Iterable[str]:
     """Ids of the members that the line is about; of the reason of a rebalance only those that are gone."""
     if fact.kind is FactKind.REBALANCE_PREPARED:
         trigger = trigger_of(fact.text or "")
-        if trigger is not None and trigger.role in {"leave", "expiry", "not synced"}:
+        if trigger is not None and trigger.role in GOING:
             return filter(None, trigger.members)
         return ()
     return fact.members or ((fact.member_id,) if fact.member_id else ())
