@@ -72,7 +72,6 @@ class GroupAudit:
     write_offset: int | None
     """Log offset of the current write's first record, even if a gap caused the write to be judged already."""
     anomalies: dict[AnomalyKind, int]
-    """Number of anomalies seen, by kind."""
     unread: dict[str, int]
     """Number of parts of members' bytes that could not be read; keys as in `classic_members.SENTENCES`."""
 

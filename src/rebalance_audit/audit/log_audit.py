@@ -17,7 +17,6 @@ from rebalance_audit.wire.records import Record, encode_key, group_id_of
 
 
 def _committed_by(record: Record) -> int:
-    """The offset that a commit record commits."""
     if isinstance(record.value, OffsetCommitValue | LegacyOffsetCommitValue):
         return record.value.offset
     return NO_POSITION

@@ -34,4 +34,3 @@ class LogFacts(NamedTuple):
     left_out: Sequence[str] = ()
     """Sentences about groups that are not audited, as they have records in several partitions; also among `notes`."""
     deploys: DeploysRead = DeploysRead()
-    """The rollouts that were given."""

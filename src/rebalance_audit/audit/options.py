@@ -61,7 +61,6 @@ class AuditOptions:
     """Every shape that topics of the name had, the oldest first. (): no source."""
     findings: FindingRules = field(default_factory=FindingRules)
     with_findings: bool = True
-    """Whether the audit emits rows of `findings`."""
     log_end_ms: int | None = None
     """Latest record timestamp of the whole log (epoch ms): the end for what still goes on; None: the group's last."""
     broker_facts: Callable[[str, int], Sequence[BrokerFact]] = has_nothing

@@ -34,7 +34,6 @@ class Generation(NamedTuple):
     members: Mapping[str, ClassicMember]
     position: Position
     has_static: bool
-    """Whether any member has an instance id."""
     joined_at_ms: int | None = None
     """End of the join phase (epoch ms), at which the timers of all members restarted; None if unknown."""
     since_ms: int | None = None
@@ -131,7 +130,6 @@ class ClassicScene(NamedTuple):
         return self.book.rhythm_of((each for each, _ in own), with_round=True)
 
     def _newcomers(self) -> AbstractSet[tuple[str, str]]:
-        """Client ids and hosts of those that joined."""
         return {(each.client_id, each.client_host) for each in self.delta.joined}
 
     def _facts_of(
@@ -142,7 +140,6 @@ class ClassicScene(NamedTuple):
         newcomers: AbstractSet[tuple[str, str]],
         gone_together: int,
     ) -> DepartureFacts:
-        """What the log shows about the end of a member of the previous generation."""
         old, new, gone = self.old, self.new, self.new.position
         gone_ms = gone.record_timestamp_ms if new.joined_at_ms is None else new.joined_at_ms
         joined_ms = watch.last_life.record_timestamp_ms

@@ -83,6 +83,9 @@ class _Delays(NamedTuple):
     leave: Cdf
     expiry: Cdf
     removal: Cdf
+    """Also that until it stops working."""
+    silent_ms: float
+    """The time from there to the record."""
 
 
 class _Window(NamedTuple):
@@ -101,16 +104,13 @@ def timing(facts: DepartureFacts, weights: DepartureWeights, closing_odds: float
 @lru_cache(128)
 def _timing(facts: DepartureFacts, weights: DepartureWeights, closing_odds: float) -> Scores:
     """Members that went together mostly have the same facts."""
-    silent_ms: float = facts.since_seen_ms
-    if facts.since_commit_ms is not None:
-        silent_ms = min(silent_ms, facts.since_commit_ms)
     delays, phase = _delays(facts, weights, closing_odds), facts.phase
     if phase is None:
-        left, expired, removed = (_at(cdf, silent_ms) for cdf in delays)
+        left, expired, removed = (_at(cdf, delays.silent_ms) for cdf in delays[:3])
         return _logs(left, expired, removed, removed)
     if phase.leaves_empty:
-        return _emptied(facts, phase, silent_ms, delays, weights)
-    return _missed(facts, phase, silent_ms, delays, weights)
+        return _emptied(facts, phase, delays, weights)
+    return _missed(facts, phase, delays, weights)
 
 
 def on_close_share(facts: DepartureFacts | CommitHabits, weights: DepartureWeights) -> float:
@@ -218,7 +218,10 @@ def _delays(facts: DepartureFacts, weights: DepartureWeights, closing_odds: floa
                 found += (1 - lost) * within + lost * pause.cdf(delay_ms)
         return found / max(1, len(facts.sessions_ms))
 
-    return _Delays(leave, expiry, pause.cdf)
+    silent_ms: float = facts.since_seen_ms
+    if since_ms is not None:
+        silent_ms = min(silent_ms, since_ms)
+    return _Delays(leave, expiry, pause.cdf, silent_ms)
 
 
 def _polled_late_share(facts: DepartureFacts, weights: DepartureWeights) -> float:
@@ -226,9 +229,8 @@ def _polled_late_share(facts: DepartureFacts, weights: DepartureWeights) -> floa
     if not facts.poll_ms or facts.is_static:
         return 0.0
     odds = weights.polled_late * sqrt(weights.slow_poll_ms / facts.poll_ms)
-    if facts.sessions_ms == (
-        facts.poll_ms,
-    ):  # the coordinator's rebalance timeout for JoinGroup version 0
+    # The coordinator's rebalance timeout for JoinGroup version 0.
+    if facts.sessions_ms == (facts.poll_ms,):
         odds *= weights.no_poll_limit
     if facts.client_joined and not facts.has_moved:  # they rejoin as often as clients that expire
         odds *= weights.joined_expired
@@ -254,13 +256,10 @@ def _before(cdf: Cdf, silent_ms: float, from_ms: float, to_ms: float) -> float:
 
 
 def _emptied(
-    facts: DepartureFacts,
-    phase: Phase,
-    silent_ms: float,
-    delays: _Delays,
-    weights: DepartureWeights,
+    facts: DepartureFacts, phase: Phase, delays: _Delays, weights: DepartureWeights
 ) -> Scores:
     """The last end writes the record. Of several members, the others may have gone up to a join phase before."""
+    silent_ms = delays.silent_ms
     earlier = weights.earlier if facts.gone_together else 0.0
     most_ms = float(max(1, phase.longest_ms))
     left, expired = (
@@ -268,18 +267,15 @@ def _emptied(
         + earlier * _before(cdf, silent_ms, 0, most_ms) / most_ms
         for cdf in (delays.leave, delays.expiry)
     )
-    dropped = _dropped(facts, phase, silent_ms, most_ms, weights)
+    dropped = _dropped(facts, phase, delays, most_ms, weights)
     return _logs(left, expired, dropped, _at(delays.removal, silent_ms))
 
 
 def _missed(
-    facts: DepartureFacts,
-    phase: Phase,
-    silent_ms: float,
-    delays: _Delays,
-    weights: DepartureWeights,
+    facts: DepartureFacts, phase: Phase, delays: _Delays, weights: DepartureWeights
 ) -> Scores:
     """The end began the join phase, or came while another phase went on, which then waited for it."""
+    silent_ms = delays.silent_ms
     begun = weights.begun_by_other if phase.other_changes else weights.unseen
     longest_ms = float(max(1, phase.longest_ms * (1 + phase.skipped)))
     session_ms = float(max(facts.sessions_ms, default=longest_ms))
@@ -314,7 +310,7 @@ def _missed(
             + begun * fits * _at(delays.expiry, silent_ms)
         )
         if window.least_ms - _LATE_MS <= phase.longest_ms <= window.most_ms + _LATE_MS:
-            dropped = _dropped(facts, phase, silent_ms, longest_ms, weights)
+            dropped = _dropped(facts, phase, delays, longest_ms, weights)
             timed_out += window.share * dropped
     return _logs(left, expired, timed_out, removed)
 
@@ -336,17 +332,13 @@ def _lengths(
 
 
 def _dropped(
-    facts: DepartureFacts,
-    phase: Phase,
-    silent_ms: float,
-    longest_ms: float,
-    weights: DepartureWeights,
+    facts: DepartureFacts, phase: Phase, delays: _Delays, most_ms: float, weights: DepartureWeights
 ) -> float:
     """Density where the phase lasted as long as it can: it had stopped before, or went on through it."""
-    session_ms = float(max(facts.sessions_ms, default=longest_ms))
+    session_ms, silent_ms = float(max(facts.sessions_ms, default=most_ms)), delays.silent_ms
     beat_ms = _beat_ms(session_ms, weights)
-    stuck = _at(_pause(facts, weights).cdf, silent_ms - phase.longest_ms + beat_ms)
-    through = 1 / longest_ms if silent_ms <= phase.longest_ms else 0.0
+    stuck = _at(delays.removal, silent_ms - phase.longest_ms + beat_ms)
+    through = 1 / most_ms if silent_ms <= phase.longest_ms else 0.0
     return (1 - weights.worked_through) * stuck + weights.worked_through * through
 
 

@@ -155,7 +155,6 @@ def judged_again(
 
 
 def _decided(verdict: Verdict, facts: DepartureFacts, posterior: Posterior) -> Verdict:
-    """The verdict with the cause, the alternatives and the sentence that follow from the posterior."""
     ranked = posterior.ranked
     weights, cause = tuple(ranked), RebalanceCause.MEMBER_DEPARTED
     if ranked[0][1] >= SURE:

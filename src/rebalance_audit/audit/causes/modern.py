@@ -90,6 +90,13 @@ def _about(
     )
 
 
+def _updated(
+    scene: ModernScene, change: MemberSubscribed, cause: RebalanceCause, code: str
+) -> Verdict:
+    fact = because("fields_changed", fields=list(change.changed))
+    return _about(scene, change, cause, because(code, member=change.member_id), fact)
+
+
 def _created(scene: ModernScene) -> Iterator[Weighed]:
     if scene.beginning is Beginning.NONE:
         return
@@ -152,13 +159,8 @@ def _new_topics(scene: ModernScene) -> Iterator[Weighed]:
 def _subscriptions(scene: ModernScene) -> Iterator[Weighed]:
     for change in scene.evidence.updated:
         if {NAMES_FIELD, EXPRESSION_FIELD}.intersection(change.changed):
-            verdict = _about(
-                scene,
-                change,
-                RebalanceCause.SUBSCRIPTION_CHANGED,
-                because("subscription_changed", member=change.member_id),
-                because("fields_changed", fields=list(change.changed)),
-            )
+            cause = RebalanceCause.SUBSCRIPTION_CHANGED
+            verdict = _updated(scene, change, cause, "subscription_changed")
             yield Weighed(verdict, scene.subscribing(change))
 
 
@@ -178,13 +180,8 @@ def _returned_otherwise(scene: ModernScene) -> Iterator[Weighed]:
 def _assignors(scene: ModernScene) -> Iterator[Weighed]:
     for change in scene.evidence.updated:
         if ASSIGNOR_FIELD in change.changed:
-            verdict = _about(
-                scene,
-                change,
-                RebalanceCause.ASSIGNOR_CHANGED,
-                because("assignor_preferred", member=change.member_id),
-                because("fields_changed", fields=list(change.changed)),
-            )
+            cause = RebalanceCause.ASSIGNOR_CHANGED
+            verdict = _updated(scene, change, cause, "assignor_preferred")
             effect = scene.effect_of(Occasion.ASSIGNOR_CHANGED)
             if effect is not Effect.NEVER:  # before 4.4 a preference alone changes nothing
                 yield Weighed(verdict, effect)
@@ -194,13 +191,8 @@ def _streams_metadata(scene: ModernScene) -> Iterator[Weighed]:
     if scene.bump.group_type is not GroupType.STREAMS:
         return
     for change in scene.evidence.updated:
-        verdict = _about(
-            scene,
-            change,
-            RebalanceCause.SUBSCRIPTION_CHANGED,
-            because("streams_metadata_changed", member=change.member_id),
-            because("fields_changed", fields=list(change.changed)),
-        )
+        cause = RebalanceCause.SUBSCRIPTION_CHANGED
+        verdict = _updated(scene, change, cause, "streams_metadata_changed")
         effect = Effect.BUMPS if change.instance_id is None else Effect.MAY_BUMP
         yield Weighed(probable(verdict, RebalanceCause.TOPIC_METADATA_CHANGED), effect)
 

@@ -41,7 +41,6 @@ class WriteEvidence:
     """The changes of one write that can cause an epoch, sorted by kind."""
 
     kinds: Mapping[type, Sequence[Any]] = field(default_factory=dict)
-    """All changes of the write by their type."""
     bump: GroupEpochBumped | None = None
     members_after_bump: int = 0
     joined: Sequence[MemberSubscribed] = ()
@@ -170,10 +169,6 @@ class Beginning(Enum):
     CERTAIN = auto()
     UNNUMBERED = auto()
     """The group had begun before, with a member without topics, which from 4.3 on writes no epoch record."""
-
-    def in_partition(self, *, is_whole: bool | None) -> "Beginning":
-        """Certain instead of likely in a partition that lacks no record: none came before."""
-        return Beginning.CERTAIN if is_whole and self is Beginning.LIKELY else self
 
 
 def beginning_of(

@@ -67,11 +67,8 @@ class MemberProgress:
 
     def follow(self, change: MemberAssigned, *, was_revoking: bool) -> None:
         """Count what the record assigned to the member and took from it, and note whether it has any to give up."""
-        at_ms, old, new = (
-            change.position.record_timestamp_ms,
-            change.old_assigned,
-            change.new_assigned,
-        )
+        at_ms = change.position.record_timestamp_ms
+        old, new = change.old_assigned, change.new_assigned
         if old != new:
             self.partitions_assigned += count(minus(new, old))
             self.partitions_revoked += count(minus(old, new))
@@ -189,7 +186,6 @@ class EpochSpan:
     is_doubted_since: bool = False
     """Records may be missing since all members had reached it: partitions may be unowned that the log does not show."""
     has_moved: bool = False
-    """The coordinator moved since the epoch began."""
     is_counted_elsewhere: bool = False
     """It did, and some time without owner passed since then."""
     is_assigned_elsewhere: bool = False

@@ -218,7 +218,6 @@ class ClassicAudit:
     def _enter(
         self, scene: ClassicScene, times: JoinTimes, span: EpochSpan, rebalance: Rebalance
     ) -> None:
-        """Move members and partitions, and begin the epoch."""
         life, old, new = self._life, scene.old, scene.new
         at_ms, is_hidden = new.position.record_timestamp_ms, scene.gap or span.is_unread
         if is_hidden:

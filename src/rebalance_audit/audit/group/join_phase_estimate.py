@@ -91,7 +91,6 @@ class JoinPhase(NamedTuple):
     """What the log holds about one join phase."""
 
     end_ms: int
-    """End of the join phase."""
     shown_ms: int | None
     """Timestamp of the previous record of the group, None if there is none that bounds the phase."""
     former: Sequence[Former]

@@ -249,7 +249,8 @@ class ModernAudit:
         if life.span is not None or (life.watches and not unnumbered):
             return Beginning.NONE
         found = beginning_of(bump, self._evidence, self._group, unnumbered=unnumbered)
-        return found.in_partition(is_whole=life.is_whole)
+        # None came before where the partition lacks no record.
+        return Beginning.CERTAIN if life.is_whole and found is Beginning.LIKELY else found
 
     @property
     def _in_doubt(self) -> bool:

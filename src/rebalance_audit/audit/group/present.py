@@ -14,8 +14,7 @@ from rebalance_audit import limits
 from rebalance_audit.audit.causes.classic_scene import Generation
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
 from rebalance_audit.audit.commits.summary import most_commits
-from rebalance_audit.audit.epochs.epoch_span import EpochSpan
-from rebalance_audit.audit.group.rebalance import Rebalance
+from rebalance_audit.audit.group.progress_tracker import FollowedLife
 from rebalance_audit.audit.group.time_account import HeldUpWhy
 from rebalance_audit.audit.members.stint import MemberWatch
 from rebalance_audit.audit.options import AuditOptions
@@ -151,21 +150,15 @@ NO_PRESENT: Final[Row] = dict.fromkeys(GroupNow().state_columns(str))
 """The same columns of a state that is over, or unknown."""
 
 
-class LifeNow(Protocol):
+class LifeNow(FollowedLife, Protocol):
     """What it needs of a group's life."""
 
-    span: EpochSpan | None
-    rebalance: Rebalance | None
     previous_generation: Generation | None
     witness: Witness | None
     gap: bool
     commits: CommitBook
     ownership: Ownership
     options: AuditOptions
-
-    @property
-    def watches(self) -> Mapping[str, MemberWatch]:
-        """The members, by their ids."""
 
 
 def group_now(group: Group | None, life: LifeNow) -> GroupNow:

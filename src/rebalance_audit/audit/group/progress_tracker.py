@@ -18,7 +18,7 @@ a record in an epoch, among the first _QUIET_SCANNED members: all of them would 
 
 
 class FollowedLife(Protocol):
-    """What the tracker reads of a life."""
+    """What is read of a life that goes on."""
 
     span: EpochSpan | None
     rebalance: Rebalance | None

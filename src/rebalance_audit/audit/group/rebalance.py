@@ -114,12 +114,8 @@ class Rebalance:
 
     def join_again(self, last: Generation) -> None:
         """A join phase is open after this generation: no record shows who joined, or what they own meanwhile."""
-        self.settled_at_ms, self.is_doubted, self.is_unread, self.is_counted = (
-            None,
-            True,
-            True,
-            False,
-        )
+        self.settled_at_ms, self.is_counted = None, False
+        self.is_doubted = self.is_unread = True
         self.protocol_type = last.protocol_type or self.protocol_type
         self.owns_partitions = last.kind.owns_partitions
 

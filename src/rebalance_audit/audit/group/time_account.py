@@ -94,8 +94,6 @@ def hold_up_of(verdict: Verdict, why: HeldUpWhy, from_ms: int | None, to_ms: int
 
 @dataclass(slots=True)
 class _Part:
-    """What belongs to one owner for one reason."""
-
     said: HoldUp
     """Its longest stretch."""
     longest_ms: int

@@ -293,11 +293,9 @@ class GroupHours:
         if row["protocol"] == CLASSIC:
             # Records of classic generations have nothing by partition: their bounds count where the epoch does.
             least = _first(row["unowned_partition_min_ms"], row["unowned_partition_ms"], 0)
+            likely = _first(row["unowned_partition_estimate_ms"], least)
             sums.add("unowned_partition_min_ms", least)
-            sums.add(
-                "unowned_partition_estimate_ms",
-                _first(row["unowned_partition_estimate_ms"], least),
-            )
+            sums.add("unowned_partition_estimate_ms", likely)
             sums.add("unowned_partition_max_ms", most)
         sums.say("unowned_unbounded", holds=most is None)
         sums.say("has_gap", holds=row["completeness"] == GAP)
@@ -340,10 +338,9 @@ class GroupHours:
         if began is not None and gap_ms is not None and gap_ms > 0:
             for hour in _hours(began - gap_ms, began):
                 sums = self._at(hour)
-                exactly = _share(began - gap_ms, began, hour)
-                sums.add("unowned_partition_min_ms", exactly)
-                sums.add("unowned_partition_estimate_ms", exactly)
-                sums.add("unowned_partition_max_ms", exactly)
+                for bound in ("min", "estimate", "max"):
+                    exactly = _share(began - gap_ms, began, hour)
+                    sums.add(f"unowned_partition_{bound}_ms", exactly)
         if self._is_open or row["to_at"] is None:
             self._unowned.pop(partition, None)
         else:

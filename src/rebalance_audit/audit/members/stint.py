@@ -150,7 +150,6 @@ class MemberWatch:
     unrevoked_since: Position | None = None
     """Last record that asked the member to revoke partitions, until it has; each such record restarts its timer."""
     partitions: int = 0
-    """Number of partitions assigned to it."""
     member_epoch: int = 0
     """The member epoch of its last assignment record; 0 before the first."""
     waiting: bool = False

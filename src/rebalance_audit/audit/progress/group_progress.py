@@ -328,7 +328,6 @@ class GroupProgress:
         }
 
     def _commits(self) -> Ints:
-        """The new ones."""
         if not self._new:
             return self._reduced
         numbers, parts, flags = zip(*self._new, strict=True)

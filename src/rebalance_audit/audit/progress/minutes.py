@@ -330,7 +330,6 @@ class ProgressMinutes:
         return dict(zip(KEY, (group.group_id, group.log_partition, topic, partition), strict=True))
 
     def _keep(self) -> None:
-        """What a later part needs of each partition."""
         line = self._line
         commits = line.summed_up(line.kept_commits)
         partition = commits[PARTITION]

@@ -38,8 +38,6 @@ class SnapshotNotUsable(ValueError):  # noqa: N818 - it says what is the matter
 
 
 class _Beginning(NamedTuple):
-    """One part of a new audit."""
-
     codec: PartCodec
     plain: Mapping[str, Plain]
 

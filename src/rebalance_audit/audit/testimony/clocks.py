@@ -6,7 +6,7 @@ and the records name show by how much. A log that fits nowhere is from another c
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Final, NamedTuple
@@ -130,19 +130,12 @@ def aligned(log: BrokerLog, moments: Moments) -> Aligned:
     )
     if not any(shift != 0 for shift in found.shift_of.values()):
         return Aligned(log, found.notes)
-    return Aligned(
-        replace(BrokerLog.of(_shifted(log.facts(), found.shift_of), log.zone), files=log.files),
-        found.notes,
+    shifted = (
+        fact._replace(at_ms=fact.at_ms - shift_ms)
+        for fact in log.facts()
+        if (shift_ms := found.shift_of.get(fact.broker, 0)) is not None
     )
-
-
-def _shifted(
-    facts: Iterable[BrokerFact], shift_of: Mapping[str, int | None]
-) -> Iterable[BrokerFact]:
-    for fact in facts:
-        shift_ms = shift_of.get(fact.broker, 0)
-        if shift_ms is not None:
-            yield fact._replace(at_ms=fact.at_ms - shift_ms)
+    return Aligned(replace(BrokerLog.of(shifted, log.zone), files=log.files), found.notes)
 
 
 def _common_shift(candidates: Sequence[Sequence[int]]) -> tuple[int | None, int]:

@@ -195,17 +195,12 @@ def _awaited(witness: Witness, scene: ClassicScene, phase: _JoinPhase) -> Iterat
     for fact in witness.between(phase.prepared.at_ms, phase.ended.at_ms):
         if fact.kind is not FactKind.PENDING_MEMBER_EXPIRED or fact.broker != phase.ended.broker:
             continue
+        waited_ms = fact.at_ms - phase.prepared.at_ms
         yield Verdict(
             RebalanceCause.PENDING_MEMBER_EXPIRED,
             Certainty.PROBABLE if fact.may_be_text else Certainty.PROVEN,
             fact.at_ms,
-            (
-                because(
-                    "id_never_joined",
-                    member=fact.member_id,
-                    waited=fact.at_ms - phase.prepared.at_ms,
-                ),
-            ),
+            (because("id_never_joined", member=fact.member_id, waited=waited_ms),),
             (said(fact, scene.new.position, line_of(fact)),),
             fact.member_id,
             role=CauseRole.MEANWHILE,
@@ -292,18 +287,12 @@ def _with_lost_generations(
     lost = because("lost_generation", last=last, begun=prepared)
     if scene.skipped > 1:
         lost = because("lost_generations", first=old.generation + 1, last=last, begun=prepared)
-    lines = tuple(
-        said(
-            fact,
-            scene.new.position,
-            because("logged_rebalance_of", epoch=fact.epoch, text=fact.text or ""),
-        )
+    lines = [
+        (fact, because("logged_rebalance_of", epoch=fact.epoch, text=fact.text or ""))
         for fact in begun[:_LOST_NAMED]
-    )
-    yield primary._replace(
-        reasons=(*primary.reasons, lost),
-        evidence=(*primary.evidence, *lines),
-    )
+    ]
+    shown = (said(fact, scene.new.position, line) for fact, line in lines)
+    yield primary._replace(reasons=(*primary.reasons, lost), evidence=(*primary.evidence, *shown))
     first = begun[0]
     if first.epoch != old.generation:
         return
@@ -330,16 +319,8 @@ def _denied(witness: Witness, new: Generation, ended: BrokerFact) -> Iterator[Ev
     assigned = witness.of_epoch(FactKind.ASSIGNMENT_RECEIVED, new.generation, at_ms)
     for fact in (ended, assigned):
         if fact is not None and fact.size is not None and fact.size != len(new.members):
-            yield said(
-                fact,
-                new.position,
-                because(
-                    "logged_size",
-                    epoch=new.generation,
-                    logged=fact.size,
-                    recorded=len(new.members),
-                ),
-            )
+            sizes = {"logged": fact.size, "recorded": len(new.members)}
+            yield said(fact, new.position, because("logged_size", epoch=new.generation, **sizes))
 
 
 def _confirm(

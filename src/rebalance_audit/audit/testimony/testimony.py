@@ -277,16 +277,8 @@ def _denied(bumped: BrokerFact | None, bump: GroupEpochBumped) -> Iterable[Evide
     if bumped is None or bumped.metadata_hash is None or bump.new_metadata_hash is None:
         return
     if bumped.metadata_hash != bump.new_metadata_hash:
-        yield said(
-            bumped,
-            bump.position,
-            because(
-                "logged_hash",
-                epoch=bump.new_epoch,
-                logged=bumped.metadata_hash,
-                recorded=bump.new_metadata_hash,
-            ),
-        )
+        hashes = {"logged": bumped.metadata_hash, "recorded": bump.new_metadata_hash}
+        yield said(bumped, bump.position, because("logged_hash", epoch=bump.new_epoch, **hashes))
 
 
 def _window(witness: Witness, bumped: BrokerFact | None, position: Position) -> tuple[int, int]:

@@ -22,7 +22,6 @@ class Phase(NamedTuple):
     others_silent_ms: int | None
     """From the last commit of a member that stayed to the end of the phase; None if none of them ever committed."""
     others_rhythm: CommitRhythm | None
-    """The rhythm of that member."""
     others_idle_commits: int
     """Commits without any new position that the member, or others with its client id, have been seen to make."""
     other_changes: int
@@ -30,7 +29,6 @@ class Phase(NamedTuple):
     skipped: int
     """Generations before it that left no record."""
     leaves_empty: bool
-    """Whether no member is left."""
     client_joined: bool = False
     """Whether its client id joined in the same phase, from the same host, under another member id."""
 
@@ -61,7 +59,6 @@ class DepartureFacts(NamedTuple):
     A single commit in a transaction does not count: the coordinator asks old producers for no member id.
     """
     commit_renews_session: bool
-    """Whether that commit renewed its session."""
     same_coordinator: bool
     """Whether the coordinator that took that commit saw the member go."""
     rhythm: CommitRhythm | None
@@ -85,7 +82,6 @@ class DepartureFacts(NamedTuple):
     in_one_request: int = 0
     """Other members that the same write removed."""
     after_leave_ms: int | None = None
-    """How long after another member that left."""
     gone_together: int = 0
     """Other members of the same group that the same generation lacks."""
     back_ms: int | None = None
