@@ -16,9 +16,9 @@ import pytest
 from rich.console import Console
 
 from rebalance_audit.cli import exit_codes, main
-from rebalance_audit.cli.audit_settings import DEFAULTS, AuditSettings
 from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.progress import progress, slow_progress, slow_step
+from rebalance_audit.cli.source import DEFAULTS, AuditSettings
 from rebalance_audit.config import load_config
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.version import __version__

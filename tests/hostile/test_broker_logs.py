@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from rebalance_audit.audit.broker_log.read import LogReader
 from rebalance_audit.carriers.archives import BrokerLogNotReadable
-from rebalance_audit.cli.broker_log_files import print_file_notes
+from rebalance_audit.cli.input_notes import print_file_notes
 from rebalance_audit.limits import ARCHIVE_DIRECTORY_BYTES
 from rebalance_audit.time_zones import zone_of
 from tests.hostile import broker_logs

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from rebalance_audit.audit.rows import Row
-from rebalance_audit.report.brief import FINDINGS_MAX, GROUPS_MAX, brief
+from rebalance_audit.cli.tables_json import FINDINGS_MAX, GROUPS_MAX, brief
 from tests.cli.audited import audited_once
 from tests.cli.call import call, segments
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from rebalance_audit.cli.requirements import require_packages_of
-from rebalance_audit.errors import UnknownGroup, UnknownPartition, UnknownTimeZone
+from rebalance_audit.errors import MissingExtra, UnknownGroup, UnknownPartition, UnknownTimeZone
+from rebalance_audit.extras import require_extra
 
 if TYPE_CHECKING:
     from rebalance_audit.config import Config
@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 NO_LAKE: Final = "No lake: give --lake DIR."
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def require_packages_of(extra: str) -> None:
+    """Raises MissingExtra if packages of an extra are not installed."""
+    try:
+        require_extra(extra)
+    except MissingExtra as error:
+        raise MissingExtra(
+            f"{error} inspect, explain, state and decode work on segments without it."
+        ) from error
 
 
 @dataclass(slots=True)

@@ -58,6 +58,14 @@ cluster: Final = click.option(
 )
 
 
+lake: Final = click.option(
+    "--lake", metavar="DIR", help="Folder, URL or catalog (catalog:NAME) of the tables."
+)
+tables: Final = click.option(
+    "--table", "tables", metavar="TABLE", multiple=True, help="Only this table; may be repeated."
+)
+"""Both of commands that look after the tables of a lake."""
+
 errors_as_json: Final = click.option(
     "--json",
     is_flag=True,
@@ -77,6 +85,14 @@ def seconds(*names: str, text: str) -> Callable[[Decorated], Decorated]:
     positive = click.FloatRange(min=0, min_open=True)
     return click.option(*names, type=positive, metavar="SECONDS", help=text)
 
+
+seeds: Final = click.option(
+    "--seeds",
+    type=click.IntRange(1, 1_000),
+    metavar="N",
+    help="Runs of each simulation. [default: 3 to 20, fewer for a long history]",
+)
+"""Of what-if."""
 
 groups_max: Final = click.option(
     "--groups-max",

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 
 from rebalance_audit.audit.rows import DEPLOYS, Row
 from rebalance_audit.bounds import NOTHING
-from rebalance_audit.cli.deploy_files import deploys_of_lake
+from rebalance_audit.cli.input_notes import deploys_of_lake
 from rebalance_audit.errors import require_known
 from rebalance_audit.figures.rows import bounds_in
 from rebalance_audit.local.audit import Audit

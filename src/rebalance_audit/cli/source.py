@@ -10,13 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
-from rebalance_audit.audit.log_facts import LogFacts
 from rebalance_audit.cli import options
-from rebalance_audit.cli.audit_settings import DEFAULTS, AuditSettings, audit_settings
-from rebalance_audit.cli.broker_log_files import print_file_notes
-from rebalance_audit.cli.deploy_files import print_deploy_notes
+from rebalance_audit.cli.input_notes import print_input_notes
 from rebalance_audit.cli.invocation import Invocation, bad_arguments
-from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.errors import UnknownGroup
 from rebalance_audit.visible import visible
@@ -26,14 +22,65 @@ if TYPE_CHECKING:
     from rebalance_audit.local.audit import Audit
     from rebalance_audit.tables.gold_rows import GoldRows
 
+from rebalance_audit.audit.options import DepartureRules
+from rebalance_audit.audit.finding_rules import FindingRules
+
+_PREFIX: Final = "REBALANCE_AUDIT_"
+
+
+class AuditSettings(NamedTuple):
+    """What `audit_segments` takes by keyword."""
+
+    cluster: str
+    departure_rules: DepartureRules = DepartureRules()
+    finding_rules: FindingRules = FindingRules()
+    broker_log_time_zone: str = "UTC"
+    end_offsets: tuple[Path, ...] = ()
+    deploys: tuple[Path, ...] = ()
+
+
+DEFAULTS: Final = AuditSettings("default")
+"""As in `conf/base.toml`, to which a test holds them."""
+
+
+def audit_settings(
+    invocation: Invocation,
+    cluster: str | None,
+    broker_log_zone: str | None = None,
+    end_offsets: tuple[Path, ...] = (),
+    deploys: tuple[Path, ...] = (),
+) -> AuditSettings:
+    """The settings in force; all arguments but the first are flags. Raises ConfigError.
+
+    Without any configuration these are the defaults, without the 0.3 s that loading the configuration takes.
+    """
+    settings = _configured(invocation, cluster)
+    return settings._replace(
+        broker_log_time_zone=broker_log_zone or settings.broker_log_time_zone,
+        end_offsets=end_offsets,
+        deploys=deploys,
+    )
+
+
+def _configured(invocation: Invocation, cluster: str | None) -> AuditSettings:
+    configured = any(variable.upper().startswith(_PREFIX) for variable in os.environ)
+    if not (configured or invocation.config_file or invocation.print_config):
+        return DEFAULTS._replace(cluster=cluster or DEFAULTS.cluster)
+    config = invocation.config({"cluster": cluster})
+    return AuditSettings(
+        config.cluster,
+        config.audit.departure_rules(),
+        config.findings.finding_rules(),
+        config.audit.broker_log_time_zone,
+    )
+
+
 SEGMENTS: Final = "SEGMENTS"
 LAKE: Final = "--lake DIR"
 KAFKA: Final = "kafka:"
 LIVE: Final = f"{KAFKA}HOST:PORT"
 SCRIPT: Final = "--script FILE"
 
-LEFT_OUT_SHOWN: Final = 10
-"""Of groups that are left out, so many have a sentence: adding partitions may move half of them."""
 NO_GROUP: Final = "No group given: give GROUP after the source; `inspect` lists the groups."
 OF_LOG: Final = "goes with a log; a script has that in the file."
 _ELSEWHERE: Final = re.compile(r"(kafka|delta):|\w+://")
@@ -119,16 +166,6 @@ class LakeSource(NamedTuple):
                 f"{of_group or f'{self.path} has'} {len(found)} clusters ({', '.join(found)}): give --cluster NAME."
             )
         return found[0]
-
-
-def print_input_notes(facts: LogFacts) -> None:
-    """What became of the brokers' logs and of the files of rollouts, and which groups are left out."""
-    for sentence in facts.left_out[:LEFT_OUT_SHOWN]:
-        echo(f"Warning: {sentence}", err=True)
-    if len(facts.left_out) > LEFT_OUT_SHOWN:
-        echo(f"Warning: {len(facts.left_out) - LEFT_OUT_SHOWN:,} more groups like that.", err=True)
-    print_file_notes(facts.broker_logs)
-    print_deploy_notes(facts.deploys)
 
 
 def lake_of(invocation: Invocation, config: "Config", flags: Mapping[str, object]) -> LakeSource:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rebalance_audit.audit.deploys.rollout import Rollout
-from rebalance_audit.cli.requirements import require_java
-from rebalance_audit.cli.spark_jars import jars_folder
+from rebalance_audit.cli.spark_jars import jars_folder, require_java
 from rebalance_audit.config import Config, effective_config, unhidden
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.checks.check_frames import Scope
@@ -182,11 +181,8 @@ def maintain_once(
     config: Config, request: care.MaintainRequest, on_progress: OnProgress
 ) -> care.MaintainReport:
     """One maintenance in a session of its own; raises as `audit_once`."""
-    lake = absolute(config.lake.path)
-    with session("maintain", lake, config, on_progress) as spark:
-        return care.maintain(
-            Lake(spark, lake, lake_options(config)), request, datetime.now(UTC), on_progress
-        )
+    with _lake_for("maintain", config, on_progress) as lake:
+        return care.maintain(lake, request, datetime.now(UTC), on_progress)
 
 
 def check_once(
@@ -213,20 +209,24 @@ def check_once(
     scope = Scope(cluster, from_ms, to_ms, limits=config.checks.limits(), kept_ms=kept_ms)
     request = CheckRequest(scope, tables, docs, config.checks.sample_keys)
     check_tables(request)
-    lake = absolute(config.lake.path)
-    with session("check", lake, config, on_progress) as spark:
-        return run_check(Lake(spark, lake, lake_options(config)), request, on_progress)
+    with _lake_for("check", config, on_progress) as lake:
+        return run_check(lake, request, on_progress)
 
 
 def write_answers(
     config: Config, rows: Sequence[Mapping[str, Any]], on_progress: OnProgress
 ) -> Written:
     """Write rows of gold.what_if in a session of its own; raises as `audit_once`."""
-    lake = absolute(config.lake.path)
-    with session("predict", lake, config, on_progress) as spark:
+    with _lake_for("predict", config, on_progress) as lake:
         on_progress("writing gold.what_if")
-        written = Lake(spark, lake, lake_options(config))
-        return write_predictions(written, config.cluster, rows, datetime.now(UTC))
+        return write_predictions(lake, config.cluster, rows, datetime.now(UTC))
+
+
+@contextmanager
+def _lake_for(command: str, config: Config, on_progress: OnProgress) -> Iterator[Lake]:
+    path = absolute(config.lake.path)
+    with session(command, path, config, on_progress) as spark:
+        yield Lake(spark, path, lake_options(config))
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""Where the jars that Spark needs besides its own lie, and how Ivy fetches them."""
+"""What Spark needs besides its own: Java, and jars; where these lie, and how Ivy fetches them."""
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -12,7 +13,7 @@ from importlib.resources import as_file
 from pathlib import Path
 from typing import Final
 
-from rebalance_audit.errors import JarsNotFetched
+from rebalance_audit.errors import JarsNotFetched, MissingJava
 from rebalance_audit.resources import caches_folder, checkout_root, read_text, resource
 from rebalance_audit.spark_release import IVY_FILE, installed_spark_release, jars_of_spark
 from rebalance_audit.steps import OnProgress, no_progress
@@ -21,8 +22,36 @@ OF_SPARK: Final = "spark"
 """Stands for the configuration of the Spark that is installed."""
 COMPLETE: Final = ".fetched"
 """A file in a folder whose jars are all there."""
+OLDEST_JAVA: Final = 17
+"""What Spark 4 runs on."""
 ATTEMPTS: Final = 3
 PAUSES_S: Final = (5.0, 20.0)
+
+
+def require_java() -> None:
+    """Raises MissingJava unless the Java that Spark would start is new enough."""
+    home = os.environ.get("JAVA_HOME")
+    java = f"{home}/bin/java" if home else shutil.which("java")
+    found = _feature_release(java) if java else None
+    if found is None or found < OLDEST_JAVA:
+        what = "none" if found is None else f"Java {found}"
+        where = f"JAVA_HOME={home}" if home else "java on PATH"
+        raise MissingJava(
+            f"Spark needs Java {OLDEST_JAVA} or newer, found {what} ({where}); install it or set JAVA_HOME. "
+            "inspect, explain, state and decode work on segments without it."
+        )
+
+
+def _feature_release(java: str) -> int | None:
+    """17 for a Java that reports version "17.0.15", 8 for "1.8.0_392"; None if it reports none."""
+    try:
+        done = subprocess.run(  # noqa: S603 - the program that Spark will start
+            [java, "-version"], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return None
+    match = re.search(r'version "(?:1\.)?(\d+)', done.stderr)
+    return int(match[1]) if match else None
 
 
 def jars_folder(configured: Path) -> Path:

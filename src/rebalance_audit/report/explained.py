@@ -72,7 +72,7 @@ def explained(
         )
     if not own["epochs"]:
         raise BadRequest(f"The log has no epoch of {group_id!r}, so it cannot be explained.")
-    found = _explanation(own, epoch, at_ms, log_end_ms, has_broker_log=has_broker_log)
+    found = explanation_of(own, epoch, at_ms, log_end_ms, has_broker_log=has_broker_log)
     names = MemberNames(own["members"])
 
     said = with_names(found, lambda sentence: visible(names.in_sentence(group_id, sentence)))
@@ -90,18 +90,20 @@ def with_names(explanation: Explanation, shown: Callable[[str], str]) -> Explain
     return Explained(shown(explanation.heading), sections)
 
 
-def _explanation(
+def explanation_of(
     own: Tables,
     epoch: int | None,
     at_ms: int | None,
     end_ms: int | None,
+    incarnation: int | None = None,
     *,
     has_broker_log: bool,
 ) -> Explanation:
+    """As `explained`, with whole member ids; `incarnation`: the life of the group id that the epoch's number is of."""
     if at_ms is not None:
         found = epoch_of_moment(own, at_ms)
     elif epoch is not None:
-        found = epoch_of_number(own, epoch)
+        found = epoch_of_number(own, epoch, incarnation)
     else:
         return explain_group(own, end_ms, has_broker_log=has_broker_log)
     return explain_epoch(own, found, end_ms, at_ms, has_broker_log=has_broker_log)

@@ -29,11 +29,9 @@ KEYS_SHOWN: Final = 3
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--lake", metavar="DIR", help="Folder, URL or catalog (catalog:NAME) of the tables.")
+@options.lake
 @click.option("--cluster", metavar="NAME", help="Only rows of this cluster. Default: all clusters.")
-@click.option(
-    "--table", "tables", metavar="TABLE", multiple=True, help="Only this table; may be repeated."
-)
+@options.tables
 @options.time_option("--from", "from_ms", text="Only rows that begin at this time or later.")
 @options.time_option("--to", "to_ms", text="Only rows that begin before this time.")
 @options.path(
@@ -124,13 +122,9 @@ def shape(lake: str, report: "CheckReport") -> dict[str, Any]:
 
 
 def _broken(result: "CheckResult") -> dict[str, Any]:
+    columns = ("expectation", "table", "kind", "severity", "rows_checked", "unexpected_count")
     return {
-        "expectation": result.expectation,
-        "table": result.table,
-        "kind": result.kind,
-        "severity": result.severity,
-        "rows_checked": result.rows_checked,
-        "unexpected_count": result.unexpected_count,
+        **{name: getattr(result, name) for name in columns},
         "sample_keys": list(result.sample_keys),
         "detail": result.detail,
         "table_version": result.table_version,

@@ -9,8 +9,7 @@ import click
 
 from rebalance_audit.audit.broker_log.file_report import BrokerLogFile
 from rebalance_audit.cli import options
-from rebalance_audit.cli.broker_log_files import file_for_programs
-from rebalance_audit.cli.deploy_files import deploys_of_lake
+from rebalance_audit.cli.input_notes import deploys_of_lake, file_for_programs
 from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.paging import paged_console
@@ -23,14 +22,12 @@ from rebalance_audit.errors import BadRequest, require_known
 from rebalance_audit.figures.rows import Tables
 from rebalance_audit.report.explained import (
     Explained,
-    epoch_of_moment,
-    epoch_of_number,
+    explanation_of,
     markdown_of,
     with_names,
 )
 from rebalance_audit.report.explanation import (
     Explanation,
-    explain_epoch,
     explain_group,
 )
 from rebalance_audit.report.names import MemberNames
@@ -123,11 +120,17 @@ def explain(
     if not own["epochs"]:
         raise click.UsageError(f"The log has no epoch of {group_id!r}, so it cannot be explained.")
     has_log = bool(files)
-    explanation = (
-        explain_group(own, end_ms, every_epoch=True, has_broker_log=has_log)
-        if every_epoch
-        else _explain(own, epoch_number, at_ms, incarnation, end_ms, has_broker_log=has_log)
-    )
+    try:
+        explanation = (
+            explain_group(own, end_ms, every_epoch=True, has_broker_log=has_log)
+            if every_epoch
+            else explanation_of(
+                own, epoch_number, at_ms, end_ms, incarnation, has_broker_log=has_log
+            )
+        )
+    except BadRequest as error:
+        hint = "--epoch" if at_ms is None else "--at"
+        raise click.BadParameter(str(error), param_hint=hint) from error
     if as_json:
         shown = partial(MemberNames(own["members"]).in_sentence, group_id)
         said = with_names(explanation, shown)
@@ -158,29 +161,6 @@ def _rows_of(
     if not tables["group_states"]:
         require_known((group_id,), gold.group_ids(path, cluster))
     return tables, cluster, gold.log_end_ms(path, cluster), ()
-
-
-def _explain(
-    own: Tables,
-    epoch_number: int | None,
-    at_ms: int | None,
-    incarnation: int | None,
-    end_ms: int | None,
-    *,
-    has_broker_log: bool,
-) -> Explanation:
-    """Raises click.BadParameter where the log has no such epoch."""
-    try:
-        if at_ms is not None:
-            epoch = epoch_of_moment(own, at_ms)
-            return explain_epoch(own, epoch, end_ms, at_ms, has_broker_log=has_broker_log)
-        if epoch_number is not None:
-            epoch = epoch_of_number(own, epoch_number, incarnation)
-            return explain_epoch(own, epoch, end_ms, has_broker_log=has_broker_log)
-    except BadRequest as error:
-        hint = "--epoch" if at_ms is None else "--at"
-        raise click.BadParameter(str(error), param_hint=hint) from error
-    return explain_group(own, end_ms, has_broker_log=has_broker_log)
 
 
 def _print(

@@ -9,11 +9,11 @@ import click
 
 from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_LOG, PROGRESS, TOPICS
 from rebalance_audit.cli import options
-from rebalance_audit.cli.deploy_files import deploys_of_lake
+from rebalance_audit.cli.input_notes import deploys_of_lake, print_input_notes
 from rebalance_audit.cli.invocation import configured
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress, slow_step
-from rebalance_audit.cli.source import LakeSource, Segments, print_input_notes, takes_source
+from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.tables_json import Brief, Narrowed
 from rebalance_audit.cli.times import now_for_people, require_within_log
 from rebalance_audit.errors import require_known

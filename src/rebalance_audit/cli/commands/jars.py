@@ -6,10 +6,9 @@ from typing import Final
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.invocation import Invocation, configured, require_packages_of
 from rebalance_audit.cli.progress import progress
-from rebalance_audit.cli.requirements import require_java, require_packages_of
-from rebalance_audit.cli.spark_jars import OF_SPARK, fetch_jars, jars_folder
+from rebalance_audit.cli.spark_jars import OF_SPARK, fetch_jars, jars_folder, require_java
 from rebalance_audit.cli.summaries import HandOut, summarised
 
 EXAMPLES: Final = """\b

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.summaries import HandOut, summarised
@@ -19,6 +20,13 @@ Examples:
   rebalance-audit maintain --lake lake --retention silver.offset_commits=90 --dry-run
   rebalance-audit maintain --lake lake --table gold.epochs --vacuum-hours 0
 """
+
+
+_COLUMNS: Final = (
+    *("rows_deleted", "older_than", "files_before", "bytes_before"),
+    *("files_added", "files_removed", "files_vacuumed", "vacuum_hours"),
+)
+"""What --json says of a table."""
 
 
 class Retention(click.ParamType[tuple[str, int]]):
@@ -41,10 +49,8 @@ class Retention(click.ParamType[tuple[str, int]]):
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--lake", metavar="DIR", help="Folder, URL or catalog (catalog:NAME) of the tables.")
-@click.option(
-    "--table", "tables", metavar="TABLE", multiple=True, help="Only this table; may be repeated."
-)
+@options.lake
+@options.tables
 @click.option(
     "--retention",
     "retentions",
@@ -133,16 +139,7 @@ def shape(lake: str, request: "MaintainRequest", report: "MaintainReport") -> Ma
         "lake": lake,
         "dry_run": request.dry_run,
         "tables": {
-            name: {
-                "rows_deleted": care.rows_deleted,
-                "older_than": care.older_than,
-                "files_before": care.files_before,
-                "bytes_before": care.bytes_before,
-                "files_added": care.files_added,
-                "files_removed": care.files_removed,
-                "files_vacuumed": care.files_vacuumed,
-                "vacuum_hours": care.vacuum_hours,
-            }
+            name: {column: getattr(care, column) for column in _COLUMNS}
             for name, care in report.tables.items()
         },
         "notes": report.notes,

@@ -5,10 +5,9 @@ from typing import Final
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.invocation import Invocation, configured, require_packages_of
 from rebalance_audit.cli.options import Secret
 from rebalance_audit.cli.output import echo
-from rebalance_audit.cli.requirements import require_packages_of
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 
 EXAMPLES: Final = """\b

@@ -53,12 +53,7 @@ Examples:
 )
 @options.time_option("--from", "from_ms", text="Only what happened at this time or later.")
 @options.time_option("--to", "to_ms", text="Only what happened before this time.")
-@click.option(
-    "--seeds",
-    type=click.IntRange(1, 1_000),
-    metavar="N",
-    help="Runs of each simulation. [default: 3 to 20, fewer for a long history]",
-)
+@options.seeds
 @summarised()
 @configured
 def predict(

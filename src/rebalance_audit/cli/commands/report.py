@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from rebalance_audit.bounds import bounds_columns
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import bad_arguments, configured
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.cli.times import require_within_log
+from rebalance_audit.figures.rows import bounds_in
 from rebalance_audit.sentences import words
 
 if TYPE_CHECKING:
@@ -101,13 +103,13 @@ def report(
         _draw(page_source, drawn, wanted["from_ms"], wanted["to_ms"], out)
         hand_out({"group": drawn, "out": str(out)}, str(out))
         return
-    from rebalance_audit.cli.answer_files import (  # noqa: PLC0415 - imports the page
-        what_if_sections,
-    )
     from rebalance_audit.cli.report_facts import report_facts  # noqa: PLC0415 - imports Arrow
     from rebalance_audit.report.html.page import (  # noqa: PLC0415 - imports the templates
         LISTED_MAX,
         render_page,
+    )
+    from rebalance_audit.report.html.what_if import (  # noqa: PLC0415 - imports the page
+        what_if_sections,
     )
 
     with slow_step("making the page"):
@@ -164,6 +166,5 @@ def _page_source(source: Segments | LakeSource, drawn: str | None) -> "PageSourc
 
 def _both_bounds(name: str, totals: Mapping[str, Any]) -> dict[str, Any]:
     """`<name>_ms` where it is known, else null; with bounds and estimate."""
-    columns = {bound: totals[f"{name}_{bound}_ms"] for bound in ("min", "max", "estimate")}
-    known = columns["min"] if columns["min"] == columns["max"] else None
-    return {f"{name}_ms": known} | {f"{name}_{bound}_ms": ms for bound, ms in columns.items()}
+    lasted = bounds_in(totals, name)
+    return {f"{name}_ms": lasted and lasted.exact, **bounds_columns(lasted, name)}

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rebalance_audit.cli import options
-from rebalance_audit.cli.broker_log_files import print_file_notes
-from rebalance_audit.cli.deploy_files import print_deploy_notes
+from rebalance_audit.cli.input_notes import print_deploy_notes, print_file_notes
 from rebalance_audit.cli.invocation import Invocation, bad_arguments, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.rounds import asked_to_end, rounds

@@ -1,11 +1,15 @@
 """`rebalance-audit simulate`: a log with the truth about it."""
 
+from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
+from typing import Any
 
 import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import debug_option
+from rebalance_audit.cli.options import Decorated
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.coordinator.handling import Dialect
@@ -20,7 +24,7 @@ from rebalance_audit.sim.options import (
 from rebalance_audit.sim.scenario import Simulation
 
 WITHOUT_MIGRATION = frozenset({Dialect.R3_7, Dialect.R3_9})
-SHARE_AND_STREAMS = frozenset({Protocol.SHARE.value, Protocol.STREAMS.value})
+SHARE_AND_STREAMS = frozenset({Protocol.SHARE, Protocol.STREAMS})
 
 EXAMPLES = """\b
 Examples:
@@ -29,6 +33,16 @@ Examples:
     --faults-per-day 4 --commit-interval 60
   rebalance-audit simulate --seed 7 --out load --groups 3 --commits-per-minute 1000000
 """
+
+
+def _choice(name: str, kind: type[Enum], text: str) -> Callable[[Decorated], Decorated]:
+    """An option whose value is a member of an enumeration, by its value."""
+    return click.option(
+        name,
+        type=click.Choice([each.value for each in kind]),
+        callback=lambda _ctx, _param, value: None if value is None else kind(value),
+        help=text,
+    )
 
 
 @click.command(epilog=EXAMPLES)
@@ -42,11 +56,7 @@ Examples:
 @click.option("--minutes", type=click.IntRange(1), metavar="M", help="Minutes with faults.")
 @click.option("--groups", type=click.IntRange(1), metavar="G", help="Number of groups.")
 @click.option("--members", type=click.IntRange(1), metavar="K", help="Members of each group.")
-@click.option(
-    "--dialect",
-    type=click.Choice([dialect.value for dialect in Dialect]),
-    help="Kafka release of the simulated coordinator.",
-)
+@_choice("--dialect", Dialect, "Kafka release of the simulated coordinator.")
 @click.option(
     "--partitions", type=click.IntRange(1), metavar="P", help="Partitions of __consumer_offsets."
 )
@@ -59,7 +69,9 @@ Examples:
 )
 @click.option(
     "--commit-interval",
+    "commit_interval_ms",
     type=click.FloatRange(0),
+    callback=lambda _ctx, _param, seconds: None if seconds is None else round(seconds * 1_000),
     metavar="SECONDS",
     help="Time between commits of members and committers; 0: no commits.",
 )
@@ -70,11 +82,7 @@ Examples:
     metavar="N",
     help="Faults per group and day, on a network without loss: for long runs.",
 )
-@click.option(
-    "--protocol",
-    type=click.Choice([protocol.value for protocol in Protocol]),
-    help="Protocol of all members.",
-)
+@_choice("--protocol", Protocol, "Protocol of all members.")
 @click.option(
     "--topic-partitions", type=click.IntRange(1), metavar="P", help="Partitions of every topic."
 )
@@ -89,18 +97,8 @@ def simulate(
     hand_out: HandOut,
     seed: int,
     out: Path,
-    minutes: int | None,
-    groups: int | None,
-    members: int | None,
-    dialect: str | None,
-    partitions: int | None,
-    commits_per_minute: int,
-    commit_interval: float | None,
-    faults: bool,
-    faults_per_day: float | None,
-    protocol: str | None,
-    topic_partitions: int | None,
     broker_log: bool,
+    **given: Any,
 ) -> None:
     """Simulate brokers and clients; write their log and the truth about it.
 
@@ -111,28 +109,18 @@ def simulate(
     """
     if out.exists() and any(out.iterdir()):
         raise click.BadParameter(f"{out} is not empty.", param_hint="--out")
-    overrides = Overrides(
-        minutes,
-        groups,
-        members,
-        None if dialect is None else Dialect(dialect),
-        partitions,
-        commits_per_minute,
-        faults,
-        faults_per_day,
-        None if commit_interval is None else round(commit_interval * 1_000),
-        None if protocol is None else Protocol(protocol),
-        topic_partitions,
-    )
-    if faults_per_day is not None and not faults:
+    overrides = Overrides(**given)
+    if overrides.faults_per_day is not None and not overrides.faults:
         raise click.UsageError("--faults-per-day and --no-faults exclude each other.")
     options = draw_options(seed, overrides)
-    if options.coordinator.dialect in WITHOUT_MIGRATION and protocol == Protocol.MIGRATING.value:
-        release = options.coordinator.dialect.value
-        raise click.BadParameter(f"{release} has no migration.", param_hint="--protocol")
-    if options.coordinator.dialect in BEFORE_SHARE_AND_STREAMS and protocol in SHARE_AND_STREAMS:
-        release = options.coordinator.dialect.value
-        raise click.BadParameter(f"{release} has no {protocol} groups.", param_hint="--protocol")
+    dialect, protocol = options.coordinator.dialect, overrides.protocol
+    missing = ""
+    if dialect in WITHOUT_MIGRATION and protocol is Protocol.MIGRATING:
+        missing = "migration"
+    elif dialect in BEFORE_SHARE_AND_STREAMS and protocol in SHARE_AND_STREAMS:
+        missing = f"{protocol.value} groups"
+    if missing:
+        raise click.BadParameter(f"{dialect.value} has no {missing}.", param_hint="--protocol")
     for line in option_lines(options):
         click.echo(line, err=True)
     simulation = Simulation(seed, options, with_broker_log=broker_log, folder=out)

@@ -13,9 +13,8 @@ from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import Invocation, configured
-from rebalance_audit.cli.lag_rounds import LagRounds
 from rebalance_audit.cli.live_source import LiveSource, live_source
-from rebalance_audit.cli.live_watch import Watch
+from rebalance_audit.cli.live_watch import LagRounds, Watch
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.rounds import asked_to_end
 from rebalance_audit.cli.source import LIVE, SEGMENTS, Segments, takes_source

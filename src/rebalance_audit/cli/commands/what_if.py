@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -105,9 +106,9 @@ def _length(*names: str, text: str) -> Callable[[Callable[..., Any]], Callable[.
     default=None,
     help="Whether members have a group.instance.id.",
 )
-@_length("--session-timeout", text="session.timeout.ms, as 90s.")
-@_length("--rebalance-timeout", text="max.poll.interval.ms, as 5m.")
-@_length("--heartbeat", text="heartbeat.interval.ms, as 3s.")
+@_length("--session-timeout", "session_timeout_ms", text="session.timeout.ms, as 90s.")
+@_length("--rebalance-timeout", "rebalance_timeout_ms", text="max.poll.interval.ms, as 5m.")
+@_length("--heartbeat", "heartbeat_interval_ms", text="heartbeat.interval.ms, as 3s.")
 @click.option("--members", type=click.IntRange(1, 10_000), metavar="N", help="Number of instances.")
 @click.option(
     "--deploy",
@@ -116,15 +117,16 @@ def _length(*names: str, text: str) -> Callable[[Callable[..., Any]], Callable[.
     help="rolling:30s: one restart every 30 s; at-once: all instances together.",
 )
 @_length(
-    "--was-session-timeout", text="Session timeout that the group had, if the log does not say."
+    "--was-session-timeout",
+    "was_session_timeout_ms",
+    text="Session timeout that the group had, if the log does not say.",
 )
-@_length("--was-heartbeat", text="Heartbeat interval that it had; else taken from its reactions.")
-@click.option(
-    "--seeds",
-    type=click.IntRange(1, 1_000),
-    metavar="N",
-    help="Runs of each simulation. [default: 3 to 20, fewer for a long history]",
+@_length(
+    "--was-heartbeat",
+    "was_heartbeat_ms",
+    text="Heartbeat interval that it had; else taken from its reactions.",
 )
+@options.seeds
 @options.path(
     "--write-script",
     text="Write what happened to the group to this file, to be read, edited and played again.",
@@ -153,26 +155,8 @@ def what_if(
     """
     if as_json and as_markdown:
         raise click.UsageError("Give --json or --markdown, not both.")
-    change = Variant(
-        asked["protocol"],
-        asked["assignor"],
-        asked["is_static"],
-        asked["session_timeout"],
-        asked["rebalance_timeout"],
-        asked["heartbeat"],
-        asked["members"],
-        asked["deploy"],
-    )
-    script = script_at(
-        ScriptSource(
-            source,
-            group_id,
-            asked["from_ms"],
-            asked["to_ms"],
-            asked["was_session_timeout"],
-            asked["was_heartbeat"],
-        )
-    )
+    change = Variant(**{each.name: asked.pop(each.name) for each in fields(Variant)})
+    script = script_at(ScriptSource(source, group_id, **asked))
     if isinstance(script, Refused):
         if as_json:
             _print_object(refused_object(script.group_id, script.sentence))

@@ -3,10 +3,14 @@
 Texts are only ever shown as text.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import Any, Final
 
-from rebalance_audit.limits import ANSWER_PREDICTIONS, ANSWER_SENTENCES
+import orjson
+
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.limits import ANSWER_BYTES, ANSWER_PREDICTIONS, ANSWER_SENTENCES
 from rebalance_audit.report.html.rebalances import link, shown
 from rebalance_audit.report.what_if import (
     AnswerObject,
@@ -18,6 +22,28 @@ from rebalance_audit.report.what_if import (
 from rebalance_audit.sentences import words
 
 COLUMNS: Final = ("Rebalances", "Moved", "Without owner", "Longest stop", "Records delayed")
+
+
+def what_if_sections(files: Iterable[Path], listed: Collection[str]) -> list[dict[str, Any]]:
+    """A section for each file. Raises OSError, and BadRequest that names the file for what is no answer."""
+    return [_section(file, listed) for file in files]
+
+
+def _section(file: Path, listed: Collection[str]) -> dict[str, Any]:
+    with file.open("rb") as opened:
+        text = opened.read(ANSWER_BYTES.most + 1)
+    if len(text) > ANSWER_BYTES.most:
+        raise BadRequest(f"{file} is larger than an answer of what-if can be.")
+    try:
+        return what_if_section(orjson.loads(text), listed)
+    except orjson.JSONDecodeError as error:
+        raise BadRequest(f"{file} is not JSON: {error}.") from None
+    except KeyError as error:
+        raise BadRequest(
+            f"{file} is not what `what-if --json` prints: {error} is missing."
+        ) from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise BadRequest(f"{file} is not what `what-if --json` prints: {error}.") from None
 
 
 def what_if_section(answer: AnswerObject, listed: Collection[str]) -> dict[str, Any]:
