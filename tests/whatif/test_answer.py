@@ -6,8 +6,7 @@ import pytest
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.whatif.answer import evaluate, parts_of
-from rebalance_audit.whatif.answer_rows import answer_object
-from rebalance_audit.whatif.answer_text import markdown
+from rebalance_audit.whatif.answer_forms import answer_object, markdown
 from rebalance_audit.whatif.script import AppInstance, Logged, ProcessEnd, ProcessLife, exactly
 from rebalance_audit.whatif.script_run import ScriptRun
 from rebalance_audit.whatif.variant import (

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rebalance_audit.tables.schemas import table_schemas
 from rebalance_audit.whatif.answer import evaluate
-from rebalance_audit.whatif.answer_rows import answer_table_rows, refused_row
+from rebalance_audit.whatif.answer_forms import answer_table_rows, refused_row
 from rebalance_audit.whatif.script import Logged, LoggedDelay
 from rebalance_audit.whatif.variant import variants_of
 from tests.whatif.test_answer import DEPLOY

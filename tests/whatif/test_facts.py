@@ -6,8 +6,8 @@ import pytest
 
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.whatif.extraction import script_of
-from rebalance_audit.whatif.facts import fact_sentences
 from rebalance_audit.whatif.group_rows import group_rows
+from rebalance_audit.whatif.history import fact_sentences
 from rebalance_audit.whatif.script import GroupFacts, Script, Settings
 from tests.cli.call import segments
 from tests.whatif.paired import Paired, paired

@@ -62,13 +62,11 @@ def small_answer(
 
     for least in (1, 0):
         for name in shrinkable:
-            while len(found[name]) > least and _bytes(with_counts()) >= SMALL_BYTES:
+            while (
+                len(found[name]) > least and len(answer_text(with_counts()).encode()) >= SMALL_BYTES
+            ):
                 found[name] = found[name][: max(least, len(found[name]) * 3 // 4)]
     return with_counts()
-
-
-def _bytes(answer: Mapping[str, Any]) -> int:
-    return len(answer_text(answer).encode())
 
 
 def marked_name(name: str, at_most: int = NAME_MAX) -> str:

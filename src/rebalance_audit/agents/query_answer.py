@@ -4,7 +4,9 @@ No files, no network, no extensions, no Python objects by name.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,7 +57,7 @@ def _rows(asked: Mapping[str, Any]) -> dict[str, Any]:
     columns = [name for name, *_ in found.description]
     rows: list[dict[str, Any]] = []
     size, is_whole = 0, True
-    for values in _fetched(found):
+    for values in chain.from_iterable(iter(partial(found.fetchmany, ROWS_AT_ONCE), [])):
         row = dict(zip(columns, map(json_value, values), strict=True))
         size += len(json.dumps(row))
         if len(rows) == asked["rows_max"] or size > asked["bytes_max"]:
@@ -68,11 +70,6 @@ def _rows(asked: Mapping[str, Any]) -> dict[str, Any]:
             " Select fewer columns."
         )
     return {"rows": rows, "is_whole": is_whole}
-
-
-def _fetched(found: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
-    while some := found.fetchmany(ROWS_AT_ONCE):
-        yield from some
 
 
 def _single_select(sql: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statement:

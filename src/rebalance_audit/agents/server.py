@@ -124,14 +124,10 @@ class _Tools:
         With cause, certainty and who held each up. `start` and `end` limit the time (ISO 8601). Ask `why` about one.
         """
         from_ms, to_ms = bounds_ms(start, end)
-        asked = {
-            "group": _group(group),
-            "cluster": cluster,
-            "from_ms": from_ms,
-            "to_ms": to_ms,
-            "most": LIMIT_MAX,
-        }
-        found = self._own_question("worst_rebalances", limit, **asked)
+        window = {"from_ms": from_ms, "to_ms": to_ms, "most": LIMIT_MAX}
+        found = self._own_question(
+            "worst_rebalances", limit, group=_group(group), cluster=cluster, **window
+        )
         rows = [_with_marks(row, ("group_id", "held_up_by")) for row in found.rows]
         more = [
             {
@@ -212,14 +208,9 @@ class _Tools:
 
         `severity` is critical, warning or info; `open_only` leaves out what has ended.
         """
-        asked = {
-            "group": group,
-            "cluster": cluster,
-            "severity": severity,
-            "kind": kind,
-            "open_only": open_only,
-        }
-        return _shaped("findings", self._own_question("listed_findings", limit, **asked))
+        which = {"severity": severity, "kind": kind, "open_only": open_only}
+        found = self._own_question("listed_findings", limit, group=group, cluster=cluster, **which)
+        return _shaped("findings", found)
 
     def explain(
         self,

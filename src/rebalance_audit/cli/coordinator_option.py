@@ -1,32 +1,18 @@
 """Options that name a coordinator: the release to judge by (`--as RELEASE`), and the broker (`--coordinator N`)."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final
+from typing import Final
 
 import click
 
+from rebalance_audit.cli import options
 from rebalance_audit.cli.output import echo
-from rebalance_audit.verify.coordinators import DEFAULT, Coordinator, coordinator_named
-
-
-class _Release(click.ParamType[Coordinator]):
-    name = "release"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Coordinator:
-        if isinstance(value, Coordinator):
-            return value
-        try:
-            return coordinator_named(str(value))
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
+from rebalance_audit.verify.coordinators import DEFAULT, coordinator_named
 
 coordinator: Final = click.option(
     "--as",
     "coordinator",
-    type=_Release(),
+    type=options.Parsed(coordinator_named),
     default=str(DEFAULT),
     metavar="RELEASE",
     show_default=True,

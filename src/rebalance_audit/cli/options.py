@@ -8,7 +8,10 @@ import click
 
 from rebalance_audit.cli import times
 from rebalance_audit.cli.invocation import Invocation
+from rebalance_audit.errors import BadRequest
+from rebalance_audit.moment_text import moment_ms
 
+T = TypeVar("T")
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -34,6 +37,34 @@ def path(
         exists=exists, dir_okay=metavar != "FILE", file_okay=metavar != "DIR", path_type=Path
     )
     return click.option(*names, type=kind, metavar=metavar, help=text, **more)
+
+
+class Parsed(click.ParamType[T]):
+    """What `read` makes of an option's text; its BadRequest is an error of the command line."""
+
+    name = "text"
+
+    def __init__(self, read: Callable[[str], T]) -> None:
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
+        """The value, read from a text unless it is one already."""
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return] # a default of that type
+        try:
+            return self._read(value)
+        except BadRequest as error:
+            self.fail(str(error), param, ctx)
+
+
+def secret(text: str) -> str:
+    """A text, or of `@FILE` the first line of the file: other users see the command line. Raises BadRequest."""
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8").strip().partition("\n")[0]
+    except OSError as error:
+        raise BadRequest(f"{text[1:]} cannot be read: {error.strerror}.") from None
 
 
 groups: Final = click.option(
@@ -77,7 +108,7 @@ errors_as_json: Final = click.option(
 
 def time_option(*names: str, text: str) -> Callable[[Decorated], Decorated]:
     """An option whose value is a moment; `text` is its help."""
-    return click.option(*names, type=times.Moment(), metavar="TIME", help=f"{text} {times.HELP}")
+    return click.option(*names, type=Parsed(moment_ms), metavar="TIME", help=f"{text} {times.HELP}")
 
 
 def seconds(*names: str, text: str) -> Callable[[Decorated], Decorated]:
@@ -137,19 +168,3 @@ broker_log_zone: Final = click.option(
     metavar="ZONE",
     help="Time zone of the broker logs, such as Europe/Berlin or +02:00. [default: audit.broker_log_time_zone, UTC]",
 )
-
-
-class Secret(click.ParamType[str]):
-    """A text, or `@FILE` for the first line of a file: other users see the command line."""
-
-    name = "text"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text."""
-        text = str(value)
-        if not text.startswith("@"):
-            return text
-        try:
-            return Path(text[1:]).read_text(encoding="utf-8").strip().partition("\n")[0]
-        except OSError as error:
-            self.fail(f"{text[1:]} cannot be read: {error.strerror}.", param, ctx)

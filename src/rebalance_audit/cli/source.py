@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from rebalance_audit.local.audit import Audit
     from rebalance_audit.tables.gold_rows import GoldRows
 
-from rebalance_audit.audit.options import DepartureRules
 from rebalance_audit.audit.finding_rules import FindingRules
+from rebalance_audit.audit.options import DepartureRules
 
 _PREFIX: Final = "REBALANCE_AUDIT_"
 

@@ -6,30 +6,9 @@ from typing import Final
 
 import click
 
-from rebalance_audit.errors import BadRequest
-from rebalance_audit.moment_text import moment_ms
 from rebalance_audit.sentences import words
 
 HELP: Final = "ISO 8601 (UTC without a zone), Unix time (seconds or milliseconds), or relative to now: -15m, -2h, -1d."
-
-
-class Moment(click.ParamType[int]):
-    """A moment as an option's value: epoch milliseconds."""
-
-    name = "time"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        """`value` as epoch milliseconds; fails as a usage error."""
-        if isinstance(value, int):
-            return value
-        try:
-            found = moment_ms(str(value))
-        except BadRequest as error:
-            self.fail(str(error), param, ctx)
-        assert found is not None
-        return found
 
 
 def clock_ms() -> int:

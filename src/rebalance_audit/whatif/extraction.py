@@ -10,10 +10,9 @@ from rebalance_audit.coordinator.assignors.client_assignors import CLIENT_ASSIGN
 from rebalance_audit.sentences.words import duration
 from rebalance_audit.whatif import habits as habit
 from rebalance_audit.whatif.events import event_ms, events_of, topic_history
-from rebalance_audit.whatif.facts import group_facts
 from rebalance_audit.whatif.group_rows import GroupRows, epoch_began_ms
 from rebalance_audit.whatif.habits import times_of
-from rebalance_audit.whatif.history import arrivals_of, logged
+from rebalance_audit.whatif.history import arrivals_of, group_facts, logged
 from rebalance_audit.whatif.lives import Clues, story_of, went_on
 from rebalance_audit.whatif.memberships import EpochKey, PhaseTimes, join_phases, member_slots
 from rebalance_audit.whatif.script import Event, Habits, Script, Settings, Spread, spread_of

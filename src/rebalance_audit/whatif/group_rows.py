@@ -1,6 +1,6 @@
 """The gold rows of one group, as far as its script needs them; times are epoch milliseconds."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rebalance_audit.audit.rows import Row
@@ -37,9 +37,12 @@ def group_rows(
     """
 
     def rows(name: str, *begins: str) -> list[Row]:
-        shape = shaper(table_schemas()[f"gold.{name}"], _same)
+        def began_ms(row: Row) -> int:
+            return next((row[begin] for begin in begins if row[begin] is not None), 0)
+
+        shape = shaper(table_schemas()[f"gold.{name}"], lambda moment_ms: moment_ms)
         found = (row for row in tables[name] if row.get("group_id", group_id) == group_id)
-        return sorted((shape(row, "") for row in found), key=_first(begins))
+        return sorted((shape(row, "") for row in found), key=began_ms)
 
     epochs = rows("epochs", "started_at", "target_installed_at")
     members = rows("members", "first_seen_at")
@@ -72,14 +75,6 @@ def _protocol(
 def epoch_began_ms(epoch: Row) -> int:
     """When an epoch began, as far as the log shows; 0 if not at all."""
     return int(epoch["started_at"] or epoch["target_installed_at"] or 0)
-
-
-def _same(moment: int | None) -> int | None:
-    return moment
-
-
-def _first(names: Sequence[str]) -> Callable[[Row], int]:
-    return lambda row: next((row[name] for name in names if row[name] is not None), 0)
 
 
 def _last_ms(*tables: Iterable[Mapping[str, Any]]) -> int | None:

@@ -6,7 +6,7 @@ How each ended, and whom a join phase waited for, is what the audit says.
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, zip_longest
+from itertools import chain, count, pairwise, zip_longest
 from typing import Final
 
 from rebalance_audit.audit.rows import Row
@@ -104,7 +104,9 @@ def member_slots(rows: GroupRows, phases: Mapping[EpochKey, PhaseTimes]) -> list
     """
     slots: list[Slot] = []
     of_name: dict[tuple[str, ...], list[Slot]] = {}
-    for stint in sorted(_stints(rows, phases), key=_by_begin):
+    for stint in sorted(
+        _stints(rows, phases), key=lambda stint: (stint.from_ms, stint.member["member_id"])
+    ):
         slot = _free_slot(of_name, stint)
         if slot is None:
             slot = Slot(_name(stint.member, slots))
@@ -115,10 +117,6 @@ def member_slots(rows: GroupRows, phases: Mapping[EpochKey, PhaseTimes]) -> list
             if slot not in found:
                 found.append(slot)
     return slots
-
-
-def _by_begin(stint: MemberStint) -> tuple[int, str]:
-    return stint.from_ms, stint.member["member_id"]
 
 
 def slot_names(slots: Iterable[Slot]) -> Mapping[str, str]:
@@ -172,12 +170,8 @@ def _keys(member: Row) -> Iterable[tuple[str, ...]]:
 def _name(member: Row, slots: list[Slot]) -> str:
     name = str(member["instance_id"] or member["client_id"] or member["member_id"])
     taken = {slot.name for slot in slots}
-    if name not in taken:
-        return name
-    number = 2
-    while f"{name} #{number}" in taken:
-        number += 1
-    return f"{name} #{number}"
+    numbered = (f"{name} #{number}" for number in count(2))
+    return next(each for each in chain([name], numbered) if each not in taken)
 
 
 def _stints(rows: GroupRows, phases: Mapping[EpochKey, PhaseTimes]) -> list[MemberStint]:
@@ -211,27 +205,17 @@ def _stints(rows: GroupRows, phases: Mapping[EpochKey, PhaseTimes]) -> list[Memb
             begins += [row["at"] for row in arrivals.get(key, []) if row["at"] > begins[0]]
         for from_ms, next_ms in zip_longest(begins, begins[1:]):
             stint = MemberStint(member, from_ms, next_ms, incarnation=member["incarnation"])
-            end = next(
-                (
-                    row
-                    for row in ends
-                    if row["at"] >= from_ms and (next_ms is None or row["at"] <= next_ms)
-                ),
-                None,
-            )
+            own = (row for row in ends if row["at"] >= from_ms)
+            end = next((row for row in own if next_ms is None or row["at"] <= next_ms), None)
             if end is not None:
                 stint.to_ms, stint.how, stint.epoch = end["at"], end["cause"], end["epoch"]
                 stint.weights = _weights(end)
             elif next_ms is None:
                 stint.to_ms, stint.how = member["left_at"], member["left_how"]
             to_ms = stint.to_ms
+            since = (at_ms for at_ms in commits.get(member["member_id"], ()) if from_ms <= at_ms)
             stint.last_commit_ms = max(
-                (
-                    at_ms
-                    for at_ms in commits.get(member["member_id"], ())
-                    if from_ms <= at_ms and (to_ms is None or at_ms <= to_ms)
-                ),
-                default=None,
+                (at_ms for at_ms in since if to_ms is None or at_ms <= to_ms), default=None
             )
             stint.was_awaited = key in awaited
             if member["protocol"] == "classic":

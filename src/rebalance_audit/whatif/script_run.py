@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
@@ -357,12 +358,4 @@ def _habits_under(script: Script, settings: Settings) -> Habits:
     times = times_of(settings.protocol)
     habits = script.habits
     lag_ms = 2 * max(0, habits.latency_ms - times.latency_ms)
-    return Habits(
-        habits.latency_ms,
-        times.revoke_ms.shifted(lag_ms),
-        times.assign_ms,
-        habits.restart_ms,
-        habits.commit_interval_ms,
-        habits.leader_ms,
-        habits.initial_delay_ms,
-    )
+    return replace(habits, revoke_ms=times.revoke_ms.shifted(lag_ms), assign_ms=times.assign_ms)

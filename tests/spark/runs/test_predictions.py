@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from rebalance_audit.lake.runs.answers import write_predictions
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.whatif.answer import evaluate
-from rebalance_audit.whatif.answer_rows import answer_table_rows, refused_row
+from rebalance_audit.whatif.answer_forms import answer_table_rows, refused_row
 from rebalance_audit.whatif.variant import Variant
 from tests.spark.in_process import in_order
 from tests.spark.in_process import rows_of as rows_in

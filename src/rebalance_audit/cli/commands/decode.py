@@ -9,7 +9,6 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import bad_arguments, debug_option
 from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.source import SEGMENTS, path_of
-from rebalance_audit.errors import BadRequest
 from rebalance_audit.local.decode import decoded_lines, record_filter, record_type_of
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.sentences import words
@@ -23,28 +22,13 @@ Examples:
 """
 
 
-class TypeOfRecord(click.ParamType[int | str]):
-    """A record type by its number or its name in Kafka's schemas, or MARKERS."""
-
-    name = "type"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | str:
-        """The number, or MARKERS."""
-        try:
-            return record_type_of(str(value))
-        except BadRequest as error:
-            self.fail(str(error), param, ctx)
-
-
 @click.command(epilog=EXAMPLES)
 @click.argument("segments", metavar=SEGMENTS, type=click.Path())
 @options.groups
 @click.option(
     "--type",
     "record_types",
-    type=TypeOfRecord(),
+    type=options.Parsed(record_type_of),
     multiple=True,
     metavar="TYPE",
     help="Only records of this type, by number or name; `control` for transaction markers. May be repeated.",

@@ -9,6 +9,7 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import Invocation, configured
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.summaries import HandOut, summarised
+from rebalance_audit.errors import BadRequest
 from rebalance_audit.sentences import words
 
 if TYPE_CHECKING:
@@ -29,23 +30,12 @@ _COLUMNS: Final = (
 """What --json says of a table."""
 
 
-class Retention(click.ParamType[tuple[str, int]]):
-    """`gold.epochs=400`: a table and the days that its rows are kept."""
-
-    name = "retention"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, int]:
-        """Both parts."""
-        table, sign, days = str(value).partition("=")
-        if not (table and sign and days.isascii() and days.isdigit() and int(days) > 0):
-            self.fail(
-                f"{value!r} is not a retention: write TABLE=DAYS, such as gold.epochs=400.",
-                param,
-                ctx,
-            )
-        return table, int(days)
+def _retention(text: str) -> tuple[str, int]:
+    """A table and the days that its rows are kept, of `gold.epochs=400`. Raises BadRequest."""
+    table, sign, days = text.partition("=")
+    if not (table and sign and days.isascii() and days.isdigit() and int(days) > 0):
+        raise BadRequest(f"{text!r} is not a retention: write TABLE=DAYS, such as gold.epochs=400.")
+    return table, int(days)
 
 
 @click.command(epilog=EXAMPLES)
@@ -54,7 +44,7 @@ class Retention(click.ParamType[tuple[str, int]]):
 @click.option(
     "--retention",
     "retentions",
-    type=Retention(),
+    type=options.Parsed(_retention),
     metavar="TABLE=DAYS",
     multiple=True,
     help="Delete rows of this table that ended more than DAYS days ago; may be repeated. [maintain.keep_days]",

@@ -6,7 +6,6 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import Invocation, configured, require_packages_of
-from rebalance_audit.cli.options import Secret
 from rebalance_audit.cli.output import echo
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 
@@ -31,7 +30,7 @@ Examples:
 )
 @click.option(
     "--http-token",
-    type=Secret(),
+    type=options.Parsed(options.secret),
     metavar="TOKEN|@FILE",
     help="The bearer token that each request over HTTP must have; @FILE reads it from a file.",
 )

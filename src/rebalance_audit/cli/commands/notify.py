@@ -7,7 +7,6 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import configured
-from rebalance_audit.cli.options import Secret
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import HandOut, summarised
@@ -31,7 +30,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.option(
     "--url",
-    type=Secret(),
+    type=options.Parsed(options.secret),
     metavar="URL|@FILE",
     help="URL of the webhook, or a file that contains it. [default with pagerduty: its Events API]",
 )
@@ -44,7 +43,10 @@ Examples:
     help="Payload format.",
 )
 @click.option(
-    "--routing-key", type=Secret(), metavar="KEY|@FILE", help="PagerDuty integration key."
+    "--routing-key",
+    type=options.Parsed(options.secret),
+    metavar="KEY|@FILE",
+    help="PagerDuty integration key.",
 )
 @options.path(
     "--sent", "sent_file", required=True, text="File of what was already sent; one per webhook."

@@ -18,7 +18,7 @@ from rebalance_audit.garbage import collecting_less
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible
 from rebalance_audit.whatif.answer import evaluate
-from rebalance_audit.whatif.answer_rows import answer_table_rows, refused_row
+from rebalance_audit.whatif.answer_forms import answer_table_rows, refused_row
 from rebalance_audit.whatif.variant import variants_of
 
 if TYPE_CHECKING:

@@ -17,12 +17,17 @@ from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.script_source import Refused, ScriptSource, script_at
 from rebalance_audit.cli.source import LAKE, SCRIPT, SEGMENTS, LakeSource, Segments, takes_source
 from rebalance_audit.cli.summaries import document
+from rebalance_audit.errors import BadRequest
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.new_file import replacing
 from rebalance_audit.report.terminal.layout import ConsoleReport
 from rebalance_audit.whatif.answer import evaluate
-from rebalance_audit.whatif.answer_rows import answer_object, refused_object
-from rebalance_audit.whatif.answer_text import markdown, print_answer
+from rebalance_audit.whatif.answer_forms import (
+    answer_object,
+    markdown,
+    print_answer,
+    refused_object,
+)
 from rebalance_audit.whatif.script_file import script_text
 from rebalance_audit.whatif.variant import Deploy, Variant, variants_of
 
@@ -38,44 +43,27 @@ _UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000
 _LENGTH: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|min|m|h)")
 
 
-class _Length(click.ParamType[int]):
-    """A duration as an option's value: milliseconds."""
-
-    name = "duration"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        """`value` in milliseconds; fails as a usage error."""
-        if isinstance(value, int):
-            return value
-        found = _LENGTH.fullmatch(str(value))
-        milliseconds = 0 if found is None else round(float(found[1]) * _UNITS[found[2]])
-        if not milliseconds:
-            self.fail(f"{value!r} is not a duration. Write 500ms, 90s, 5m or 1h.", param, ctx)
-        return milliseconds
+def _length_ms(text: str) -> int:
+    """A duration in milliseconds. Raises BadRequest."""
+    found = _LENGTH.fullmatch(text)
+    milliseconds = 0 if found is None else round(float(found[1]) * _UNITS[found[2]])
+    if not milliseconds:
+        raise BadRequest(f"{text!r} is not a duration. Write 500ms, 90s, 5m or 1h.")
+    return milliseconds
 
 
-class _Deploy(click.ParamType[Deploy]):
-    """`rolling:30s` or `at-once`."""
-
-    name = "deploy"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Deploy:
-        """How deploys are done; fails as a usage error."""
-        text = str(value)
-        if text == "at-once":
-            return Deploy(None)
-        way, _, pause = text.partition(":")
-        if way != "rolling" or not pause:
-            self.fail(f"{text!r} is no way to deploy. Write rolling:30s or at-once.", param, ctx)
-        return Deploy(_Length().convert(pause, param, ctx))
+def _deploy(text: str) -> Deploy:
+    """How deploys are done, of `rolling:30s` or `at-once`. Raises BadRequest."""
+    if text == "at-once":
+        return Deploy(None)
+    way, _, pause = text.partition(":")
+    if way != "rolling" or not pause:
+        raise BadRequest(f"{text!r} is no way to deploy. Write rolling:30s or at-once.")
+    return Deploy(_length_ms(pause))
 
 
 def _length(*names: str, text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option(*names, type=_Length(), metavar="TIME", help=text)
+    return click.option(*names, type=options.Parsed(_length_ms), metavar="TIME", help=text)
 
 
 @click.command(name="what-if", epilog=EXAMPLES)
@@ -112,7 +100,7 @@ def _length(*names: str, text: str) -> Callable[[Callable[..., Any]], Callable[.
 @click.option("--members", type=click.IntRange(1, 10_000), metavar="N", help="Number of instances.")
 @click.option(
     "--deploy",
-    type=_Deploy(),
+    type=options.Parsed(_deploy),
     metavar="HOW",
     help="rolling:30s: one restart every 30 s; at-once: all instances together.",
 )
