@@ -2,7 +2,7 @@
 
 import threading
 
-from rebalance_audit.cli.rounds import rounds
+from rebalance_audit.cli.times import rounds
 
 
 def test_there_is_one_round_at_least_and_none_after_the_end() -> None:

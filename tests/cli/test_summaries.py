@@ -4,7 +4,7 @@ from pathlib import Path
 import click
 import pytest
 
-from rebalance_audit.cli.summaries import folded, hand_out
+from rebalance_audit.cli.output import folded, hand_out
 
 SUMMARY = {"run_id": "r1", "rows": {"gold.epochs": 3}}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_audit.cli.summaries import document
+from rebalance_audit.cli.output import document
 from rebalance_audit.recover.account import (
     GroupAccount,
     OffsetDoubt,

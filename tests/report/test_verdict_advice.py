@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_audit.bounds import Bounds, bounds_columns
 from rebalance_audit.figures.ranking import longest_of
-from rebalance_audit.report.verdict_advice import advice_on
+from rebalance_audit.report.answer import advice_on
 from tests.cli.audited import audited_once
 from tests.cli.call import call, segments
 

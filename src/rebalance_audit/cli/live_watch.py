@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rebalance_audit.cli.live_source import LiveSource
-from rebalance_audit.cli.rounds import rounds
-from rebalance_audit.cli.times import clock_ms
+from rebalance_audit.cli.times import clock_ms, rounds
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.live_cluster.poller import EndOffsetPoller
 from rebalance_audit.local.live.live_audit import GroupUpdate, LiveAudit

@@ -10,7 +10,7 @@ from rebalance_audit.audit.broker_log.file_report import BrokerLogFile
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.bounds import bounds_columns
 from rebalance_audit.cli.input_notes import file_for_programs
-from rebalance_audit.cli.summaries import document
+from rebalance_audit.cli.output import document
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.figures.groups import GroupSummary, summaries
 from rebalance_audit.figures.ranking import most_severe_first

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import orjson
 
-from rebalance_audit.cli.summaries import write_file
+from rebalance_audit.cli.output import write_file
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.local.live.live_audit import GroupUpdate
 from rebalance_audit.shown_settings import without_credentials

@@ -59,6 +59,12 @@ _CERTAINTY_WORDS: Final = {
     "possible": "This is one possibility of several",
 }
 _MEANWHILE_WORDS: Final = {**_CERTAINTY_WORDS, "proven": "The records show that it happened"}
+_NOT_REACHED: Final = {
+    "superseded": "It was never reached by every member: epoch {superseded_by} took its place.",
+    "emptied": "It left the group without members, so there was no target to reach.",
+    "open": "Not every member had reached it when the log ended.",
+}
+"""Outcome of an epoch -> why its members did not reach it."""
 _LOGGED_WORDS: Final = "The broker's log proves it"
 
 
@@ -291,14 +297,8 @@ def _how_long(epoch: TableRow, rebalance: TableRow | None) -> Iterator[Sentence]
             "it up.",
             epoch,
         )
-    elif epoch["outcome"] == "superseded":
-        yield filled(
-            "It was never reached by every member: epoch {superseded_by} took its place.", epoch
-        )
-    elif epoch["outcome"] == "emptied":
-        yield Sentence.plain("It left the group without members, so there was no target to reach.")
-    elif epoch["outcome"] == "open":
-        yield Sentence.plain("Not every member had reached it when the log ended.")
+    elif (not_reached := _NOT_REACHED.get(epoch["outcome"])) is not None:
+        yield filled(not_reached, epoch)
     if rebalance is not None and rebalance["epochs"] and rebalance["epochs"] > 1:
         took = (
             f"took {words.bounds_in_sentence(duration_of(rebalance))}"

@@ -44,7 +44,8 @@ def script_of(
     measured = habit.measure_habits(rows, slots, phases)
     assumptions: list[str] = []
     settings = _settings(rows, measured, assumptions, session_timeout_ms, heartbeat_interval_ms)
-    begin_ms = _begin(rows)
+    # With the first epoch, or right after the place up to which the log was compacted.
+    begin_ms = epoch_began_ms(rows.epochs[0]) + (rows.epochs[0]["completeness"] == GAP)
     from_ms = begin_ms if from_ms is None else max(from_ms, begin_ms)
     to_ms = (rows.end_ms or begin_ms) + 1 if to_ms is None else to_ms
     commit_ms = measured.commit_interval_ms or habit.COMMIT_INTERVAL_MS
@@ -80,13 +81,6 @@ def script_of(
         *arrivals,
         group_facts(rows, slots, from_ms, to_ms),
     )
-
-
-def _begin(rows: GroupRows) -> int:
-    """Where the history begins: with the first epoch, or right after the place up to which the log was compacted."""
-    first = rows.epochs[0]
-    begin_ms = epoch_began_ms(first)
-    return begin_ms if first["completeness"] != GAP else begin_ms + 1
 
 
 # --- settings and habits ---------------------------------------------------------------------------

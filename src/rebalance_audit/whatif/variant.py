@@ -139,16 +139,16 @@ def variants_of(script: Script) -> list[Variant]:
     before = script.settings
     session_ms = _session_for_restarts(script)
     longer_ms = session_ms if session_ms > before.session_timeout_ms else None
-    changes: list[Variant] = []
+    static = Variant(is_static=True, session_timeout_ms=longer_ms)
+    changes = [static, Variant(assignor="range")]
     if before.protocol == CLASSIC:
-        changes.append(Variant(assignor=COOPERATIVE))
-        changes.append(Variant(is_static=True, session_timeout_ms=longer_ms))
-        changes.append(Variant(assignor=COOPERATIVE, is_static=True, session_timeout_ms=longer_ms))
-        changes.append(Variant(protocol=CONSUMER))
-        changes.append(Variant(protocol=CONSUMER, is_static=True, session_timeout_ms=longer_ms))
-    else:
-        changes.append(Variant(is_static=True, session_timeout_ms=longer_ms))
-        changes.append(Variant(assignor="range"))
+        changes = [
+            Variant(assignor=COOPERATIVE),
+            static,
+            replace(static, assignor=COOPERATIVE),
+            Variant(protocol=CONSUMER),
+            replace(static, protocol=CONSUMER),
+        ]
     if before.is_static:
         changes.append(Variant(is_static=False))
         if before.protocol == CLASSIC:
@@ -157,14 +157,10 @@ def variants_of(script: Script) -> list[Variant]:
         changes.append(Variant(session_timeout_ms=_DEFAULT_SESSION_MS))
     if before.heartbeat_interval_ms > _DEFAULT_HEARTBEAT_MS:
         changes.append(Variant(heartbeat_interval_ms=_DEFAULT_HEARTBEAT_MS))
-    seen = {before}
-    found: list[Variant] = []
+    found = {before: Variant()}
     for change in changes:
-        after = change.settings(before)
-        if after not in seen:
-            seen.add(after)
-            found.append(change)
-    return found
+        found.setdefault(change.settings(before), change)
+    return [*found.values()][1:]
 
 
 def _session_for_restarts(script: Script) -> int:
@@ -208,13 +204,10 @@ def _with_members(script: Script, members: int) -> Script:
 
 
 def _alive_ms(instance: AppInstance, script: Script) -> int:
+    ends = (script.to_ms if life.end is None else life.end.middle for life in instance.lives)
     return sum(
-        max(
-            0,
-            min(script.to_ms if life.end is None else life.end.middle, script.to_ms)
-            - max(life.start.middle, script.from_ms),
-        )
-        for life in instance.lives
+        max(0, min(end_ms, script.to_ms) - max(life.start.middle, script.from_ms))
+        for life, end_ms in zip(instance.lives, ends, strict=True)
     )
 
 

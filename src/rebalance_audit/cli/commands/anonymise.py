@@ -9,10 +9,9 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import bad_arguments, debug_option, quiet_option
-from rebalance_audit.cli.output import echo
+from rebalance_audit.cli.output import HandOut, document, echo, summarised, write_file
 from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.source import SEGMENTS, path_of
-from rebalance_audit.cli.summaries import HandOut, document, summarised, write_file
 from rebalance_audit.new_file import replacing
 
 EXAMPLES: Final = """\b

@@ -6,8 +6,8 @@ import click
 
 from rebalance_audit.cli import exit_codes, options
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.output import HandOut, summarised
 from rebalance_audit.cli.progress import progress
-from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import visible
 

@@ -12,9 +12,9 @@ from rebalance_audit.audit.rows import GOLD_OF_LOG
 from rebalance_audit.cli import options
 from rebalance_audit.cli.commands.run import shape
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.output import HandOut, summarised, write_file
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.spark_jars import require_java
-from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.demo_log import extract_to
 from rebalance_audit.figures.groups import summaries
 from rebalance_audit.figures.rows import Tables

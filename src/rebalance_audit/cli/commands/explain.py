@@ -11,11 +11,10 @@ from rebalance_audit.audit.broker_log.file_report import BrokerLogFile
 from rebalance_audit.cli import options
 from rebalance_audit.cli.input_notes import deploys_of_lake, file_for_programs
 from rebalance_audit.cli.invocation import configured
-from rebalance_audit.cli.output import echo
+from rebalance_audit.cli.output import document, echo
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
-from rebalance_audit.cli.summaries import document
 from rebalance_audit.cli.tables_json import row_for_programs
 from rebalance_audit.cli.times import now_for_people, require_within_log
 from rebalance_audit.errors import BadRequest, require_known

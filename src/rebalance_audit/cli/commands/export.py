@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import configured
+from rebalance_audit.cli.output import HandOut, summarised
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
-from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.sentences import words
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def export(
 
     with slow_step("writing tables and views"):
         counts = export_gold(gold, kind, target, guard_formulas=guard_formulas)
-    hand_out(_summary(kind, target, counts), _text(target, counts))
+    hand_out({"format": kind, "out": str(target), "rows": dict(counts)}, _text(target, counts))
 
 
 def _write_trace(gold: "GoldRows", target: Path, group_ids: tuple[str, ...]) -> dict[str, int]:
@@ -108,10 +108,6 @@ def _trace_text(target: Path, trace: Mapping[str, int]) -> str:
         for name in ("groups", "tracks", "events", "flows")
     )
     return f"{target}: {', '.join(counts)}; open it at https://ui.perfetto.dev"
-
-
-def _summary(kind: str, target: Path, counts: Mapping[str, int]) -> dict[str, Any]:
-    return {"format": kind, "out": str(target), "rows": dict(counts)}
 
 
 def _text(target: Path, counts: Mapping[str, int]) -> str:

@@ -6,9 +6,9 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.output import HandOut, summarised
 from rebalance_audit.cli.progress import progress
-from rebalance_audit.cli.rounds import asked_to_end
-from rebalance_audit.cli.summaries import HandOut, summarised
+from rebalance_audit.cli.times import asked_to_end
 from rebalance_audit.errors import two_partition_counts
 from rebalance_audit.sentences import words
 

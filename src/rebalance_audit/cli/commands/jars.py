@@ -7,9 +7,9 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import Invocation, configured, require_packages_of
+from rebalance_audit.cli.output import HandOut, summarised
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.spark_jars import OF_SPARK, fetch_jars, jars_folder, require_java
-from rebalance_audit.cli.summaries import HandOut, summarised
 
 EXAMPLES: Final = """\b
 Examples:

@@ -7,8 +7,8 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.output import HandOut, summarised
 from rebalance_audit.cli.progress import progress
-from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.sentences import words
 

@@ -7,9 +7,9 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import configured
+from rebalance_audit.cli.output import HandOut, summarised
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
-from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.report.notices.bodies import BODIES
 from rebalance_audit.report.notices.delivery import Delivery, SentFindings, deliver, due
 from rebalance_audit.report.notices.webhook import Webhook

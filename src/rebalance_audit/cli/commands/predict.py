@@ -9,10 +9,10 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import Invocation, bad_arguments, configured
+from rebalance_audit.cli.output import HandOut, summarised
 from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.script_source import Refused, ScriptSource, script_at
 from rebalance_audit.cli.source import lake_of
-from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.errors import BadRequest, LakeError, require_known
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.sentences import words
@@ -95,7 +95,13 @@ def predict(
             from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
 
             changed = spark.write_answers(config, rows, on_progress).rows
-    found = [_shape(answer) for answer in answers]
+    found = [
+        {
+            **{name: answer[0][name] for name in ("group_id", "refused")},
+            "best": next((row["label"] for row in answer if row.get("rank") == 1), None),
+        }
+        for answer in answers
+    ]
     summary = {
         "lake": config.lake.path,
         "cluster": config.cluster,
@@ -145,11 +151,6 @@ def answer_rows(
             raise
         sentence = f"Its simulation failed: unexpected {type(error).__name__}: {error}."
     return [refused_row(source.group_id or "", sentence, source.from_ms, source.to_ms)]
-
-
-def _shape(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    best = next((row["label"] for row in rows if row.get("rank") == 1), None)
-    return {"group_id": rows[0]["group_id"], "refused": rows[0]["refused"], "best": best}
 
 
 def _lines(found: list[dict[str, Any]], rows: int, changed: int) -> Iterator[str]:

@@ -7,9 +7,9 @@ import click
 
 from rebalance_audit.cli import coordinator_option, options
 from rebalance_audit.cli.invocation import bad_arguments, configured
+from rebalance_audit.cli.output import HandOut, document, summarised
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import SEGMENTS, Segments, takes_source
-from rebalance_audit.cli.summaries import HandOut, document, summarised
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.recover.plan import plan_for, planned_partitions
 from rebalance_audit.recover.plan_files import plan_shape, plan_summary, write_plan

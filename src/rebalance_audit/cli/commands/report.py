@@ -10,9 +10,9 @@ import click
 from rebalance_audit.bounds import bounds_columns
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import bad_arguments, configured
+from rebalance_audit.cli.output import HandOut, summarised, write_file
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
-from rebalance_audit.cli.summaries import HandOut, summarised, write_file
 from rebalance_audit.cli.times import require_within_log
 from rebalance_audit.figures.rows import bounds_in
 from rebalance_audit.sentences import words

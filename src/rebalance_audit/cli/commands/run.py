@@ -8,9 +8,9 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.input_notes import print_deploy_notes, print_file_notes
 from rebalance_audit.cli.invocation import Invocation, bad_arguments, configured
+from rebalance_audit.cli.output import HandOut, summarised
 from rebalance_audit.cli.progress import progress
-from rebalance_audit.cli.rounds import asked_to_end, rounds
-from rebalance_audit.cli.summaries import HandOut, summarised
+from rebalance_audit.cli.times import asked_to_end, rounds
 from rebalance_audit.local.given_files import read_broker_logs, read_deploys, read_end_offsets
 from rebalance_audit.location import is_catalog
 from rebalance_audit.sentences import words

@@ -10,8 +10,8 @@ import click
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import debug_option
 from rebalance_audit.cli.options import Decorated
+from rebalance_audit.cli.output import HandOut, summarised
 from rebalance_audit.cli.progress import slow_step
-from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.sim.options import (
     BEFORE_SHARE_AND_STREAMS,

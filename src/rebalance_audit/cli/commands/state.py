@@ -2,16 +2,16 @@
 
 import re
 import sys
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import configured
+from rebalance_audit.cli.output import document
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import LakeSource, Segments, takes_source
-from rebalance_audit.cli.summaries import document
 from rebalance_audit.cli.times import require_within_log
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.local.state import segment_state
@@ -72,7 +72,9 @@ def state(
         )
     moment_ms = found.last_ms if at_ms is None else at_ms
     if as_json or not sys.stdout.isatty():
-        _print(words.iso(moment_ms), found.groups)
+        shape = document({"at": words.iso(moment_ms), "groups": found.groups})
+        # Partition numbers on one line; only structure has line breaks, in strings they are escaped.
+        sys.stdout.buffer.write(_NUMBERS.sub(lambda found: b"".join(found[0].split()), shape))
         return
     with paged_console() as console:
         print_state(
@@ -82,9 +84,3 @@ def state(
             is_log_end=at_ms is None,
             with_members=bool(group_ids),
         )
-
-
-def _print(at: str | None, groups: list[dict[str, Any]]) -> None:
-    shape = document({"at": at, "groups": groups})
-    # Partition numbers on one line; only structure has line breaks, in strings they are escaped.
-    sys.stdout.buffer.write(_NUMBERS.sub(lambda found: b"".join(found[0].split()), shape))

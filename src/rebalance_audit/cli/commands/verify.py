@@ -9,6 +9,7 @@ import click
 
 from rebalance_audit.cli import coordinator_option, exit_codes, options
 from rebalance_audit.cli.invocation import Invocation, bad_arguments, configured
+from rebalance_audit.cli.output import HandOut, summarised
 from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import (
     KAFKA,
@@ -19,7 +20,6 @@ from rebalance_audit.cli.source import (
     Segments,
     takes_source,
 )
-from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.local.live.growth import Break
 from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.report.terminal.console import stdout_console

@@ -6,8 +6,8 @@ from typing import Final
 import click
 
 from rebalance_audit.cli.invocation import Invocation, configured
+from rebalance_audit.cli.output import HandOut, summarised
 from rebalance_audit.cli.progress import progress
-from rebalance_audit.cli.summaries import HandOut, summarised
 from rebalance_audit.extras import install_command
 from rebalance_audit.segments.available import compile_walk
 

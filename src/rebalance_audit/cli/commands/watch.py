@@ -13,13 +13,12 @@ from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import Invocation, configured
-from rebalance_audit.cli.live_source import LiveSource, live_source
+from rebalance_audit.cli.live_source import live_source
 from rebalance_audit.cli.live_watch import LagRounds, Watch
 from rebalance_audit.cli.output import echo
-from rebalance_audit.cli.rounds import asked_to_end
 from rebalance_audit.cli.source import LIVE, SEGMENTS, Segments, takes_source
 from rebalance_audit.cli.tables_json import row_for_programs
-from rebalance_audit.cli.times import clock_ms
+from rebalance_audit.cli.times import asked_to_end, clock_ms
 from rebalance_audit.cli.watch_cursor import WatchCursor
 from rebalance_audit.cli.watch_screen import WatchScreen
 from rebalance_audit.cli.watched_groups import Sample, WatchedGroups
@@ -130,7 +129,12 @@ def watch(
         raise click.UsageError("--screen goes with a terminal, and not with --json.")
     spec, settings = source.spec, source.settings
     live = live_source(invocation, spec)
-    poller = None if lag_every_s is None else _poller(live, lag_every_s)
+    poller = None
+    if lag_every_s is not None:
+        if live.sample_end_offsets is None:
+            raise click.UsageError("--lag needs a live cluster: kafka:HOST:PORT.")
+        sampled_max = live.sampled_partitions_max
+        poller = EndOffsetPoller(live.sample_end_offsets, lag_every_s, sampled_max)
     names = live.names
     audit_options = AuditOptions(
         topic_name=names.name_of,
@@ -211,12 +215,6 @@ def watch(
     if audit.log_end_ms is not None:
         since = "" if cursor is not None else f" with --since {words.iso(audit.log_end_ms)}"
         _notes(invocation)(f"To go on from here: the same command{since}")
-
-
-def _poller(source: LiveSource, every_s: float) -> EndOffsetPoller:
-    if source.sample_end_offsets is None:
-        raise click.UsageError("--lag needs a live cluster: kafka:HOST:PORT.")
-    return EndOffsetPoller(source.sample_end_offsets, every_s, source.sampled_partitions_max)
 
 
 @contextmanager

@@ -11,12 +11,11 @@ import click
 
 from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import configured
-from rebalance_audit.cli.output import echo
+from rebalance_audit.cli.output import document, echo
 from rebalance_audit.cli.paging import paged_console
 from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.cli.script_source import Refused, ScriptSource, script_at
 from rebalance_audit.cli.source import LAKE, SCRIPT, SEGMENTS, LakeSource, Segments, takes_source
-from rebalance_audit.cli.summaries import document
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.new_file import replacing
