@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
+from rebalance_audit.audit.finding_rules import FindingRules
+from rebalance_audit.audit.options import DepartureRules
 from rebalance_audit.cli import options
 from rebalance_audit.cli.input_notes import print_input_notes
 from rebalance_audit.cli.invocation import Invocation, bad_arguments
@@ -21,9 +23,6 @@ if TYPE_CHECKING:
     from rebalance_audit.config import Config
     from rebalance_audit.local.audit import Audit
     from rebalance_audit.tables.gold_rows import GoldRows
-
-from rebalance_audit.audit.finding_rules import FindingRules
-from rebalance_audit.audit.options import DepartureRules
 
 _PREFIX: Final = "REBALANCE_AUDIT_"
 
