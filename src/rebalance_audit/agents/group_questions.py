@@ -17,6 +17,7 @@ from rebalance_audit.figures.rows import (
     epoch_key,
     lasted,
     longest_first,
+    picked,
     unowned_of,
 )
 from rebalance_audit.moments import LAST_MS
@@ -38,8 +39,7 @@ def rebalance_facts(row: TableRow, verdicts: Verdicts, names: MemberNames) -> Fa
     so_far = None if row["ended_at"] is not None else lasted(row)
     group_id, time = row["group_id"], time_sentence(row)
     return {
-        "first_epoch": row["first_epoch"],
-        "last_epoch": row["last_epoch"],
+        **picked(row, "first_epoch", "last_epoch"),
         "started_at": words.iso(began_ms(row)),
         "ended_at": words.iso(row["ended_at"]),
         "outcome": row["outcome"],
@@ -51,9 +51,7 @@ def rebalance_facts(row: TableRow, verdicts: Verdicts, names: MemberNames) -> Fa
         "partitions_moved": row["partitions_moved"],
         "held_up_by": [
             {
-                "member": None
-                if holder.member_id is None
-                else marked_name(names.whole(group_id, holder.member_id)),
+                "member": _member(group_id, holder.member_id, names),
                 "why": holder.why,
                 "ms": holder.ms,
                 "certainty": holder.certainty,
@@ -69,15 +67,12 @@ def rebalance_facts(row: TableRow, verdicts: Verdicts, names: MemberNames) -> Fa
 
 def cause_facts(row: TableRow, names: MemberNames) -> Facts:
     """A cause with what decided it; lines of a broker's log first."""
-    group_id, member_id = row["group_id"], row["member_id"]
+    group_id = row["group_id"]
     evidence = sorted(evidence_of(row), key=lambda item: not item.is_logged)
     return {
-        "epoch": row["epoch"],
-        "cause": row["cause"],
-        "role": row["role"],
-        "certainty": row["certainty"],
+        **picked(row, "epoch", "cause", "role", "certainty"),
         "at": words.iso(row["at"]),
-        "member": None if member_id is None else marked_name(names.whole(group_id, member_id)),
+        "member": _member(group_id, row["member_id"], names),
         "host": None if row["client_host"] is None else marked_name(row["client_host"]),
         "detail": marked_sentence(group_id, detail_of(row), names),
         "not_excluded": list(row["alternatives"] or ()),
@@ -93,13 +88,15 @@ def cause_facts(row: TableRow, names: MemberNames) -> Facts:
     }
 
 
+def _member(group_id: str, member_id: str | None, names: MemberNames) -> str | None:
+    return None if member_id is None else marked_name(names.whole(group_id, member_id))
+
+
 def finding_facts(row: TableRow, names: MemberNames) -> Facts:
     """A finding with its advice."""
     group_id = row["group_id"] or ""
     return {
-        "finding_id": row["finding_id"],
-        "kind": row["kind"],
-        "severity": row["severity"],
+        **picked(row, "finding_id", "kind", "severity"),
         "from": words.iso(row["from_at"]),
         "to": words.iso(row["to_at"]),
         "detail": marked_sentence(group_id, detail_of(row), names),
@@ -126,9 +123,8 @@ def line_facts(group_id: str, line: ShownEvidence, names: MemberNames) -> Facts:
 
 def culprit_facts(group_id: str, culprit: Culprit, names: MemberNames) -> Facts:
     """For whom the group waited, in how many rebalances, and why; the coordinator is no member."""
-    member = marked_name(names.whole(group_id, culprit.member_id))
     return {
-        "member": member,
+        "member": _member(group_id, culprit.member_id, names),
         "rebalances": culprit.rebalances,
         "ms": culprit.ms,
         "why": list(culprit.why),

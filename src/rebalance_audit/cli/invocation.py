@@ -119,9 +119,8 @@ def bad_arguments(group: str = "--group") -> Iterator[None]:
     """Raises click.UsageError for what `errors` calls unknown; `group` is the argument that names a group."""
     try:
         yield
-    except UnknownGroup as error:
-        raise click.BadParameter(str(error), param_hint=group) from error
-    except UnknownPartition as error:
-        raise click.BadParameter(str(error), param_hint="--partition") from error
+    except (UnknownGroup, UnknownPartition) as error:
+        hint = group if isinstance(error, UnknownGroup) else "--partition"
+        raise click.BadParameter(str(error), param_hint=hint) from error
     except UnknownTimeZone as error:
         raise click.UsageError(str(error)) from error

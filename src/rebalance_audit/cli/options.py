@@ -67,9 +67,12 @@ def secret(text: str) -> str:
         raise BadRequest(f"{text[1:]} cannot be read: {error.strerror}.") from None
 
 
-groups: Final = click.option(
-    "--group", "group_ids", metavar="GROUP", multiple=True, help="Only this group; may be repeated."
-)
+def groups_of(text: str) -> Callable[[Decorated], Decorated]:
+    """`--group`, which may be repeated; `text` is its help."""
+    return click.option("--group", "group_ids", metavar="GROUP", multiple=True, help=text)
+
+
+groups: Final = groups_of("Only this group; may be repeated.")
 
 
 def log_partitions(text: str) -> Callable[[Decorated], Decorated]:

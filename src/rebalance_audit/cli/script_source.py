@@ -9,6 +9,7 @@ from rebalance_audit.cli.progress import slow_step
 from rebalance_audit.cli.source import OF_LOG, LakeSource, Segments, refuse
 from rebalance_audit.cli.times import require_within_log
 from rebalance_audit.errors import BadRequest, require_known
+from rebalance_audit.tables.order import Window
 from rebalance_audit.whatif.extraction import refusal_of, script_of, too_large
 from rebalance_audit.whatif.group_rows import GroupRows, group_rows
 from rebalance_audit.whatif.script import Script
@@ -46,7 +47,7 @@ def script_at(source: ScriptSource) -> Script | Refused:
         audit = place.gold((group_id,))
         rows = group_rows(audit.tables, group_id, audit.facts.last_ms)
     require_within_log("--from", source.from_ms, rows.end_ms)
-    if None not in (source.from_ms, source.to_ms) and source.from_ms >= source.to_ms:  # type: ignore[operator] # neither is None
+    if Window(source.from_ms, source.to_ms).is_empty:
         raise click.UsageError("--from must be before --to.")
     sentence = refusal_of(rows, source.from_ms, source.to_ms)
     if sentence is not None:

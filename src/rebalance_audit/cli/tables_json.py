@@ -14,7 +14,7 @@ from rebalance_audit.cli.output import document
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.figures.groups import GroupSummary, summaries
 from rebalance_audit.figures.ranking import most_severe_first
-from rebalance_audit.figures.rows import Tables
+from rebalance_audit.figures.rows import Tables, picked
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.sentences.words import iso
 from rebalance_audit.tables.json_values import JSON_VERSION, json_bytes
@@ -66,7 +66,7 @@ def _group(group: GroupSummary, names: MemberNames) -> dict[str, Any]:
 
 def _finding(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        **{name: row[name] for name in ("finding_id", "kind", "severity", "group_id")},
+        **picked(row, "finding_id", "kind", "severity", "group_id"),
         "from_at": iso(row["from_at"]),
         "to_at": iso(row["to_at"]),
         "detail": row["detail"],

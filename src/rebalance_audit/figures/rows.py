@@ -20,6 +20,11 @@ DEAD_OR_AWAY: Final = frozenset(
 """Ends of members that may have been dead or away for a while before."""
 
 
+def picked(row: TableRow, *columns: str) -> dict[str, Any]:
+    """Some columns of a row."""
+    return {column: row[column] for column in columns}
+
+
 def is_classic(row: TableRow) -> bool:
     """Whether the row is of the classic protocol, whose one record per generation shows its end but not its start."""
     protocol: str = row["protocol"]

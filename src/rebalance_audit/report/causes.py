@@ -22,6 +22,11 @@ def label(cause: str) -> str:
     return cause.replace("_", " ")
 
 
+def mostly(cause: str | None, times: int) -> str:
+    """`member joined 6×`: the commonest cause, and of how many rebalances; a dash without one."""
+    return words.NOTHING if cause is None else f"{label(cause)} {times:,}×"
+
+
 def others_of(rebalance: Mapping[str, Any]) -> str:
     """`2 other causes` than its primary one; empty where there are none.
 

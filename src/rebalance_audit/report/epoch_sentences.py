@@ -63,6 +63,12 @@ def without_owner(whose: str, unowned: Bounds | None) -> Iterator[Sentence]:
         yield Sentence.plain(f"{whose} without owner for {lasted}, summed over partitions.")
 
 
+def came_and_went(epoch: TableRow, minus: str = "-") -> list[str]:
+    """`+2`, `-1`: how many members joined and left with an epoch, where any did."""
+    signs = (("+", epoch["members_joined"]), (minus, epoch["members_left"]))
+    return [f"{sign}{count}" for sign, count in signs if count]
+
+
 def outcome(epoch: TableRow) -> str:
     """`converged in 1.2 s`, `superseded by 20`, `assigned 64 ms after the join phase`."""
     took = words.duration(epoch["convergence_ms"])

@@ -16,6 +16,7 @@ from rebalance_audit.figures.rows import (
     epoch_key,
     epoch_noun,
     is_classic,
+    picked,
 )
 from rebalance_audit.report.causes import label
 from rebalance_audit.report.names import MemberNames
@@ -132,7 +133,7 @@ def _causes(rows: Iterable[TableRow], flow_ids: Iterator[int]) -> list[_Cause]:
             continue
         flow_id = next(flow_ids)
         facts = {
-            **_columns(row, "certainty", "role", "epoch", "cause_seq"),
+            **picked(row, "certainty", "role", "epoch", "cause_seq"),
             "detail": visible(str(detail_of(row))),
         }
         name = label(row["cause"])
@@ -155,7 +156,7 @@ def _rebalances(rows: Iterable[TableRow], names: MemberNames, end_ms: int) -> It
             "cause not known" if cause is None else label(cause),
             "rebalance",
             {
-                **_columns(row, "rebalance_seq", "incarnation", "first_epoch", "last_epoch"),
+                **picked(row, "rebalance_seq", "incarnation", "first_epoch", "last_epoch"),
                 "certainty": row["primary_certainty"],
                 "outcome": row["outcome"],
                 **bounds_columns(took, "duration"),
@@ -188,7 +189,7 @@ def _epochs(
             None,
             f"{epoch_noun((row,))} {row['epoch']}",
             "epoch",
-            _columns(
+            picked(
                 row,
                 *("incarnation", "epoch", "outcome", "members", "partitions_moved", "first_offset"),
             ),
@@ -217,7 +218,7 @@ def _members(
             facts = {
                 "member_id": visible(row["member_id"]),
                 **{name: row[name] and visible(row[name]) for name in ("client_id", "client_host")},
-                **_columns(row, "left_how", "left_certainty"),
+                **picked(row, "left_how", "left_certainty"),
             }
             from_ms = row["first_seen_at"]
             stay = TraceEvent(from_ms, max(from_ms, until_ms), "in the group", "member", facts)
@@ -229,7 +230,7 @@ def _members(
         from_ms, until_ms = row["revoke_started_at"], row["revoked_at"]
         if from_ms is not None:
             until_ms = end_ms if until_ms is None else until_ms
-            facts = _columns(row, "epoch", "partitions_revoked")
+            facts = picked(row, "epoch", "partitions_revoked")
             revoke = TraceEvent(from_ms, max(from_ms, until_ms), "revoking", "revocation", facts)
             add(row["member_id"], revoke)
     for row in own["rebalances"]:
@@ -259,7 +260,7 @@ def _partitions(
         row, key = piece.row, _ownership_key(piece.row)
         facts = {
             "member_id": visible(row["member_id"]),
-            **_columns(row, "from_offset", "from_epoch", "how_ended"),
+            **picked(row, "from_offset", "from_epoch", "how_ended"),
         }
         flows = (moves[key],) if key in moves and key not in drawn else ()
         drawn.add(key)
@@ -279,7 +280,3 @@ def _ownership_key(row: TableRow) -> tuple[object, ...]:
 
 def _shown(name: str) -> str:
     return shortened(visible(name))
-
-
-def _columns(row: TableRow, *names: str) -> dict[str, str | int | None]:
-    return {name: row[name] for name in names}

@@ -1,7 +1,6 @@
 """`rebalance-audit demo`: the audit of a bundled log of a real cluster."""
 
 import shlex
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -91,14 +90,8 @@ def demo(invocation: Invocation, /, out: Path, hand_out: HandOut, *, with_spark:
     files = {"log": log, "report": out / REPORT, "page": out / PAGE}
     hand_out(
         {**{name: str(path) for name, path in files.items()}, "run": found.run},
-        partial(
-            print_demo,
-            stdout_console(),
-            out,
-            found.tables,
-            found.records,
-            end_ms,
-            is_lake=with_spark,
+        lambda: print_demo(
+            stdout_console(), out, found.tables, found.records, end_ms, is_lake=with_spark
         ),
     )
 

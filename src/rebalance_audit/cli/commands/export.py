@@ -36,13 +36,7 @@ Examples:
 @options.path(
     "--perfetto", text="A trace for ui.perfetto.dev: a track per group, member and partition."
 )
-@click.option(
-    "--group",
-    "group_ids",
-    metavar="GROUP",
-    multiple=True,
-    help="With --perfetto: only this group; may be repeated.",
-)
+@options.groups_of("With --perfetto: only this group; may be repeated.")
 @click.option(
     "--guard-formulas",
     is_flag=True,

@@ -135,14 +135,8 @@ def inspect(
         sys.stdout.buffer.write(wanted.json(audit.tables, audit.cluster))
     else:
         with paged_console() as console:
-            print_report(
-                console,
-                audit.tables,
-                audit.facts,
-                group_ids,
-                extent,
-                now_for_people(),
-            )
+            now_ms = now_for_people()
+            print_report(console, audit.tables, audit.facts, group_ids, extent, now_ms)
 
 
 def _json(
@@ -193,11 +187,4 @@ def _inspect_lake(
         which = words.counted(len(clusters), "cluster") if is_fleet else f"cluster {name}"
         heading = f"{path}, {which}{ends}"
         with paged_console() as console:
-            print_lake_report(
-                console,
-                tables,
-                heading,
-                group_ids,
-                extent,
-                end_ms,
-            )
+            print_lake_report(console, tables, heading, group_ids, extent, end_ms)

@@ -14,6 +14,7 @@ from rebalance_audit.cli.progress import progress
 from rebalance_audit.cli.script_source import Refused, ScriptSource, script_at
 from rebalance_audit.cli.source import lake_of
 from rebalance_audit.errors import BadRequest, LakeError, require_known
+from rebalance_audit.figures.rows import picked
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.sentences import words
 from rebalance_audit.visible import shortened, visible
@@ -36,13 +37,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.option("--lake", metavar="DIR", help="The lake of `run`.")
 @options.cluster
-@click.option(
-    "--group",
-    "group_ids",
-    metavar="GROUP",
-    multiple=True,
-    help="This group; may be repeated. Default: --worst.",
-)
+@options.groups_of("This group; may be repeated. Default: --worst.")
 @click.option(
     "--worst",
     type=click.IntRange(1, 1_000),
@@ -97,7 +92,7 @@ def predict(
             changed = spark.write_answers(config, rows, on_progress).rows
     found = [
         {
-            **{name: answer[0][name] for name in ("group_id", "refused")},
+            **picked(answer[0], "group_id", "refused"),
             "best": next((row["label"] for row in answer if row.get("rank") == 1), None),
         }
         for answer in answers

@@ -16,6 +16,7 @@ from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.cli.times import require_within_log
 from rebalance_audit.figures.rows import bounds_in
 from rebalance_audit.sentences import words
+from rebalance_audit.tables.order import Window
 
 if TYPE_CHECKING:
     from rebalance_audit.cli.report_facts import PageSource
@@ -45,13 +46,7 @@ Examples:
 )
 @options.time_option("--from", "from_ms", text="Only what begins at this time or later.")
 @options.time_option("--to", "to_ms", text="Only what begins before this time.")
-@click.option(
-    "--group",
-    "group_ids",
-    metavar="GROUP",
-    multiple=True,
-    help="Always include a section for this group; may be repeated.",
-)
+@options.groups_of("Always include a section for this group; may be repeated.")
 @click.option(
     "--details",
     type=click.IntRange(0, 5000),
@@ -93,7 +88,7 @@ def report(
     The page is one file that needs no network, so it can be mailed and archived. Its size is
     bounded: the groups that need attention most have a section each, all others are in a searchable list.
     """
-    if None not in (wanted["from_ms"], wanted["to_ms"]) and wanted["from_ms"] >= wanted["to_ms"]:
+    if Window(wanted["from_ms"], wanted["to_ms"]).is_empty:
         raise click.UsageError("The window is empty: its end is not after its start.")
     page_source = _page_source(source, drawn)
     require_within_log("--from", wanted["from_ms"], page_source.log_end_ms())

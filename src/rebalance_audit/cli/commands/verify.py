@@ -93,9 +93,11 @@ def verify(
     wanted = partial(coordinator_option.wanted_partitions, log_partitions, broker_id)
     with slow_step("verifying"), bad_arguments("--partition"):
         if isinstance(source, LakeSource):
-            found = _of_lake(source, coordinator, wanted)
+            loadings = _of_lake(source, coordinator, wanted)
+            found = Verification(coordinator, tuple(loadings), NOT_IN_A_LAKE)
         elif source.spec.startswith(KAFKA):
-            found = _of_kafka(invocation, source.spec, coordinator, wanted)
+            loadings = _of_kafka(invocation, source.spec, coordinator, wanted)
+            found = Verification(coordinator, tuple(loadings), NOT_IN_A_LAKE)
         else:
             folder = open_log(source.path)
             numbers = wanted(lambda: read_leaders(folder), folder.segments)
@@ -106,22 +108,21 @@ def verify(
         ctx.exit(exit_codes.CHECK_FAILED)
 
 
-def _of_lake(source: LakeSource, coordinator: Coordinator, wanted: _Wanted) -> Verification:
+def _of_lake(source: LakeSource, coordinator: Coordinator, wanted: _Wanted) -> list[Loading]:
     from rebalance_audit.readers.state import BronzeLog  # noqa: PLC0415 - imports Arrow
 
     log = BronzeLog(source.path, source.one_cluster())
     present = log.log_partitions()
     asked = wanted(None, present)
-    loadings = (
+    return [
         load_partition(log.chunks(number), coordinator, number, with_groups=asked is not None)
         for number in chosen_partitions(present, asked)
-    )
-    return Verification(coordinator, tuple(loadings), NOT_IN_A_LAKE)
+    ]
 
 
 def _of_kafka(
     invocation: Invocation, spec: str, coordinator: Coordinator, wanted: _Wanted
-) -> Verification:
+) -> list[Loading]:
     from rebalance_audit.cli.live_source import live_source  # noqa: PLC0415 - imports the client
 
     source = live_source(invocation, spec)
@@ -146,12 +147,8 @@ def _of_kafka(
                     loads.pop(number, None)
     finally:
         log.close()
-    with_groups = asked is not None
-    loadings = (
-        loads[number].finish(with_groups=with_groups)
-        for number in chosen_partitions(present, asked)
-    )
-    return Verification(coordinator, tuple(loadings), NOT_IN_A_LAKE)
+    chosen = chosen_partitions(present, asked)
+    return [loads[number].finish(with_groups=asked is not None) for number in chosen]
 
 
 def _document(found: Verification) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from rebalance_audit.figures.rows import (
 from rebalance_audit.report import causes
 from rebalance_audit.report.answer import worst_rebalances
 from rebalance_audit.report.colours import KIND_OF_CAUSE
-from rebalance_audit.report.epoch_sentences import partitions_text
+from rebalance_audit.report.epoch_sentences import came_and_went, partitions_text
 from rebalance_audit.report.html.facts import PageFacts, rows_by_group
 from rebalance_audit.report.html.gantt import gantt
 from rebalance_audit.report.html.rebalances import figure, link, member_name, rebalance_row, shown
@@ -39,6 +39,7 @@ LONGEST_LISTED: Final = 10
 REBALANCES_LISTED: Final = 25
 """Rows of a group's table of rebalances: the latest ones, and the longest of those before."""
 GAPS_LISTED: Final = 10
+_MINUS: Final = "\N{MINUS SIGN}"
 
 
 def group_sections(
@@ -290,7 +291,7 @@ def _epoch(row: TableRow, names: MemberNames) -> dict[str, Any]:
         "meanwhile": ", ".join(map(causes.label, (row["meanwhile"] or "").split())),
         "took": _took(row),
         "took_ms": row["not_stable_estimate_ms"] if is_classic(row) else row["convergence_ms"],
-        "members": _members(row),
+        "members": " ".join([words.number(row["members"]), *came_and_went(row, _MINUS)]),
         "moved": words.number(row["partitions_moved"] or None),
     }
 
@@ -301,12 +302,6 @@ def _took(row: TableRow) -> str:
     if is_classic(row):
         return words.bounds(bounds_in(row, "not_stable"))
     return words.duration(row["convergence_ms"])
-
-
-def _members(row: TableRow) -> str:
-    changes = [f"+{row['members_joined']}"] * bool(row["members_joined"])
-    changes += [f"−{row['members_left']}"] * bool(row["members_left"])  # noqa: RUF001 - for people
-    return " ".join([words.number(row["members"]), *changes])
 
 
 GROUP_COLUMNS: Final = (

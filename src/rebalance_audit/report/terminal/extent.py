@@ -1,9 +1,9 @@
 """How much of the tables a reader wants to see."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from rebalance_audit.figures.rows import TableRow, Tables, epoch_key, rebalance_key
+from rebalance_audit.figures.rows import Tables, epoch_key, rebalance_key
 from rebalance_audit.sentences import words
 from rebalance_audit.tables.order import Window
 from rebalance_audit.visible import shortened
@@ -66,7 +66,14 @@ class Extent(NamedTuple):
             for name, noun in COUNTED.items()
         ]
         yield f"Only what began {self._when()}: {', '.join(counts)}."
-        still = self._went_on(tables["rebalances"])
+        still = [
+            row
+            for row in tables["rebalances"]
+            if self.window.from_ms is not None
+            and row["started_at"] is not None
+            and row["started_at"] < self.window.from_ms
+            and (row["ended_at"] is None or row["ended_at"] > self.window.from_ms)
+        ]
         if still:
             groups = sorted({row["group_id"] for row in still})
             more = f" and {len(groups) - NAMED:,} more" if len(groups) > NAMED else ""
@@ -85,19 +92,6 @@ class Extent(NamedTuple):
         if start is not None and end is not None:
             return f"between {words.utc(start)} and {words.utc(end)}"
         return f"before {words.utc(end)}" if start is None else f"at {words.utc(start)} or later"
-
-    def _went_on(self, rebalances: Iterable[TableRow]) -> list[TableRow]:
-        """Rebalances that had begun before the window and had not ended when it began."""
-        start = self.window.from_ms
-        if start is None:
-            return []
-        return [
-            row
-            for row in rebalances
-            if row["started_at"] is not None
-            and row["started_at"] < start
-            and (row["ended_at"] is None or row["ended_at"] > start)
-        ]
 
 
 def has_events(tables: Tables) -> bool:

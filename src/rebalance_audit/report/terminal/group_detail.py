@@ -11,7 +11,7 @@ from rebalance_audit.figures.groups import GroupSummary, summaries
 from rebalance_audit.figures.rows import TableRow, Tables, unowned_of
 from rebalance_audit.report import causes, row_sentences
 from rebalance_audit.report.answer import answer
-from rebalance_audit.report.epoch_sentences import outcome, partitions_text
+from rebalance_audit.report.epoch_sentences import came_and_went, outcome, partitions_text
 from rebalance_audit.report.terminal.extent import Extent, has_events
 from rebalance_audit.report.terminal.findings import (
     print_deploys_of_group,
@@ -106,7 +106,9 @@ def _epoch_line(layout: ConsoleReport, epoch: TableRow) -> Text:
     text.append(f"  {layout.moment(epoch['started_at'])}  {outcome(epoch)}", "not bold")
     facts = []
     if epoch["members"] is not None:
-        facts.append(f"{words.counted(epoch['members'], 'member')}{_plus_minus(epoch)}")
+        changes = came_and_went(epoch)
+        of = f" ({' '.join(changes)})" if changes else ""
+        facts.append(words.counted(epoch["members"], "member") + of)
     if epoch["partitions"]:
         facts.append(words.counted(epoch["partitions"], "partition"))
     if epoch["partitions_moved"]:
@@ -130,12 +132,6 @@ def _join_phase(layout: ConsoleReport, epoch: TableRow) -> None:
         since = "at"
     text = f"joining began {since} {layout.moment(latest)}"
     layout.paragraph(text, "dim", indent=2)
-
-
-def _plus_minus(epoch: TableRow) -> str:
-    joined, left = epoch["members_joined"], epoch["members_left"]
-    changes = [f"+{joined}"] * bool(joined) + [f"-{left}"] * bool(left)
-    return f" ({' '.join(changes)})" if changes else ""
 
 
 def _cause(layout: ConsoleReport, row: TableRow, extent: Extent) -> None:

@@ -127,7 +127,7 @@ def _wide_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Table
             words.bounds(group.not_stable),
             words.bounds(group.longest),
             words.bounds(group.unowned),
-            _mostly(group),
+            causes.mostly(group.commonest_cause, group.commonest_cause_times),
             cell(_culprit(layout, group)),
         )
     return table
@@ -150,7 +150,10 @@ def _narrow_groups(layout: ConsoleReport, groups: Sequence[GroupSummary]) -> Tab
                 words.bounds(group.not_stable),
                 f"longest {words.bounds(group.longest)}" if group.longest else "",
             ),
-            two_lines(_mostly(group), f"held up by {culprit}" if group.culprit else ""),
+            two_lines(
+                causes.mostly(group.commonest_cause, group.commonest_cause_times),
+                f"held up by {culprit}" if group.culprit else "",
+            ),
         )
     return table
 
@@ -250,12 +253,6 @@ def protocol(group: GroupSummary) -> str:
     """`consumer`, `classic to consumer` for a group that changed its protocol, `classic (connect)`."""
     kind = f" ({shortened(group.protocol_type)})" if group.protocol_type else ""
     return (" to ".join(group.protocols) or words.NOTHING) + kind
-
-
-def _mostly(group: GroupSummary) -> str:
-    if group.commonest_cause is None:
-        return words.NOTHING
-    return f"{causes.label(group.commonest_cause)} {group.commonest_cause_times:,}×"
 
 
 def _culprit(layout: ConsoleReport, group: GroupSummary) -> str:
