@@ -43,7 +43,7 @@ def answer_table_rows(answer: Answer) -> Iterator[Row]:
     control = {
         "label": "control",
         "scenario": "control",
-        "assumptions": explanation.assumptions(answer),
+        "assumptions": [*explanation.assumptions(answer)],
     }
     yield {**simulated, **asked, **control, **_losses(answer.control, script)}
     for place, each in enumerate(answer.predictions, 1):
@@ -53,8 +53,8 @@ def answer_table_rows(answer: Answer) -> Iterator[Row]:
             "scenario": "predicted",
             **_settings(each.settings, each.script),
             **_losses(each.outcomes, each.script),
-            "because": explanation.reasons(answer, each),
-            "costs": explanation.costs(answer, each),
+            "because": [*explanation.reasons(answer, each)],
+            "costs": [*explanation.costs(answer, each)],
             "rank": place if answer.is_ranked else None,
         }
 

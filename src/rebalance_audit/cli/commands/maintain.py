@@ -1,6 +1,6 @@
 """`rebalance-audit maintain`: maintenance of the tables of a lake, with Spark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -95,7 +95,7 @@ def summary(lake: str, request: "MaintainRequest", report: "MaintainReport") -> 
     width = max(map(len, report.tables))
     quiet = 0
     for name, care in report.tables.items():
-        changes = _changes(care, would)
+        changes = [*_changes(care, would)]
         quiet += not changes
         if changes:
             lines.append(f"  {name:{width}}  {', '.join(changes)}")
@@ -108,18 +108,14 @@ def summary(lake: str, request: "MaintainRequest", report: "MaintainReport") -> 
     return "\n".join(lines)
 
 
-def _changes(care: "TableCare", would: str) -> list[str]:
-    changes = []
+def _changes(care: "TableCare", would: str) -> Iterator[str]:
     if care.rows_deleted:
-        changes.append(f"{words.counted(care.rows_deleted, 'row')} {would}deleted")
+        yield f"{words.counted(care.rows_deleted, 'row')} {would}deleted"
     if care.files_removed:
-        files = words.counted(care.files_removed, "file")
-        changes.append(
-            f"{files} {would}rewritten as {'about ' if would else ''}{care.files_added:,}"
-        )
+        files, about = words.counted(care.files_removed, "file"), "about " if would else ""
+        yield f"{files} {would}rewritten as {about}{care.files_added:,}"
     if care.files_vacuumed:
-        changes.append(f"{words.counted(care.files_vacuumed, 'unused file')} {would}removed")
-    return changes
+        yield f"{words.counted(care.files_vacuumed, 'unused file')} {would}removed"
 
 
 def shape(lake: str, request: "MaintainRequest", report: "MaintainReport") -> Mapping[str, Any]:
