@@ -148,7 +148,7 @@ class Brief:
     """What fits into a program's first look."""
 
     def json(self, tables: Mapping[str, Sequence[Row]], cluster: str) -> bytes:
-        """The object of `report.brief`."""
+        """The object of `brief`."""
         return document(brief(tables, cluster))
 
 
