@@ -27,25 +27,22 @@ def print_input_notes(facts: LogFacts) -> None:
     for sentence in facts.left_out[:LEFT_OUT_SHOWN]:
         echo(f"Warning: {sentence}", err=True)
     if len(facts.left_out) > LEFT_OUT_SHOWN:
-        echo(f"Warning: {len(facts.left_out) - LEFT_OUT_SHOWN:,} more groups like that.", err=True)
+        _warn(f"{len(facts.left_out) - LEFT_OUT_SHOWN:,} more groups like that.")
     print_file_notes(facts.broker_logs)
     print_deploy_notes(facts.deploys)
 
 
 def print_file_notes(files: Sequence[BrokerLogFile]) -> None:
     """One sentence a file on stderr; a warning where a file has no usable line of a coordinator."""
-    left_out = 0
     useless = 0
     for each in files:
-        if each.is_useless:
-            useless += 1
-            if useless > _USELESS_SHOWN:
-                left_out += 1
-                continue
-        lead = "Warning: " if each.is_useless else ""
-        echo(visible(f"{lead}{each.sentence}"), err=True)
-    if left_out:
-        echo(f"Warning: {left_out:,} more files without a usable line of a coordinator.", err=True)
+        useless += each.is_useless
+        if not each.is_useless:
+            echo(visible(each.sentence), err=True)
+        elif useless <= _USELESS_SHOWN:
+            _warn(each.sentence)
+    if useless > _USELESS_SHOWN:
+        _warn(f"{useless - _USELESS_SHOWN:,} more files without a usable line of a coordinator.")
 
 
 def file_for_programs(each: BrokerLogFile) -> dict[str, Any]:
@@ -64,27 +61,17 @@ def print_deploy_notes(read: DeploysRead) -> None:
     if not read.files:
         return
     for each in read.files:
-        kept = sum(each.items.values())
         if each.dropped:
-            read_items = words.counted(kept + each.dropped, "item")
-            echo(
-                visible(
-                    f"Warning: {each.file}: {read_items} read, {each.dropped:,} dropped; the first: {each.why_dropped}."
-                ),
-                err=True,
-            )
+            read_items = words.counted(sum(each.items.values()) + each.dropped, "item")
+            what = f"{read_items} read, {each.dropped:,} dropped; the first: {each.why_dropped}"
+            _warn(f"{each.file}: {what}.")
         elif each.is_useless:
-            echo(visible(f"Warning: {each.file} holds nothing that shows a deploy."), err=True)
+            _warn(f"{each.file} holds nothing that shows a deploy.")
         if each.unread:
             lines = words.counted(each.unread, "line")
-            echo(
-                visible(
-                    f"Warning: {each.file}: {lines} without JSON, the first is line {each.first_unread}."
-                ),
-                err=True,
-            )
+            _warn(f"{each.file}: {lines} without JSON, the first is line {each.first_unread}.")
     if not read.deploys:
-        echo("Warning: no deploy found in the files of --deploys.", err=True)
+        _warn("no deploy found in the files of --deploys.")
         return
     with_pods = sum(bool(deploy.pods) for deploy in read.deploys)
     first_ms, last_ms = read.deploys[0].started_ms, read.deploys[-1].started_ms
@@ -95,16 +82,14 @@ def print_deploy_notes(read: DeploysRead) -> None:
     names = {"scaling": "scaling", "eviction": "eviction", "crash": "crash restart"}
     others = (words.counted(kinds[kind], name) for kind, name in names.items() if kinds[kind])
     counted = ", ".join((words.counted(kinds["rollout"], "deploy"), *others))
-    echo(
-        f"{counted}, {with_pods:,} with pods; {began}.",
-        err=True,
-    )
+    echo(f"{counted}, {with_pods:,} with pods; {began}.", err=True)
     if read.left_out:
-        echo(
-            f"Warning: {words.counted(read.left_out, 'earlier deploy')} left out: "
-            f"at most {len(read.deploys):,} are matched.",
-            err=True,
-        )
+        left_out = words.counted(read.left_out, "earlier deploy")
+        _warn(f"{left_out} left out: at most {len(read.deploys):,} are matched.")
+
+
+def _warn(text: str) -> None:
+    echo(visible(f"Warning: {text}"), err=True)
 
 
 def deploys_of_lake(

@@ -33,10 +33,8 @@ def sentences_at(own: Tables, moment_ms: int) -> Iterator[Sentence]:
 
 def _state(own: Tables, state: TableRow, moment_ms: int) -> Sentence:
     if state["group_state"] == UNKNOWN and state["members"] is not None:
-        return Sentence(
-            (
-                "The group's state is unknown: the log no longer has the record of the epoch it was at.",
-            )
+        return Sentence.plain(
+            "The group's state is unknown: the log no longer has the record of the epoch it was at."
         )
     if state["group_state"] == UNKNOWN:
         return filled(
@@ -46,17 +44,9 @@ def _state(own: Tables, state: TableRow, moment_ms: int) -> Sentence:
         )
     if state["protocol"] != "classic":
         return filled("The group was {group_state}, since {from_at:moment}.", state)
-    following = min(
-        (
-            row
-            for row in own["epochs"]
-            if is_classic(row)
-            and row["incarnation"] == state["incarnation"]
-            and row["epoch"] > state["epoch"]
-        ),
-        key=lambda row: row["epoch"],
-        default=None,
-    )
+    of_life = (row for row in own["epochs"] if row["incarnation"] == state["incarnation"])
+    later = (row for row in of_life if is_classic(row) and row["epoch"] > state["epoch"])
+    following = min(later, key=lambda row: row["epoch"], default=None)
     stood = filled(
         "The group was {group_state} in generation {epoch}, since {from_at:moment}", state
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
+from itertools import islice
 from typing import Final, NamedTuple
 
 from rebalance_audit.bounds import NOTHING, Bounds
@@ -198,8 +199,7 @@ def sentences_of_group(own: Tables) -> Iterator[Sentence]:
         yield cost_sentence(cost)
         best_first = sorted(cost.rows, key=lambda row: row["certainty"] != "proven")
         items = (item for row in best_first for item in row["evidence"])
-        found = [sentence for item in items if (sentence := evidence_sentence(item)) is not None]
-        yield from found[:EVIDENCE_SHOWN]
+        yield from islice(filter(None, map(evidence_sentence, items)), EVIDENCE_SHOWN)
     meanwhile = [row for row in rows if row["certainty"] == "during"]
     for row in meanwhile[: max(0, DEPLOYS_SHOWN - len(costs))]:
         yield during_sentence(row)
@@ -224,11 +224,8 @@ def sentences_of_rebalance(own: Tables, rebalance: TableRow | None) -> Iterator[
             lead = _what(row, "It belongs to " if is_proven else "It likely belongs to ")
             end = ". "
         yield Sentence((*lead, end, *_when(row)))
-        for item in row["evidence"]:
-            if item["rebalance_seq"] == seq:
-                sentence = evidence_sentence(item)
-                if sentence is not None:
-                    yield sentence
+        its_items = (item for item in row["evidence"] if item["rebalance_seq"] == seq)
+        yield from filter(None, map(evidence_sentence, its_items))
 
 
 def during_note(rows: Iterable[TableRow]) -> str:

@@ -168,19 +168,11 @@ def _verdict(
     log_end_ms: int | None,
 ) -> list[str]:
     """Of the rebalances and findings in the window."""
-    inside = {
-        **own,
-        "rebalances": [
-            row
-            for row in own["rebalances"]
-            if (row["started_at"] or 0) <= span[1] and (row["ended_at"] or span[0]) >= span[0]
-        ],
-        "findings": [
-            row
-            for row in own["findings"]
-            if (row["from_at"] or 0) <= span[1] and (row["to_at"] or span[1]) >= span[0]
-        ],
-    }
+    columns = {"rebalances": ("started_at", "ended_at"), "findings": ("from_at", "to_at")}
+    inside = dict(own)
+    for table, (begin, end) in columns.items():
+        begun = [row for row in own[table] if (row[begin] or 0) <= span[1]]
+        inside[table] = [row for row in begun if (row[end] or span[1]) >= span[0]]
     said = [
         visible(names.in_sentence(group_id, sentence)) for sentence in answer(inside, log_end_ms)
     ]

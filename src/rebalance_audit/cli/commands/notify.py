@@ -98,12 +98,10 @@ def notify(
         ahead = due(findings, sent, severities, reports_ends=kind == "pagerduty")
         bodies = [BODIES[kind](row, has_ended, "(not shown)") for row, has_ended in ahead]
         named = (
-            visible(
-                f"{row['severity']}: {row['kind']} of {shortened(row['group_id'] or 'the log')}"
-            )
+            f"{row['severity']}: {row['kind']} of {shortened(row['group_id'] or 'the log')}"
             for row, _ in ahead
         )
-        text = "\n".join(named)
+        text = "\n".join(map(visible, named))
         hand_out({"dry_run": True, "bodies": bodies}, text or "No new findings to send.")
         return
     with slow_step("sending findings"):
@@ -115,11 +113,8 @@ def notify(
 
 
 def _text(done: Delivery) -> str:
-    lines = [
-        f"{words.counted(len(done.sent), 'finding')} sent."
-        if done.sent
-        else "No new findings to send."
-    ]
+    sent = words.counted(len(done.sent), "finding")
+    lines = [f"{sent} sent." if done.sent else "No new findings to send."]
     lines += [
         f"{name} was refused and is not sent again: {why}." for name, why in done.refused.items()
     ]

@@ -70,10 +70,8 @@ def gantt(
     stretches = states(own["states"], found, end_ms)
     moments = [
         *(moment for stretch in stretches for moment in (stretch.from_ms, stretch.to_ms)),
-        *(row["from_at"] for row in own["owned"]),
-        *(row["to_at"] for row in own["owned"]),
-        *(row["at_ms"] for row in own["epochs"]),
-        *(row["converged_at"] for row in own["epochs"]),
+        *(row[name] for row in own["owned"] for name in ("from_at", "to_at")),
+        *(row[name] for row in own["epochs"] for name in ("at_ms", "converged_at")),
     ]
     known = [moment for moment in moments if moment is not None]
     origin = min(known, default=0)
@@ -267,14 +265,12 @@ def _owned_text(stretch: _Owned, *, at_least: bool) -> str:
 def _note(own: Mapping[str, Sequence[TableRow]], *, shared: bool) -> str:
     members = len({_key(row) for row in (*own["owned"], *own["progress"])})
     partitions = len({partition_of(row) for row in own["owned"]})
-    shown = []
-    if shared:
-        shown.append(SHARED)
-    if members > LANES_MAX:
-        shown.append(f"Lanes of {LANES_MAX} of {members:,} members, those with most changes.")
-    if partitions > LANES_MAX:
-        shown.append(f"Lanes of {LANES_MAX} of {partitions:,} partitions, those with most changes.")
-    return " ".join(shown)
+    cut = (
+        f"Lanes of {LANES_MAX} of {count:,} {what}, those with most changes."
+        for what, count in (("members", members), ("partitions", partitions))
+        if count > LANES_MAX
+    )
+    return " ".join([*([SHARED] if shared else ()), *cut])
 
 
 def _state_text(stretch: StateStretch) -> str:
