@@ -3,6 +3,7 @@
 Sentences carry whole member ids and full times in UTC; a terminal may shorten both.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -170,15 +171,9 @@ def explain_epoch(
     key = (epoch["incarnation"], epoch["epoch"])
     its_causes = [row for row in own["rebalance_causes"] if _key(row) == key]
     progress = [row for row in own["convergence"] if _key(row) == key]
-    rebalance = next(
-        (
-            row
-            for row in own["rebalances"]
-            if (row["incarnation"], row["rebalance_seq"])
-            == (epoch["incarnation"], epoch["rebalance_seq"])
-        ),
-        None,
-    )
+    of_life = (row for row in own["rebalances"] if row["incarnation"] == epoch["incarnation"])
+    own_seq = epoch["rebalance_seq"]
+    rebalance = next((row for row in of_life if row["rebalance_seq"] == own_seq), None)
     end_ms = _end_of(own, epoch)
     held_up = () if rebalance is None else held_up_of(rebalance)
     time = [] if rebalance is None else [time_sentence(rebalance)]
@@ -389,10 +384,7 @@ def _overlaps(finding: TableRow, epoch: TableRow, end_ms: int | None) -> bool:
 
 
 def _why_mostly(own: Tables) -> list[Sentence]:
-    counts: dict[str, int] = {}
-    for row in own["epochs"]:
-        if row["primary_cause"]:
-            counts[row["primary_cause"]] = counts.get(row["primary_cause"], 0) + 1
+    counts = Counter(row["primary_cause"] for row in own["epochs"] if row["primary_cause"])
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     noun = epoch_noun(own["epochs"])
     return [

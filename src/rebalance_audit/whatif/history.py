@@ -80,12 +80,10 @@ def _delayed(
 
 def _unowned(epochs: Sequence[Row]) -> tuple[int | None, int | None]:
     """Bounds of partition-milliseconds without owner in the rebalances themselves; None if one is unknown."""
-    low = [row["unowned_partition_min_ms"] for row in epochs]
-    high = [row["unowned_partition_max_ms"] for row in epochs]
-    return (
-        None if None in low else sum(low),
-        None if None in high else sum(high),
+    low, high = (
+        [row[f"unowned_partition_{bound}_ms"] for row in epochs] for bound in ("min", "max")
     )
+    return None if None in low else sum(low), None if None in high else sum(high)
 
 
 def _replacements(

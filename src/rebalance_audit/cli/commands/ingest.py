@@ -1,5 +1,6 @@
 """`rebalance-audit ingest`: from a source into the bronze layer of a lake, with Spark."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -82,44 +83,43 @@ def ingest(
     with asked_to_end(goes_on=follow) as stopped, progress() as on_progress:
         request = spark.ingest_request_of(config, follow=follow, stopped=stopped.is_set, **flags)
         report = spark.ingest_once(request, config, on_progress)
-    hand_out(_shape(request, report), _summary(request, report))
+    hand_out(_shape(request, report), "\n".join(_summary(request, report)))
 
 
-def _summary(request: "IngestRequest", report: "IngestReport") -> str:
+_TROUBLES: Final = {
+    "differing": ("record has other bytes than bronze", "records have other bytes than bronze"),
+    "damaged_stretches": ("damaged stretch", "damaged stretches"),
+    "lost_stretches": (
+        "stretch of the log was gone before it was read",
+        "stretches of the log were gone before they were read",
+    ),
+}
+"""What is counted of an ingest -> one of it, and several."""
+
+
+def _summary(request: "IngestRequest", report: "IngestReport") -> Iterator[str]:
     found = report.ingested
-    new = f"{words.counted(found.records, 'record')} new in bronze"
-    if found.known:
-        new += f", {found.known:,} that were there already"
-    lines = [f"Ingest {report.run_id} of {request.source.spec}, cluster {request.cluster}", new]
+    known = f", {found.known:,} that were there already" if found.known else ""
+    yield f"Ingest {report.run_id} of {request.source.spec}, cluster {request.cluster}"
+    yield f"{words.counted(found.records, 'record')} new in bronze{known}"
     if found.late:
         number, offset = min(found.late.items())
-        lines.append(
+        yield (
             f"Some lie in front of what was there (partition {number} from offset {offset} on): the next run looks at"
             " them too"
         )
-    for count, what in (
-        (
-            found.differing,
-            "record has other bytes than bronze|records have other bytes than bronze",
-        ),
-        (found.damaged_stretches, "damaged stretch|damaged stretches"),
-        (
-            found.lost_stretches,
-            "stretch of the log was gone before it was read|stretches of the log were gone before they were read",
-        ),
-    ):
-        if count:
-            lines.append(f"{words.counted(count, *what.split('|'))}: see silver.quarantine")
+    for name, nouns in _TROUBLES.items():
+        if count := getattr(found, name):
+            yield f"{words.counted(count, *nouns)}: see silver.quarantine"
     if found.added_partitions:
-        lines.append(two_partition_counts(found.added_partitions))
+        yield two_partition_counts(found.added_partitions)
     if found.open_transactions:
         number, offset = min(found.open_transactions.items())
-        lines.append(
+        yield (
             f"{words.counted(len(found.open_transactions), 'partition')} with an open transaction"
             f" (partition {number} from offset {offset} on)"
         )
-    lines.append(f"Lake: {request.lake}")
-    return "\n".join(lines)
+    yield f"Lake: {request.lake}"
 
 
 def _shape(request: "IngestRequest", report: "IngestReport") -> dict[str, Any]:

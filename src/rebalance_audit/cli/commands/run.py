@@ -150,13 +150,10 @@ def run(
 def summary(request: "RunRequest", report: "RunReport") -> str:
     """What the run did, in a few lines."""
     counts = report.counts
-    went = (
-        (counts.decoded, "decoded"),
-        (counts.controls, "transaction markers"),
-        (counts.passed_over, "skipped"),
-        (counts.quarantined, "in quarantine"),
+    where = (
+        f"{counts.decoded:,} decoded, {counts.controls:,} transaction markers, {counts.passed_over:,} skipped, "
+        f"{counts.quarantined:,} in quarantine"
     )
-    where = ", ".join(f"{number:,} {what}" for number, what in went)
     lines = [
         f"Run {report.run_id} of {request.source_spec}, cluster {request.cluster}",
         f"{words.counted(counts.read, 'record')} of {words.counted(report.groups, 'group')} read: {where}",

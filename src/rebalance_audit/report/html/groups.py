@@ -213,9 +213,8 @@ def _facts(group: TableRow) -> str:
     ]
     unowned = bounds_in(group, "unowned_partition")
     if unowned is not None and unowned.most != 0 and words.is_known(unowned):
-        parts.append(
-            f"partitions without owner for {words.likely(unowned)}, summed over partitions"
-        )
+        lasted = words.likely(unowned)
+        parts.append(f"partitions without owner for {lasted}, summed over partitions")
     parts += [
         words.counted(group[severity], f"{severity} finding")
         for severity in ("critical", "warning")

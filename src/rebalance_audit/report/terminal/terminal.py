@@ -1,6 +1,6 @@
 """The audit on a terminal or in a file: what was read, what happened, what was odd."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rich.console import Console
@@ -30,7 +30,11 @@ def print_report(
     layout = ConsoleReport(console, tables, facts.last_ms)
     _read(layout, facts, now_ms)
     _answer(layout, tables, group_ids, extent)
-    _warnings(layout, facts)
+    notes = list(_warnings(facts))
+    if notes:
+        layout.title("What to know about this log")
+    for note in notes:
+        layout.line(f"- {note}")
 
 
 def print_lake_report(
@@ -80,30 +84,21 @@ def _read(layout: ConsoleReport, facts: LogFacts, now_ms: int | None) -> None:
     layout.line(f"{counts}.")
 
 
-def _warnings(layout: ConsoleReport, facts: LogFacts) -> None:
-    """What a reader should know before trusting the answer; prints nothing where there is nothing to know."""
-    notes = [
-        f"{words.counted(times, 'group record')} could not be decoded ({reason.replace('_', ' ')}); "
-        "`decode` prints them."
-        for reason, times in facts.undecodable.items()
-    ]
+def _warnings(facts: LogFacts) -> Iterator[str]:
+    """What a reader should know before trusting the answer."""
+    for reason, times in facts.undecodable.items():
+        records = words.counted(times, "group record")
+        yield f"{records} could not be decoded ({reason.replace('_', ' ')}); `decode` prints them."
     for group_id, kinds in facts.anomalies.items():
         met = ", ".join(f"{kind.replace('_', ' ')} {times:,}×" for kind, times in kinds.items())
-        notes.append(f"{shortened(group_id)}: records out of place ({met}).")
+        yield f"{shortened(group_id)}: records out of place ({met})."
     for group_id, parts in facts.unread.items():
         met = "; ".join(f"{times:,} {SENTENCES[part]}" for part, times in parts.items())
-        notes.append(f"{shortened(group_id)}: {met}.")
-    notes += facts.notes[:NOTES_SHOWN]
+        yield f"{shortened(group_id)}: {met}."
+    yield from facts.notes[:NOTES_SHOWN]
     if len(facts.notes) > NOTES_SHOWN:
-        notes.append(
-            f"… and {words.counted(len(facts.notes) - NOTES_SHOWN, 'more note')} on the files."
-        )
+        more = words.counted(len(facts.notes) - NOTES_SHOWN, "more note")
+        yield f"… and {more} on the files."
     if facts.unfinished_ends:
-        notes.append(
-            f"{words.counted(facts.unfinished_ends, 'segment ends', 'segments end')} in reserved space or half a "
-            "batch, as files of a running broker do."
-        )
-    if notes:
-        layout.title("What to know about this log")
-        for note in notes:
-            layout.line(f"- {note}")
+        ends = words.counted(facts.unfinished_ends, "segment ends", "segments end")
+        yield f"{ends} in reserved space or half a batch, as files of a running broker do."

@@ -1,6 +1,6 @@
 """What `verify` found, for people: the answer first, then each partition with problems, then the shape of all."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rich.console import Console
@@ -51,15 +51,11 @@ def load_answers(found: Verification) -> Iterator[str]:
         yield f"{words.counted(sound, 'other partition')} would load{left_out}."
 
 
-def _left_out(loadings: Iterable[Loading]) -> str:
-    skipped = hidden = 0
-    for loading in loadings:
-        skipped += loading.skipped_count
-        hidden += sum(end.hidden_bytes for end in loading.log_ends)
-    what = [
-        *([f"{words.counted(skipped, 'record')} skipped"] if skipped else ()),
-        *([f"{words.size(hidden)} never read"] if hidden else ()),
-    ]
+def _left_out(loadings: Sequence[Loading]) -> str:
+    skipped = sum(loading.skipped_count for loading in loadings)
+    hidden = sum(end.hidden_bytes for loading in loadings for end in loading.log_ends)
+    what = [f"{words.counted(skipped, 'record')} skipped"] * bool(skipped)
+    what += [f"{words.size(hidden)} never read"] * bool(hidden)
     return f", with {' and '.join(what)}" if what else ""
 
 
