@@ -121,7 +121,7 @@ def test_calm_stretches_cost_no_events() -> None:
         for seconds in (600, year)
     )
     assert short.run().rebalances == long.run().rebalances == 2
-    assert long.events < 2 * short.events
+    assert long._scheduler.executed < 2 * short._scheduler.executed
 
 
 def test_the_same_seed_gives_the_same_outcome_and_another_seed_another() -> None:

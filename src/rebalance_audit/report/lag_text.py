@@ -93,8 +93,8 @@ class GroupLag:
         total = self.total
         owners = self.by_lag()
         shown = [
-            f"{_name(who)} {lag.records.least:,}" if lag.is_known else f"{_name(who)} unknown"
-            for who, lag in owners[:OWNERS_SHOWN]
+            f"{shortened(client_id or member)} {f'{lag.records.least:,}' if lag.is_known else 'unknown'}"
+            for (member, client_id), lag in owners[:OWNERS_SHOWN]
         ]
         if len(owners) > OWNERS_SHOWN:
             shown.append(words.counted(len(owners) - OWNERS_SHOWN, "more owner"))
@@ -153,8 +153,3 @@ def _waiting(lag: LagSum) -> str:
     if not lag.records.least:
         return ""
     return f", waiting for up to {words.duration(lag.most_ms)}"
-
-
-def _name(who: tuple[str, str]) -> str:
-    member, client_id = who
-    return shortened(client_id or member)

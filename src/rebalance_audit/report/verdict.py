@@ -183,7 +183,10 @@ class Verdicts:
             joined, meanwhile = ", and ", ", in part at the same time"
             if first.to_ms is not None and (holder.from_ms or 0) >= first.to_ms:
                 joined, meanwhile = ", then ", ""
-            how_long = f"{_doubt(holder, first)}{_lasted(holder, took)}{meanwhile}"
+            # The certainty of the first is said already.
+            differs = holder.certainty != first.certainty
+            sure = f" {_ADVERBS[holder.certainty].strip() or 'certainly'}" if differs else ""
+            how_long = f"{sure}{_lasted(holder, took)}{meanwhile}"
             parts += [joined, self._who(group_id, holder), how_long]
         return Sentence((what, f" {lasted}: ", *parts, "."))
 
@@ -295,13 +298,6 @@ def _part(part: TimePart) -> Sentence:
         who = ("several members" if part.member_id is None else MemberId(part.member_id), after)
     sure = "" if part.certainty == "proven" else f" ({part.certainty})"
     return Sentence((f"{words.duration(part.ms)} ", *who, sure))
-
-
-def _doubt(holder: HeldUp, first: HeldUp) -> str:
-    """Its own certainty, where it differs from that of the first, which is said already."""
-    if holder.certainty == first.certainty:
-        return ""
-    return f" {_ADVERBS[holder.certainty].strip() or 'certainly'}"
 
 
 def _came_before(holder: HeldUp, rebalance: TableRow) -> bool:

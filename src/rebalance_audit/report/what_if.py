@@ -65,10 +65,14 @@ def predictions(answer: AnswerObject) -> list[Mapping[str, Any]]:
 
 def _logged(logged: Mapping[str, Any]) -> list[AnswerCell]:
     unowned, delayed = logged["unowned_ms"], logged["records_delayed"]
+    lasted = _UNKNOWN
+    if unowned:
+        lasted = _varying({**unowned, "median": unowned["high"]}, words.duration)
+        lasted = lasted._replace(value=lasted.bounds or lasted.value, bounds="")
     return [
         _cell(logged["rebalances"], _COUNT),
         _cell(logged["partitions_moved"], _COUNT),
-        _between(unowned) if unowned else _UNKNOWN,
+        lasted,
         _UNKNOWN,
         _cell(delayed["estimate"], _COUNT) if delayed else _UNKNOWN,
     ]
@@ -91,11 +95,6 @@ def _varying(found: Mapping[str, Any], written: Callable[[int], str]) -> AnswerC
 def _cell(number: object, written: Callable[[int], str]) -> AnswerCell:
     known = required_number(number)
     return AnswerCell(written(known), "", known)
-
-
-def _between(found: Mapping[str, Any]) -> AnswerCell:
-    cell = _varying({**found, "median": found["high"]}, words.duration)
-    return cell._replace(value=cell.bounds or cell.value, bounds="")
 
 
 def required_text(value: object) -> str:

@@ -125,11 +125,6 @@ class ScriptRun:
         if self._script.from_ms <= self._now() < self._script.to_ms:
             self._tracker.outcome.rebalances += 1
 
-    @property
-    def events(self) -> int:
-        """How many events of the simulation have happened."""
-        return self._scheduler.executed
-
     # --- the run -----------------------------------------------------------------------------------
 
     def run(self) -> RunOutcome:

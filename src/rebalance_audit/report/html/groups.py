@@ -280,6 +280,11 @@ def _unowned(
 
 
 def _epoch(row: TableRow, names: MemberNames) -> dict[str, Any]:
+    took = row["outcome"]
+    if took == "converged" and is_classic(row):
+        took = words.bounds(bounds_in(row, "not_stable"))
+    elif took == "converged":
+        took = words.duration(row["convergence_ms"])
     return {
         "began": words.moment(row["at_ms"]),
         "number": row["epoch"],
@@ -288,19 +293,11 @@ def _epoch(row: TableRow, names: MemberNames) -> dict[str, Any]:
         "mark": causes.mark(row["primary_certainty"]),
         "detail": shown(names.in_sentence(row["group_id"], detail_of(row))),
         "meanwhile": ", ".join(map(causes.label, (row["meanwhile"] or "").split())),
-        "took": _took(row),
+        "took": took,
         "took_ms": row["not_stable_estimate_ms"] if is_classic(row) else row["convergence_ms"],
         "members": " ".join([words.number(row["members"]), *came_and_went(row, _MINUS)]),
         "moved": words.number(row["partitions_moved"] or None),
     }
-
-
-def _took(row: TableRow) -> str:
-    if row["outcome"] != "converged":
-        return str(row["outcome"])
-    if is_classic(row):
-        return words.bounds(bounds_in(row, "not_stable"))
-    return words.duration(row["convergence_ms"])
 
 
 GROUP_COLUMNS: Final = (

@@ -200,14 +200,14 @@ def print_rebalances(
     wide = layout.table("Start", *group_column, *after, right=right)
     narrow = layout.table("Start", *group_column, "Took", "Cause", right=right)
     for row in shown:
-        start = layout.moment(began_ms(row))
+        start, (estimate, between) = layout.moment(began_ms(row)), _took(row)
         group_cell = (cell(shortened(row["group_id"])),) if with_group else ()
         held_up = ", ".join(holder_names(row, layout.names))
         wide.add_row(
             start,
             *group_cell,
             epochs_of(row),
-            _on_one_line(*_took(row)),
+            Text.assemble(estimate, (f" ({between.plain})", "dim")) if between.plain else estimate,
             _cause(layout, row, triggers),
             cell(held_up or words.NOTHING),
             words.number(row["partitions_moved"]),
@@ -216,7 +216,7 @@ def print_rebalances(
         narrow.add_row(
             start,
             *group_cell,
-            two_lines(*_took(row)),
+            two_lines(estimate, between),
             two_lines(_cause(layout, row, triggers), _aside(row, held_up)),
         )
     layout.print_first_fitting(wide, narrow)
@@ -284,12 +284,6 @@ def _took(row: TableRow) -> tuple[Text, Text]:
         return cell("still going on", "yellow"), cell(words.best_estimate(so_far) if so_far else "")
     estimate, between = words.estimate_and_bounds(duration_of(row))
     return cell(estimate), cell(between)
-
-
-def _on_one_line(estimate: Text, between: Text) -> Text:
-    if not between.plain:
-        return estimate
-    return Text.assemble(estimate, (f" ({between.plain})", "dim"))
 
 
 def _aside(row: TableRow, held_up: str) -> str:
