@@ -7,8 +7,7 @@
 | `reasons` | why an epoch was bumped, recorded where it is decided: the simulator's truth, in no record |
 | `classic/` | JoinGroup, SyncGroup, Heartbeat, LeaveGroup |
 | `consumer/` | the consumer protocol (KIP-848), migration of groups between the protocols included |
-| `offset_commits`, `offset_reads`, `offset_removal` | offsets and transactions |
-| `group_admin` | list, describe and delete groups |
+| `offset_commits`, `offset_reads`, `offset_removal` | offsets and transactions; how groups are deleted or expire |
 | `assignors/` | the broker's assignors and those of classic clients |
 | `requests/` | requests and responses as values |
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from rebalance_audit.coordinator.classic.handlers import ClassicHandlers
 from rebalance_audit.coordinator.classic.live_group import LiveGroup
 from rebalance_audit.coordinator.consumer.handlers import ConsumerHandlers
-from rebalance_audit.coordinator.consumer.views import Metrics
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
     ProtocolHandlers,
@@ -20,7 +19,6 @@ from rebalance_audit.coordinator.context import (
     TimerHandler,
     TimerRoute,
 )
-from rebalance_audit.coordinator.group_admin import GroupAdmin
 from rebalance_audit.coordinator.handling import (
     CoordinatorConfig,
     IdSource,
@@ -59,7 +57,6 @@ class GroupCoordinator:
             OffsetCommits(self.context, classic),
             OffsetReads(self.context),
             OffsetRemoval(self.context, classic),
-            GroupAdmin(self.context, classic),
         )
         self._requests: dict[Route, RequestHandler] = {}
         self._timers: dict[TimerRoute, TimerHandler] = {}
@@ -107,10 +104,6 @@ class GroupCoordinator:
         for protocol in self._protocols:
             outcome.add(protocol.loaded(now_ms))
         return outcome.result()
-
-    def metrics(self, now_ms: int) -> Metrics:
-        """The metrics that KIP-848 names, now."""
-        return self._consumer.metrics(now_ms)
 
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
         """Notify the protocols of what replay did with a record of the last result."""

@@ -1,4 +1,4 @@
-"""How committed offsets end: OffsetDelete, deleted topics, and expiry, which also ends groups."""
+"""How committed offsets and groups end: OffsetDelete, DeleteGroups, deleted topics, and expiry."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,6 +25,9 @@ from rebalance_audit.coordinator.handling import (
     answered,
 )
 from rebalance_audit.coordinator.requests.offsets import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
     OffsetCommitResponsePartition,
     OffsetDeleteRequest,
     OffsetDeleteRequestTopic,
@@ -55,6 +58,7 @@ class OffsetRemoval(ProtocolHandlers):
         self._classic = classic
         self.requests = {
             Route(OffsetDeleteRequest): self.delete,
+            Route(DeleteGroupsRequest): self.delete_groups,
             Route(TopicsDeleted): self.forget_topics,
         }
         self.timers = {TimerRoute(TimerKind.EXPIRY): self.expire}
@@ -106,6 +110,35 @@ class OffsetRemoval(ProtocolHandlers):
             return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         return ErrorCode.NONE
 
+    # --- DeleteGroups ------------------------------------------------------------------------------
+
+    def delete_groups(self, request: DeleteGroupsRequest, token: int, now_ms: int) -> Result:
+        """Serve a DeleteGroups: offsets and group are deleted in one write; a group with members stays."""
+        outcome = ResultDraft()
+        results: list[DeletableGroupResult] = []
+        for group_id in dict.fromkeys(request.groups_names):
+            group = self._classic.current_group(group_id)
+            error = ErrorCode.NONE
+            if group is None:
+                error = ErrorCode.GROUP_ID_NOT_FOUND
+            elif not is_empty(group):
+                error = ErrorCode.NON_EMPTY_GROUP
+            else:
+                slot = self._context.shard.slot(group_id) or GroupSlot(group_id)
+                if slot.group is not None:
+                    places = partitions_with_offsets(slot)
+                    outcome.records += (offset_tombstone(group_id, *place) for place in places)
+                self._end(slot, outcome, now_ms)
+            results.append(DeletableGroupResult(group_id, error))
+        outcome.reply(token, DeleteGroupsResponse(tuple(results)))
+        return outcome.result()
+
+    def _end(self, slot: GroupSlot, outcome: ResultDraft, now_ms: int) -> None:
+        """End a group without members, whether a record shows it or not."""
+        if slot.group is not None:
+            outcome.records += group_tombstones(slot.group)
+        self._classic.release(slot.group_id, outcome, now_ms)
+
     # --- deleted topics ----------------------------------------------------------------------------
 
     def forget_topics(self, request: TopicsDeleted, _token: int, _now_ms: int) -> Result:
@@ -123,7 +156,8 @@ class OffsetRemoval(ProtocolHandlers):
 
     def loaded(self, now_ms: int) -> Result:
         """Start the periodic expiry."""
-        return Result(timers=(_next_round(now_ms),))
+        first = TimerChange(Timer(TimerKind.EXPIRY), now_ms + CHECK_INTERVAL_MS)
+        return Result(timers=(first,))
 
     def expire(self, _timer: Timer, now_ms: int) -> Result:
         """Drop expired offsets, and empty groups that have none left."""
@@ -137,11 +171,9 @@ class OffsetRemoval(ProtocolHandlers):
             outcome.records += (offset_tombstone(group_id, *place) for place in expired)
             remain = slot.offsets.keys() - expired.keys() or slot.pending_offsets
             if not remain and is_empty(group):
-                if slot.group is not None:
-                    outcome.records += group_tombstones(slot.group)
-                self._classic.release(group_id, outcome, now_ms)
-        result = outcome.result(atomic=False)
-        return Result(result.records, timers=(*result.timers, _next_round(now_ms)), atomic=False)
+                self._end(slot, outcome, now_ms)
+        outcome.arm(Timer(TimerKind.EXPIRY), now_ms + CHECK_INTERVAL_MS)
+        return outcome.result(atomic=False)
 
     def _expired(
         self, slot: GroupSlot, group: CurrentGroup, now_ms: int
@@ -205,7 +237,3 @@ def _all_offsets(slot: GroupSlot) -> Iterator[tuple[tuple[str, int], CommittedOf
     yield from slot.offsets.items()
     for held in slot.pending_offsets.values():
         yield from held.items()
-
-
-def _next_round(now_ms: int) -> TimerChange:
-    return TimerChange(Timer(TimerKind.EXPIRY), now_ms + CHECK_INTERVAL_MS)

@@ -7,8 +7,8 @@ from typing import Final
 
 from rebalance_audit.audit.verdicts.cause import RebalanceCause
 from rebalance_audit.coordinator.handling import Dialect
-from rebalance_audit.coordinator.requests.admin import DeleteGroupsRequest
 from rebalance_audit.coordinator.requests.classic import LeaveGroupRequest, MemberIdentity
+from rebalance_audit.coordinator.requests.offsets import DeleteGroupsRequest
 from rebalance_audit.coordinator.streams.topology import configure_topology
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.classic import ClassicClient

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode
-from rebalance_audit.coordinator.requests.admin import DeleteGroupsRequest
 from rebalance_audit.coordinator.requests.consumer import (
     ClientAssignor,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     TopicIdPartitions,
 )
+from rebalance_audit.coordinator.requests.offsets import DeleteGroupsRequest
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record
 from tests.dsl.partitions import entries, spans

@@ -3,18 +3,14 @@
 import pytest
 
 from rebalance_audit.coordinator.handling import Dialect, ErrorCode
-from rebalance_audit.coordinator.requests.admin import DeleteGroupsRequest
 from rebalance_audit.coordinator.requests.consumer import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupInstallAssignmentRequest,
     ConsumerGroupPrepareAssignmentRequest,
-    DescribedConsumerGroup,
     TopicIdPartitions,
 )
-from tests.coordinator.consumer.mixed_play import MixedPlay
-from tests.coordinator.consumer.play import Play, play
+from rebalance_audit.coordinator.requests.offsets import DeleteGroupsRequest
+from tests.coordinator.consumer.play import play
 from tests.support.coordinator_driver import Topics
 
 JOIN = ConsumerGroupHeartbeatRequest(
@@ -196,25 +192,6 @@ def test_a_fenced_member_joins_again_under_its_id() -> None:
     early.run("A beats owns=0-2")
     early.run("A joins")
     assert early.answer() == "FENCED_MEMBER_EPOCH"
-
-
-def _describe(acting: Play, *group_ids: str) -> list[DescribedConsumerGroup]:
-    response = acting.driver.ask(ConsumerGroupDescribeRequest(group_ids))
-    assert isinstance(response, ConsumerGroupDescribeResponse)
-    return list(response.groups)
-
-
-def test_describing_refuses_what_is_no_consumer_group() -> None:
-    """Each group has its own error; no group at all is an invalid request."""
-    mixed = MixedPlay(play())
-    mixed.run("C asks")
-    found = _describe(mixed.acting, "g", "other", "")
-    assert [group.error_code for group in found] == [
-        ErrorCode.GROUP_ID_NOT_FOUND,
-        ErrorCode.GROUP_ID_NOT_FOUND,
-        ErrorCode.INVALID_GROUP_ID,
-    ]
-    assert _describe(mixed.acting)[0].error_code is ErrorCode.INVALID_REQUEST
 
 
 def test_a_group_with_members_is_not_deleted() -> None:

@@ -216,7 +216,6 @@ class Joined(NamedTuple):
     """What a JoinGroup did."""
 
     response: JoinGroupResponse
-    bumped: bool = False
     downgraded: LiveGroup | None = None
     """The classic group that it made when it replaced the last member of the consumer protocol."""
     rebalance: bool = False
@@ -275,7 +274,7 @@ def join_classic(
         PROTOCOL_TYPE,
         request.protocols[0].name,
     )
-    return Joined(response, change.bumped, live, rebalance)
+    return Joined(response, live, rebalance)
 
 
 def _require_timeouts(work: Work, request: JoinGroupRequest) -> None:

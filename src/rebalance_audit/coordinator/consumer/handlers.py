@@ -32,7 +32,6 @@ from rebalance_audit.coordinator.consumer.migration import downgraded, may_downg
 from rebalance_audit.coordinator.consumer.modern import ModernHandlers
 from rebalance_audit.coordinator.consumer.release import RELEASES
 from rebalance_audit.coordinator.consumer.soft_state import NewTopics, SoftState
-from rebalance_audit.coordinator.consumer.views import Metrics, RebalanceMeter, describe, measure
 from rebalance_audit.coordinator.consumer.work import Work
 from rebalance_audit.coordinator.context import (
     CoordinatorContext,
@@ -68,7 +67,6 @@ from rebalance_audit.coordinator.requests.classic import (
 )
 from rebalance_audit.coordinator.requests.consumer import (
     JOIN_EPOCH,
-    ConsumerGroupDescribeRequest,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     ConsumerGroupInstallAssignmentRequest,
@@ -98,10 +96,8 @@ class ConsumerHandlers(ModernHandlers[Work]):
         self._classic = classic
         self._soft = SoftState()
         self._new_topics = NewTopics()
-        self._meter = RebalanceMeter()
         self.requests: Mapping[Route, RequestHandler] = {
             Route(ConsumerGroupHeartbeatRequest): self.heartbeat,
-            Route(ConsumerGroupDescribeRequest): self.describe,
             Route(ConsumerGroupPrepareAssignmentRequest): self.prepare_assignment,
             Route(ConsumerGroupInstallAssignmentRequest): self.install_assignment,
             Route(JoinGroupRequest, CONSUMER): self.classic_join,
@@ -114,7 +110,7 @@ class ConsumerHandlers(ModernHandlers[Work]):
             TimerRoute(TimerKind.JOIN, CONSUMER): self._on_member(self._rebalance_time_is_up),
             TimerRoute(TimerKind.SYNC, CONSUMER): self._on_member(self._rebalance_time_is_up),
             TimerRoute(TimerKind.REBALANCE): self._on_member(self._revocation_time_is_up),
-            TimerRoute(TimerKind.REGEX): self._on_group(self._resolve),
+            TimerRoute(TimerKind.REGEX): self._on_group(lambda work, _: regexes.resolve(work)),
             TimerRoute(TimerKind.CLIENT_ASSIGNOR): self._on_group(client_assignment.time_is_up),
         }
 
@@ -168,8 +164,6 @@ class ConsumerHandlers(ModernHandlers[Work]):
         work.arm_session(after)
         response = response_to(work, request, before, after, should_compute=should_compute)
         work.outcome.reply(token, response)
-        if change.bumped:
-            self._meter.mark(now_ms)
         outcome = ResultDraft()
         if is_upgrade:
             # Only now is it certain that the group converts: a refused request must leave the classic group as it is.
@@ -251,8 +245,6 @@ class ConsumerHandlers(ModernHandlers[Work]):
             answer = JoinGroupResponse(refused.error_code, request.member_id)
             return answered(token, answer)
         work.outcome.reply(token, joined.response)
-        if joined.bumped:
-            self._meter.mark(now_ms)
         if joined.downgraded is not None:
             rebalance = joined.rebalance
             self._classic.adopt(joined.downgraded, work.outcome, now_ms, rebalance=rebalance)
@@ -325,16 +317,6 @@ class ConsumerHandlers(ModernHandlers[Work]):
         work.outcome.reply(token, ConsumerGroupInstallAssignmentResponse())
         return work.outcome.result()
 
-    # --- what is seen from outside -----------------------------------------------------------------
-
-    def describe(self, request: ConsumerGroupDescribeRequest, token: int, _now_ms: int) -> Result:
-        """Serve a ConsumerGroupDescribe."""
-        return answered(token, describe(self._context, request))
-
-    def metrics(self, now_ms: int) -> Metrics:
-        """The KIP's metrics at this moment."""
-        return measure(self._context.shard, self._meter, now_ms)
-
     # --- what others bring -------------------------------------------------------------------------
 
     def applied(self, slot: GroupSlot, changes: Iterable[Change]) -> None:
@@ -349,10 +331,6 @@ class ConsumerHandlers(ModernHandlers[Work]):
 
     def _new_topics_version(self) -> int:
         return self._new_topics.see(self._context.image)
-
-    def _resolve(self, work: Work, _member_id: str) -> None:
-        if regexes.resolve(work):
-            self._meter.mark(work.now_ms)
 
     def _work(self, group: ModernGroup, now_ms: int) -> Work:
         return Work(self._context, group, self._soft.of(group), now_ms)

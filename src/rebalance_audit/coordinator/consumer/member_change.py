@@ -38,7 +38,6 @@ class MemberChange(NamedTuple):
     """What step 1 found."""
 
     group_epoch: int
-    bumped: bool
     subscription_changed: bool
     """Whether the member's topic names or expression differ from before."""
 
@@ -70,13 +69,11 @@ def note_member(
         BumpReason(trigger, updated.member_id, updated.instance_id)
         for trigger in _as_seen(member, found)
     ]
-    bumped_to = None
+    group_epoch = None
     if reasons or not work.soft.topics_are_checked:
-        bumped_to = _check_topics(work, member, updated, reasons)
+        group_epoch = _check_topics(work, member, updated, reasons)
     return MemberChange(
-        work.group_epoch if bumped_to is None else bumped_to,
-        bumped_to is not None,
-        subscription_changed,
+        work.group_epoch if group_epoch is None else group_epoch, subscription_changed
     )
 
 

@@ -106,8 +106,8 @@ def _resolve_where_due(
         work.arm(TimerKind.REGEX, work.config.consumer_regex_resolution_ms)
 
 
-def resolve(work: Work) -> bool:
-    """Match the requested expressions with the topics; drafts [16]* [3]?. True where the epoch is bumped."""
+def resolve(work: Work) -> None:
+    """Match the requested expressions with the topics; drafts [16]* [3]?."""
     soft, group = work.soft, work.group
     asked, soft.resolving = soft.resolving or frozenset(), None
     regexes = dict(group.regexes)
@@ -124,7 +124,5 @@ def resolve(work: Work) -> bool:
             work.drafts.regex(expression, topics, work.image.metadata_version, work.now_ms)
         )
     reasons = (BumpReason(Trigger.EXPRESSION_RESOLVED),) if changed else ()
-    bumped = bump_for_topics(work, work.topic_names_with(), regexes, reasons) is not None
-    if bumped:
+    if bump_for_topics(work, work.topic_names_with(), regexes, reasons) is not None:
         soft.topics_are_checked = True
-    return bumped

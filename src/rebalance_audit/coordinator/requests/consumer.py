@@ -16,9 +16,6 @@ HEARTBEAT_VERSION = 1
 CLIENT_MADE_IDS_VERSION = 1
 """From this version of ConsumerGroupHeartbeat on clients generate their member id themselves (KIP-1082)."""
 
-MEMBER_TYPE_CLASSIC = 0
-MEMBER_TYPE_CONSUMER = 1
-
 
 class TopicIdPartitions(NamedTuple):
     """One topic with some of its partitions."""
@@ -164,63 +161,3 @@ class ConsumerGroupInstallAssignmentResponse(NamedTuple):
 
     error_code: ErrorCode = ErrorCode.NONE
     error_message: str | None = None
-
-
-class ConsumerGroupDescribeRequest(NamedTuple):
-    """Describe consumer groups."""
-
-    group_ids: tuple[str, ...]
-
-
-class DescribedTopicPartitions(NamedTuple):
-    """One existing topic with some of its partitions."""
-
-    topic_id: bytes
-    topic_name: str
-    partitions: tuple[int, ...]
-
-
-class DescribedAssignment(NamedTuple):
-    """A member's current or target assignment. All but the first field belong to client-side assignors."""
-
-    topic_partitions: tuple[DescribedTopicPartitions, ...]
-    error: int = 0
-    metadata_version: int = 0
-    metadata_bytes: bytes = b""
-
-
-class DescribedConsumerMember(NamedTuple):
-    """One described member."""
-
-    member_id: str
-    instance_id: str | None
-    rack_id: str | None
-    member_epoch: int
-    client_id: str
-    client_host: str
-    subscribed_topic_names: tuple[str, ...]
-    subscribed_topic_regex: str
-    assignment: DescribedAssignment
-    """Its assignment, including what it has yet to give up."""
-    target_assignment: DescribedAssignment
-    member_type: int
-    """`MEMBER_TYPE_CLASSIC` or `MEMBER_TYPE_CONSUMER`."""
-
-
-class DescribedConsumerGroup(NamedTuple):
-    """One described group, or the error that says why it is not."""
-
-    group_id: str
-    error_code: ErrorCode = ErrorCode.NONE
-    error_message: str | None = None
-    group_state: str = ""
-    group_epoch: int = 0
-    assignment_epoch: int = 0
-    assignor_name: str = ""
-    members: tuple[DescribedConsumerMember, ...] = ()
-
-
-class ConsumerGroupDescribeResponse(NamedTuple):
-    """The groups in the order of the request."""
-
-    groups: tuple[DescribedConsumerGroup, ...]

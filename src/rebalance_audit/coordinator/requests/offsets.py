@@ -1,4 +1,4 @@
-"""OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete, with the fields and names of Kafka's API schemas.
+"""OffsetCommit, TxnOffsetCommit, OffsetFetch, OffsetDelete and DeleteGroups, with the fields and names of Kafka's APIs.
 
 Two more are not sent by clients: the end of a transaction, from the transaction coordinator, and the deletion of
 topics, from the metadata log.
@@ -205,3 +205,22 @@ class TopicsDeleted(NamedTuple):
     """The metadata log says that topics were deleted: their offsets are deleted too. There is no response."""
 
     topics: tuple[DeletedTopic, ...]
+
+
+class DeleteGroupsRequest(NamedTuple):
+    """Delete groups, with their offsets."""
+
+    groups_names: tuple[str, ...]
+
+
+class DeletableGroupResult(NamedTuple):
+    """The result of one deletion."""
+
+    group_id: str
+    error_code: ErrorCode
+
+
+class DeleteGroupsResponse(NamedTuple):
+    """Each group with its error, in the order of the request."""
+
+    results: tuple[DeletableGroupResult, ...]

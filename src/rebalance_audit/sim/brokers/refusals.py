@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from rebalance_audit.coordinator.handling import ErrorCode
 from rebalance_audit.coordinator.offset_commits import refused_topic
-from rebalance_audit.coordinator.requests import admin, classic, consumer, offsets, share, streams
+from rebalance_audit.coordinator.requests import classic, consumer, offsets, share, streams
 
 _RESPONSES: Final[Mapping[type, Callable[[ErrorCode], tuple[object, ...]]]] = {
     classic.SyncGroupRequest: classic.SyncGroupResponse,
@@ -41,6 +41,6 @@ def refusal(request: Any, error: ErrorCode) -> tuple[object, ...]:
                 for group in request.groups
             )
             return offsets.OffsetFetchResponse(tuple(groups))
-        case admin.DeleteGroupsRequest():
-            return admin.DeleteGroupsResponse(())
+        case offsets.DeleteGroupsRequest():
+            return offsets.DeleteGroupsResponse(())
     return _RESPONSES[type(request)](error)

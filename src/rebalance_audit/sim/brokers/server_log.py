@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from rebalance_audit.coordinator.handling import CoordinatorConfig, ErrorCode, Response
-from rebalance_audit.coordinator.requests.admin import DeleteGroupsRequest
 from rebalance_audit.coordinator.requests.consumer import ConsumerGroupHeartbeatRequest
-from rebalance_audit.coordinator.requests.offsets import OffsetCommitRequest
+from rebalance_audit.coordinator.requests.offsets import DeleteGroupsRequest, OffsetCommitRequest
 from rebalance_audit.replay.changes import Change, GroupType
 from rebalance_audit.replay.groups import GroupSlot
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord

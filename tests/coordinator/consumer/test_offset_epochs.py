@@ -1,16 +1,8 @@
-"""What others see of a consumer group: ConsumerGroupDescribe, the metrics, and who may commit and fetch offsets."""
+"""Who may commit and fetch offsets of a consumer group."""
 
 import pytest
 
-from rebalance_audit.coordinator.consumer.views import RebalanceMeter, measure
 from rebalance_audit.coordinator.handling import Dialect, ErrorCode
-from rebalance_audit.coordinator.requests.consumer import (
-    MEMBER_TYPE_CLASSIC,
-    MEMBER_TYPE_CONSUMER,
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
-    DescribedAssignment,
-)
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -22,94 +14,8 @@ from rebalance_audit.coordinator.requests.offsets import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
-from rebalance_audit.replay.changes import GroupType
 from tests.coordinator.consumer.mixed_play import MixedPlay
 from tests.coordinator.consumer.play import Play, play
-
-
-def _described(assignment: DescribedAssignment) -> str:
-    return " ".join(
-        f"{entry.topic_name}:{','.join(map(str, entry.partitions))}"
-        for entry in assignment.topic_partitions
-    )
-
-
-def test_a_group_in_the_middle_of_a_rebalance_is_described() -> None:
-    """The assignment includes what a member has yet to give up; the target is what it will have."""
-    acting = play()
-    acting.run("A joins instance=i rack=r assignor=range")
-    acting.run("B joins topics=foo,bar assignor=range")
-    acting.run("A beats")
-    response = acting.driver.ask(ConsumerGroupDescribeRequest(("g",)))
-    assert isinstance(response, ConsumerGroupDescribeResponse)
-    (group,) = response.groups
-    assert (group.group_state, group.group_epoch, group.assignment_epoch) == ("Reconciling", 3, 3)
-    assert group.assignor_name == "range"
-    described = [
-        (
-            member.member_id,
-            member.instance_id,
-            member.rack_id,
-            member.member_epoch,
-            _described(member.assignment),
-            _described(member.target_assignment),
-            member.member_type,
-        )
-        for member in group.members
-    ]
-    assert described == [
-        ("A", "i", "r", 2, "foo:0,1,2,3,4,5", "foo:0,1,2", MEMBER_TYPE_CONSUMER),
-        ("B", None, None, 3, "bar:0,1,2", "bar:0,1,2 foo:3,4,5", MEMBER_TYPE_CONSUMER),
-    ]
-
-
-def test_epochs_without_a_record_and_classic_members_are_described() -> None:
-    """A new group that waits for an expression is at the first epoch; a classic member is marked as such."""
-    acting = play()
-    acting.run("A joins regex=x.*")
-    response = acting.driver.ask(ConsumerGroupDescribeRequest(("g",)))
-    assert isinstance(response, ConsumerGroupDescribeResponse)
-    (group,) = response.groups
-    assert (group.group_epoch, group.assignment_epoch, group.assignor_name) == (1, 1, "uniform")
-    mixed = MixedPlay(acting)
-    mixed.run("C asks")
-    mixed.run("C asks")
-    response = acting.driver.ask(ConsumerGroupDescribeRequest(("g",)))
-    assert isinstance(response, ConsumerGroupDescribeResponse)
-    kinds = {member.member_id: member.member_type for member in response.groups[0].members}
-    assert kinds == {"A": MEMBER_TYPE_CONSUMER, mixed.ids["C"]: MEMBER_TYPE_CLASSIC}
-
-
-def test_the_metrics_count_groups_by_state_and_bumps_by_members() -> None:
-    """Bumps by joins and changed subscriptions count, those by members that leave do not."""
-    acting = play()
-    driver = acting.driver
-    for step in ("A joins", "B joins", "A beats", "B leaves"):
-        acting.run(step)
-    metrics = driver.coordinator.metrics(driver.now_ms)
-    assert metrics.consumer_group_rebalance_count == 2
-    assert metrics.consumer_group_rebalance_rate == pytest.approx(2 / 30)
-    assert metrics.group_count[GroupType.CONSUMER] == 1
-    assert metrics.group_count[GroupType.CLASSIC] == 0
-    states = {name: count for name, count in metrics.consumer_group_count.items() if count}
-    assert states == {"Assigning": 1}
-    assert driver.coordinator.metrics(driver.now_ms + 30_000).consumer_group_rebalance_rate == 0
-
-
-def test_a_meter_without_marks_measures_nothing() -> None:
-    """All states are there, at zero."""
-    metrics = measure(play().driver.shard, RebalanceMeter(), 0)
-    assert set(metrics.consumer_group_count.values()) == {0}
-    assert set(metrics.consumer_group_count) == {
-        "Empty",
-        "Assigning",
-        "Reconciling",
-        "Stable",
-        "Dead",
-    }
-
-
-# --- offsets -------------------------------------------------------------------------------------
 
 
 def _moving(dialect: Dialect = Dialect.R4_4) -> Play:
