@@ -106,9 +106,7 @@ def _connector(name: str, numbers: Sequence[int]) -> str:
 
 
 def _numbers(numbers: Sequence[int]) -> str:
-    named = ", ".join(map(str, numbers[: 2 * NAMED]))
-    more = len(numbers) - 2 * NAMED
-    return f"{named} and {more} more" if more > 0 else named
+    return "".join(_listed(str, 2 * NAMED)(numbers))
 
 
 def _durations(many_ms: Sequence[int]) -> str:
@@ -125,7 +123,6 @@ def _host(host: str) -> str:
 
 
 def _text(make: Callable[[Any], str]) -> FactWriter:
-    """A writer of one part."""
     return lambda fact: (make(fact),)
 
 

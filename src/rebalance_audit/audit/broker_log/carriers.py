@@ -8,7 +8,6 @@ then in what carries it, from the inside outwards.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder
 from typing import Final, NamedTuple
 
@@ -111,8 +110,7 @@ class CarrierReader:
         found: Carried | None = None
         begin = len(head)
         field: str | None = None
-        for container in self._containers(text, at):
-            begin = container.begin
+        for begin, value in self._containers(text, at):
             if found is None:
                 string = _string_at(text, begin, at)
                 if string is None:
@@ -137,16 +135,14 @@ class CarrierReader:
                 )
             if found.moment.at_ms is not None:
                 return found
-            found = found._replace(
-                moment=_better(found.moment, self._times.in_value(container.value))
-            )
+            found = found._replace(moment=_better(found.moment, self._times.in_value(value)))
         if found is None or found.moment.at_ms is not None:
             return found
         line = head[head.rfind("\n", 0, begin) + 1 : begin]
         return found._replace(moment=_better(found.moment, self._times.last_in(line)))
 
-    def _containers(self, text: str, at: int) -> Iterator["_Container"]:
-        """The JSON objects and arrays around a place, the innermost first."""
+    def _containers(self, text: str, at: int) -> Iterator[tuple[int, object]]:
+        """Begin and value of the JSON objects and arrays around a place, the innermost first."""
         begin, spent, tried = at, 0, 0
         while (
             tried < _CONTAINERS_MAX and spent < 4 * LINE_BYTES_MAX and self._spent < self._allowed
@@ -166,7 +162,7 @@ class CarrierReader:
             spent += end - begin
             self._spent += end - begin
             if value is not None and end > at:
-                yield _Container(begin, value)
+                yield begin, value
 
     def _in_quotes(self, head: str, body: str, depth: int) -> Carried | None:
         """The event in a quoted field, as of CSV or logfmt; None if no quote is open before the mark."""
@@ -190,12 +186,6 @@ class CarrierReader:
             and begins_message(head[:opened], is_before_quote=True)
         )
         return Carried(inside.body, moment, closing is not None, is_message)
-
-
-@dataclass(frozen=True, slots=True)
-class _Container:
-    begin: int
-    value: object
 
 
 _UNMARKED: Final = re.compile(r"given member\.id ")

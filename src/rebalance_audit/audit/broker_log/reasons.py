@@ -4,6 +4,7 @@ The tables map wordings to causes. A wording in none of them decides nothing.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact, FactKind
@@ -47,74 +48,57 @@ class RejoinReason(NamedTuple):
 
 
 _C: Final = RebalanceCause
+_JAVA: Final = partial(RejoinReason, "Java")
+_STREAMS: Final = partial(RejoinReason, "Kafka Streams")
+_FRANZ: Final = partial(RejoinReason, "franz-go")
+_SARAMA: Final = partial(RejoinReason, "sarama")
 
 REJOIN_REASONS: Final[Sequence[RejoinReason]] = (
-    RejoinReason("Java", "cached metadata has changed", _C.TOPIC_METADATA_CHANGED),
-    RejoinReason("Java", "subscription has changed", _C.SUBSCRIPTION_CHANGED),
-    RejoinReason(
-        "Java",
-        "received assignment does not match the current subscription",
-        _C.SUBSCRIPTION_CHANGED,
-    ),
-    RejoinReason("Java", "need to revoke partitions", _C.COOPERATIVE_FOLLOW_UP),
-    RejoinReason("Java", "rebalance enforced by user", None, is_own_wish=True),
-    RejoinReason("Java", "need to re-join with the given member-id", None),
-    RejoinReason("Java", "rebalance failed", None),
-    RejoinReason("Java", "group is already rebalancing", None, follows_another=True),
-    RejoinReason(
-        "Java",
-        "offset commit failed since group is already rebalancing",
-        None,
-        follows_another=True,
-    ),
-    RejoinReason("Java", "consumer pro-actively leaving the group", None),
-    RejoinReason("Java", "encountered", None),
-    RejoinReason(
-        "Kafka Streams",
-        "triggered followup rebalance scheduled for 0",
-        _C.COOPERATIVE_FOLLOW_UP,
-    ),
-    RejoinReason("Kafka Streams", "triggered followup rebalance", None, is_own_wish=True),
-    RejoinReason("Kafka Streams", "active tasks corrupted", None, is_own_wish=True),
-    RejoinReason("Kafka Streams", "shutdown requested", None, is_own_wish=True),
-    RejoinReason(
-        "franz-go", "after revoking what we lost from a rebalance", _C.COOPERATIVE_FOLLOW_UP
-    ),
-    RejoinReason(
-        "franz-go",
+    _JAVA("cached metadata has changed", _C.TOPIC_METADATA_CHANGED),
+    _JAVA("subscription has changed", _C.SUBSCRIPTION_CHANGED),
+    _JAVA("received assignment does not match the current subscription", _C.SUBSCRIPTION_CHANGED),
+    _JAVA("need to revoke partitions", _C.COOPERATIVE_FOLLOW_UP),
+    _JAVA("rebalance enforced by user", None, is_own_wish=True),
+    _JAVA("need to re-join with the given member-id", None),
+    _JAVA("rebalance failed", None),
+    _JAVA("group is already rebalancing", None, follows_another=True),
+    _JAVA("offset commit failed since group is already rebalancing", None, follows_another=True),
+    _JAVA("consumer pro-actively leaving the group", None),
+    _JAVA("encountered", None),
+    _STREAMS("triggered followup rebalance scheduled for 0", _C.COOPERATIVE_FOLLOW_UP),
+    _STREAMS("triggered followup rebalance", None, is_own_wish=True),
+    _STREAMS("active tasks corrupted", None, is_own_wish=True),
+    _STREAMS("shutdown requested", None, is_own_wish=True),
+    _FRANZ("after revoking what we lost from a rebalance", _C.COOPERATIVE_FOLLOW_UP),
+    _FRANZ(
         "rejoining because we are the leader and noticed some topics have new partitions",
         _C.TOPIC_METADATA_CHANGED,
     ),
-    RejoinReason(
-        "franz-go",
+    _FRANZ(
         "leader detected that partitions on topics another member is consuming have changed",
         _C.TOPIC_METADATA_CHANGED,
     ),
-    RejoinReason(
-        "franz-go",
+    _FRANZ(
         "rejoining because there are more topics to consume, our interests have changed",
         _C.SUBSCRIPTION_CHANGED,
     ),
-    RejoinReason(
-        "franz-go",
+    _FRANZ(
         "instance group leader restarted and was reassigned old plan, our topic interests changed",
         _C.SUBSCRIPTION_CHANGED,
     ),
-    RejoinReason("franz-go", "from forcerebalance", None, is_own_wish=True),
-    RejoinReason("franz-go", "beginning to manage the group lifecycle", None),
-    RejoinReason("franz-go", "rejoining from normal rebalance", None),
-    RejoinReason("franz-go", "rejoining after we previously errored", None),
-    RejoinReason("franz-go", "offset commit error", None),
-    RejoinReason(
-        "sarama", "partitions were added to a subscribed topic", _C.TOPIC_METADATA_CHANGED
-    ),
-    RejoinReason("sarama", "group is rebalancing", None, follows_another=True),
-    RejoinReason("sarama", "member id is not known by the group coordinator", None),
-    RejoinReason("sarama", "generation id is not current", None),
-    RejoinReason("sarama", "group instance id has been fenced", None),
-    RejoinReason("sarama", "a consumeclaim handler has exited", None),
-    RejoinReason("sarama", "the heartbeat goroutine has stopped", None),
-    RejoinReason("sarama", "kafka: consumeclaim did not exit within", None),
+    _FRANZ("from forcerebalance", None, is_own_wish=True),
+    _FRANZ("beginning to manage the group lifecycle", None),
+    _FRANZ("rejoining from normal rebalance", None),
+    _FRANZ("rejoining after we previously errored", None),
+    _FRANZ("offset commit error", None),
+    _SARAMA("partitions were added to a subscribed topic", _C.TOPIC_METADATA_CHANGED),
+    _SARAMA("group is rebalancing", None, follows_another=True),
+    _SARAMA("member id is not known by the group coordinator", None),
+    _SARAMA("generation id is not current", None),
+    _SARAMA("group instance id has been fenced", None),
+    _SARAMA("a consumeclaim handler has exited", None),
+    _SARAMA("the heartbeat goroutine has stopped", None),
+    _SARAMA("kafka: consumeclaim did not exit within", None),
 )
 """What the main clients say when they join again (KIP-800), in lower case.
 

@@ -318,7 +318,6 @@ _EVENTS: Final[Mapping[tuple[str, str], Callable[[KubernetesFacts, _Event], None
 
 
 def _owner(metadata: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Kind and name of what controls an object."""
     for owner in values.items(metadata.get("ownerReferences")):
         kind, name = values.text(owner.get("kind"), 64), values.text(owner.get("name"), NAME_MAX)
         if kind is not None and name is not None and owner.get("controller") is not False:

@@ -362,7 +362,6 @@ def _restarts(
     pods: Mapping[str, SeenPod],
     shared: frozenset[str],
 ) -> Rollout:
-    """A rollout that deleted pods and created them again."""
     revisions = {revision for each, _ in restarts if (revision := pods[each.pod].revision)}
     revision = revisions.pop() if len(revisions) == 1 else None
     ended_ms = max(created.at_ms for _, created in restarts)

@@ -228,7 +228,6 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _only(found: Sequence[PodMatch]) -> PodMatch | None:
-    """The only pod that can be the member's."""
     if len({(each.deploy.key, each.pod.name) for each in found}) != 1:
         return None
     return next((each for each in found if each.identifies), None)
@@ -246,7 +245,6 @@ def began(rebalance: GoldRow) -> tuple[int, int] | None:
 
 
 def _is_proven(row: GoldRow) -> bool:
-    """Whether the records prove that this member began the epoch."""
     return bool(
         row["cause"] in _OF_MEMBERS and row["role"] != "meanwhile" and row["certainty"] == "proven"
     )

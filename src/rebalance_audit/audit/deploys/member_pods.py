@@ -208,7 +208,6 @@ def times_by_key(found: Iterable[tuple[Key, int | None]]) -> defaultdict[Key, li
 
 
 def _pods_in(member: GoldRow, index: DeployIndex) -> set[str]:
-    """The names of pods in a member's ids."""
     parts = (part for column in _NAMES for part, _ in pod_name.spans(member[column] or ""))
     return set(filter(index.has_named, parts))
 

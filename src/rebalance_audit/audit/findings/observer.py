@@ -183,6 +183,5 @@ class GroupFindings:
         self._emit(FINDINGS, finding.row(self._life.group_id, self._incarnation))
 
     def _overriding(self, hook: Callable[..., None]) -> list[Watcher]:
-        """The watchers that override the hook."""
         name = hook.__name__
         return [watcher for watcher in self._watchers if getattr(type(watcher), name) is not hook]

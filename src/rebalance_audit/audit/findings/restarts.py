@@ -186,8 +186,6 @@ class FlappingMember(Watcher):
 
 @dataclass(slots=True)
 class _Fight:
-    """The takeovers of one instance id."""
-
     takeovers: deque[tuple[Position, str, str]]
     began: Position | None = None
     count: int = 0

@@ -183,7 +183,6 @@ class SilentMember(Watcher):
                 self._report(member_id, silent, silent.seen_ms, "taken_over")
 
     def _look(self, now_ms: int) -> None:
-        """Find members whose silence is long enough by now."""
         least_ms = self.rules.silent_ms
         lasts = {
             member_id: watch.last_commit.position.record_timestamp_ms

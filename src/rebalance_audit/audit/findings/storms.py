@@ -32,8 +32,6 @@ UNMOVED_CAUSES = frozenset(
 
 
 class _Began(NamedTuple):
-    """The beginning of an epoch."""
-
     position: Position
     epoch: int
     cause: RebalanceCause
