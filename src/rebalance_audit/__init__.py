@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     )
     from rebalance_audit.local.audit import Audit, audit_segments
     from rebalance_audit.local.decode import decode_segments
+    from rebalance_audit.readers.gold_sql import open_sql
     from rebalance_audit.readers.lake_reader import LakeReader, open_lake
-    from rebalance_audit.readers.open_sql import open_sql
     from rebalance_audit.replay.state import State
     from rebalance_audit.report.explained import Explained
     from rebalance_audit.report.figures import plot_group, plot_lost_time
@@ -75,7 +75,7 @@ _MODULES: Final = {
     "audit_segments": "local.audit",
     "decode_segments": "local.decode",
     "open_lake": "readers.lake_reader",
-    "open_sql": "readers.open_sql",
+    "open_sql": "readers.gold_sql",
     "plot_group": "report.figures",
     "plot_lost_time": "report.figures",
 }

@@ -14,7 +14,7 @@ from mcp.types import TextContent
 from rebalance_audit.agents.answer_text import SMALL_BYTES
 from rebalance_audit.agents.server import server_over
 from rebalance_audit.readers.lake_reader import open_lake
-from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.tables.rows import GoldRows
 from tests.agents.scripted_agent import PAGE, judged, page_with
 from tests.cli.audited import audited_once
 from tests.cli.call import segments

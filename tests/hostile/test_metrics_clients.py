@@ -9,15 +9,15 @@ from urllib.error import HTTPError
 
 import pytest
 
-from rebalance_audit.readers import metrics_server
+from rebalance_audit.readers import live_metrics
 from rebalance_audit.readers.live_metrics import LiveMetrics, served
 
 
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Of an endpoint whose connections are few and short."""
-    monkeypatch.setattr(metrics_server, "CONNECTIONS_MAX", 3)
-    monkeypatch.setattr(metrics_server, "CONNECTION_S", 0.5)
+    monkeypatch.setattr(live_metrics, "CONNECTIONS_MAX", 3)
+    monkeypatch.setattr(live_metrics, "CONNECTION_S", 0.5)
     metrics = LiveMetrics()
     metrics.take([("groups", {"cluster": "blue", "state": "Stable"}, 7)])
     with served(metrics, "127.0.0.1", 0, ["Metrics.Example"]) as found:

@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.checks.check_frames import Scope
+from rebalance_audit.lake.runs.context import RunReport
 from rebalance_audit.lake.runs.maintain import MaintainRequest, maintain
 from rebalance_audit.lake.runs.request import GOLD_ONLY, RunRequest
 from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.local.audit import audit_segments

@@ -9,7 +9,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from rebalance_audit.readers.lake_reader import open_lake
 from rebalance_audit.readers.metrics import metrics_text
-from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.tables.rows import GoldRows
 from tests.cli.audited import audited_once
 from tests.cli.call import call, segments
 from tests.support.lake_without_spark import arrow_table, empty_gold, write_lake

@@ -31,8 +31,8 @@ from rebalance_audit.report.html.page import banner_of
 from rebalance_audit.report.html.rebalances import shown
 from rebalance_audit.report.names import MemberNames
 from rebalance_audit.sentences import words
-from rebalance_audit.tables.gold_rows import schema_of
 from rebalance_audit.tables.row_shapes import shaper
+from rebalance_audit.tables.rows import schema_of
 from rebalance_audit.whatif.group_rows import group_rows
 from tests.cli.call import CAPTURES
 from tests.report.test_one_verdict import asked, rows_of

@@ -8,8 +8,7 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.storage.stage import Stage, StageFolder
-from rebalance_audit.lake.storage.table_place import LakeOptions
-from rebalance_audit.lake.storage.table_writer import KINDS, WriterKind
+from rebalance_audit.lake.storage.table_place import KINDS, LakeOptions, WriterKind
 from tests.spark.lakes import Earlier, Whole, empty_lake, request_of
 from tests.spark.mixed_log import write_log
 from tests.spark.pieces import Pieces

@@ -9,7 +9,7 @@ from typing import Final
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.session.settings import temporary_settings
+from rebalance_audit.lake.session.spark_session import temporary_settings
 
 APPEND_ONLY: Final = "delta.appendOnly"
 VACUUM_SETTINGS: Final = {

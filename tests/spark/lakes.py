@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings import kinds
+from rebalance_audit.lake.runs.context import RunReport
 from rebalance_audit.lake.runs.request import RunRequest
-from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName, table_schemas

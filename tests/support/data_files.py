@@ -8,7 +8,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from rebalance_audit.lake.storage.data_files import DataFile, DataFiles, DataFolder
-from rebalance_audit.lake.storage.table_definition import arrow_fields, properties
+from rebalance_audit.lake.storage.table_place import arrow_fields, properties
 from rebalance_audit.tables.arrow_types import arrow_schema
 from rebalance_audit.tables.schemas import table_schemas
 from tests.support.long_ids import CLUSTER

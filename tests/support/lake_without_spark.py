@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
-from rebalance_audit.lake.storage.table_definition import LAYOUT, LAYOUT_NUMBER, WRITER
+from rebalance_audit.lake.storage.table_place import LAYOUT, LAYOUT_NUMBER, WRITER
 from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.tables.schemas import table_schemas
 

@@ -26,9 +26,8 @@ from rich.console import Console
 from rich.table import Table
 
 from rebalance_audit.config import load_config
-from rebalance_audit.lake.runs.ingest_run import IngestRequest, run_ingest
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest
-from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.runs.run import IngestRequest, run_audit, run_ingest
 from rebalance_audit.lake.session.spark_session import build_session
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source

@@ -30,8 +30,7 @@ from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE
 from rebalance_audit.errors import LakeError
 from rebalance_audit.lake.runs.progress import BUILT_ON
 from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.storage.table_place import LakeOptions
-from rebalance_audit.lake.storage.table_writer import KINDS, WriterKind
+from rebalance_audit.lake.storage.table_place import KINDS, LakeOptions, WriterKind
 from rebalance_audit.tables.schemas import TableName
 from tests.spark.faults import SEEN_IN_FILES, SEEN_IN_LOG, Fault
 from tests.spark.lakes import TABLES, Whole, difference, empty_lake, request_of

@@ -29,8 +29,7 @@ from rebalance_audit.lake.runs.maintain import MaintainRequest, maintain
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.storage.stage import FOLDER
-from rebalance_audit.lake.storage.table_place import LakeOptions
-from rebalance_audit.lake.storage.table_writer import KINDS, WriterKind
+from rebalance_audit.lake.storage.table_place import KINDS, LakeOptions, WriterKind
 from rebalance_audit.lake.storage.tables import Lake
 from tests.cli.call import PROGRAM
 from tests.spark.lakes import CLUSTER, FINDINGS, TABLES, difference, request_of

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from rich.console import Console
 
 from rebalance_audit.cli.exit_codes import CHECK_FAILED, DONE, NOT_READABLE
-from rebalance_audit.lake.storage.table_writer import KINDS, WriterKind
+from rebalance_audit.lake.storage.table_place import KINDS, WriterKind
 from tests.cli.call import PROGRAM
 from tests.spark.lakes import CLUSTER, FINDINGS, TABLES, difference
 from tests.spark.mixed_log import write_log

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable
 from rebalance_audit.readers.lake_reader import LakeReader
-from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.tables.rows import GoldRows
 from rebalance_audit.tables.schemas import GOLD_TABLES
 
 SECONDS: Final = 6.0

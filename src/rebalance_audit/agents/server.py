@@ -21,7 +21,7 @@ from rebalance_audit.moments import FIRST_MS, LAST_MS
 from rebalance_audit.readers.gold_sql import views_over
 from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.sentences.words import iso
-from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.tables.rows import GoldRows
 from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, question_sql
 from rebalance_audit.version import __version__

@@ -23,8 +23,8 @@ from rebalance_audit.readers.tables import open_table, require_cluster
 from rebalance_audit.report.html.facts import DAY_MS, PageFacts, bucket_size
 from rebalance_audit.shown_settings import without_credentials
 from rebalance_audit.tables.fleet_names import cluster_and_group, named_in_fleet, with_fleet_names
-from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.order import Window
+from rebalance_audit.tables.rows import GoldRows
 
 FINDINGS_MAX: Final = 5
 """Findings of each kind and severity over all groups."""

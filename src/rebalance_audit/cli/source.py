@@ -22,7 +22,7 @@ from rebalance_audit.visible import visible
 if TYPE_CHECKING:
     from rebalance_audit.config import Config
     from rebalance_audit.local.audit import Audit
-    from rebalance_audit.tables.gold_rows import GoldRows
+    from rebalance_audit.tables.rows import GoldRows
 
 _PREFIX: Final = "REBALANCE_AUDIT_"
 

@@ -15,10 +15,9 @@ from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.checks.check_frames import Scope
 from rebalance_audit.lake.runs import maintain as care
 from rebalance_audit.lake.runs.answers import write_deploy_costs, write_predictions
-from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest, run_ingest
+from rebalance_audit.lake.runs.context import RunReport
 from rebalance_audit.lake.runs.request import ALL_LAYERS, GOLD_ONLY, RunRequest, check_request
-from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.runs.run_report import RunReport
+from rebalance_audit.lake.runs.run import IngestReport, IngestRequest, run_audit, run_ingest
 from rebalance_audit.lake.session.spark_session import (
     SUBMITTED,
     active_session,

@@ -39,10 +39,9 @@ from rebalance_audit.moment_text import MomentLike, moment_ms
 from rebalance_audit.moments import utc_datetime
 from rebalance_audit.replay.state import State
 from rebalance_audit.steps import OnProgress, no_progress
-from rebalance_audit.tables.gold_rows import GoldRows, schema_of
 from rebalance_audit.tables.order import in_key_order, is_by_group
 from rebalance_audit.tables.row_shapes import shaper
-from rebalance_audit.tables.rows import Rows
+from rebalance_audit.tables.rows import GoldRows, Rows, schema_of
 from rebalance_audit.tables.schemas import TableSchema
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.folder import LogFolder, SourceNotReadable

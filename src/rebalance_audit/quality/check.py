@@ -18,7 +18,7 @@ from rebalance_audit.lake.checks.check_frames import (
     checked_table,
     write_results,
 )
-from rebalance_audit.lake.session.settings import small_queries
+from rebalance_audit.lake.session.spark_session import small_queries
 from rebalance_audit.lake.storage.table_log import new_run_id
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import OnProgress, no_progress

@@ -12,8 +12,13 @@ from great_expectations.core import ExpectationValidationResult
 from great_expectations.core.result_format import ResultFormat
 from great_expectations.data_context.types.base import ProgressBarsConfig
 
-from rebalance_audit.lake.checks.check_frames import CheckedTable, Scope, TableFrames
-from rebalance_audit.lake.checks.shown_text import Frame, shown_text
+from rebalance_audit.lake.checks.check_frames import (
+    CheckedTable,
+    Frame,
+    Scope,
+    TableFrames,
+    shown_text,
+)
 from rebalance_audit.tables.rules import view_name
 from rebalance_audit.tables.suites import suite_of
 

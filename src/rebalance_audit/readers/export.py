@@ -15,7 +15,7 @@ from rebalance_audit.readers.gold_sql import (
     names_in,
     quoted,
 )
-from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.tables.rows import GoldRows
 from rebalance_audit.tables.schemas import table_schemas
 
 ROWS_AT_ONCE: Final = 10_000

@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 from rebalance_audit.readers.lake_reader import LakeReader
 from rebalance_audit.readers.tables import is_there, open_table
 from rebalance_audit.tables.arrow_types import arrow_schema
-from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.tables.rows import GoldRows
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName, table_schemas
 from rebalance_audit.tables.views import FIGURES_SCHEMA, VIEWS_SCHEMA, View, figures, views
 
@@ -20,6 +20,15 @@ OFFLINE: Final = {"autoinstall_known_extensions": "false", "autoload_known_exten
 """DuckDB would fetch from the network what it lacks."""
 Relations: TypeAlias = Mapping[str, pa.Table | ds.Dataset]
 """Gold tables by their full names, as Arrow has them."""
+
+
+def open_sql(rows: GoldRows) -> duckdb.DuckDBPyConnection:
+    """A DuckDB connection with the tables of an audit or of a lake, `gold.epochs`, and the views, `views.groups_now`.
+
+    Tables of a lake are read by the queries, as they were when this was called.
+    Moments are shown in UTC. Raises LakeNotReadable.
+    """
+    return gold_sql(rows)
 
 
 def gold_sql(rows: GoldRows, of_audit: Collection[str] = GOLD_TABLES) -> duckdb.DuckDBPyConnection:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rebalance_audit.audit.rows import DEPLOYS
 from rebalance_audit.errors import BadRequest, LakeNotReadable, UnknownGroup, require_known
 from rebalance_audit.moment_text import MomentLike, moment_ms
-from rebalance_audit.tables.gold_rows import GoldRows, schema_of
-from rebalance_audit.tables.rows import Rows
+from rebalance_audit.tables.rows import GoldRows, Rows, schema_of
 
 if TYPE_CHECKING:
     from rebalance_audit.replay.state import State
@@ -31,7 +30,7 @@ class LakeReader(GoldRows):
         import pyarrow.compute as pc  # noqa: PLC0415 - the package must start fast
         import pyarrow.dataset as ds  # noqa: PLC0415
 
-        from rebalance_audit.readers.lake_rows import LakeRows  # noqa: PLC0415
+        from rebalance_audit.readers.tables import LakeRows  # noqa: PLC0415
 
         everything = pc.scalar(value=True)
         wanted = everything if self.cluster is None else ds.field("cluster") == self.cluster

@@ -31,7 +31,7 @@ from rebalance_audit.readers.metric_queries import (
     RUNS,
     duration_histogram,
 )
-from rebalance_audit.tables.gold_rows import GoldRows
+from rebalance_audit.tables.rows import GoldRows
 from rebalance_audit.tables.schemas import TableName
 
 _LABELS: Final = {"group_id": "group"}

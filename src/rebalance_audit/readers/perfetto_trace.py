@@ -23,10 +23,9 @@ from rebalance_audit.audit.rows import Row
 from rebalance_audit.errors import require_known
 from rebalance_audit.new_file import replacing
 from rebalance_audit.report.trace_events import TABLES, Facts, TraceEvent, Track, group_track
-from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.order import in_key_order
 from rebalance_audit.tables.row_shapes import plain
-from rebalance_audit.tables.rows import Rows
+from rebalance_audit.tables.rows import GoldRows, Rows
 
 NS_OF_MS: Final = 1_000_000
 LAST_MS: Final = (1 << 63) // NS_OF_MS - 1

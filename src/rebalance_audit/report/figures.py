@@ -16,8 +16,8 @@ from rebalance_audit.report.group_picture import (
     group_picture,
 )
 from rebalance_audit.sentences import words
-from rebalance_audit.tables.gold_rows import GoldRows
 from rebalance_audit.tables.row_shapes import plain
+from rebalance_audit.tables.rows import GoldRows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from rebalance_audit.audit.rows import GROUP_HOURS
-from rebalance_audit.lake.gold.output_rows import SNAPSHOTS
+from rebalance_audit.lake.gold.outputs import SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import RESUMES, reduced
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import INPUT, pack_commits

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from rebalance_audit.lake.gold.output_rows import BATCH_ROWS
+from rebalance_audit.lake.gold.outputs import BATCH_ROWS
 from rebalance_audit.lake.gold.reducer import HELD_BYTES, reduced
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import INPUT

@@ -1,6 +1,6 @@
 """What steps of a run cost, out of commits with a time."""
 
-from rebalance_audit.lake.runs.run_report import StepCost, StepPart, step_costs
+from rebalance_audit.lake.runs.context import StepCost, StepPart, step_costs
 from rebalance_audit.lake.storage.table_log import TableCommit
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from rebalance_audit.lake.gold.output_rows import (
+from rebalance_audit.lake.gold.outputs import (
     BATCH_ROWS,
     FRAME_ROW_BYTES,
     GONE,

@@ -4,8 +4,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
-from rebalance_audit.lake.gold.output_rows import GONE, output_columns
-from rebalance_audit.lake.gold.output_tables import rebuilt_rows_of
+from rebalance_audit.lake.gold.outputs import GONE, output_columns, rebuilt_rows_of
 from rebalance_audit.lake.gold.reducer import reduce_groups, with_commits
 from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records import routing

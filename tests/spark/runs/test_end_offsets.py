@@ -11,12 +11,11 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.lag.end_offsets import EndOffsets
 from rebalance_audit.errors import BadRequest
+from rebalance_audit.lake.runs.context import RunReport
 from rebalance_audit.lake.runs.request import GOLD_ONLY, check_request
 from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.sources.source import Source
-from rebalance_audit.lake.storage.table_place import LakeOptions
-from rebalance_audit.lake.storage.table_writer import WriterKind
+from rebalance_audit.lake.storage.table_place import LakeOptions, WriterKind
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.local.given_files import read_end_offsets
 from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue

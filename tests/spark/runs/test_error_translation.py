@@ -10,8 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import LakeNotWritable
-from rebalance_audit.lake.runs.ingest_run import IngestRequest, run_ingest
-from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.runs.run import IngestRequest, run_audit, run_ingest
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 from tests.spark.lakes import CLUSTER, TABLES, Whole, difference, request_of
 

@@ -20,8 +20,8 @@ from rebalance_audit.lake.runs.run import run_audit
 from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
 from rebalance_audit.lake.storage.stage import FOLDER
-from rebalance_audit.lake.storage.table_place import LakeOptions
-from rebalance_audit.lake.storage.table_writer import KINDS, WriterKind, Written
+from rebalance_audit.lake.storage.table_place import KINDS, LakeOptions, WriterKind
+from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.tables.schemas import TableName, TableSchema
 from tests.spark.lakes import TABLES, Whole, difference, empty_lake, request_of
 from tests.spark.mixed_log import write_log

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.runs.ingest_run import IngestRequest, run_ingest
-from rebalance_audit.lake.runs.run import run_audit
+from rebalance_audit.lake.runs.run import IngestRequest, run_audit, run_ingest
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.tables.schemas import TableName
 from tests.spark.faults import SEEN_IN_LOG

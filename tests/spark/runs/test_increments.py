@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.options import DepartureRules
 from rebalance_audit.errors import LakeNotReadable
+from rebalance_audit.lake.runs.context import RunReport
 from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.local.audit import audit_segments
 from tests.spark.broker_lines import LOGGED, broker_log

@@ -20,8 +20,7 @@ from rebalance_audit.lake.storage.lock import sole_owner, sole_run
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import FOLDER
 from rebalance_audit.lake.storage.table_log import new_run_id
-from rebalance_audit.lake.storage.table_place import LakeOptions
-from rebalance_audit.lake.storage.table_writer import WriterKind
+from rebalance_audit.lake.storage.table_place import LakeOptions, WriterKind
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
 from rebalance_audit.wire.segments.folder import open_log_folder

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from rebalance_audit.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.runs import rebuild
+from rebalance_audit.lake.runs.context import RunReport
 from rebalance_audit.lake.runs.request import GOLD_ONLY
 from rebalance_audit.lake.runs.run import run_audit
-from rebalance_audit.lake.runs.run_report import RunReport
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.local.audit import audit_segments
 from rebalance_audit.sim.brokers.partition_log import METADATA_FOLDER

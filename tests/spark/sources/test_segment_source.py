@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS, PASSED_OVER
-from rebalance_audit.lake.records.record_counts import count_records
+from rebalance_audit.lake.records.routing import count_records
 from rebalance_audit.lake.runs.missing_records import holes_of_log
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.sources.segments_source import SegmentsSource, read_segments

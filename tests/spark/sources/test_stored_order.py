@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.runs.ingest_run import IngestRequest, run_ingest
+from rebalance_audit.lake.runs.run import IngestRequest, run_ingest
 from rebalance_audit.lake.sources.source_spec import parse_source
 from tests.wire.golden import capture
 

@@ -7,7 +7,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.runs.ingest_run import IngestRequest, run_ingest
+from rebalance_audit.lake.runs.run import IngestRequest, run_ingest
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.table_place import LakeOptions
 from tests.support.data_files import committed, empty_table, rows_of, written

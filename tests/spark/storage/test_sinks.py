@@ -16,20 +16,14 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.errors import BadRequest, LakeBusy, LakeNotWritable
 from rebalance_audit.lake.runs.progress import RunEntry, RunLog
-from rebalance_audit.lake.session.settings import temporary_settings
+from rebalance_audit.lake.session.spark_session import temporary_settings
 from rebalance_audit.lake.storage.lock import OWNER
-from rebalance_audit.lake.storage.row_changes import KeyRange
 from rebalance_audit.lake.storage.sinks import Sink
+from rebalance_audit.lake.storage.spark_writer import KeyRange
 from rebalance_audit.lake.storage.stage import GONE, GivenRows
 from rebalance_audit.lake.storage.table_log import commit_metadata
-from rebalance_audit.lake.storage.table_place import LakeOptions
-from rebalance_audit.lake.storage.table_writer import (
-    KINDS,
-    Outrun,
-    TableChange,
-    WriterKind,
-    Written,
-)
+from rebalance_audit.lake.storage.table_place import KINDS, LakeOptions, WriterKind
+from rebalance_audit.lake.storage.table_writer import Outrun, TableChange, Written
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.readers.tables import open_table
 from rebalance_audit.tables.schemas import table_schemas

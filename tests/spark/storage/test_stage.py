@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from rebalance_audit.lake.gold.output_rows import (
+from rebalance_audit.lake.gold.outputs import (
     BATCH_ROWS,
     GONE,
     NEW,

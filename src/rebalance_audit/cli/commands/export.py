@@ -15,7 +15,7 @@ from rebalance_audit.cli.source import LakeSource, Segments, takes_source
 from rebalance_audit.sentences import words
 
 if TYPE_CHECKING:
-    from rebalance_audit.tables.gold_rows import GoldRows
+    from rebalance_audit.tables.rows import GoldRows
 
 EXAMPLES: Final = """\b
 Examples:

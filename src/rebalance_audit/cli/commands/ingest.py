@@ -14,7 +14,7 @@ from rebalance_audit.errors import two_partition_counts
 from rebalance_audit.sentences import words
 
 if TYPE_CHECKING:
-    from rebalance_audit.lake.runs.ingest_run import IngestReport, IngestRequest
+    from rebalance_audit.lake.runs.run import IngestReport, IngestRequest
 
 EXAMPLES: Final = """\b
 Examples:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rebalance_audit.audit.deploys.rollout import Rollout
+    from rebalance_audit.lake.runs.context import RunReport
     from rebalance_audit.lake.runs.request import RunRequest
-    from rebalance_audit.lake.runs.run_report import RunReport
 
 EXAMPLES: Final = """\b
 Examples:

@@ -13,7 +13,7 @@ from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.bronze.record_files import PartitionInBronze
 from rebalance_audit.lake.bronze.record_table import Appended, Bronze, as_quarantine, offset_of
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
-from rebalance_audit.lake.session.settings import FEW_BYTES, small_queries
+from rebalance_audit.lake.session.spark_session import FEW_BYTES, small_queries
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
 from rebalance_audit.lake.sources.source import Source

@@ -20,7 +20,7 @@ from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.bronze.record_files import PartitionInBronze, digest
 from rebalance_audit.lake.bronze.record_table import Appended, Bronze
 from rebalance_audit.lake.records import routing
-from rebalance_audit.lake.session.settings import FEW_RECORDS
+from rebalance_audit.lake.session.spark_session import FEW_RECORDS
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.live_cluster.kafka_cluster import ClusterView

@@ -17,7 +17,7 @@ from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.progress.group_progress import HELD, GroupProgress
 from rebalance_audit.audit.progress.minutes import Picked, ProgressMinutes
 from rebalance_audit.audit.rows import MEMBERS, PROGRESS, Row
-from rebalance_audit.lake.gold.output_rows import (
+from rebalance_audit.lake.gold.outputs import (
     FILES,
     GONE,
     OUTPUTS,

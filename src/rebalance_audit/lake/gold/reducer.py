@@ -1,7 +1,7 @@
 """The audit inside Spark: one pass over each group's records, in offset order, in the memory of one group.
 
 Records arrive sorted by group and offset. Decoded records go through `audit.GroupAudit`, others to quarantine; the rows
-of all tables leave in one frame (`output_rows`). The records of a group that an earlier run has replayed follow a row
+of all tables leave in one frame (`outputs`). The records of a group that an earlier run has replayed follow a row
 with the group's state, from which the replay resumes.
 """
 
@@ -30,7 +30,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.lake.bronze.end_offsets import SAMPLES, samples_of
 from rebalance_audit.lake.gold.group_memory import AskedTopics, FinishedGroups, Memory, Provisional
-from rebalance_audit.lake.gold.output_rows import (
+from rebalance_audit.lake.gold.outputs import (
     GONE,
     GROUP_RECORDS,
     NEW,
@@ -77,7 +77,7 @@ def with_commits(
 def reduce_groups(
     records: DataFrame, options: ReducerOptions, tasks: int | None = None
 ) -> DataFrame:
-    """Rows of all outputs, see `output_rows`, from group records with the columns INPUT.
+    """Rows of all outputs, see `outputs`, from group records with the columns INPUT.
 
     `tasks` is the number of tasks; None for as many as a shuffle has. Records without a group id are those whose key
     names none: they end in quarantine.

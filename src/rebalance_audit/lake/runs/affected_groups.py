@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
 from rebalance_audit.lake.bronze.record_table import of_partition
-from rebalance_audit.lake.gold.output_rows import REBUILT
+from rebalance_audit.lake.gold.outputs import REBUILT
 from rebalance_audit.lake.gold.reducer import RESUMES
 from rebalance_audit.lake.records.commit_packs import GROUP_RECORD
 from rebalance_audit.lake.records.routing import (
@@ -26,7 +26,7 @@ from rebalance_audit.lake.records.routing import (
     is_commit,
     is_control,
 )
-from rebalance_audit.lake.storage.row_changes import LISTED_GROUPS
+from rebalance_audit.lake.storage.spark_writer import LISTED_GROUPS
 from rebalance_audit.lake.storage.stage import Stage
 
 GROUP: Final = ("partition", "group_id")

@@ -17,12 +17,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.gold.broker_logs import moments_in_silver
 from rebalance_audit.lake.gold.group_memory import answers
-from rebalance_audit.lake.gold.output_rows import GONE, SNAPSHOTS
+from rebalance_audit.lake.gold.outputs import GONE, SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import with_commits
 from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs, decided_packs
-from rebalance_audit.lake.records.record_counts import RecordCounts, count_records
+from rebalance_audit.lake.records.routing import RecordCounts, count_records
 from rebalance_audit.lake.runs.affected_groups import AffectedGroups, NewRecords
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.missing_records import (
@@ -33,7 +33,7 @@ from rebalance_audit.lake.runs.missing_records import (
 )
 from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, Revise, few_tasks, is_final
 from rebalance_audit.lake.runs.progress import Progress
-from rebalance_audit.lake.session.settings import FEW_RECORDS, small_queries
+from rebalance_audit.lake.session.spark_session import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, add_commits
 from rebalance_audit.lake.storage.stage import StagedTables
 from rebalance_audit.tables.schemas import TableName

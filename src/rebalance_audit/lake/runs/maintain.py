@@ -22,12 +22,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable, LakeNotWritable
 from rebalance_audit.lake.bronze.ledger import Ledger
-from rebalance_audit.lake.session.settings import temporary_settings
+from rebalance_audit.lake.session.spark_session import temporary_settings
 from rebalance_audit.lake.session.splits import parallel_map, parallelism
 from rebalance_audit.lake.storage.lock import sole_ingest, sole_run
 from rebalance_audit.lake.storage.sinks import Sink
-from rebalance_audit.lake.storage.table_definition import APPEND_ONLY
 from rebalance_audit.lake.storage.table_log import commit_metadata, first_line, new_run_id
+from rebalance_audit.lake.storage.table_place import APPEND_ONLY
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.audit.rows import PROGRESS
-from rebalance_audit.lake.gold.output_rows import (
+from rebalance_audit.lake.gold.outputs import (
     FILES,
     GONE,
     GROUP_RECORDS,
@@ -19,14 +19,14 @@ from rebalance_audit.lake.gold.output_rows import (
     QUARANTINE,
     REBUILT,
     output_columns,
+    rows_of,
 )
-from rebalance_audit.lake.gold.output_tables import rows_of
 from rebalance_audit.lake.gold.reducer import reduce_groups
 from rebalance_audit.lake.gold.reducer_options import Gaps, ReducerOptions
-from rebalance_audit.lake.records.record_counts import RecordCounts
+from rebalance_audit.lake.records.routing import RecordCounts
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.progress import Progress
-from rebalance_audit.lake.session.settings import small_queries
+from rebalance_audit.lake.session.spark_session import small_queries
 from rebalance_audit.lake.session.splits import parallelism
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits
 from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder

@@ -18,13 +18,13 @@ from rebalance_audit.audit.rows import OWNERSHIP
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.bronze.ingest import damaged_stretches
 from rebalance_audit.lake.gold import topics
-from rebalance_audit.lake.gold.output_tables import rows_of
+from rebalance_audit.lake.gold.outputs import rows_of
 from rebalance_audit.lake.gold.reducer import with_commits
 from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs, decided_packs
 from rebalance_audit.lake.records.record_columns import DAMAGE
-from rebalance_audit.lake.records.record_counts import (
+from rebalance_audit.lake.records.routing import (
     RecordCounts,
     count_records,
     count_records_beside,
@@ -44,7 +44,7 @@ from rebalance_audit.lake.runs.plan import (
     is_final,
 )
 from rebalance_audit.lake.runs.progress import Progress
-from rebalance_audit.lake.session.settings import FEW_RECORDS, small_queries
+from rebalance_audit.lake.session.spark_session import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, replace_commits
 from rebalance_audit.lake.storage.stage import StagedTables
 from rebalance_audit.tables.schemas import TableName

@@ -14,8 +14,12 @@ from rebalance_audit.lake.gold.commit_findings import (
     is_of_records,
     scope_of,
 )
-from rebalance_audit.lake.gold.output_rows import GROUP_RECORDS, NEW, OUTPUTS, QUARANTINE, SNAPSHOTS
-from rebalance_audit.lake.gold.output_tables import (
+from rebalance_audit.lake.gold.outputs import (
+    GROUP_RECORDS,
+    NEW,
+    OUTPUTS,
+    QUARANTINE,
+    SNAPSHOTS,
     continue_stints,
     in_window,
     rebuilt_rows_of,

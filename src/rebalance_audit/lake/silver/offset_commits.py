@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_columns import COMMIT, decode_commits
 from rebalance_audit.lake.records.commit_packs import PACK, READ, commits_of, packed
-from rebalance_audit.lake.records.record_counts import RecordCounts
+from rebalance_audit.lake.records.routing import RecordCounts
 from rebalance_audit.lake.storage.data_files import (
     FILE,
     DataFile,

@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.storage.local_rows import frame_of
 from rebalance_audit.lake.storage.stage import READING, Staged
-from rebalance_audit.lake.storage.table_definition import columns_with_bounds, plain_fields
+from rebalance_audit.lake.storage.table_place import columns_with_bounds, plain_fields
 from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
 from rebalance_audit.tables.schemas import table_schemas
 

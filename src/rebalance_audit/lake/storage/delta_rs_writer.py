@@ -23,18 +23,18 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder
 from rebalance_audit.lake.storage.stage import GONE, GivenRows
-from rebalance_audit.lake.storage.table_definition import (
+from rebalance_audit.lake.storage.table_log import appends_of, run_of
+from rebalance_audit.lake.storage.table_place import (
+    Folder,
+    WriterKind,
     arrow_fields,
     plain_fields,
     properties,
     standard_literal,
 )
-from rebalance_audit.lake.storage.table_log import appends_of, run_of
-from rebalance_audit.lake.storage.table_place import Folder
 from rebalance_audit.lake.storage.table_writer import (
     Outrun,
     TableChange,
-    WriterKind,
     Written,
     outrun_on_conflict,
     require_declared,

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.errors import superseded
 from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.lake.storage.local_rows import arrow_rows
-from rebalance_audit.lake.storage.row_changes import gone_keys, same_key
+from rebalance_audit.lake.storage.spark_writer import gone_keys, same_key
 from rebalance_audit.lake.storage.stage import GONE, GivenRows, InMemoryRows
 from rebalance_audit.lake.storage.table_maker import translated
 from rebalance_audit.lake.storage.table_writer import TableChange, Written, with_retries

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeNotWritable
-from rebalance_audit.lake.session.settings import temporary_settings
+from rebalance_audit.lake.session.spark_session import temporary_settings
 from rebalance_audit.lake.storage.local_rows import frame_of
 from rebalance_audit.lake.storage.lock import is_abandoned, sole_owner
 from rebalance_audit.lake.storage.table_log import RUN_ID

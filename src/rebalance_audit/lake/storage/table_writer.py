@@ -20,17 +20,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
+from typing import Final, NamedTuple, Protocol
 
 from deltalake.exceptions import CommitFailedError
 from pyspark.errors import PySparkException
 
 from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.lake.storage.stage import GivenRows
+from rebalance_audit.lake.storage.table_place import WriterKind
 from rebalance_audit.tables.schemas import TableSchema, Way
-
-WriterKind: TypeAlias = Literal["delta-rs", "spark"]
-KINDS: Final[tuple[WriterKind, ...]] = get_args(WriterKind)
 
 
 def require_declared(schema: TableSchema, way: Way) -> None:

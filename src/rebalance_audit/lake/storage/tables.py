@@ -21,19 +21,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.delta_folder import check_commits, check_files
 from rebalance_audit.errors import LakeNotReadable, LakeNotWritable, later_release
-from rebalance_audit.lake.session.settings import small_queries, temporary_settings
+from rebalance_audit.lake.session.spark_session import small_queries, temporary_settings
 from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
 from rebalance_audit.lake.storage.local_rows import arrow_of
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
 from rebalance_audit.lake.storage.stage import Stage, stage_folder
-from rebalance_audit.lake.storage.table_definition import (
-    CHANGE_FEED,
-    LAYOUT,
-    LAYOUT_NUMBER,
-    OLDEST_LAYOUT,
-    WRITER,
-    quoted_comment,
-)
 from rebalance_audit.lake.storage.table_log import (
     CREATION,
     LogByName,
@@ -46,19 +38,22 @@ from rebalance_audit.lake.storage.table_log import (
 )
 from rebalance_audit.lake.storage.table_maker import TableMaker, translated
 from rebalance_audit.lake.storage.table_place import (
+    CHANGE_FEED,
+    KINDS,
+    LAYOUT,
+    LAYOUT_NUMBER,
+    OLDEST_LAYOUT,
+    WRITER,
     Folder,
     LakeOptions,
+    WriterKind,
     changes_reader,
     is_name_of_delta_rs,
     place_of,
+    quoted_comment,
     writer_of,
 )
-from rebalance_audit.lake.storage.table_writer import (
-    KINDS,
-    TableChange,
-    TableWriter,
-    WriterKind,
-)
+from rebalance_audit.lake.storage.table_writer import TableChange, TableWriter
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.row_shapes import plain
 from rebalance_audit.tables.schemas import TableName, table_schemas
