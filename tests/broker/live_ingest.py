@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.bronze.ingest import Ingested, ingest
+from rebalance_audit.lake.bronze.ingest import ingest
+from rebalance_audit.lake.bronze.record_table import Ingested
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.live_cluster.kafka_cluster import KafkaSettings

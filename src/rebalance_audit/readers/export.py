@@ -9,14 +9,10 @@ from typing import Final, TypeAlias
 import duckdb
 
 from rebalance_audit.new_file import replacing
-from rebalance_audit.readers.gold_sql import (
-    gold_sql,
-    make_views,
-    names_in,
-    quoted,
-)
+from rebalance_audit.readers.gold_sql import gold_sql, make_views, names_in
 from rebalance_audit.tables.rows import GoldRows
 from rebalance_audit.tables.schemas import table_schemas
+from rebalance_audit.tables.views import quoted
 
 ROWS_AT_ONCE: Final = 10_000
 MOMENT_FORMAT: Final = "%Y-%m-%dT%H:%M:%S.%gZ"

@@ -12,7 +12,7 @@ from rebalance_audit.readers.tables import is_there, open_table
 from rebalance_audit.tables.arrow_types import arrow_schema
 from rebalance_audit.tables.rows import GoldRows
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName, table_schemas
-from rebalance_audit.tables.views import FIGURES_SCHEMA, VIEWS_SCHEMA, View, figures, views
+from rebalance_audit.tables.views import FIGURES_SCHEMA, VIEWS_SCHEMA, View, figures, quoted, views
 
 CAME_LATER: Final = (TableName.COMMIT_PROGRESS,)
 """Tables that a lake may lack until its next run; the views over them are then left out as well."""
@@ -91,11 +91,6 @@ def make_views(sql: duckdb.DuckDBPyConnection, tables: Collection[str]) -> None:
     for view in views_over(tables):
         sql.execute(f"create view {VIEWS_SCHEMA}.{view.name} as {view.duckdb_sql}")
         sql.execute(f"comment on view {VIEWS_SCHEMA}.{view.name} is {quoted(view.question)}")
-
-
-def quoted(text: str) -> str:
-    """A text in SQL."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def make_table(

@@ -15,11 +15,11 @@ import pyarrow.dataset as ds
 from rebalance_audit.audit.rows import GOLD_OF_GROUP, GROUP_STATES, PROGRESS, Row
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.moments import FIRST_MS, LAST_MS
-from rebalance_audit.readers.gold_sql import CAME_LATER, OFFLINE, make_figures, make_table, quoted
+from rebalance_audit.readers.gold_sql import CAME_LATER, OFFLINE, make_figures, make_table
 from rebalance_audit.tables.arrow_types import arrow_schema, in_millis
 from rebalance_audit.tables.fleet_names import FLEET_NAME_SQL
 from rebalance_audit.tables.schemas import GOLD_TABLES, table_schemas
-from rebalance_audit.tables.views import question_sql
+from rebalance_audit.tables.views import question_sql, quoted
 
 _MOMENTS: Final = {
     # When a classic generation began is not in the log; the end of its join phase is.

@@ -296,7 +296,7 @@ def _lacks_name(check: Check) -> str:
 
 
 def sql_literal(text: str) -> str:
-    """The text as a literal."""
+    """The text as a literal of Spark's, also where a statement takes a literal alone, as for a comment."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 

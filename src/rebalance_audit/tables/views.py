@@ -68,6 +68,11 @@ def figures() -> tuple[View, ...]:
     return _parsed(FIGURES_SCHEMA)
 
 
+def quoted(text: str) -> str:
+    """A literal of standard SQL, as DuckDB and delta-rs read it: a quote is written twice, and nothing is an escape."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 @cache
 def question_sql(name: str) -> str:
     """A question with parameters (`$limit`), for a DuckDB that has the tables, figures and views."""

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.errors import BadRequest, LakeBusy, LakeNotWritable
-from rebalance_audit.lake.runs.progress import RunEntry, RunLog
+from rebalance_audit.lake.runs.progress import RunLog
 from rebalance_audit.lake.session.spark_session import temporary_settings
 from rebalance_audit.lake.storage.lock import OWNER
 from rebalance_audit.lake.storage.sinks import Sink
@@ -268,7 +268,8 @@ def test_whoever_was_slower_tries_again_or_gives_way(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch, cluster: str
 ) -> None:
     """Runs of two clusters share a table; what a run of the same cluster has read is old, so it must not go on."""
-    RunLog(lake, RunEntry(SECOND_RUN, datetime.now(UTC), cluster, "run", "a log", None)).start()
+    entry = {"started_at": datetime.now(UTC), "command": "run", "source": "a log", "full": False}
+    RunLog(lake, cluster, SECOND_RUN, entry).start()
     blue, other = Sink(lake, "blue", FIRST_RUN), Sink(lake, cluster, SECOND_RUN)
     blue.append(TOPICS, topics(spark, a="one"))
 

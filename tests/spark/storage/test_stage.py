@@ -15,10 +15,11 @@ from rebalance_audit.lake.gold.outputs import (
     QUARANTINE,
     REBUILT,
     OutputRows,
-    frame_ddl,
+    frame_columns,
     output_columns,
 )
 from rebalance_audit.lake.storage.stage import ROW_GROUP, Stage
+from rebalance_audit.tables.arrow_types import ddl_of_columns
 
 COUNTS = {REBUILT: 2 * BATCH_ROWS + 3, NEW: 70, GONE: 5}
 LARGE = 1 << 20
@@ -44,7 +45,7 @@ def _large(_: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def test_rows_are_counted_and_read_by_their_marks(spark: SparkSession, stage: Stage) -> None:
     """A list of a thousand rows counts as a thousand, and each of its rows has its mark."""
-    given = spark.range(0, 1, 1, 1).mapInArrow(_epochs, frame_ddl())
+    given = spark.range(0, 1, 1, 1).mapInArrow(_epochs, ddl_of_columns(frame_columns()))
     staged = stage.put_tables(given, output_columns(), GONE)
     assert {mark: staged.count("epochs", mark) for mark in COUNTS} == COUNTS
     assert (staged.count("epochs"), staged.count("members")) == (sum(COUNTS.values()), 1)
@@ -67,7 +68,7 @@ def test_row_groups_of_large_rows_are_bounded(
     spark: SparkSession, stage: Stage, tmp_path: Path
 ) -> None:
     """The writer looks at its size before it holds a hundred rows of a megabyte each."""
-    given = spark.range(0, 1, 1, 1).mapInArrow(_large, frame_ddl())
+    given = spark.range(0, 1, 1, 1).mapInArrow(_large, ddl_of_columns(frame_columns()))
     staged = stage.put_tables(given, output_columns(), GONE)
     assert staged.count(QUARANTINE) == LARGE_ROWS
     (path,) = tmp_path.rglob(f"table={QUARANTINE}/*.parquet")

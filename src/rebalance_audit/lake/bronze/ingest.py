@@ -1,7 +1,6 @@
 """From a source into bronze: the records that bronze lacks, and damaged stretches into quarantine."""
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.lake.bronze.kafka_stream import Duration, EndOffsetSampler, KafkaStream
 from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.bronze.record_files import PartitionInBronze
-from rebalance_audit.lake.bronze.record_table import Appended, Bronze, as_quarantine, offset_of
+from rebalance_audit.lake.bronze.record_table import Bronze, Ingested, as_quarantine, offset_of
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
 from rebalance_audit.lake.session.spark_session import FEW_BYTES, small_queries
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
@@ -31,32 +30,6 @@ INGEST_TABLES: Final = (
     TableName.QUARANTINE,
     TableName.INGESTED,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Ingested:
-    """What an ingest did."""
-
-    records: int = 0
-    """Rows that are new in bronze."""
-    known: int = 0
-    """Records that bronze already had, among those that were compared."""
-    differing: int = 0
-    """Records that bronze has with other bytes, from another source."""
-    damaged_stretches: int = 0
-    """Parts of segment files with an unknown number of records, new or not."""
-    lost_stretches: int = 0
-    """Parts of the log that the cluster deleted before they were read, or where bronze has lost rows for good."""
-    quarantine_rows: int = 0
-    """Rows that are new in quarantine, of all three kinds."""
-    late: Mapping[int, int] = field(default_factory=dict)
-    """Partition -> lowest offset among the new rows that come before rows that bronze had."""
-    open_transactions: Mapping[int, int] = field(default_factory=dict)
-    """Partition -> first offset of an open transaction, as a live cluster reports it."""
-    added_partitions: Collection[int] = ()
-    """Log partitions that a live cluster has more of than at the last ingest."""
-    newest_record_at: datetime | None = None
-    """Time of the newest record that bronze has of the cluster afterwards; None if it has none."""
 
 
 def ingest(
@@ -92,8 +65,9 @@ def ingest(
 
         if isinstance(source, KafkaSource):
             sampler = EndOffsetSampler(source, sink, ledger, on_progress)
-            ingested = _ingest_stream(
-                source, bronze, duration or Duration(), on_progress, save, sampler.sample_when_due
+            stream = KafkaStream(source, bronze)
+            ingested = stream.run(
+                duration or Duration(), on_progress, save, sampler.sample_when_due
             )
             # Newer than every record that was read.
             sampler.sample()
@@ -102,11 +76,11 @@ def ingest(
         else:
             ingested = _ingest_rows(source, bronze, sink, from_ms)
         if not isinstance(source, KafkaSource) and from_ms is None:
-            gone = bronze.note_own_losses(source.spec)
-            quarantined = ingested.quarantine_rows + gone
-            ingested = replace(ingested, lost_stretches=gone, quarantine_rows=quarantined)
+            ingested.lost_stretches = bronze.note_own_losses(source.spec)
+            ingested.quarantine_rows += ingested.lost_stretches
         save()
-        return replace(ingested, newest_record_at=ledger.newest_record_at)
+        ingested.newest_record_at = ledger.newest_record_at
+        return ingested
 
 
 def accept_losses(sink: Sink, run_id: str, at: datetime) -> None:
@@ -123,33 +97,6 @@ def damaged_stretches(rows: DataFrame) -> DataFrame:
     """Rows of silver.quarantine (without the cluster) for the damaged stretches in a source's rows."""
     damaged = rows.where(F.col(DAMAGE).isNotNull())
     return as_quarantine(damaged.select("partition", "offset", f"{DAMAGE}.*"))
-
-
-def _ingest_stream(
-    source: KafkaSource,
-    bronze: Bronze,
-    duration: Duration,
-    on_progress: OnProgress,
-    save: Callable[[], None],
-    each_poll: Callable[[], None],
-) -> Ingested:
-    stream = KafkaStream(source, bronze, bronze.ledger.cluster)
-    stream.run(duration, on_progress, save, each_poll)
-    found = stream.appended
-    return Ingested(
-        found.records,
-        found.known,
-        found.differing,
-        lost_stretches=len(stream.lost) + stream.gone,
-        quarantine_rows=found.quarantined + stream.gone,
-        late=found.late,
-        open_transactions={
-            number: part.open_transaction_offset
-            for number, part in bronze.ledger.partitions.items()
-            if part.open_transaction_offset is not None
-        },
-        added_partitions=sorted(stream.added),
-    )
 
 
 def _ingest_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingested:
@@ -188,17 +135,18 @@ def _ingest_rows(
         done = bronze.append(taken.records, source.spec, begins)
         if source.shows_markers:
             ledger.note_compacted(before, _shown(ledger, before, begins or {}, done))
-        if not taken.damaged:
-            return _ingested(done)
-        added = sink.insert_new(TableName.QUARANTINE, damaged_stretches(taken.staged.frame)).rows
-        return _ingested(done, taken.damaged, added)
+        if taken.damaged:
+            damaged = damaged_stretches(taken.staged.frame)
+            done.damaged_stretches = taken.damaged
+            done.quarantine_rows += sink.insert_new(TableName.QUARANTINE, damaged).rows
+        return done
 
 
 def _shown(
     ledger: Ledger,
     before: Mapping[int, PartitionInBronze],
     begins: Mapping[int, int],
-    done: Appended,
+    done: Ingested,
 ) -> dict[int, tuple[int, int]]:
     """Partition -> from which offset to which one a source has every record, files that are known included."""
     ends = ledger.next_offsets()
@@ -212,17 +160,6 @@ def _shown(
         for number, begin in begins.items()
         if number in ends
     }
-
-
-def _ingested(done: Appended, damaged: int = 0, damage_rows: int = 0) -> Ingested:
-    return Ingested(
-        done.records,
-        done.known,
-        done.differing,
-        damaged_stretches=damaged,
-        quarantine_rows=done.quarantined + damage_rows,
-        late=done.late,
-    )
 
 
 def _begins_at(records: DataFrame, from_ms: int) -> dict[int, int]:

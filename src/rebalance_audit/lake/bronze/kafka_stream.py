@@ -7,7 +7,7 @@ nothing can contradict them: rows that bronze has lost are read again, and what 
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -18,7 +18,7 @@ from rebalance_audit.errors import BadRequest, LakeError
 from rebalance_audit.lake.bronze.end_offsets import keep_samples
 from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.bronze.record_files import PartitionInBronze, digest
-from rebalance_audit.lake.bronze.record_table import Appended, Bronze
+from rebalance_audit.lake.bronze.record_table import Bronze, Ingested
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.session.spark_session import FEW_RECORDS
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
@@ -50,21 +50,18 @@ class Duration:
 class KafkaStream:
     """One ingest of a live cluster."""
 
-    def __init__(self, source: KafkaSource, bronze: Bronze, cluster: str) -> None:
+    def __init__(self, source: KafkaSource, bronze: Bronze) -> None:
         """Ask the cluster for its id. Raises SourceNotReadable."""
         self._source = source
         self._bronze = bronze
         self._ledger = bronze.ledger
         self._spark = bronze.ledger.lake.spark
         self._view = source.view()
-        self._name = cluster
-        self.appended = Appended()
-        self.lost: dict[int, tuple[int, int]] = {}
+        self._done = Ingested()
+        self._lost: dict[int, tuple[int, int]] = {}
         """Partition -> first offset that was deleted before it was read, and the next one that was not."""
-        self.gone = 0
+        self._gone = 0
         """Stretches where bronze has lost rows for good."""
-        self.added: Collection[int] = ()
-        """Log partitions that the topic did not have at the last ingest."""
         self._reached: dict[int, int] = {}
         """Partition -> offset up to which the log was read."""
 
@@ -74,7 +71,7 @@ class KafkaStream:
         on_progress: Callable[[str], None],
         save: Callable[[], None],
         each_poll: Callable[[], None],
-    ) -> None:
+    ) -> Ingested:
         """Check that the cluster's log is the one in bronze, then append.
 
         `save` writes the ledger; `each_poll` is called now and then.
@@ -85,7 +82,8 @@ class KafkaStream:
         self._require_same_last_records()
         is_new = self._ledger.cluster_id is None
         if not is_new:
-            self.added = self._view.partitions.keys() - self._ledger.partitions.keys()
+            added = self._view.partitions.keys() - self._ledger.partitions.keys()
+            self._done.added_partitions = sorted(added)
         self._reached = self._resumed(is_new=is_new)
         self._note()
         if is_new:
@@ -99,11 +97,11 @@ class KafkaStream:
                 self._read(upto, each_poll)
             else:
                 # Everything that the cluster still has is there again.
-                self.gone += self._bronze.note_own_losses(self._source.spec)
+                self._gone += self._bronze.note_own_losses(self._source.spec)
                 if not duration.follow:
                     break
-            if reported != self.appended.records:
-                reported = self.appended.records
+            if reported != self._done.records:
+                reported = self._done.records
                 on_progress(f"reading {self._source.location}, {reported:,} records so far")
             now = time.monotonic()
             if now - saved >= UPDATED_EVERY_SECONDS:
@@ -111,6 +109,14 @@ class KafkaStream:
                 saved = now
             if duration.follow and not self._waited(duration, began, each_poll):
                 break
+        self._done.lost_stretches = len(self._lost) + self._gone
+        self._done.quarantine_rows += self._gone
+        self._done.open_transactions = {
+            number: part.open_transaction_offset
+            for number, part in self._ledger.partitions.items()
+            if part.open_transaction_offset is not None
+        }
+        return self._done
 
     # -- checks ---------------------------------------------------------------------------------
 
@@ -119,7 +125,7 @@ class KafkaStream:
         ledger, view = self._ledger, self._view
         if ledger.cluster_id not in (None, view.cluster_id):
             raise BadRequest(
-                f"{self._source.cluster} is cluster {view.cluster_id}, but {self._name} in this lake is cluster"
+                f"{self._source.cluster} is cluster {view.cluster_id}, but {ledger.cluster} in this lake is cluster"
                 f" {ledger.cluster_id}: give it another name with --cluster."
             )
         if ledger.topic_id is not None and view.topic_id not in (None, ledger.topic_id):
@@ -203,8 +209,8 @@ class KafkaStream:
                 open_transaction_offset=ends.stable_end if is_open else None,
                 read_to_offset=self._reached[number],
             )
-        self.lost |= lost
-        self.appended.quarantined += self._bronze.note_lost(self._source.spec, lost)
+        self._lost |= lost
+        self._done.quarantine_rows += self._bronze.note_lost(self._source.spec, lost)
 
     def _next_batch(self) -> dict[int, int]:
         """Partition -> offset up to which to read next, for those with more to read."""
@@ -276,7 +282,7 @@ class KafkaStream:
             asked = time.monotonic()
         if batch.error is not None:
             raise self._explained(batch.error) from None
-        self.appended.add(batch.done)
+        self._done.add(batch.done)
         self._reached |= upto
         for number, offset in upto.items():
             self._ledger.note(number, read_to_offset=offset)
@@ -298,10 +304,10 @@ class KafkaStream:
 
     def _cut_short(self, error: SourceNotReadable) -> SourceNotReadable:
         """The same, with how many records were read before."""
-        if not self.appended.records:
+        if not self._done.records:
             return error
         return SourceNotReadable(
-            f"{error} Bronze already has {self.appended.records:,} of its records; the same command resumes after"
+            f"{error} Bronze already has {self._done.records:,} of its records; the same command resumes after"
             " them."
         )
 
@@ -324,7 +330,7 @@ class _Batch:
         self._deciding = threading.Lock()
         self._is_given_up = False
         self._is_applied = False
-        self.done = Appended()
+        self.done = Ingested()
         self.error: Exception | None = None
 
     def start(self) -> None:

@@ -4,7 +4,7 @@ A record is identified by cluster, partition and offset. After the last offset o
 before it the rows of a source are compared with those of bronze. What bronze has stays as it is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -51,28 +51,38 @@ class TakenSource(NamedTuple):
 
 
 @dataclass(slots=True)
-class Appended:
-    """What one source gave."""
+class Ingested:
+    """What an ingest did, or one append of it."""
 
     records: int = 0
     """Rows that are new in bronze."""
-    late: dict[int, int] = field(default_factory=dict)
-    """Partition -> lowest offset among the new rows that come before rows that were there."""
     known: int = 0
-    """Records that bronze already had, with equal bytes."""
+    """Records that bronze already had with equal bytes, among those that were compared."""
     known_to: dict[int, int] = field(default_factory=dict)
     """Partition -> offset after the last record that bronze already had."""
     differing: int = 0
-    """Records that bronze has with other bytes; these are in quarantine."""
-    quarantined: int = 0
-    """Rows that are new in quarantine."""
+    """Records that bronze has with other bytes, from another source; these are in quarantine."""
+    damaged_stretches: int = 0
+    """Parts of segment files with an unknown number of records, new or not."""
+    lost_stretches: int = 0
+    """Parts of the log that the cluster deleted before they were read, or where bronze has lost rows for good."""
+    quarantine_rows: int = 0
+    """Rows that are new in quarantine, of all three kinds."""
+    late: dict[int, int] = field(default_factory=dict)
+    """Partition -> lowest offset among the new rows that come before rows that bronze had."""
+    open_transactions: Mapping[int, int] = field(default_factory=dict)
+    """Partition -> first offset of an open transaction, as a live cluster reports it."""
+    added_partitions: Collection[int] = ()
+    """Log partitions that a live cluster has more of than at the last ingest."""
+    newest_record_at: datetime | None = None
+    """Time of the newest record that bronze has of the cluster afterwards; None if it has none."""
 
-    def add(self, other: "Appended") -> None:
+    def add(self, other: "Ingested") -> None:
         """Add the counts of another append."""
         self.records += other.records
         self.known += other.known
         self.differing += other.differing
-        self.quarantined += other.quarantined
+        self.quarantine_rows += other.quarantine_rows
         self.known_to |= other.known_to
         for partition, offset in other.late.items():
             self.late[partition] = min(offset, self.late.get(partition, offset))
@@ -117,7 +127,7 @@ class Bronze:
         records = self._written(every.frame.where(F.col(DAMAGE).isNull()))
         return TakenSource(records, every, damaged)
 
-    def append(self, given: GivenRows, spec: str, begins: Mapping[int, int] | None) -> Appended:
+    def append(self, given: GivenRows, spec: str, begins: Mapping[int, int] | None) -> Ingested:
         """Add the records that bronze does not have.
 
         `given` are the records of a source, no offset twice. `begins` has for each partition an offset before which
@@ -127,7 +137,7 @@ class Bronze:
         self.ledger.catch_up()
         ends = self.ledger.next_offsets()
         if not ends:
-            return Appended(self._commit(given))
+            return Ingested(self._commit(given))
         if begins is None:
             found = given.frame.groupBy("partition").agg(F.min("offset").alias("first")).collect()
             begins = {row["partition"]: row["first"] for row in found}
@@ -135,7 +145,7 @@ class Bronze:
             number: begin for number, begin in begins.items() if begin < ends.get(number, 0)
         }
         if not overlapping:
-            return Appended(self._commit(given))
+            return Ingested(self._commit(given))
         known = F.col("offset") < offset_of(ends)
         try:
             # Everything is compared before anything is committed: another log must leave no trace.
@@ -185,12 +195,14 @@ class Bronze:
 
     def _append_between(
         self, rows: DataFrame, spec: str, begins: Mapping[int, int], ends: Mapping[int, int]
-    ) -> Appended:
+    ) -> Ingested:
         """Add what is missing before the ends; what differs goes to quarantine."""
         compared = self._compared(rows, begins, ends)
         done = _judged(compared, spec)
         if done.differing:
-            done.quarantined = self._quarantine(compared.where(F.col("kind") == DIFFERENT), spec)
+            done.quarantine_rows = self._quarantine(
+                compared.where(F.col("kind") == DIFFERENT), spec
+            )
         if done.late:
             missing = compared.where(F.col("kind") == MISSING).withColumn(
                 "source", F.lit(without_credentials(spec))
@@ -296,7 +308,7 @@ def of_partition(numbers: Mapping[int, int]) -> Column:
     return F.try_element_at(by_number, F.col("partition")).cast("bigint")
 
 
-def _judged(compared: DataFrame, spec: str) -> Appended:
+def _judged(compared: DataFrame, spec: str) -> Ingested:
     """Count what a comparison found. Raises SourceNotReadable for another log.
 
     Two copies of one log may differ in a record whose bytes are damaged. Logs that differ at the last offset that both
@@ -310,7 +322,7 @@ def _judged(compared: DataFrame, spec: str) -> Appended:
         F.max(F.when(both, F.struct("offset", "kind", "source"))).alias("last"),
         F.min(F.when(F.col("kind") == DIFFERENT, F.col("offset"))).alias("differs_from"),
     )
-    done = Appended()
+    done = Ingested()
     for row in found.collect():
         if row["last"] is not None and row["last"]["kind"] == DIFFERENT:
             raise SourceNotReadable(

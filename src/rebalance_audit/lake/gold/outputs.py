@@ -21,7 +21,6 @@ from rebalance_audit.replay.changes import Position
 from rebalance_audit.tables.arrow_types import (
     arrow_type,
     column_of,
-    ddl_of_columns,
     schema_of_columns,
 )
 from rebalance_audit.tables.schemas import TableName, table_schemas
@@ -70,11 +69,6 @@ def frame_columns() -> dict[str, str]:
     """Name and type of the frame's columns."""
     lists = {output: list_of_rows(columns) for output, columns in output_columns().items()}
     return {TABLE: "string", MARK: "string", ROWS: "int", **lists}
-
-
-def frame_ddl() -> str:
-    """Schema of the frame."""
-    return ddl_of_columns(frame_columns())
 
 
 class OutputRows:

@@ -39,7 +39,7 @@ from rebalance_audit.lake.gold.outputs import (
     SNAPSHOTS,
     HourRows,
     OutputRows,
-    frame_ddl,
+    frame_columns,
     quarantine_row,
     record_row,
 )
@@ -54,6 +54,7 @@ from rebalance_audit.lake.records.commit_packs import (
     pack_columns,
 )
 from rebalance_audit.replay.changes import Position, position_of
+from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.wire.records import Record, Undecodable, decode_record
 
 RESUMES: Final = -1
@@ -91,7 +92,7 @@ def reduce_groups(
     def reduce(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return reduced(batches, options)
 
-    return ordered.mapInArrow(reduce, frame_ddl())
+    return ordered.mapInArrow(reduce, ddl_of_columns(frame_columns()))
 
 
 def reduced(batches: Iterable[pa.RecordBatch], options: ReducerOptions) -> Iterator[pa.RecordBatch]:

@@ -3,17 +3,17 @@
 The driver collects one row per topic.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records.routing import has_type, is_commit
 from rebalance_audit.lake.storage.local_rows import rows_made
-from rebalance_audit.moments import NO_TIMESTAMP_MS, utc_datetime
+from rebalance_audit.moments import NO_TIMESTAMP_MS
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.records import Record, decode_record
 from rebalance_audit.wire.topic_names import (
@@ -77,16 +77,17 @@ def names_in_commits(records: DataFrame) -> list[TopicName]:
         offsets = [row["offset"] for row in rows]
         at_one |= (F.col("partition") == partition) & F.col("offset").isin(offsets)
     firsts = records.where(at_one & is_commit()).orderBy("partition", "offset")
-    return _names_of(firsts.select("key", "value").collect())
-
-
-def _names_of(commits: Iterable[Row]) -> list[TopicName]:
     names = TopicNames()
-    for commit in commits:
-        record = decode_record(bytes(commit["key"]), bytes(commit["value"]))
-        if isinstance(record, Record):
-            names.add_record(record.key, record.value, NO_TIMESTAMP_MS)
+    for commit in firsts.select("key", "value").collect():
+        names.merge(_names_in(bytes(commit["key"]), bytes(commit["value"])).values())
     return list(names.values())
+
+
+def _names_in(key: bytes, value: bytes) -> TopicNames:
+    names, record = TopicNames(), decode_record(key, value)
+    if isinstance(record, Record):
+        names.add_record(record.key, record.value, NO_TIMESTAMP_MS)
+    return names
 
 
 def names_in_silver(commits: DataFrame, known: Collection[bytes]) -> list[TopicName]:
@@ -139,18 +140,18 @@ def as_in_table(names: TopicNames) -> list[TopicName]:
 
 
 def rows_of_table(names: TopicNames) -> list[dict[str, Any]]:
-    """Rows of gold.topics (without the cluster), as `storage.local_rows` takes them."""
+    """Rows of gold.topics (without the cluster), as `Sink.in_memory_rows` takes them."""
     return [
         {
             "topic_id": topic_id_text(name.topic_id),
             "topic": name.name,
             "source": name.source.value,
-            "made_at": utc_datetime(name.made_at_ms),
-            "deleted_at": utc_datetime(name.deleted_at_ms),
+            "made_at": name.made_at_ms,
+            "deleted_at": name.deleted_at_ms,
             "shapes": [
                 {
                     "metadata_offset": shape.metadata_offset,
-                    "at": utc_datetime(shape.at_ms),
+                    "at": shape.at_ms,
                     "partitions": shape.partitions,
                     "topic_hash": shape.topic_hash,
                 }
@@ -162,15 +163,11 @@ def rows_of_table(names: TopicNames) -> list[dict[str, Any]]:
 
 
 def _listed(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    found = decode_record(given["key"], given["value"])
-    if isinstance(found, Record):
-        listed = TopicNames()
-        listed.add_record(found.key, found.value, NO_TIMESTAMP_MS)
-        place = {name: given[name] for name in ("partition", "offset")}
-        for name in listed.values():
-            yield {
-                "topic_id": name.topic_id,
-                "topic": name.name,
-                "source": name.source.value,
-                **place,
-            }
+    for name in _names_in(given["key"], given["value"]).values():
+        yield {
+            "topic_id": name.topic_id,
+            "topic": name.name,
+            "source": name.source.value,
+            "partition": given["partition"],
+            "offset": given["offset"],
+        }

@@ -43,11 +43,6 @@ OF_SEGMENTS: Final[Mapping[str, str]] = {
 types that were left out. Both have the partition, and no other column of a record except perhaps offset or time."""
 
 
-def ddl(names: Iterable[str]) -> str:
-    """The schema, as DDL, of the named columns of OF_SEGMENTS."""
-    return ", ".join(f"{name} {OF_SEGMENTS[name]}" for name in names)
-
-
 Make: TypeAlias = Callable[[Columns], pa.Array]
 
 

@@ -298,11 +298,6 @@ class RecordCounts:
         return self.records - self.commits - self.controls
 
     @property
-    def is_only_commits(self) -> bool:
-        """Whether no group has a record."""
-        return not self.of_groups
-
-    @property
     def first_ms(self) -> int | None:
         """Smallest record time, epoch milliseconds; None if no record has one."""
         moments = (part.first_ms for part in self.partitions.values())

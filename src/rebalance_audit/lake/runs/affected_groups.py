@@ -98,16 +98,11 @@ class AffectedGroups:
             records = new.records.join(self.left_out, "group_id", "left_semi")
             self.records_left_out = records.count()
             found = [row for row in found if row["mode"] != ELSEWHERE]
-        of_mode = {
-            mode: [row for row in found if row["mode"] == mode] for mode in (RESUMED, REBUILT)
-        }
-        self.resumed: int = sum(row["rows"] for row in of_mode[RESUMED])
-        self.rebuilt: int = sum(row["rows"] for row in of_mode[REBUILT])
-        listed = {
-            mode: [group for row in rows for group in row["groups"]]
-            for mode, rows in of_mode.items()
-        }
-        self._few = listed[RESUMED] if 0 < self.resumed <= LISTED_GROUPS else None
+        resumed = [row for row in found if row["mode"] == RESUMED]
+        self.resumed: int = sum(row["rows"] for row in resumed)
+        self.rebuilt: int = sum(row["rows"] for row in found if row["mode"] == REBUILT)
+        groups = [group for row in resumed for group in row["groups"]]
+        self._few = groups if 0 < self.resumed <= LISTED_GROUPS else None
         """The resumed groups, if they are few enough to be listed one by one."""
         self._lowest: dict[str, dict[int, int]] = {each: {} for each in LOWEST}
         """For each of them log partition -> the lowest of its groups."""
@@ -253,7 +248,7 @@ class AffectedGroups:
                 | (F.col("rules") != new.rules)
                 | self._asked_again()
             ).alias("is_other"),
-            self._is_due("due_at").alias("is_due"),
+            self._is_due().alias("is_due"),
             *[
                 F.lit(None).cast("bigint").alias(first)
                 for first in ("first_new", "first_commit", "first_decided")
@@ -288,8 +283,8 @@ class AffectedGroups:
         changed = F.array(*[F.lit(topic) for topic in sorted(self._new.topics)])
         return F.coalesce(F.arrays_overlap("topics", changed), F.lit(False))
 
-    def _is_due(self, moment: str) -> Column:
+    def _is_due(self) -> Column:
         if self._new.log_end_ms is None:
             return F.lit(False)
         end = F.timestamp_millis(F.lit(self._new.log_end_ms))
-        return F.coalesce(F.col(moment) <= end, F.lit(False))
+        return F.coalesce(F.col("due_at") <= end, F.lit(False))

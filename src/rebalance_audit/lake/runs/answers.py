@@ -10,7 +10,6 @@ from rebalance_audit.lake.storage.table_log import commit_metadata, new_run_id
 from rebalance_audit.lake.storage.table_maker import translated
 from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.lake.storage.tables import Lake
-from rebalance_audit.moments import utc_datetime
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
 AnswerRow: TypeAlias = Mapping[str, Any]
@@ -45,22 +44,12 @@ def replace_rows(
             for row in lake.read_small(name, cluster, key)
             if is_answered(row) and values_of(row, key) not in kept
         ]
-        moments = [
-            column.name for column in table_schemas()[name].columns if column.type == "timestamp"
-        ]
-        changes = sink.in_memory_rows(
-            name, [_stored(row, moments) for row in rows], [_stored(row, moments) for row in gone]
-        )
-        return sink.merge(name, changes)
+        return sink.merge(name, sink.in_memory_rows(name, rows, gone))
 
 
 def values_of(row: AnswerRow, names: Sequence[str]) -> tuple[Any, ...]:
     """The values of these columns."""
     return tuple(row[name] for name in names)
-
-
-def _stored(row: AnswerRow, moments: Sequence[str]) -> AnswerRow:
-    return {**row, **{name: utc_datetime(row[name]) for name in moments if name in row}}
 
 
 _ANSWER: Final = ("group_id", "from_at", "to_at")
@@ -94,15 +83,7 @@ def write_deploy_costs(
         lake,
         cluster,
         TableName.DEPLOYS,
-        [_with_moments(row) for row in rows],
+        rows,
         lambda row: (row["deploy_id"], row["started_at"]) in keys,
         now,
     )
-
-
-def _with_moments(row: AnswerRow) -> AnswerRow:
-    evidence = [
-        {**item, "at": utc_datetime(item["at"]), "pod_at": utc_datetime(item["pod_at"])}
-        for item in row["evidence"]
-    ]
-    return {**row, "evidence": evidence}

@@ -20,7 +20,7 @@ from rebalance_audit.lake.bronze.end_offsets import StoredEndOffsets
 from rebalance_audit.lake.bronze.ledger import partitions_seen
 from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.broker_logs import StoredBrokerLogs
-from rebalance_audit.lake.runs.progress import ALL, RunEntry, RunLog
+from rebalance_audit.lake.runs.progress import ALL, RunLog
 from rebalance_audit.lake.runs.request import GOLD, RunRequest
 from rebalance_audit.lake.session.spark_session import temporary_settings
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits
@@ -122,29 +122,6 @@ class RunReport:
         }
 
 
-class Timeline:
-    """When the steps of a run ran."""
-
-    def __init__(self) -> None:
-        """Begins now."""
-        self._spans: list[StepPart] = []
-
-    @contextmanager
-    def part_of(self, step: str) -> Iterator[None]:
-        """What happens in the block is part of the step."""
-        began_ms = time.time() * 1000
-        try:
-            yield
-        finally:
-            self._spans.append(StepPart(step, began_ms, time.time() * 1000))
-
-    def costs(self, lake: Lake, run_id: str) -> list[StepCost]:
-        """The costs of the steps that have ended, in order, and of the time between them. Raises LakeNotReadable."""
-        names = lake.existing(table_schemas())
-        commits = [commit for name in names for commit in lake.commits_of_run(name, run_id)]
-        return step_costs(self._spans, commits)
-
-
 def step_costs(spans: Sequence[StepPart], commits: Sequence[TableCommit]) -> list[StepCost]:
     """Each commit added to the step in which it was made; a part within another one counts in that one."""
     costs = {span.step: StepCost(span.step) for span in sorted(spans, key=lambda span: span[1])}
@@ -175,14 +152,25 @@ class RunContext:
         self.rules = rules_digest(request)
         self.lake = Lake(spark, request.lake, request.options)
         self.sink = Sink(self.lake, request.cluster, self.run_id)
-        self.log = RunLog(self.lake, self._entry())
+        self.log = RunLog(
+            self.lake,
+            request.cluster,
+            self.run_id,
+            {
+                "started_at": self.started_at,
+                "command": request.command,
+                "source": request.source_spec,
+                "config": request.config,
+                "from_at": utc_datetime(request.from_ms),
+                "to_at": utc_datetime(request.to_ms),
+                "full": request.full,
+                "layers": ALL if request.with_silver else GOLD,
+                "rules": self.rules,
+                "groups_regex": request.groups_regex,
+            },
+        )
         self.report = RunReport(self.run_id)
-        self._timeline = Timeline()
-
-    @property
-    def attempts(self) -> int:
-        """How often the run has begun its work: after the first time some of it may be done already."""
-        return self.log.retries + 1
+        self._parts: list[StepPart] = []
 
     @property
     def run_number(self) -> int:
@@ -196,18 +184,14 @@ class RunContext:
         seconds = self.report.seconds
         if what not in seconds:
             self.on_progress(what)
-        began = time.monotonic()
+        began, began_ms = time.monotonic(), time.time() * 1000
         try:
             # Spark's page and event log then show the step of each job, not a line of Java.
-            named = temporary_settings(self.spark, {DESCRIPTION: what})
-            with self._timeline.part_of(what), named:
+            with temporary_settings(self.spark, {DESCRIPTION: what}):
                 yield
         finally:
+            self._parts.append(StepPart(what, began_ms, time.time() * 1000))
             seconds[what] = seconds.get(what, 0.0) + time.monotonic() - began
-
-    def for_cluster(self, name: str) -> DataFrame:
-        """A table's rows of the cluster."""
-        return self.sink.for_cluster(name)
 
     def bronze(self, name: str, version: int) -> DataFrame:
         """The cluster's rows of a table as of a version."""
@@ -231,7 +215,9 @@ class RunContext:
     def explain(self) -> None:
         """Put into the report what the steps cost."""
         self.report.writer = self.lake.writer.kind
-        self.report.costs = self._timeline.costs(self.lake, self.run_id)
+        names = self.lake.existing(table_schemas())
+        commits = [made for name in names for made in self.lake.commits_of_run(name, self.run_id)]
+        self.report.costs = step_costs(self._parts, commits)
 
     def add_warning(self, sentence: str) -> None:
         """Report a warning at once, and once more at the end: a run that starts over meets it again."""
@@ -287,23 +273,6 @@ class RunContext:
     def end_offsets(self) -> StoredEndOffsets:
         """Samples of end offsets, as they were when the run asked first."""
         return StoredEndOffsets(self.sink)
-
-    def _entry(self) -> RunEntry:
-        request = self.request
-        return RunEntry(
-            self.run_id,
-            self.started_at,
-            request.cluster,
-            request.command,
-            request.source_spec,
-            request.config,
-            request.from_ms,
-            request.to_ms,
-            request.full,
-            ALL if request.with_silver else GOLD,
-            self.rules,
-            request.groups_regex,
-        )
 
 
 def rules_digest(request: RunRequest) -> str:

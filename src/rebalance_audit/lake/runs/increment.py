@@ -31,7 +31,7 @@ from rebalance_audit.lake.runs.missing_records import (
     losses_in_quarantine,
     losses_without_group,
 )
-from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, Revise, few_tasks, is_final
+from rebalance_audit.lake.runs.plan import Plan, ReplayedGroups, Revise, few_tasks
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.spark_session import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, add_commits
@@ -96,7 +96,7 @@ class _Increment:
         reached = since.after(counts).lacking(holes)
         losses = losses_without_group(small)
         if not context.sink.is_empty(TableName.QUARANTINE):
-            quarantine = context.for_cluster(TableName.QUARANTINE)
+            quarantine = context.sink.for_cluster(TableName.QUARANTINE)
             losses = losses.union(losses_in_quarantine(quarantine, damage_only=False))
         gaps = gaps_of(losses)
         records = routing.group_records(small, None)
@@ -112,11 +112,11 @@ class _Increment:
             self._broker_news(records),
             None if commits is None else commits.rows,
             since.run_id,
-            self._ends,
+            {number: part.next_offset for number, part in since.partitions.items()},
             None if commits is None else commits.decided,
         )
 
-        def plan_of(unusable: DataFrame | None, revise: Revise) -> Plan:
+        def plan_of(unusable: DataFrame | None, revise: Revise | None) -> Plan:
             groups = self._groups(counts, new, unusable)
             return Plan(
                 small=small,
@@ -141,7 +141,7 @@ class _Increment:
                 return None
             unusable = staged.of(SNAPSHOTS, GONE).frame
             keys = unusable.select(F.col("log_partition").alias("partition"), "group_id")
-            return plan_of(keys, is_final)
+            return plan_of(keys, None)
 
         return plan_of(None, without_unusable)
 
@@ -190,11 +190,11 @@ class _Increment:
         """The groups that are affected; those whose snapshot is unusable are replayed from their first record."""
         context = self._context
         affected = AffectedGroups(
-            context.lake.stage, context.for_cluster(TableName.SNAPSHOTS), new, unusable
+            context.lake.stage, context.sink.for_cluster(TableName.SNAPSHOTS), new, unusable
         )
         if affected.left_out is not None:
             context.warn_of_left_out(affected.left_out)
-        if not affected.count and counts.is_only_commits:
+        if not affected.count and not counts.of_groups:
             return ReplayedGroups(None, 0, 0, records_left_out=affected.records_left_out)
         bronze = self._history()
         history = routing.group_records(routing.other_records(bronze), None)
@@ -221,18 +221,13 @@ class _Increment:
             affected.records_left_out,
         )
 
-    @property
-    def _ends(self) -> dict[int, int]:
-        """Log partition -> offset after the last record that the last run had."""
-        return {number: part.next_offset for number, part in self._since.partitions.items()}
-
     def _broker_news(self, records: DataFrame) -> DataFrame | None:
         """Groups about which the brokers' logs or samples of end offsets say something that was not known before."""
         context, since = self._context, self._since
         logs = context.broker_logs
-        old = moments_in_silver(context.for_cluster(TableName.GROUP_RECORDS))
+        old = moments_in_silver(context.sink.for_cluster(TableName.GROUP_RECORDS))
         logs.take(context.request.broker_log, records, old)
-        snapshots = context.for_cluster(TableName.SNAPSHOTS)
+        snapshots = context.sink.for_cluster(TableName.SNAPSHOTS)
         of_logs = logs.groups_with_new_facts(snapshots, since.run_number, since.last_ms)
         mark = since.tables.get(TableName.END_OFFSETS)
         of_samples = context.end_offsets.groups_with_new_samples(

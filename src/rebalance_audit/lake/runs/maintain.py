@@ -176,8 +176,8 @@ class _Table:
     def _care(self) -> TableCare:
         """Delete rows, rewrite files, remove files: in this order, so that deleted rows are not rewritten first."""
         writer, dry_run = self._lake.writer, self._request.dry_run
-        log = self._lake.log(self._name)
-        done = TableCare(files_before=log.files(), bytes_before=log.size_bytes())
+        done = TableCare()
+        done.files_before, done.bytes_before = self._lake.log(self._name).size()
         if self._name in self._request.keep_days:
             done.older_than = self._now - timedelta(days=self._request.keep_days[self._name])
             doing = "counting" if dry_run else "deleting"

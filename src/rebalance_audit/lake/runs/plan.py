@@ -92,7 +92,7 @@ class Plan:
     """Where the next run can resume; None if this one does not cover all groups and all times."""
     is_small: bool
     """Queries are over before compiled code has paid for itself, see `small_queries`."""
-    revise: "Revise"
+    revise: "Revise | None" = None
 
     def may_grow(self, growth_records: int) -> bool:
         """Whether the log has as many records as must be of one group and one hour for a finding of growth."""
@@ -114,10 +114,6 @@ def few_tasks(spark: SparkSession, given: int) -> int | None:
 
 Revise: TypeAlias = Callable[[StagedTables], Plan | None]
 """Takes what the reducer made of a plan; returns a better plan if that shows that this one rests on too little."""
-
-
-def is_final(staged: StagedTables) -> None:
-    """The plan needs no revision."""
 
 
 class Replayed(NamedTuple):
@@ -145,7 +141,7 @@ def replay(context: RunContext, plan: Plan) -> Replayed:
     while True:
         with small_queries(context.spark, when=plan.is_small):
             replayed = _reduce(context, plan)
-            better = plan.revise(replayed.staged)
+            better = None if plan.revise is None else plan.revise(replayed.staged)
         if better is None:
             return replayed
         if replayed.progress is not None:

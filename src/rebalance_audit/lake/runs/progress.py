@@ -7,7 +7,7 @@ purpose (`--groups`, `--from`): gold may be ahead of the snapshots, and no affec
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -27,37 +27,14 @@ ALL: Final = "all"
 """Layers of a run that goes through bronze."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunEntry:
-    """What is known about a run when it begins; fields are named as the columns."""
-
-    run_id: str
-    started_at: datetime
-    cluster: str
-    command: str
-    source: str
-    """What the user calls it."""
-    config: str | None
-    """The effective configuration."""
-    from_ms: int | None = None
-    to_ms: int | None = None
-    """The window, epoch milliseconds."""
-    full: bool = False
-    layers: str | None = None
-    """ALL, or `gold` for a run straight from the source; None for an ingest."""
-    rules: str | None = None
-    """Digest of the thresholds."""
-    groups_regex: str | None = None
-
-
 class RunLog:
     """The row of one run."""
 
-    def __init__(self, lake: Lake, entry: RunEntry) -> None:
-        """Nothing is written yet."""
+    def __init__(self, lake: Lake, cluster: str, run_id: str, entry: Mapping[str, Any]) -> None:
+        """`entry` has the columns that are known when the run begins. Nothing is written yet."""
         self._lake = lake
-        self._entry = entry
-        self._sink = Sink(lake, entry.cluster, entry.run_id, is_log=True)
+        self._entry = {**entry, "run_id": run_id, "source": without_credentials(entry["source"])}
+        self._sink = Sink(lake, cluster, run_id, is_log=True)
         self.run_number: int | None = None
         """Set by `start`. Ingests have none: audits go by what bronze has, not by who wrote it."""
         self.retries = 0
@@ -72,9 +49,8 @@ class RunLog:
 
         def rows(version: int) -> list[dict[str, Any]]:
             if is_numbered:
-                earlier = self._lake.read_small(
-                    TableName.RUNS, self._entry.cluster, ("run_number",)
-                )
+                names = ("run_number",)
+                earlier = self._lake.read_small(TableName.RUNS, self._sink.cluster, names)
                 self.run_number = max([version, *(row["run_number"] or 0 for row in earlier)]) + 1
             return [self._row("running")]
 
@@ -99,11 +75,8 @@ class RunLog:
 
     def _row(self, outcome: str) -> dict[str, Any]:
         return {
-            **asdict(self._entry),
-            "source": without_credentials(self._entry.source),
+            **self._entry,
             "run_number": self.run_number,
-            "from_at": utc_datetime(self._entry.from_ms),
-            "to_at": utc_datetime(self._entry.to_ms),
             "outcome": outcome,
             "retries": self.retries,
             "package_version": __version__,

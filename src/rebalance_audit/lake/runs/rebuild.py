@@ -41,7 +41,6 @@ from rebalance_audit.lake.runs.plan import (
     Plan,
     ReplayedGroups,
     few_tasks,
-    is_final,
 )
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.spark_session import FEW_RECORDS, small_queries
@@ -154,7 +153,6 @@ class _Rebuild:
             since=None,
             reached=reached,
             is_small=is_small,
-            revise=is_final,
         )
 
         def with_names(staged: StagedTables) -> Plan | None:
@@ -267,7 +265,7 @@ class _Rebuild:
         """Where records of any group may be missing: damaged stretches, and records whose key names no group."""
         losses = losses_without_group(self.small)
         if self._with_silver:
-            quarantine = self._context.for_cluster(TableName.QUARANTINE)
+            quarantine = self._context.sink.for_cluster(TableName.QUARANTINE)
             return gaps_of(losses.union(losses_in_quarantine(quarantine, damage_only=True)))
         if DAMAGE in self.small.columns:
             damage = losses_in_quarantine(damaged_stretches(self.small), damage_only=True)

@@ -18,9 +18,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.audit.lag.end_offsets import EndOffsets
 from rebalance_audit.errors import BadRequest, two_partition_counts
 from rebalance_audit.lake.bronze.end_offsets import keep_samples
-from rebalance_audit.lake.bronze.ingest import INGEST_TABLES, Ingested, accept_losses, ingest
+from rebalance_audit.lake.bronze.ingest import INGEST_TABLES, accept_losses, ingest
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.bronze.ledger import require_whole
+from rebalance_audit.lake.bronze.record_table import Ingested
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
 from rebalance_audit.lake.runs.context import RunContext, RunReport
 from rebalance_audit.lake.runs.error_translation import ErrorTranslation
@@ -28,7 +29,6 @@ from rebalance_audit.lake.runs.increment import ChangesGone, increment_plan
 from rebalance_audit.lake.runs.plan import Plan, account, replay
 from rebalance_audit.lake.runs.progress import (
     Progress,
-    RunEntry,
     RunLog,
     changes_by_others,
     progress_of,
@@ -44,6 +44,7 @@ from rebalance_audit.lake.storage.lock import sole_run
 from rebalance_audit.lake.storage.table_log import commit_metadata, first_line, new_run_id
 from rebalance_audit.lake.storage.table_place import LakeOptions
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.moments import utc_datetime
 from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName
 
@@ -148,7 +149,7 @@ def _left_by_last_run(context: RunContext) -> tuple[Progress | None, Collection[
         reached = progress_of(context.lake, request.cluster, context.rules, context.run_number)
     if reached is None:
         return None, ()
-    if context.attempts > 1:
+    if context.log.retries:  # some of the work may be done already
         reached = replace(reached, is_clean=False)
     changed = changes_by_others(context.lake, reached)
     for name, what in changed.items():
@@ -229,7 +230,7 @@ def _carry_out(context: RunContext, plan: Plan) -> None:
 def _finish(context: RunContext) -> None:
     if context.request.broker_log is not None:
         context.report.notes += context.broker_logs.notes
-        states = context.for_cluster(TableName.GROUP_STATES)
+        states = context.sink.for_cluster(TableName.GROUP_STATES)
         context.report.notes += unmatched_notes(context.request.broker_log, states)
     layers = LAYER_TABLES if context.request.with_silver else ()
     tables = sorted({*GOLD_TABLES, TableName.QUARANTINE, *layers} - {TableName.SNAPSHOTS})
@@ -309,28 +310,28 @@ def run_ingest(
     """
     request.check()
     started_at = datetime.now(UTC)
-    entry = RunEntry(
-        new_run_id(started_at),
-        started_at,
-        request.cluster,
-        COMMAND,
-        request.source.spec,
-        request.config,
-        request.from_ms,
-    )
+    run_id = new_run_id(started_at)
+    entry = {
+        "started_at": started_at,
+        "command": COMMAND,
+        "source": request.source.spec,
+        "config": request.config,
+        "from_at": utc_datetime(request.from_ms),
+        "full": False,
+    }
     errors = ErrorTranslation(spark, request.lake, request.source)
-    with errors.translated(), commit_metadata(spark, entry.run_id):
+    with errors.translated(), commit_metadata(spark, run_id):
         lake = Lake(spark, request.lake, request.options)
         on_progress("creating tables")
         lake.create([TableName.RUNS, *INGEST_TABLES])
-        log = RunLog(lake, entry)
+        log = RunLog(lake, request.cluster, run_id, entry)
         log.start(is_numbered=False)
         with log.noting_failure(), errors.translated():
             ingested = ingest(
                 request.source,
                 lake,
                 request.cluster,
-                entry.run_id,
+                run_id,
                 started_at,
                 from_ms=request.from_ms,
                 duration=request.duration,
@@ -338,6 +339,6 @@ def run_ingest(
             )
         versions = {name: lake.version(name) for name in INGEST_TABLES}
         present = {name: at for name, at in versions.items() if at is not None}
-        report = IngestReport(entry.run_id, ingested, present)
+        report = IngestReport(run_id, ingested, present)
         log.end(report.columns())
         return report

@@ -24,11 +24,11 @@ def write_source_findings(context: RunContext) -> None:
     """Write findings of all records in which a source has differed from bronze, whichever ingest read it."""
     if context.sink.is_empty(TableName.QUARANTINE):
         return
-    differing = context.for_cluster(TableName.QUARANTINE).where(F.col("reason") == DIFFERS)
+    differing = context.sink.for_cluster(TableName.QUARANTINE).where(F.col("reason") == DIFFERS)
     if differing.isEmpty():
         return
     rows = source_findings(
-        context.lake.stage.keep, differing, context.for_cluster(TableName.RECORDS)
+        context.lake.stage.keep, differing, context.sink.for_cluster(TableName.RECORDS)
     )
     context.replace(TableName.FINDINGS, rows, F.col("kind") == SourcesDiffer.kind)
 

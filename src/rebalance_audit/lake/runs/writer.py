@@ -120,7 +120,7 @@ class Writer:
         """Rows of resumed groups, and of rebuilt ones."""
         if output != MEMBERS:
             return rows_of(self._staged, output)
-        known = self._context.for_cluster(OUTPUTS[output])
+        known = self._context.sink.for_cluster(OUTPUTS[output])
         rows = continue_stints(self._staged.of(output, NEW).frame, known)
         return rows.unionByName(
             rebuilt_rows_of(self._staged, output).drop("cluster"), allowMissingColumns=True
@@ -168,7 +168,7 @@ class Writer:
         # A rebuild also covers groups that are no longer in bronze, whose records were not counted.
         growth_records = self._request.findings.growth_records
         rows = commit_findings(
-            context.for_cluster,
+            context.sink.for_cluster,
             context.lake.stage.keep,
             self._request.findings,
             plan.log_end_ms,
@@ -178,7 +178,7 @@ class Writer:
         )
         name = TableName.FINDINGS
         if rows is None:
-            old = None if self._sink.is_empty(name) else context.for_cluster(name).where(scope)
+            old = None if self._sink.is_empty(name) else context.sink.for_cluster(name).where(scope)
             if old is None or old.isEmpty():
                 return
             rows = local_rows(context.spark, table_schemas()[name].column_types, [])

@@ -65,9 +65,9 @@ class DeltaSource(Source):
             ) from error
         names = {name.lower(): name for name in table.columns}
         if "topic" in names:
-            table = self._of_topic(table, names["topic"])
+            table = self._only(table, names["topic"], OFFSETS_TOPIC, "topic", OFFSETS_TOPIC)
         if "cluster" in names:
-            table = self._of_cluster(table, names["cluster"], cluster)
+            table = self._only(table, names["cluster"], cluster, "cluster", f"cluster {cluster}")
         return table.select(*self._columns(table.schema, names))
 
     def topic_names(self, cluster: str = "") -> TopicNames:
@@ -109,25 +109,13 @@ class DeltaSource(Source):
             columns.append(expression.cast(kind).alias(wanted))
         return columns
 
-    def _of_topic(self, table: DataFrame, column: str) -> DataFrame:
-        """The rows of our topic: a table may have several topics. Raises SourceNotReadable if it has none of ours."""
-        ours = table.where(F.col(f"`{column}`") == OFFSETS_TOPIC)
+    def _only(self, table: DataFrame, column: str, value: str, what: str, shown: str) -> DataFrame:
+        """The rows with our value: a table may have several. Raises SourceNotReadable if it has none with ours."""
+        ours = table.where(F.col(f"`{column}`") == value)
         if ours.isEmpty():
-            topics = [row[0] for row in table.select(f"`{column}`").distinct().limit(5).collect()]
-            raise SourceNotReadable(
-                f"{self.location} has no records of {OFFSETS_TOPIC}; {_found('topic', topics)}."
-            )
-        return ours
-
-    def _of_cluster(self, table: DataFrame, column: str, cluster: str) -> DataFrame:
-        """The rows of our cluster: a lake's bronze may have several. Raises SourceNotReadable if it lacks ours."""
-        ours = table.where(F.col(f"`{column}`") == cluster)
-        if ours.isEmpty():
-            clusters = [row[0] for row in table.select(f"`{column}`").distinct().limit(5).collect()]
-            raise SourceNotReadable(
-                f"{self.location} has no records of cluster {cluster};"
-                f" {_found('cluster', clusters)}."
-            )
+            others = [row[0] for row in table.select(f"`{column}`").distinct().limit(5).collect()]
+            has = f"has {what} {', '.join(map(str, others))}" if others else "is empty"
+            raise SourceNotReadable(f"{self.location} has no records of {shown}; it {has}.")
         return ours
 
 
@@ -166,7 +154,3 @@ def _read_as(wanted: str, given: str, column: Column) -> Column | None:
             return column
         case _:
             return None
-
-
-def _found(what: str, values: Sequence[object]) -> str:
-    return f"it has {what} {', '.join(map(str, values))}" if values else "it is empty"

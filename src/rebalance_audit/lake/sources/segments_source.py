@@ -8,7 +8,7 @@ ask for them.
 
 import gc
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -21,10 +21,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.lake.records.commit_packs import PACK_DDL, READ, commits_of, packed
 from rebalance_audit.lake.records.record_columns import (
     DAMAGE,
+    OF_SEGMENTS,
     PASSED_OVER,
     RECORD,
     SegmentRows,
-    ddl,
 )
 from rebalance_audit.lake.records.routing import in_groups
 from rebalance_audit.lake.session.splits import TASKS_PER_CORE, Splits, parallelism
@@ -33,6 +33,7 @@ from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.location import local_path
 from rebalance_audit.segments.available import should_use_compiled_walk
 from rebalance_audit.segments.reader import Found, read_segment
+from rebalance_audit.tables.arrow_types import ddl_of_columns
 from rebalance_audit.wire.metadata_log import read_topic_names
 from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import (
@@ -91,9 +92,8 @@ def read_segments(
     target_bytes = max(split_target_bytes, total // (TASKS_PER_CORE * busy))
     splits = pack(segments, target_bytes, are_mounted=remote is None)
     reading = Reading(frozenset(without_record_types), total // busy, remote)
-    return Splits(
-        spark, splits, partial(read_split, columns=columns, reading=reading), ddl(columns)
-    )
+    made = ddl_of_columns({name: OF_SEGMENTS[name] for name in columns})
+    return Splits(spark, splits, partial(read_split, columns=columns, reading=reading), made)
 
 
 def pack(
@@ -145,19 +145,17 @@ def read_split(
     gc.disable()
     try:
         for part in slices:
-            with _on_this_machine(part.segment, reading.remote) as segment:
+            remote = reading.remote
+            mounted = nullcontext(part.segment)
+            with mounted if remote is None else remote.copy_of(part.segment) as segment:
                 here = part._replace(segment=segment)
                 found = _read_slice(here, reading)
-                if reading.remote is not None:
-                    found = reading.remote.as_read(found, part.segment, segment)
+                if remote is not None:
+                    found = remote.as_read(found, part.segment, segment)
                 yield from rows.batches(segment, found, partial(_offset_before, here))
     finally:
         if collecting:
             gc.enable()
-
-
-def _on_this_machine(segment: Segment, remote: RemoteLog | None) -> AbstractContextManager[Segment]:
-    return nullcontext(segment) if remote is None else remote.copy_of(segment)
 
 
 def _offset_before(part: Slice) -> int:

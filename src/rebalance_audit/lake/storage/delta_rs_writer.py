@@ -30,7 +30,7 @@ from rebalance_audit.lake.storage.table_place import (
     arrow_fields,
     plain_fields,
     properties,
-    standard_literal,
+    same_key,
 )
 from rebalance_audit.lake.storage.table_writer import (
     Outrun,
@@ -41,6 +41,7 @@ from rebalance_audit.lake.storage.table_writer import (
 )
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.schemas import TableSchema
+from rebalance_audit.tables.views import quoted
 
 COUNTS: Final = (
     "num_target_rows_inserted",
@@ -126,11 +127,12 @@ class DeltaRsWriter:
             for name in names
             if name not in schema.key
         )
+        same = same_key(schema, "target", "source", "IS NOT DISTINCT FROM")
         with outrun_on_conflict():
             found = (
                 table.merge(
                     source.read_all() if is_small else source,
-                    _same_key(schema, commit.cluster),
+                    f"target.cluster = {quoted(commit.cluster)} AND {same}",
                     source_alias="source",
                     target_alias="target",
                     writer_properties=FILES,
@@ -152,7 +154,7 @@ class DeltaRsWriter:
         predicate = None
         if value is not None:
             require_declared(schema, "replace")
-            predicate = f"{schema.replaced_by} = {standard_literal(value)}"
+            predicate = f"{schema.replaced_by} = {quoted(value)}"
         self._write(schema, rows, commit, mode="overwrite", predicate=predicate)
         return Written(inserted=rows.count())
 
@@ -238,17 +240,6 @@ def _properties(commit: TableChange) -> CommitProperties:
         max_commit_retries=0,
         app_transactions=[Transaction(appends_of(commit.cluster), commit.based_on + 1)],
     )
-
-
-def _same_key(schema: TableSchema, cluster: str) -> str:
-    """The condition of a MERGE, null-safe where a key column may be null."""
-    nullable = {column.name for column in schema.columns if column.nullable}
-    parts = [f"target.cluster = {standard_literal(cluster)}"]
-    for name in schema.key:
-        equal = "IS NOT DISTINCT FROM" if name in nullable else "="
-        # In brackets: its parser takes what follows `IS DISTINCT FROM` for more of the same.
-        parts.append(f"(target.`{name}` {equal} source.`{name}`)")
-    return " AND ".join(parts)
 
 
 def _without_absent_keys(

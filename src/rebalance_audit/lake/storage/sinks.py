@@ -5,7 +5,6 @@ version as it is, and a change data feed shows only what has really changed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -15,11 +14,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.errors import superseded
 from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.lake.storage.local_rows import arrow_rows
-from rebalance_audit.lake.storage.spark_writer import gone_keys, same_key
+from rebalance_audit.lake.storage.spark_writer import gone_keys
 from rebalance_audit.lake.storage.stage import GONE, GivenRows, InMemoryRows
 from rebalance_audit.lake.storage.table_maker import translated
+from rebalance_audit.lake.storage.table_place import same_key
 from rebalance_audit.lake.storage.table_writer import TableChange, Written, with_retries
 from rebalance_audit.lake.storage.tables import Lake
+from rebalance_audit.tables.arrow_types import arrow_table
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 
 
@@ -145,11 +146,15 @@ class Sink:
     def in_memory_rows(
         self, name: str, rows: Sequence[Mapping[str, Any]], gone: Sequence[Mapping[str, Any]] = ()
     ) -> InMemoryRows:
-        """Rows that the driver knows, keyed by column, for `merge`; `gone` are keys to remove."""
-        here = self.of_driver(name, [*rows, *gone])
+        """Rows that the driver knows, keyed by column, for `merge`; `gone` are keys to remove.
+
+        Their moments are epoch milliseconds.
+        """
+        schema = table_schemas()[name]
+        table = arrow_table(schema, [*rows, *gone], self.cluster)
         is_gone = pa.array([False] * len(rows) + [True] * len(gone), pa.bool_())
-        columns = {**here.columns, GONE: "boolean"}
-        return replace(here, columns=columns, rows=here.rows.append_column(GONE, is_gone))
+        columns = {**schema.column_types, GONE: "boolean"}
+        return InMemoryRows(self.lake.spark, columns, table.append_column(GONE, is_gone))
 
     def of_driver(self, name: str, rows: Sequence[Mapping[str, Any]]) -> InMemoryRows:
         """Rows that the driver knows, keyed by column, as a writer takes them."""

@@ -19,7 +19,7 @@ from rebalance_audit.lake.storage.table_place import (
     TablePlace,
     WriterKind,
     definition,
-    quoted_comment,
+    same_key,
     text_literal,
 )
 from rebalance_audit.lake.storage.table_writer import (
@@ -30,6 +30,7 @@ from rebalance_audit.lake.storage.table_writer import (
     require_declared,
 )
 from rebalance_audit.location import is_catalog, local_path
+from rebalance_audit.tables.rules import sql_literal
 from rebalance_audit.tables.schemas import TableSchema
 
 CHANGE: Final = "_change"
@@ -83,14 +84,6 @@ def gone_keys(schema: TableSchema, old: DataFrame, new: DataFrame) -> DataFrame:
 def _struct(names: Iterable[str]) -> Column:
     """One expression: pyspark would call Java several times for each column."""
     return F.expr(f"struct({', '.join(names)})")
-
-
-def same_key(schema: TableSchema, left: str, right: str) -> str:
-    """Equality of the table's key in SQL, null-safe where a key column may be null."""
-    nullable = {column.name for column in schema.columns if column.nullable}
-    return " AND ".join(
-        f"{left}.{name} {'<=>' if name in nullable else '='} {right}.{name}" for name in schema.key
-    )
 
 
 RANGED: Final = frozenset({"int", "bigint"})
@@ -174,7 +167,7 @@ class SparkWriter:
     def add_columns(self, schema: TableSchema, names: Sequence[str]) -> None:
         """By SQL."""
         columns = ", ".join(
-            f"`{column.name}` {column.type} COMMENT {quoted_comment(column.meaning)}"
+            f"`{column.name}` {column.type} COMMENT {sql_literal(column.meaning)}"
             for column in schema.columns
             if column.name in names
         )

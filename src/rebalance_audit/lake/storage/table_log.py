@@ -10,8 +10,8 @@ builds: a RESTORE, a DELETE, an append. Some of their commits change none: OPTIM
 import json
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -24,6 +24,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import StructType
 
 from rebalance_audit.delta_folder import check_log
+from rebalance_audit.lake.session.spark_session import temporary_settings
 from rebalance_audit.location import local_path
 
 RUN_ID: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
@@ -47,14 +48,9 @@ def run_of(spark: SparkSession) -> str:
     return spark.conf.get(USER_METADATA, "") or ""
 
 
-@contextmanager
-def commit_metadata(spark: SparkSession, run_id: str) -> Iterator[None]:
+def commit_metadata(spark: SparkSession, run_id: str) -> AbstractContextManager[None]:
     """Put the id into `userMetadata` of every commit inside the block, also those that make tables or add columns."""
-    spark.conf.set(USER_METADATA, run_id)
-    try:
-        yield
-    finally:
-        spark.conf.unset(USER_METADATA)
+    return temporary_settings(spark, {USER_METADATA: run_id})
 
 
 CREATION: Final = "CREATE TABLE"
@@ -146,17 +142,10 @@ class LogFiles:
         parsed = StructType.fromJson(json.loads(self._table().schema().to_json()))
         return {field.name: field.dataType.simpleString() for field in parsed}
 
-    def size_bytes(self) -> int:
-        """Size of the files of the newest version."""
-        return sum(self._sizes())
-
-    def files(self) -> int:
-        """How many there are."""
-        return len(self._sizes())
-
-    def _sizes(self) -> list[int]:
-        found = pa.table(self._table().get_add_actions())
-        return list(found["size_bytes"].to_pylist())
+    def size(self) -> tuple[int, int]:
+        """How many files the newest version has, and how many bytes they are."""
+        sizes = pa.table(self._table().get_add_actions())["size_bytes"].to_pylist()
+        return len(sizes), sum(sizes)
 
     def _table(self) -> DeltaTable:
         """Raises _NotThere if there is no table, LakeNotReadable if its log is not whole."""
@@ -196,11 +185,11 @@ class LogByName:
     def mark(self) -> TableMark | None:
         """By the newest row of the table's history, and its details."""
         newest = self._newest("version", "userMetadata")
-        return None if newest is None else TableMark(str(self._detail("id")), *newest)
+        return None if newest is None else TableMark(str(self._detail("id")[0]), *newest)
 
     def properties(self) -> Mapping[str, str]:
         """By the table's details."""
-        return dict(self._detail("properties"))
+        return dict(self._detail("properties")[0])
 
     def columns(self) -> Mapping[str, str]:
         """As Spark reads it."""
@@ -210,13 +199,10 @@ class LogByName:
             raise OSError(first_line(error)) from None
         return {field.name: field.dataType.simpleString() for field in schema}
 
-    def size_bytes(self) -> int:
+    def size(self) -> tuple[int, int]:
         """By the table's details."""
-        return int(self._detail("sizeInBytes"))
-
-    def files(self) -> int:
-        """By the table's details."""
-        return int(self._detail("numFiles"))
+        files, size_bytes = self._detail("numFiles", "sizeInBytes")
+        return files, size_bytes
 
     def _newest(self, *columns: str) -> Row | None:
         """None if there is no table."""
@@ -230,13 +216,13 @@ class LogByName:
         assert newest is not None
         return newest
 
-    def _detail(self, column: str) -> Any:
+    def _detail(self, *columns: str) -> Row:
         try:
-            found = self._spark.sql(f"DESCRIBE DETAIL {self._name}").select(column).first()
+            found = self._spark.sql(f"DESCRIBE DETAIL {self._name}").select(*columns).first()
         except PySparkException as error:
             raise OSError(first_line(error)) from None
         assert found is not None
-        return found[0]
+        return found
 
 
 TableLog: TypeAlias = LogFiles | LogByName

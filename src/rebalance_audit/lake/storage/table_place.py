@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import pyarrow as pa
-from pyspark.sql import DataFrameReader, DataFrameWriter, SparkSession
+from pyspark.sql import DataFrameWriter, SparkSession
 from pyspark.sql.utils import is_remote
 
 from rebalance_audit.errors import BadRequest
 from rebalance_audit.location import CATALOG, is_catalog, local_path, parse_catalog
 from rebalance_audit.tables.arrow_types import arrow_type
+from rebalance_audit.tables.rules import sql_literal
 from rebalance_audit.tables.schemas import TableSchema
 from rebalance_audit.tables.views import VIEWS_SCHEMA
 
@@ -154,12 +155,6 @@ def place_of(spark: SparkSession, lake: str) -> TablePlace:
     return Catalog(spark, catalog, prefix)
 
 
-def changes_reader(spark: SparkSession, first: int, last: int) -> DataFrameReader:
-    """A reader of the rows that the commits of some versions changed."""
-    reader = spark.read.format("delta").option("readChangeFeed", "true")
-    return reader.option("startingVersion", first).option("endingVersion", last)
-
-
 CHANGE_FEED: Final = "delta.enableChangeDataFeed"
 APPEND_ONLY: Final = "delta.appendOnly"
 WRITER: Final = "rebalanceAudit.writer"
@@ -218,13 +213,13 @@ def definition(name: str, schema: TableSchema, writer: str) -> str:
     """The statement that makes a table."""
     columns = ", ".join(
         f"`{column.name}` {column.type}{'' if column.nullable else ' NOT NULL'}"
-        f" COMMENT {quoted_comment(column.meaning)}"
+        f" COMMENT {sql_literal(column.meaning)}"
         for column in schema.columns
     )
     set_to = ", ".join(f"'{key}' = '{value}'" for key, value in properties(schema, writer).items())
     return (
         f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING delta"
-        f" COMMENT {quoted_comment(schema.description)} TBLPROPERTIES ({set_to})"
+        f" COMMENT {sql_literal(schema.description)} TBLPROPERTIES ({set_to})"
     )
 
 
@@ -259,12 +254,11 @@ def text_literal(text: str) -> str:
     return f"CAST(X'{text.encode().hex()}' AS STRING)"
 
 
-def standard_literal(text: str) -> str:
-    """A literal of standard SQL, as delta-rs reads it: a quote is written twice, and nothing is an escape."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def quoted_comment(text: str) -> str:
-    """A text where a statement of Spark's takes a literal alone, as for a comment."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+def same_key(schema: TableSchema, left: str, right: str, null_safe: str = "<=>") -> str:
+    """Equality of the table's key in SQL, by the operator `null_safe` where a key column may be null."""
+    nullable = {column.name for column in schema.columns if column.nullable}
+    # In brackets: the parser of delta-rs takes what follows `IS DISTINCT FROM` for more of the same.
+    return " AND ".join(
+        f"({left}.`{name}` {null_safe if name in nullable else '='} {right}.`{name}`)"
+        for name in schema.key
+    )

@@ -47,15 +47,14 @@ from rebalance_audit.lake.storage.table_place import (
     Folder,
     LakeOptions,
     WriterKind,
-    changes_reader,
     is_name_of_delta_rs,
     place_of,
-    quoted_comment,
     writer_of,
 )
 from rebalance_audit.lake.storage.table_writer import TableChange, TableWriter
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.row_shapes import plain
+from rebalance_audit.tables.rules import sql_literal
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 
@@ -205,7 +204,7 @@ class Lake:
         if name is not None:
             self.place.prepare([VIEWS_SCHEMA])
             self.spark.sql(
-                f"CREATE OR REPLACE VIEW {name} COMMENT {quoted_comment(view.question)}"
+                f"CREATE OR REPLACE VIEW {name} COMMENT {sql_literal(view.question)}"
                 f" AS {view.sql_over(self.sql_name)}"
             )
         return name
@@ -327,8 +326,10 @@ class Lake:
         """
         if isinstance(self.place, Folder) and (folder := local_path(self.table_path(name))):
             check_commits(folder, range(after + 1, upto + 1))
+        reader = self.spark.read.format("delta").option("readChangeFeed", "true")
+        reader = reader.option("startingVersion", after + 1).option("endingVersion", upto)
         try:
-            return changes_reader(self.spark, after + 1, upto).table(self.sql_name(name))
+            return reader.table(self.sql_name(name))
         except PySparkException as error:
             path = self.table_path(name)
             raise LakeNotReadable(f"{path} has no changes: {first_line(error)}.") from error
