@@ -301,11 +301,6 @@ def sql_literal(text: str) -> str:
     return f"'{escaped}'"
 
 
-def conditions(check: Check) -> str | None:
-    """The check's conditions on a row as an expression; None if it judges every row."""
-    return " AND ".join(map(_condition, check.where)) or None
-
-
 def _condition(where: Where) -> str:
     if where.is_null is not None:
         return f"{where.column} IS {'' if where.is_null else 'NOT '}NULL"
@@ -327,8 +322,8 @@ def _partition(check: Check) -> str:
 
 
 def _only_where(check: Check, value: str) -> str:
-    condition = conditions(check)
-    return value if condition is None else f"CASE WHEN {condition} THEN {value} END"
+    condition = " AND ".join(map(_condition, check.where))
+    return f"CASE WHEN {condition} THEN {value} END" if condition else value
 
 
 def _term(term: str) -> str:

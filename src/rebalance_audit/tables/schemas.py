@@ -14,7 +14,14 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, get_args
 
 from rebalance_audit.resources import list_files, read_text
-from rebalance_audit.tables.checks import Check, TableSchemaError, json_object, parse_check, words
+from rebalance_audit.tables.checks import (
+    Check,
+    Json,
+    TableSchemaError,
+    json_object,
+    parse_check,
+    words,
+)
 
 Layer: TypeAlias = Literal["bronze", "silver", "gold", "meta"]
 Way: TypeAlias = Literal["append", "merge", "replace"]
@@ -97,22 +104,22 @@ class TableSchema:
     description: str
     grain: str
     key: tuple[str, ...]
-    clustered_by: tuple[str, ...]
-    append_only: bool
-    begins_at: str | None
+    columns: tuple[Column, ...]
+    checks: tuple[Check, ...]
+    clustered_by: tuple[str, ...] = ()
+    append_only: bool = False
+    begins_at: str | None = None
     """The column that says when a row begins: a window of time takes rows by it. None where rows have no time."""
-    aged_by: str | None
+    aged_by: str | None = None
     """The moment from which the age of a row counts, null for a row that has not ended, in SQL that both writers know.
 
     None where no row expires.
     """
-    written: tuple[Way, ...]
-    replaced_by: str
+    written: tuple[Way, ...] = ("append", "merge")
+    replaced_by: str = "cluster"
     """The column by which `replace` finds the rows that it puts others in the place of."""
-    open_while_null: str | None
+    open_while_null: str | None = None
     """The column that is null as long as a row may change. None where rows rarely change, or show it otherwise."""
-    columns: tuple[Column, ...]
-    checks: tuple[Check, ...]
 
     @property
     def full_name(self) -> str:
@@ -176,26 +183,12 @@ def parse_table(path: str, text: str, lists: Mapping[str, tuple[str, ...]]) -> T
     declared = [parse_check(path, check, lists) for check in data["checks"]]
     key = tuple(data["key"])
     required_columns = tuple(column.name for column in columns if not column.nullable)
-    table = TableSchema(
-        layer=data["layer"],
-        name=data["name"],
-        description=data["description"],
-        grain=data["grain"],
-        key=key,
-        clustered_by=tuple(data.get("clustered_by", ())),
-        append_only=data.get("append_only", False),
-        begins_at=data.get("begins_at"),
-        aged_by=data.get("aged_by"),
-        written=tuple(data.get("written", ("append", "merge"))),
-        replaced_by=data.get("replaced_by", "cluster"),
-        open_while_null=data.get("open_while_null"),
-        columns=columns,
-        checks=(
-            Check("unique", "fail", key),
-            Check("not_null", "fail", required_columns),
-            *declared,
-        ),
-    )
+    always = (Check("unique", "fail", key), Check("not_null", "fail", required_columns))
+    given: Json = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
+    }
+    given |= {"columns": columns, "checks": (*always, *declared)}
+    table = TableSchema(**given)
     if unknown := {*table.written} - {*get_args(Way)}:
         raise TableSchemaError(f"{path}: there is no way to write {', '.join(sorted(unknown))}")
     if table.layer not in get_args(Layer) or not path.endswith(f"/{table.full_name}.json"):

@@ -18,7 +18,7 @@ from rebalance_audit.lake.bronze.ingest import ingest
 from rebalance_audit.lake.bronze.ledger import Ledger
 from rebalance_audit.lake.bronze.record_files import digest
 from rebalance_audit.lake.bronze.record_table import Bronze, Ingested
-from rebalance_audit.lake.runs.source_findings import source_findings
+from rebalance_audit.lake.gold.log_findings import source_findings
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.tables import Lake

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row, Window
-from pyspark.sql import functions as F  # noqa: N812 - the usual name  # noqa: N812 - the usual name
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import StringType
 
 from rebalance_audit.lake.gold.outputs import begins_within

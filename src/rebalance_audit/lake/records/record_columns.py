@@ -76,18 +76,14 @@ class SegmentRows:
                 if len(part.log_offsets):
                     yield self._records(partition, part)
                     next_offset = int(part.log_offsets[-1]) + 1
-                if part.excluded_count:
-                    yield from self._passed_over(partition, part)
-
-    def _passed_over(self, partition: int, chunk: Columns) -> Iterator[pa.RecordBatch]:
-        if PASSED_OVER in self._columns:
-            # Time and offset of the last one: the log reaches at least so far.
-            yield self._single(
-                partition,
-                passed_over=chunk.excluded_count,
-                offset=chunk.excluded_last_offset,
-                timestamp=micros_of(chunk.excluded_last_ms),
-            )
+                if part.excluded_count and PASSED_OVER in self._columns:
+                    # Time and offset of the last one: the log reaches at least so far.
+                    yield self._single(
+                        partition,
+                        passed_over=part.excluded_count,
+                        offset=part.excluded_last_offset,
+                        timestamp=micros_of(part.excluded_last_ms),
+                    )
 
     def _records(self, partition: int, chunk: Columns) -> pa.RecordBatch:
         count = len(chunk.log_offsets)

@@ -11,7 +11,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - the usual name  # noqa: N812 - the usual name
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.records.commit_columns import COMMIT, COMMIT_DDL, decode_commits
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER

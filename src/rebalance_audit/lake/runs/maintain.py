@@ -27,7 +27,7 @@ from rebalance_audit.lake.session.splits import parallel_map, parallelism
 from rebalance_audit.lake.storage.lock import sole_ingest, sole_run
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.table_log import commit_metadata, first_line, new_run_id
-from rebalance_audit.lake.storage.table_place import APPEND_ONLY
+from rebalance_audit.lake.storage.table_place import APPEND_ONLY, Catalog
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import OnProgress
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
@@ -296,13 +296,12 @@ def _settings(lake: Lake, request: MaintainRequest) -> Iterator[None]:
 def make_catalog_views(lake: Lake) -> CatalogViews:
     """Create or replace the views whose tables exist. A missing view is no failure: nothing depends on it."""
     done = CatalogViews()
-    if lake.is_folder:
+    if not isinstance(lake.place, Catalog):
         return done
     try:
         for view in views():
             if all(lake.version(name) is not None for name in view.tables):
-                made = lake.make_view(view)
-                done.names += [] if made is None else [made]
+                done.names.append(lake.make_view(lake.place, view))
     except PySparkException as error:
         done.refused = str(error).partition("\n")[0]
     return done

@@ -15,14 +15,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from rebalance_audit.audit.findings.kinds import SourcesDiffer
 from rebalance_audit.audit.lag.end_offsets import EndOffsets
 from rebalance_audit.errors import BadRequest, two_partition_counts
 from rebalance_audit.lake.bronze.end_offsets import keep_samples
 from rebalance_audit.lake.bronze.ingest import INGEST_TABLES, accept_losses, ingest
 from rebalance_audit.lake.bronze.kafka_stream import Duration
 from rebalance_audit.lake.bronze.ledger import require_whole
-from rebalance_audit.lake.bronze.record_table import Ingested
+from rebalance_audit.lake.bronze.record_table import DIFFERS, Ingested
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
+from rebalance_audit.lake.gold.log_findings import source_findings
 from rebalance_audit.lake.runs.context import RunContext, RunReport
 from rebalance_audit.lake.runs.error_translation import ErrorTranslation
 from rebalance_audit.lake.runs.increment import ChangesGone, increment_plan
@@ -35,7 +37,6 @@ from rebalance_audit.lake.runs.progress import (
 )
 from rebalance_audit.lake.runs.rebuild import rebuild_plan
 from rebalance_audit.lake.runs.request import RunRequest, check_request
-from rebalance_audit.lake.runs.source_findings import write_source_findings
 from rebalance_audit.lake.runs.writer import Writer
 from rebalance_audit.lake.session.spark_session import small_queries
 from rebalance_audit.lake.sources.delta_source import DeltaSource
@@ -136,8 +137,21 @@ def _work(context: RunContext) -> None:
     if context.request.end_offsets is not None:
         _keep_samples(context, context.request.end_offsets)
     if differing or not was_empty:
-        write_source_findings(context)
+        _write_source_findings(context)
     _replay(context, None if changed or context.request.full else reached)
+
+
+def _write_source_findings(context: RunContext) -> None:
+    """Write findings of all records in which a source has differed from bronze, whichever ingest read it."""
+    sink = context.sink
+    if sink.is_empty(TableName.QUARANTINE):
+        return
+    differing = sink.for_cluster(TableName.QUARANTINE).where(F.col("reason") == DIFFERS)
+    if differing.isEmpty():
+        return
+    keep, bronze = context.lake.stage.keep, sink.for_cluster(TableName.RECORDS)
+    rows = source_findings(keep, differing, bronze)
+    context.replace(TableName.FINDINGS, rows, F.col("kind") == SourcesDiffer.kind)
 
 
 def _left_by_last_run(context: RunContext) -> tuple[Progress | None, Collection[str]]:

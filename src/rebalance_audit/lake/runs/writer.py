@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP, GROUP_HOURS, MEMBERS, PROGRESS
 from rebalance_audit.lake.gold import topics
-from rebalance_audit.lake.gold.commit_findings import (
+from rebalance_audit.lake.gold.log_findings import (
     commit_findings,
     days_of,
     is_of_records,

@@ -123,7 +123,8 @@ def build_session(
     if present is not None and is_remote():
         return _prepared(present, wanted)
     if is_connect(master):
-        return _remote_session(app_name, str(master), wanted)
+        remote = SparkSession.builder.remote(str(master)).appName(app_name).getOrCreate()
+        return _prepared(remote, wanted)
     conf = SparkConf()
     if SUBMITTED in os.environ:
         conf.setAll(list(wanted.items()))
@@ -162,11 +163,6 @@ def active_session() -> SparkSession | None:
 def is_connect(master: str | None) -> bool:
     """Whether a master is a Spark Connect server."""
     return (master or "").startswith(CONNECT)
-
-
-def _remote_session(app_name: str, address: str, settings: Mapping[str, str]) -> SparkSession:
-    """A session of a Spark Connect server."""
-    return _prepared(SparkSession.builder.remote(address).appName(app_name).getOrCreate(), settings)
 
 
 def _prepared(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the usual name  # noqa: N812 - the usual name
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.delta_folder import LOG
 from rebalance_audit.lake.session.spark_session import temporary_settings

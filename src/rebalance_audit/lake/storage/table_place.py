@@ -98,10 +98,6 @@ class Folder:
         """The table in an SQL statement."""
         return f"delta.`{self.address(schema)}`"
 
-    def view_name(self, name: str) -> str | None:  # noqa: ARG002 - as in every place
-        """A view of `schemas/views` in an SQL statement; None where views have no place."""
-        return None
-
     def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:
         """Let a writer of Spark's write into the table, which exists."""
         writer.save(self.address(schema))
@@ -127,8 +123,8 @@ class Catalog:
         """The three parts, each quoted."""
         return f"{self._schema(schema.layer)}.`{schema.name}`"
 
-    def view_name(self, name: str) -> str | None:
-        """In a schema beside those of the layers."""
+    def view_name(self, name: str) -> str:
+        """A view of `schemas/views` in an SQL statement: in a schema beside those of the layers."""
         return f"{self._schema(VIEWS_SCHEMA)}.`{name}`"
 
     def save(self, schema: TableSchema, writer: DataFrameWriter) -> None:

@@ -44,6 +44,7 @@ from rebalance_audit.lake.storage.table_place import (
     LAYOUT_NUMBER,
     OLDEST_LAYOUT,
     WRITER,
+    Catalog,
     Folder,
     LakeOptions,
     WriterKind,
@@ -72,8 +73,6 @@ class Lake:
         self.path = path.rstrip("/")
         self.options = options or LakeOptions()
         self.place: Final = place_of(spark, self.path)
-        self.is_folder: Final = isinstance(self.place, Folder)
-        """Whether tables are reached by their paths, not by names in a catalog."""
         self.stages: Final = stage_folder(
             spark, self.path, self.options.stage_folder, self.options.storage_options
         )
@@ -126,10 +125,8 @@ class Lake:
         """
         for name in IN_EVERY_LAKE:
             log = self.log(name)
-            try:
+            with self._reading(name):
                 properties = None if log.version() is None else log.properties()
-            except OSError as error:
-                raise self._not_readable(name, error) from error
             if properties is None:
                 continue
             recorded = next((kind for kind in KINDS if kind == properties.get(WRITER)), None)
@@ -195,18 +192,17 @@ class Lake:
 
     # -- tables ---------------------------------------------------------------------------------
 
-    def make_view(self, view: View) -> str | None:
-        """Create or replace a view, where there can be any; returns its name in SQL.
+    def make_view(self, catalog: Catalog, view: View) -> str:
+        """Create or replace a view in the lake's catalog; returns its name in SQL.
 
         Raises PySparkException, also where the catalog knows tables only.
         """
-        name = self.place.view_name(view.name)
-        if name is not None:
-            self.place.prepare([VIEWS_SCHEMA])
-            self.spark.sql(
-                f"CREATE OR REPLACE VIEW {name} COMMENT {sql_literal(view.question)}"
-                f" AS {view.sql_over(self.sql_name)}"
-            )
+        name = catalog.view_name(view.name)
+        catalog.prepare([VIEWS_SCHEMA])
+        self.spark.sql(
+            f"CREATE OR REPLACE VIEW {name} COMMENT {sql_literal(view.question)}"
+            f" AS {view.sql_over(self.sql_name)}"
+        )
         return name
 
     def create(self, names: Iterable[str]) -> None:
@@ -218,10 +214,8 @@ class Lake:
 
     def version(self, name: str) -> int | None:
         """Newest version of a table; None if there is no table. Raises LakeNotReadable."""
-        try:
+        with self._reading(name):
             return self.log(name).version()
-        except OSError as error:
-            raise self._not_readable(name, error) from error
 
     def existing(self, names: Iterable[str]) -> list[str]:
         """Those of the tables that exist. Raises LakeNotReadable."""
@@ -229,21 +223,17 @@ class Lake:
 
     def is_unwritten(self, name: str) -> bool:
         """Whether a table was created and never written. Raises LakeNotReadable."""
-        try:
+        with self._reading(name):
             log = self.log(name)
             if log.version() != 0:
                 return False
             made = log.commits(0, 0)
             return bool(made) and made[0].operation == CREATION
-        except OSError as error:
-            raise self._not_readable(name, error) from error
 
     def mark(self, name: str) -> TableMark | None:
         """Identifies the table as it is now, for `change_since`; None for no table. Raises LakeNotReadable."""
-        try:
+        with self._reading(name):
             return self.log(name).mark()
-        except OSError as error:
-            raise self._not_readable(name, error) from error
 
     def change_since(self, name: str, known: TableMark) -> str | None:
         """How others have changed a table since it had a mark, as a predicate of the table; None if they have not.
@@ -274,13 +264,11 @@ class Lake:
 
         Raises LakeNotReadable.
         """
-        try:
+        with self._reading(name):
             if pinned:
                 version = self.log(name).version()
             as_of = "" if version is None else f" VERSION AS OF {version}"
             return self.spark.sql(f"SELECT * FROM {self.sql_name(name)}{as_of}")  # noqa: S608 - a quoted name
-        except (OSError, AnalysisException) as error:
-            raise self._not_readable(name, error) from error
 
     def read_small(self, name: str, cluster: str, columns: Sequence[str]) -> list[dict[str, Any]]:
         """The cluster's rows of a table that has few; moments in epoch milliseconds. Raises LakeNotReadable.
@@ -301,23 +289,16 @@ class Lake:
         folder = local_path(path)
         # Not through files in Python, see `readers.tables`.
         files = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
-        try:
+        with self._reading(name):
             table = DeltaTable(folder or path, storage_options=dict(self.options.delta_rs_options))
             # A table of an earlier release may lack columns.
             present = {field.name for field in table.schema().fields}
             wanted = [column for column in columns if column in present]
-            self._check_files(name, table)
+            paths = pa.table(table.get_add_actions())["path"].to_pylist()
+            check_files(path, folder, map(unquote, paths))
             # Not by a filter of its own: it skips files without statistics of a long name.
             rows = table.to_pyarrow_table(columns=["cluster", *wanted], filesystem=files)
             return rows.filter(pc.equal(rows["cluster"], cluster)).select(wanted)
-        except DeltaError as error:
-            raise self._not_readable(name, error) from error
-
-    def _check_files(self, name: str, table: DeltaTable) -> None:
-        """Raises LakeNotReadable for a table whose log names files outside of it."""
-        path = self.table_path(name)
-        paths = pa.table(table.get_add_actions())["path"].to_pylist()
-        check_files(path, local_path(path), map(unquote, paths))
 
     def changed(self, name: str, after: int, upto: int) -> DataFrame:
         """Rows of the change feed after one version, up to another.
@@ -382,13 +363,16 @@ class Lake:
         return found
 
     def _commits(self, name: str, first: int, last: int) -> list[TableCommit]:
-        try:
+        with self._reading(name):
             return self.log(name).commits(first, last)
-        except OSError as error:
-            raise self._not_readable(name, error) from error
 
-    def _not_readable(self, name: str, error: Exception) -> LakeNotReadable:
-        return LakeNotReadable(f"{self.table_path(name)} cannot be read: {first_line(error)}.")
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, AnalysisException, DeltaError) as error:
+            path = self.table_path(name)
+            raise LakeNotReadable(f"{path} cannot be read: {first_line(error)}.") from error
 
 
 def plain_rows(rows: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:

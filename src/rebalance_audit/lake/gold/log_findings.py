@@ -1,12 +1,14 @@
-"""Findings that offset commits show: Spark counts what the tables of silver and gold say, the audit makes the rows."""
+"""Findings that the reducer does not make: Spark counts what tables say of offset commits and of differing sources."""
 
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.finding_rules import FindingRules
+from rebalance_audit.audit.findings.finding import ID_DIGITS
 from rebalance_audit.audit.findings.kinds import OF_COMMITS
 from rebalance_audit.audit.findings.of_commits import (
     OFFSET_COMMITS,
@@ -14,11 +16,13 @@ from rebalance_audit.audit.findings.of_commits import (
     HangingTransaction,
     TopicGrowth,
 )
+from rebalance_audit.audit.findings.kinds import SourcesDiffer
 from rebalance_audit.audit.rows import FINDINGS as OUTPUT
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.lake.records.routing import RecordCounts
 from rebalance_audit.lake.silver.offset_commits import OPEN
 from rebalance_audit.lake.storage.local_rows import rows_made
+from rebalance_audit.sentences.render import advice_for, reason_text
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
 DAY_MS: Final = 86_400_000
@@ -185,3 +189,76 @@ def finding_frame(found: DataFrame, row_of: Callable[[Mapping[str, Any]], Row]) 
 def _ends_of(given: Mapping[str, Any]) -> EndRecords:
     """Of a row with the structs `first` and `last`, see `_record`."""
     return EndRecords(*(tuple(given[end].values()) for end in ("first", "last")))
+
+
+DIGEST_DIGITS: Final = 16
+_COMPACTED: Final[Row] = {"offset": None, "at": None, "digest": "null", "source": "null"}
+
+
+def source_findings(
+    keep: Callable[[DataFrame], DataFrame], differing: DataFrame, bronze: DataFrame
+) -> DataFrame:
+    """Rows of gold.findings (without the cluster) from those of silver.quarantine and from bronze; `keep` stages."""
+    other = F.struct("offset", F.unix_millis("timestamp").alias("at"), _digest().alias("digest"))
+    found = keep(
+        differing.groupBy("partition", F.col("source_file").alias("other_source")).agg(
+            F.count(F.lit(1)).alias("records"),
+            F.min(other).alias("first"),
+            F.max(other).alias("last"),
+        )
+    )
+    ends = found.select(
+        "partition", F.explode(F.array("first.offset", "last.offset")).alias("offset")
+    )
+    in_bronze = F.struct(
+        *("offset", F.unix_millis("timestamp").alias("at"), _digest().alias("digest"), "source")
+    )
+    ours = (
+        bronze.join(F.broadcast(ends.distinct()), ["partition", "offset"])
+        .groupBy("partition")
+        .agg(F.collect_list(in_bronze).alias("kept"))
+    )
+    return finding_frame(found.join(ours, "partition"), _differing_row)
+
+
+def _differing_row(given: Mapping[str, Any]) -> Row:
+    """`first` and `last` are the records in quarantine, `kept` has those of bronze at their offsets."""
+    kind, partition, other_source = SourcesDiffer, given["partition"], given["other_source"]
+    others = [given["first"], given["last"]]
+    kept = {each["offset"]: each for each in given["kept"]}
+    ours = [kept.get(each["offset"], _COMPACTED) for each in others]
+    facts = []
+    for mine, other in zip(ours, others, strict=True):
+        facts += [
+            (mine, f"{mine['source']}: digest {mine['digest']}, kept"),
+            (other, f"{other_source}: digest {other['digest']}, in quarantine"),
+        ]
+    evidence = [
+        {"partition": partition, "offset": record["offset"], "at": record["at"], "fact": fact}
+        for record, fact in facts
+    ]
+    differ = "1 record" if given["records"] == 1 else f"{given['records']} records"
+    verb = "differs" if given["records"] == 1 else "differ"
+    identity = "/".join((kind.kind, str(partition), other_source))
+    return {
+        **dict.fromkeys(table_schemas()[TableName.FINDINGS].column_names),
+        "finding_id": sha256(identity.encode()).hexdigest()[:ID_DIGITS],
+        "kind": kind.kind,
+        "severity": kind.severity.value,
+        "log_partition": partition,
+        "from_at": ours[0]["at"],
+        "to_at": max((each["at"] for each in ours if each["at"] is not None), default=None),
+        "from_offset": others[0]["offset"],
+        "member_ids": [],
+        "topics": [],
+        "advice": reason_text(advice_for(kind.kind)),
+        "detail": f"{differ} of partition {partition}, from offset {others[0]['offset']} on, {verb} between"
+        f" {other_source} and {ours[0]['source']}.",
+        "evidence": [each for at, each in enumerate(evidence) if each not in evidence[:at]],
+    }
+
+
+def _digest() -> Column:
+    """Digest of key and value; null differs from empty."""
+    parts = [F.coalesce(F.hex(name), F.lit("null")) for name in ("key", "value")]
+    return F.substring(F.sha2(F.concat_ws("/", *parts), 256), 1, DIGEST_DIGITS)
