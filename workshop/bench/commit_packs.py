@@ -12,8 +12,8 @@ from typing import Final, TypeVar
 
 import pyarrow as pa
 
+from rebalance_audit.lake.gold.group_memory import ReducerOptions
 from rebalance_audit.lake.gold.reducer import reduced
-from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import (
     GROUP_RECORD,
     INPUT,

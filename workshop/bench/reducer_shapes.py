@@ -14,8 +14,8 @@ from typing import Final
 
 import pyarrow as pa
 
+from rebalance_audit.lake.gold.group_memory import ReducerOptions
 from rebalance_audit.lake.gold.reducer import reduced
-from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import INPUT
 from rebalance_audit.lake.storage.stage import ROWS
 from rebalance_audit.tables.arrow_types import column_of

@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.lake.gold.group_memory import ReducerOptions
 from rebalance_audit.lake.gold.reducer import reduced
-from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import INPUT
 from rebalance_audit.lake.storage.stage import ROWS
 from rebalance_audit.replay.changes import Position

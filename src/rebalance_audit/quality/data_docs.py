@@ -93,7 +93,6 @@ def _name(result: ExpectationValidationResult) -> str:
 
 
 def _error(exception_info: Mapping[str, Any] | None) -> str | None:
-    """What went wrong with an expectation, in one line."""
     if not exception_info:
         return None
     infos = [exception_info] if "raised_exception" in exception_info else exception_info.values()

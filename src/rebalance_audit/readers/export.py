@@ -130,7 +130,6 @@ EXPORTERS: Final[Mapping[str, Exporter]] = {
 
 
 def _columns(sql: duckdb.DuckDBPyConnection, name: str) -> dict[str, str]:
-    """Names of columns with their types in DuckDB."""
     return {column: kind for column, kind, *_ in sql.execute(f"describe {name}").fetchall()}
 
 

@@ -71,7 +71,6 @@ class _TraceFile:
         self.counts = Counter(groups=0, tracks=0, events=0)
 
     def write(self, group: Track) -> None:
-        """A group's track, and all below it."""
         self.counts["groups"] += 1
         self._write(group, None)
 

@@ -18,7 +18,7 @@ from rebalance_audit.delta_folder import check_data, check_files, check_log, nam
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.extras import require_extra
 from rebalance_audit.location import is_catalog, local_path
-from rebalance_audit.tables.arrow_types import arrow_schema, in_millis
+from rebalance_audit.tables.arrow_types import arrow_schema, in_millis, padded
 from rebalance_audit.tables.order import LATEST_FIRST
 from rebalance_audit.tables.rows import Rows
 from rebalance_audit.tables.schemas import TableSchema, table_schemas
@@ -206,7 +206,6 @@ class LakeRows(Rows):
     """Rows of a Delta table that match an Arrow expression."""
 
     def __init__(self, lake: str, schema: TableSchema, wanted: ds.Expression) -> None:
-        """Nothing is read yet."""
         super().__init__(schema)
         self._lake = lake
         self._wanted = wanted
@@ -226,15 +225,7 @@ class LakeRows(Rows):
 
     def _shaped(self, found: pa.Table) -> pa.Table:
         """With the columns of the contract; one that came after the release that wrote the lake is null."""
-        wanted = arrow_schema(self.schema)
-        there = set(found.schema.names)
-        columns = [
-            found.column(field.name).cast(field.type)
-            if field.name in there
-            else pa.nulls(len(found), field.type)
-            for field in wanted
-        ]
-        return pa.table(columns, schema=wanted)
+        return padded(found, arrow_schema(self.schema))
 
     def __len__(self) -> int:
         if "_table" in self.__dict__:

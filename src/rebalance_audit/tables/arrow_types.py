@@ -78,14 +78,14 @@ def arrow_table(
     )
 
 
-def padded(rows: pa.RecordBatch, columns: Mapping[str, str]) -> pa.RecordBatch:
-    """The rows with these columns, name -> type as DDL; those that they lack are null."""
-    schema, there = schema_of_columns(columns), rows.schema.names
+def padded(rows: Any, schema: pa.Schema) -> Any:
+    """The rows, a batch or a table, with the columns of a schema; those that they lack are null."""
+    there = rows.schema.names
     arrays = [
         rows[field.name] if field.name in there else pa.nulls(rows.num_rows, field.type)
         for field in schema
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return type(rows).from_arrays(arrays, names=schema.names).cast(schema)
 
 
 def in_millis(table: pa.Table) -> pa.Table:

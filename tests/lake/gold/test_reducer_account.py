@@ -6,8 +6,8 @@ import pytest
 
 import rebalance_audit as ra
 from rebalance_audit.audit.rows import GROUP_HOURS, PROGRESS
+from rebalance_audit.lake.gold.group_memory import ReducerOptions
 from rebalance_audit.lake.gold.reducer import reduced
-from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import pack_commits
 from rebalance_audit.local.survey import survey
 from rebalance_audit.wire.segments.folder import open_log_folder

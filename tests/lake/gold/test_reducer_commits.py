@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from rebalance_audit.audit.rows import GROUP_HOURS
+from rebalance_audit.lake.gold.group_memory import ReducerOptions
 from rebalance_audit.lake.gold.outputs import SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import RESUMES, reduced
-from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import INPUT, pack_commits
 from rebalance_audit.local.byte_ranges import ranges_of
 from rebalance_audit.tables.arrow_types import column_of

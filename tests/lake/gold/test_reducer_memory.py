@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
+from rebalance_audit.lake.gold.group_memory import ReducerOptions
 from rebalance_audit.lake.gold.outputs import BATCH_ROWS
 from rebalance_audit.lake.gold.reducer import HELD_BYTES, reduced
-from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import INPUT
 from rebalance_audit.tables.arrow_types import column_of
 from rebalance_audit.wire.consumer_protocol import Subscription, encode_subscription

@@ -8,10 +8,10 @@ from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.log_audit import LogAudit
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.lake.gold.broker_logs import unmatched_notes
+from rebalance_audit.lake.gold.group_memory import ReducerOptions
 from rebalance_audit.lake.gold.outputs import GONE, output_columns
 from rebalance_audit.lake.gold.outputs import rows_of as rows_of_output
 from rebalance_audit.lake.gold.reducer import reduce_groups
-from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.sources.source_spec import parse_source
 from rebalance_audit.lake.storage.stage import Stage

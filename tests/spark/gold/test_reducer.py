@@ -4,9 +4,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.audit.rows import GOLD_OF_GROUP
+from rebalance_audit.lake.gold.group_memory import ReducerOptions
 from rebalance_audit.lake.gold.outputs import GONE, output_columns, rebuilt_rows_of
 from rebalance_audit.lake.gold.reducer import reduce_groups, with_commits
-from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs
 from rebalance_audit.lake.sources.source_spec import parse_source

@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
 from rebalance_audit.lake.runs.affected_groups import AffectedGroups, NewRecords
+from rebalance_audit.lake.runs.progress import PartitionProgress, Progress
 from rebalance_audit.lake.storage.stage import Stage
 
 LOG_END_MS = 1_000_000
@@ -95,13 +96,11 @@ def test_groups_are_touched_for_a_reason(spark: SparkSession, stage: Stage) -> N
         {"renamed"},
         LOG_END_MS,
         RULES,
-        is_clean=True,
+        Progress(0, {number: PartitionProgress(45, None, 45) for number in (1, 2)}, run_id="last"),
         broker_updates=spark.createDataFrame(
             NAMED, "partition int, group_id string, is_late boolean"
         ),
         commits=spark.createDataFrame(COMMITTED, "partition int, group_id string, offset bigint"),
-        last_run="last",
-        ends={1: 45, 2: 45},
     )
     affected = AffectedGroups(stage, snapshots, news)
     found = {row["group_id"]: row["mode"] for row in affected.groups.collect()}

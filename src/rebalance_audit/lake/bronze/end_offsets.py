@@ -71,7 +71,6 @@ class StoredEndOffsets:
     """The samples of one cluster, as one run uses them: later ones are those of the next run."""
 
     def __init__(self, sink: Sink) -> None:
-        """Nothing is read yet."""
         self._sink = sink
         self.version = sink.lake.version(TableName.END_OFFSETS)
         """Version of the table; None if there are no samples."""

@@ -65,10 +65,8 @@ def ingest(
 
         if isinstance(source, KafkaSource):
             sampler = EndOffsetSampler(source, sink, ledger, on_progress)
-            stream = KafkaStream(source, bronze)
-            ingested = stream.run(
-                duration or Duration(), on_progress, save, sampler.sample_when_due
-            )
+            stream = KafkaStream(source, bronze, duration or Duration(), sampler.sample_when_due)
+            ingested = stream.run(on_progress, save)
             # Newer than every record that was read.
             sampler.sample()
         elif isinstance(source, SegmentsSource) and from_ms is None:

@@ -50,9 +50,18 @@ class Duration:
 class KafkaStream:
     """One ingest of a live cluster."""
 
-    def __init__(self, source: KafkaSource, bronze: Bronze) -> None:
-        """Ask the cluster for its id. Raises SourceNotReadable."""
+    def __init__(
+        self,
+        source: KafkaSource,
+        bronze: Bronze,
+        duration: Duration,
+        each_poll: Callable[[], None],
+    ) -> None:
+        """Ask the cluster for its id. Raises SourceNotReadable. `each_poll` is called now and then."""
         self._source = source
+        self._duration = duration
+        self._each_poll = each_poll
+        self._began = time.monotonic()
         self._bronze = bronze
         self._ledger = bronze.ledger
         self._spark = bronze.ledger.lake.spark
@@ -65,16 +74,8 @@ class KafkaStream:
         self._reached: dict[int, int] = {}
         """Partition -> offset up to which the log was read."""
 
-    def run(
-        self,
-        duration: Duration,
-        on_progress: Callable[[str], None],
-        save: Callable[[], None],
-        each_poll: Callable[[], None],
-    ) -> Ingested:
-        """Check that the cluster's log is the one in bronze, then append.
-
-        `save` writes the ledger; `each_poll` is called now and then.
+    def run(self, on_progress: OnProgress, save: Callable[[], None]) -> Ingested:
+        """Check that the cluster's log is the one in bronze, then append. `save` writes the ledger.
 
         Raises BadRequest, SourceNotReadable, LakeBusy and LakeNotWritable.
         """
@@ -89,16 +90,16 @@ class KafkaStream:
         if is_new:
             save()  # from now on the lake knows whose log it is, and where it was begun
         on_progress(f"reading {self._source.location}")
-        began = saved = time.monotonic()
+        self._began = saved = time.monotonic()
         reported = 0
-        while not duration.stopped():
+        while not self._duration.stopped():
             upto = self._next_batch()
             if upto:
-                self._read(upto, each_poll)
+                self._read(upto)
             else:
                 # Everything that the cluster still has is there again.
                 self._gone += self._bronze.note_own_losses(self._source.spec)
-                if not duration.follow:
+                if not self._duration.follow:
                     break
             if reported != self._done.records:
                 reported = self._done.records
@@ -107,7 +108,7 @@ class KafkaStream:
             if now - saved >= UPDATED_EVERY_SECONDS:
                 save()
                 saved = now
-            if duration.follow and not self._waited(duration, began, each_poll):
+            if self._duration.follow and not self._waited():
                 break
         self._done.lost_stretches = len(self._lost) + self._gone
         self._done.quarantine_rows += self._gone
@@ -226,34 +227,33 @@ class KafkaStream:
             for number, count in left.items()
         }
 
-    def _waited(self, duration: Duration, began: float, each_poll: Callable[[], None]) -> bool:
+    def _waited(self) -> bool:
         """Wait for the next batch, and ask the cluster where its log ends now; False if it is time to stop."""
         if not self._next_batch():
             until = time.monotonic() + self._source.settings.trigger_seconds
-            while (rest := until - time.monotonic()) > 0 and not self._is_over(duration, began):
-                each_poll()
+            while (rest := until - time.monotonic()) > 0 and not self._is_over():
+                self._each_poll()
                 time.sleep(min(rest, POLL_SECONDS))
-        if self._is_over(duration, began):
+        if self._is_over():
             return False
         if not self._next_batch():
-            self._view = self._asked(duration, began) or self._view
+            self._view = self._asked() or self._view
             self._require_same_log()
             self._note()
         return True
 
-    @staticmethod
-    def _is_over(duration: Duration, began: float) -> bool:
-        is_late = duration.stop_after_s is not None
-        is_late = is_late and time.monotonic() - began >= (duration.stop_after_s or 0)
-        return is_late or duration.stopped()
+    def _is_over(self) -> bool:
+        limit_s = self._duration.stop_after_s
+        is_late = limit_s is not None and time.monotonic() - self._began >= limit_s
+        return is_late or self._duration.stopped()
 
-    def _asked(self, duration: Duration, began: float) -> ClusterView | None:
+    def _asked(self) -> ClusterView | None:
         """The cluster as it is now; None if it is time to stop. A cluster may change its leaders for a while.
 
         Raises SourceNotReadable for one that has not answered for the timeout of the settings.
         """
         since = time.monotonic()
-        while not self._is_over(duration, began):
+        while not self._is_over():
             try:
                 return self._source.cluster.view()
             except SourceNotReadable as error:
@@ -264,13 +264,13 @@ class KafkaStream:
 
     # -- batches --------------------------------------------------------------------------------
 
-    def _read(self, upto: Mapping[int, int], each_poll: Callable[[], None]) -> None:
+    def _read(self, upto: Mapping[int, int]) -> None:
         """Append one batch, from where each partition was read to."""
         batch = _Batch(self._source, self._bronze, {n: self._reached[n] for n in upto}, upto)
         batch.start()
         asked = time.monotonic()
         while not batch.has_ended(POLL_SECONDS):
-            each_poll()
+            self._each_poll()
             if time.monotonic() - asked < self._source.settings.timeout_ms / 1000:
                 continue
             # Spark's consumer waits for a cluster without limit, and nothing can interrupt it.
@@ -334,11 +334,9 @@ class _Batch:
         self.error: Exception | None = None
 
     def start(self) -> None:
-        """Begin."""
         self._thread.start()
 
     def has_ended(self, seconds: float) -> bool:
-        """Whether it ends within so many seconds."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
@@ -381,7 +379,6 @@ class EndOffsetSampler:
     def __init__(
         self, source: KafkaSource, sink: Sink, ledger: Ledger, on_progress: OnProgress
     ) -> None:
-        """Nothing is sampled yet."""
         self._source = source
         self._sink = sink
         self._ledger = ledger

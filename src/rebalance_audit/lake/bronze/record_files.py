@@ -14,7 +14,7 @@ from rebalance_audit.lake.records.commit_packs import commits_first
 from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS
 from rebalance_audit.lake.storage.data_files import FILE, DataFile, DataFolder
 from rebalance_audit.moments import utc_datetime
-from rebalance_audit.tables.arrow_types import padded
+from rebalance_audit.tables.arrow_types import padded, schema_of_columns
 from rebalance_audit.wire.segments.folder import FileMark
 
 WRITTEN: Final[Mapping[str, str]] = {
@@ -33,16 +33,16 @@ def write_records(
 
     `constants` are the values of the table's other columns.
     """
-    file = DataFile(folder, constants, PartitionSpans())
+    file, written = DataFile(folder, constants, PartitionSpans()), schema_of_columns(WRITTEN)
     for batch in commits_first(batches):
         records = batch
         if DAMAGE in batch.schema.names and batch[DAMAGE].null_count < batch.num_rows:
             is_damage = batch[DAMAGE].is_valid()
-            yield padded(batch.filter(is_damage), WRITTEN)
+            yield padded(batch.filter(is_damage), written)
             records = batch.filter(pc.invert(is_damage))
         file.write(records)
     for row in file.described():
-        yield padded(row, WRITTEN)
+        yield padded(row, written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,6 @@ class PartitionSpans:
     """What a file has of each log partition; `data_files.Summary`."""
 
     def __init__(self) -> None:
-        """No rows yet."""
         self._parts: dict[int, PartitionInBronze] = {}
 
     def add(self, rows: pa.RecordBatch) -> None:

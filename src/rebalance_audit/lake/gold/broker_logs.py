@@ -39,7 +39,6 @@ class StoredBrokerLogs:
     """The brokers' logs of one cluster in a lake, as one run uses them."""
 
     def __init__(self, sink: Sink, run_number: int, run_id: str) -> None:
-        """Nothing is read yet."""
         self._sink = sink
         self._run_number = run_number
         self._run_id = run_id
@@ -176,7 +175,6 @@ class StoredBrokerLogs:
         self._sink.rewrite(TableName.BROKER_LOG, rows)
 
     def _by(self, rows: DataFrame, realigned: Column) -> DataFrame:
-        """The rows as changed by this run."""
         return rows.withColumns(
             {
                 "realigned": realigned,
@@ -196,7 +194,6 @@ def unmatched_notes(log: BrokerLog, states: DataFrame) -> list[str]:
 
 
 def _meeting(lines: DataFrame, moments: DataFrame) -> DataFrame:
-    """Lines joined with the moments that they may be about."""
     return lines.where(is_dated()).join(moments, ["group_id", "kind", "epoch"])
 
 

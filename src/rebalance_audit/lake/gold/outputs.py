@@ -226,7 +226,6 @@ class HourRows:
     """
 
     def __init__(self, rows: OutputRows) -> None:
-        """The rows go to `rows`."""
         self._rows = rows
         self._group_id = ""
         self._held: dict[int, tuple[str, Row, bool]] = {}
@@ -319,7 +318,6 @@ def continue_stints(stints: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def _of_latest() -> list[str]:
-    """The columns of gold.members that say how its latest stint was."""
     names = table_schemas()[TableName.MEMBERS].column_names
     return [
         name for name in names if name not in {"cluster", *MEMBER_KEY, *FROM_FIRST_STINT, STINTS}

@@ -29,7 +29,13 @@ from rebalance_audit.audit.snapshots.snapshot import (
 )
 from rebalance_audit.garbage import collecting_less
 from rebalance_audit.lake.bronze.end_offsets import SAMPLES, samples_of
-from rebalance_audit.lake.gold.group_memory import AskedTopics, FinishedGroups, Memory, Provisional
+from rebalance_audit.lake.gold.group_memory import (
+    AskedTopics,
+    FinishedGroups,
+    Memory,
+    Provisional,
+    ReducerOptions,
+)
 from rebalance_audit.lake.gold.outputs import (
     GONE,
     GROUP_RECORDS,
@@ -43,7 +49,6 @@ from rebalance_audit.lake.gold.outputs import (
     quarantine_row,
     record_row,
 )
-from rebalance_audit.lake.gold.reducer_options import ReducerOptions
 from rebalance_audit.lake.records.commit_packs import (
     DECIDED,
     GROUP_RECORD,
@@ -118,22 +123,12 @@ class _Given(NamedTuple):
 class _Group:
     """The group whose records are being replayed."""
 
-    def __init__(
-        self,
-        log_partition: int,
-        group_id: str,
-        rows: OutputRows,
-        hour_rows: HourRows,
-        finished: FinishedGroups,
-        options: ReducerOptions,
-    ) -> None:
+    def __init__(self, task: "_Reducer", log_partition: int, group_id: str) -> None:
         """Nothing is replayed yet; call `resume` first if there is a state."""
         self.log_partition = log_partition
         self.group_id = group_id
-        self._rows = rows
-        self._hour_rows = hour_rows
-        self._finished = finished
-        self._options = options
+        self._rows, self._hour_rows, self._finished = task.rows, task.hour_rows, task.finished
+        self._options = options = task.options
         self._asked = AskedTopics(options.names)
         self._audit_options = self._asked.options(
             rules=options.rules,
@@ -359,19 +354,18 @@ class _Reducer:
     """One task."""
 
     def __init__(self, options: ReducerOptions) -> None:
-        self._options = options
-        self._rows = OutputRows(options.constants)
-        self._hour_rows = HourRows(self._rows)
-        self._finished = FinishedGroups(self._rows, options.progress_folder, options.constants)
+        self.options = options
+        self.rows = OutputRows(options.constants)
+        self.hour_rows = HourRows(self.rows)
+        self.finished = FinishedGroups(self.rows, options.progress_folder, options.constants)
         self._group: _Group | None = None
 
     def reduce(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """All output rows of the task's groups."""
         yield from self._reduced(batches)
         yield from self._leave()
-        yield from self._finished.end()
-        self._hour_rows.release()
-        yield from self._rows.take_rest()
+        yield from self.finished.end()
+        self.hour_rows.release()
+        yield from self.rows.take_rest()
 
     def _reduced(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held_bytes = 0
@@ -386,13 +380,13 @@ class _Reducer:
                     self._feed(group, given)
                     held_bytes += len(given.value or b"")
                     if held_bytes > HELD_BYTES:
-                        yield from self._rows.take_rest()
+                        yield from self.rows.take_rest()
                         held_bytes = 0
-                    elif self._rows.full():
-                        yield from self._rows.take_full()
+                    elif self.rows.full():
+                        yield from self.rows.take_full()
             # Rows of a group's end or of quarantine may have filled a batch as well.
-            if self._rows.full():
-                yield from self._rows.take_full()
+            if self.rows.full():
+                yield from self.rows.take_full()
 
     def _enter(self, partition: int, group_id: str) -> Generator[pa.RecordBatch, None, _Group]:
         """The group that a record belongs to; the previous group is finished."""
@@ -400,17 +394,15 @@ class _Reducer:
         if group is not None and group.group_id == group_id and group.log_partition == partition:
             return group
         yield from self._leave()
-        self._group = _Group(
-            *(partition, group_id, self._rows, self._hour_rows), self._finished, self._options
-        )
+        self._group = _Group(self, partition, group_id)
         return self._group
 
     def _leave(self) -> Iterator[pa.RecordBatch]:
         if self._group is not None:
             self._group.finish()
             self._group = None
-            if self._finished.full():
-                yield from self._finished.take()
+            if self.finished.full():
+                yield from self.finished.take()
 
     def _feed(self, group: _Group, given: _Given) -> None:
         position = given.position
@@ -422,16 +414,16 @@ class _Reducer:
             self._quarantine(record, given, group.mark)
             return
         group.audit.feed(record, position)
-        if self._options.with_silver:
+        if self.options.with_silver:
             row = record_row(group.group_id, record, position, group.audit.write_offset)
             row["producer_id"] = given.producer_id
             row["is_transactional"] = given.is_transactional
-            self._rows.add(GROUP_RECORDS, group.mark, row)
+            self.rows.add(GROUP_RECORDS, group.mark, row)
 
     def _quarantine(self, found: Record | Undecodable, given: _Given, mark: str) -> None:
         assert isinstance(found, Undecodable), f"{found} has a group that is not in its key"
         row = quarantine_row(found, given.position, given.key, given.value)
-        self._rows.add(QUARANTINE, mark, row)
+        self.rows.add(QUARANTINE, mark, row)
 
 
 def _group_of(given: _Given) -> tuple[int, str | None]:

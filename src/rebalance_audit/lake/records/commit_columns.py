@@ -246,7 +246,6 @@ class _Values:
         }
 
     def _reads(self, at: Ints, expected: bytes) -> Bools:
-        """Which rows have these bytes at a position."""
         found = np.ones(len(at), np.bool_)
         for index, byte in enumerate(expected):
             found &= self._values.field(at + index, "u1") == byte
@@ -264,7 +263,6 @@ class _Values:
 
 
 def _row(key: bytes | None, value: bytes | None) -> dict[str, Any]:
-    """One record by the codec of `wire`."""
     match decode_record(key, value):
         case Undecodable(reason, detail, record_type, value_version):
             return {

@@ -212,7 +212,6 @@ class _Part(NamedTuple):
     is_transactional: bool
 
     def from_offset(self, log_offset: int) -> "_Part":
-        """What lies at this offset or after it."""
         begin = int(np.searchsorted(self.offsets, log_offset))
         return self._replace(
             offsets=self.offsets[begin:],

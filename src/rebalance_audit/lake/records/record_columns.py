@@ -150,7 +150,6 @@ MAKERS: Final[Mapping[str, Make]] = {
 
 
 def _shown_offset(found: BadBytes) -> int | None:
-    """The base offset in the header, if it can be one."""
     return found.base_offset if found.base_offset is not None and found.base_offset >= 0 else None
 
 

@@ -7,7 +7,7 @@ other thresholds. Nothing else is read.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Final
 
@@ -26,6 +26,7 @@ from rebalance_audit.lake.records.routing import (
     is_commit,
     is_control,
 )
+from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.storage.spark_writer import LISTED_GROUPS
 from rebalance_audit.lake.storage.stage import Stage
 
@@ -53,16 +54,12 @@ class NewRecords:
     log_end_ms: int | None
     rules: str
     """Digest of the thresholds, see `rules_digest`."""
-    is_clean: bool
-    """Whether one run wrote both the snapshots and gold."""
+    since: Progress
+    """What the run that made the newest snapshots had: of these groups the audits know the commits up to its end."""
     broker_updates: DataFrame | None = None
     """(partition, group_id, is_late) of groups about which brokers' logs say something new; late: of audited times."""
     commits: DataFrame | None = None
     """New offset commits, or at least their offsets and columns of GROUP; None if there are none."""
-    last_run: str | None = None
-    """The run that made the newest snapshots: of these groups the audits know the commits up to its end."""
-    ends: Mapping[int, int] = field(default_factory=dict)
-    """Log partition -> offset after the last record that this run had."""
     decided: DataFrame | None = None
     """(partition, group_id, offset, is_late) of earlier commits whose transactions new markers end; None without any.
 
@@ -79,6 +76,8 @@ class AffectedGroups:
         """`snapshots` are the rows of one cluster; groups in `rebuild` are replayed from their first record."""
         self._snapshots = snapshots.withColumnRenamed("log_partition", "partition")
         self._new = new
+        self._ends = {number: part.next_offset for number, part in new.since.partitions.items()}
+        """Log partition -> offset after the last record that the last run had."""
         planned = stage.keep(self._planned(rebuild))
         self.groups = planned.where(F.col("mode") != ELSEWHERE)
         """Columns of GROUP and `mode`; `after` and `decided_after`: the first offsets from which the audit may lack
@@ -142,7 +141,7 @@ class AffectedGroups:
         """The commits whose transaction was committed since, as `routing.decided_commits`, among records of bronze."""
         markers = records.where(self.among_commits(DECIDED_AFTER) & is_control())
         found = decided_commits(self.commits(records, DECIDED_AFTER), markers)
-        is_new = F.col(MARKER_OFFSET) >= F.coalesce(of_partition(self._new.ends), F.lit(0))
+        is_new = F.col(MARKER_OFFSET) >= F.coalesce(of_partition(self._ends), F.lit(0))
         return found.where(is_new | (F.col("mode") == REBUILT))
 
     def input(self, history: DataFrame) -> DataFrame:
@@ -208,7 +207,9 @@ class AffectedGroups:
         of_group = Window.partitionBy("group_id")
         # Hours of a group add up the commits of all partitions, and a snapshot knows those of one.
         in_several = F.count(F.lit(1)).over(of_group) > 1
-        rebuild_it = F.lit(not self._new.is_clean) | F.col("is_other") | is_late | F.col("is_lost")
+        rebuild_it = (
+            F.lit(not self._new.since.is_clean) | F.col("is_other") | is_late | F.col("is_lost")
+        )
         mode = F.when(F.col("rebuild_it"), REBUILT).otherwise(RESUMED)
         # Offset commits alone make no history.
         has_records = F.col("first_new").isNotNull() | (F.col("next_offset") > 0)
@@ -237,7 +238,6 @@ class AffectedGroups:
         )
 
     def _facts(self, rebuild: DataFrame | None) -> Iterator[DataFrame]:
-        """Rows with the columns GROUP and something that is known of the group."""
         new = self._new
         yield self._snapshots.select(
             *GROUP,
@@ -274,8 +274,8 @@ class AffectedGroups:
             yield rebuild.select(*GROUP, F.lit(True).alias("is_lost"))
 
     def _end_of_last_run(self) -> Column:
-        made_then = F.col("run_id") == F.lit(self._new.last_run)
-        return F.when(made_then, of_partition(self._new.ends))
+        made_then = F.col("run_id") == F.lit(self._new.since.run_id)
+        return F.when(made_then, of_partition(self._ends))
 
     def _asked_again(self) -> Column:
         if not self._new.topics:

@@ -7,8 +7,7 @@ from typing import Any, Final, TypeAlias
 from rebalance_audit.audit.deploys.rollout import Rollout
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.table_log import commit_metadata, new_run_id
-from rebalance_audit.lake.storage.table_maker import translated
-from rebalance_audit.lake.storage.table_writer import Written
+from rebalance_audit.lake.storage.table_writer import Written, translated
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.schemas import TableName, table_schemas
 

@@ -143,7 +143,6 @@ class RunContext:
     """One run."""
 
     def __init__(self, spark: SparkSession, request: RunRequest, on_progress: OnProgress) -> None:
-        """Nothing is read or written yet."""
         self.spark = spark
         self.request = request
         self.on_progress = on_progress

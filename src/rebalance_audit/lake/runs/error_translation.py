@@ -109,7 +109,6 @@ class ErrorTranslation:
 
 
 def _free(location: str) -> str:
-    """The free space, if it is known."""
     path = None if is_catalog(location) else local_path(location)
     if path is None or not path.is_dir():
         return ""

@@ -16,10 +16,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.gold.broker_logs import moments_in_silver
-from rebalance_audit.lake.gold.group_memory import answers
+from rebalance_audit.lake.gold.group_memory import Gaps, answers
 from rebalance_audit.lake.gold.outputs import GONE, SNAPSHOTS
 from rebalance_audit.lake.gold.reducer import with_commits
-from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs, decided_packs
 from rebalance_audit.lake.records.routing import RecordCounts, count_records
@@ -93,12 +92,13 @@ class _Increment:
         holes = holes_since(
             since, counts, context.partitions_seen, self._new_records, self._history
         )
-        reached = since.after(counts).lacking(holes)
         losses = losses_without_group(small)
         if not context.sink.is_empty(TableName.QUARANTINE):
             quarantine = context.sink.for_cluster(TableName.QUARANTINE)
             losses = losses.union(losses_in_quarantine(quarantine, damage_only=False))
         gaps = gaps_of(losses)
+        parts = since.after(counts).lacking(holes).partitions
+        reached = Progress(self._bronze_version, parts, gaps)
         records = routing.group_records(small, None)
         known_before = TopicNames()
         known_before.merge(context.known_topics)
@@ -108,11 +108,9 @@ class _Increment:
             _differing(known_before, names),
             reached.last_ms,
             context.rules,
-            since.is_clean,
+            since,
             self._broker_news(records),
             None if commits is None else commits.rows,
-            since.run_id,
-            {number: part.next_offset for number, part in since.partitions.items()},
             None if commits is None else commits.decided,
         )
 
@@ -126,12 +124,10 @@ class _Increment:
                 commits=commits,
                 unreadable=None if commits is None else commits.undecodable,
                 damaged_stretches=0,
-                gaps=gaps,
                 known=reached,
                 names=names,
-                log_end_ms=reached.last_ms,
                 since=since,
-                reached=Progress(self._bronze_version, reached.partitions, gaps),
+                reached=reached,
                 is_small=counts.records <= FEW_COMMITS and not groups.rebuilt,
                 revise=revise,
             )

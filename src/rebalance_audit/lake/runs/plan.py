@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 from pyspark.sql import DataFrame, SparkSession
 
 from rebalance_audit.audit.rows import PROGRESS
+from rebalance_audit.lake.gold.group_memory import ReducerOptions
 from rebalance_audit.lake.gold.outputs import (
     FILES,
     GONE,
@@ -22,7 +23,6 @@ from rebalance_audit.lake.gold.outputs import (
     rows_of,
 )
 from rebalance_audit.lake.gold.reducer import reduce_groups
-from rebalance_audit.lake.gold.reducer_options import Gaps, ReducerOptions
 from rebalance_audit.lake.records.routing import RecordCounts
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.progress import Progress
@@ -80,12 +80,9 @@ class Plan:
     """Rows of silver.quarantine besides those that the reducer makes; None if there are none."""
     damaged_stretches: int
     """How many of these are parts of segment files with an unknown number of records."""
-    gaps: Gaps
     known: Progress
     """What is known of the whole log, also if the run covers a part of it."""
     names: TopicNames
-    log_end_ms: int | None
-    """Largest record time of the whole log, epoch milliseconds."""
     since: Progress | None
     """Where an increment resumes; None for a rebuild."""
     reached: Progress | None
@@ -189,8 +186,8 @@ def _reduce(context: RunContext, plan: Plan) -> Replayed:
         plan.names,
         request.rules,
         request.findings,
-        plan.log_end_ms,
-        plan.gaps,
+        plan.known.last_ms,
+        plan.known.gaps,
         plan.known.whole,
         plan.known.holes,
         request.with_silver,

@@ -84,7 +84,6 @@ class RunLog:
         }
 
     def _update(self, outcome: str, columns: Mapping[str, Any]) -> None:
-        """Replace the row by one with the outcome and the time of the end."""
         row = {**self._row(outcome), "ended_at": datetime.now(UTC), **columns}
         self._sink.rewrite(TableName.RUNS, [row])
 

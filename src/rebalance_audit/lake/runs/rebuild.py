@@ -18,9 +18,9 @@ from rebalance_audit.audit.rows import OWNERSHIP
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.bronze.ingest import damaged_stretches
 from rebalance_audit.lake.gold import topics
+from rebalance_audit.lake.gold.group_memory import Gaps
 from rebalance_audit.lake.gold.outputs import rows_of
 from rebalance_audit.lake.gold.reducer import with_commits
-from rebalance_audit.lake.gold.reducer_options import Gaps
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs, decided_packs
 from rebalance_audit.lake.records.record_columns import DAMAGE
@@ -146,10 +146,8 @@ class _Rebuild:
             commits=commits,
             unreadable=unreadable,
             damaged_stretches=damaged_count,
-            gaps=gaps,
             known=known,
             names=names,
-            log_end_ms=counts.last_ms,
             since=None,
             reached=reached,
             is_small=is_small,

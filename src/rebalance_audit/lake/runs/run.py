@@ -232,7 +232,7 @@ def _replay(context: RunContext, reached: Progress | None) -> None:
 
 def _carry_out(context: RunContext, plan: Plan) -> None:
     """Replay a plan, account for its records, and write the results."""
-    context.report.newest_record_ms = plan.log_end_ms
+    context.report.newest_record_ms = plan.known.last_ms
     with context.step("replaying groups"):
         replayed = replay(context, plan)
     with small_queries(context.spark, when=replayed.plan.is_small):

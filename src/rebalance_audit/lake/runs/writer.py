@@ -43,7 +43,6 @@ class Writer:
     """Writes the tables of one run."""
 
     def __init__(self, context: RunContext, replayed: Replayed) -> None:
-        """Nothing is written yet."""
         self._context = context
         self._request = context.request
         self._sink = context.sink
@@ -171,7 +170,7 @@ class Writer:
             context.sink.for_cluster,
             context.lake.stage.keep,
             self._request.findings,
-            plan.log_end_ms,
+            plan.known.last_ms,
             days,
             may_grow=plan.may_grow(growth_records) or self._since is None,
             may_hang=plan.may_hang,

@@ -28,7 +28,7 @@ from rebalance_audit.lake.storage.data_files import (
 )
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import GivenRows
-from rebalance_audit.tables.arrow_types import ddl_of_columns, padded
+from rebalance_audit.tables.arrow_types import ddl_of_columns, padded, schema_of_columns
 from rebalance_audit.tables.schemas import TableName, table_schemas
 
 OPEN: Final = "open"
@@ -148,7 +148,7 @@ def write_commits(
     with_packs: bool,
 ) -> Iterator[pa.RecordBatch]:
     """Write commits outside of transactions to a data file; yields what describes it, and perhaps packs of all."""
-    file = DataFile(folder, constants)
+    file, left = DataFile(folder, constants), schema_of_columns(LEFT)
 
     def written() -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -157,10 +157,10 @@ def write_commits(
 
     commits = written()
     packs = packed(commits_of(commits)) if with_packs else ()
-    yield from (padded(pack, LEFT) for pack in packs)
+    yield from (padded(pack, left) for pack in packs)
     for _ in commits:
         pass  # without packs nothing else has read them
-    yield from (padded(row, LEFT) for row in file.described())
+    yield from (padded(row, left) for row in file.described())
 
 
 def rows_outside_transactions(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -302,7 +302,6 @@ class SegmentsSource(Source):
         return begins
 
     def _unread(self) -> list[Segment]:
-        """The segments whose files are not known, in log order."""
         return [
             segment
             for number, segments in (self._folder or self._open()).segments.items()

@@ -28,7 +28,7 @@ from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.storage.local_rows import frame_of
 from rebalance_audit.lake.storage.stage import READING, Staged
 from rebalance_audit.lake.storage.table_place import columns_with_bounds, plain_fields
-from rebalance_audit.tables.arrow_types import ddl_of_columns, schema_of_columns
+from rebalance_audit.tables.arrow_types import ddl_of_columns, padded, schema_of_columns
 from rebalance_audit.tables.schemas import table_schemas
 
 FILE: Final[Mapping[str, str]] = {
@@ -110,11 +110,8 @@ class DataFile:
             return
         given = dict(zip(batch.schema.names, batch.columns, strict=True))
         given |= {name: pa.repeat(value, len(batch)) for name, value in self._constants.items()}
-        arrays = [
-            given[each.name] if each.name in given else pa.nulls(len(batch), each.type)
-            for each in self._schema
-        ]
-        shaped = pa.RecordBatch.from_arrays(arrays, self._schema.names).cast(self._schema)
+        rows = pa.RecordBatch.from_arrays([*given.values()], [*given])
+        shaped = padded(rows, self._schema)
         self._bounds.add(shaped)
         if self._summary is not None:
             self._summary.add(shaped)

@@ -16,9 +16,8 @@ from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.lake.storage.local_rows import arrow_rows
 from rebalance_audit.lake.storage.spark_writer import gone_keys
 from rebalance_audit.lake.storage.stage import GONE, GivenRows, InMemoryRows
-from rebalance_audit.lake.storage.table_maker import translated
 from rebalance_audit.lake.storage.table_place import same_key
-from rebalance_audit.lake.storage.table_writer import TableChange, Written, with_retries
+from rebalance_audit.lake.storage.table_writer import TableChange, Written, translated, with_retries
 from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.tables.arrow_types import arrow_table
 from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
@@ -199,7 +198,6 @@ class Sink:
         return self.lake.stage.put(self._shaped(schema, rows), schema.column_types)
 
     def _missing(self, schema: TableSchema, rows: DataFrame) -> DataFrame:
-        """The rows whose keys the table does not have."""
         present = self.for_cluster(schema.full_name).select(*schema.key)
         return rows.alias("new").join(
             present.alias("old"), F.expr(same_key(schema, "new", "old")), "left_anti"

@@ -159,7 +159,6 @@ class Staged:
         return replace(found, counts=counts)
 
     def _parts_found(self) -> dict[str, int]:
-        """Names and bytes of the files that the folder has now."""
         self.files.invalidate_cache(self.place)
         if not self.files.exists(self.place):
             return {}

@@ -82,7 +82,6 @@ class Folder:
     """Tables at `<folder>/<layer>/<name>`."""
 
     def __init__(self, folder: str) -> None:
-        """On any storage."""
         self._folder = folder.rstrip("/")
 
     def native_path(self, schema: TableSchema) -> str:
@@ -110,7 +109,6 @@ class Catalog:
     """Tables as `<catalog>.<prefix>_<layer>.<name>`."""
 
     def __init__(self, spark: SparkSession, catalog: str, prefix: str) -> None:
-        """Nothing is read or made yet."""
         self._spark = spark
         self._catalog = catalog
         self._prefix = f"{prefix}_" if prefix else ""

@@ -22,11 +22,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
-from deltalake.exceptions import CommitFailedError
+from deltalake.exceptions import CommitFailedError, DeltaError
 from pyspark.errors import PySparkException
 
+from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.storage.data_files import DataFolder
 from rebalance_audit.lake.storage.stage import GivenRows
+from rebalance_audit.lake.storage.table_log import first_line
 from rebalance_audit.lake.storage.table_place import WriterKind
 from rebalance_audit.tables.schemas import TableSchema, Way
 
@@ -128,6 +130,15 @@ def outrun_on_conflict() -> Iterator[None]:
         if CONFLICT.search(str(error)) is None:
             raise
         raise Outrun(str(error)) from None
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Errors of storage as LakeNotWritable."""
+    try:
+        yield
+    except (OSError, PySparkException, DeltaError) as error:
+        raise LakeNotWritable(f"{path} cannot be written: {first_line(error)}.") from error
 
 
 def with_retries(commit: Callable[[], object]) -> None:

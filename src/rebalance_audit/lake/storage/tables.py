@@ -3,6 +3,8 @@
 The reader version stays 1 (no deletion vectors, no column mapping), so delta-rs, DuckDB and BI engines can read them.
 """
 
+import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -22,8 +24,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from rebalance_audit.delta_folder import check_commits, check_files
 from rebalance_audit.errors import LakeNotReadable, LakeNotWritable, later_release
 from rebalance_audit.lake.session.spark_session import small_queries, temporary_settings
+from rebalance_audit.lake.session.splits import parallel_map
 from rebalance_audit.lake.storage.delta_rs_writer import DeltaRsWriter
 from rebalance_audit.lake.storage.local_rows import arrow_of
+from rebalance_audit.lake.storage.lock import sole_table_maker
 from rebalance_audit.lake.storage.spark_writer import SparkWriter
 from rebalance_audit.lake.storage.stage import Stage, stage_folder
 from rebalance_audit.lake.storage.table_log import (
@@ -36,7 +40,6 @@ from rebalance_audit.lake.storage.table_log import (
     change_by_others,
     first_line,
 )
-from rebalance_audit.lake.storage.table_maker import TableMaker, translated
 from rebalance_audit.lake.storage.table_place import (
     CHANGE_FEED,
     KINDS,
@@ -52,15 +55,21 @@ from rebalance_audit.lake.storage.table_place import (
     place_of,
     writer_of,
 )
-from rebalance_audit.lake.storage.table_writer import TableChange, TableWriter
+from rebalance_audit.lake.storage.table_writer import TableChange, TableWriter, translated
 from rebalance_audit.location import local_path
 from rebalance_audit.tables.row_shapes import plain
 from rebalance_audit.tables.rules import sql_literal
-from rebalance_audit.tables.schemas import TableName, table_schemas
+from rebalance_audit.tables.schemas import TableName, TableSchema, table_schemas
 from rebalance_audit.tables.views import VIEWS_SCHEMA, View
 
 IN_EVERY_LAKE: Final = (TableName.RUNS, TableName.RECORDS, TableName.EPOCHS)
 """Tables whose properties are the lake's: those of the first that exists."""
+MADE_MEANWHILE: Final = re.compile(
+    r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION|DELTA_TABLE_ALREADY_EXISTS|DELTA_CONCURRENT_|_CHANGED"
+    r"|already exists"
+)
+"""Conditions of Delta and Spark when another process has just created the table."""
+APPEARS_SECONDS: Final = 10
 SKIP_FILES: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 
 
@@ -210,7 +219,54 @@ class Lake:
 
         Raises LakeNotWritable, also for a table that does not conform to `schemas/tables`.
         """
-        TableMaker(self.path, self.place, self.writer, self.log).make(names)
+        _ = self.writer  # refuses a lake of another layout
+        schemas = [table_schemas()[name] for name in names]
+        with translated(self.path):
+            self.place.prepare(schema.layer for schema in schemas)
+        exists = parallel_map(self._adapt, schemas)
+        missing = [schema for schema, found in zip(schemas, exists, strict=True) if not found]
+        if missing:
+            with translated(self.path), sole_table_maker(self.path):
+                parallel_map(self._make, missing)
+
+    def _make(self, schema: TableSchema) -> None:
+        """Create a table, whatever an earlier attempt left of it."""
+        with translated(self.place.address(schema)):
+            if self.log(schema.full_name).version() is None:
+                try:
+                    self.writer.create(schema)
+                except (PySparkException, DeltaError) as error:
+                    if not (MADE_MEANWHILE.search(str(error)) and self._appears(schema)):
+                        raise
+
+    def _appears(self, schema: TableSchema) -> bool:
+        """Whether another process makes the table: where there are no locks, two may try at once."""
+        for _ in range(APPEARS_SECONDS):
+            if self.log(schema.full_name).version() is not None:
+                return True
+            time.sleep(1)
+        return False
+
+    def _adapt(self, schema: TableSchema) -> bool:
+        """Add the columns that a table lacks; returns whether there is a table."""
+        path = self.place.address(schema)
+        with translated(path):
+            log = self.log(schema.full_name)
+            if log.version() is None:
+                return False
+            present, missing = log.columns(), []
+            for column in schema.columns:
+                found = present.get(column.name)
+                if found is None:
+                    missing.append(column.name)
+                elif found != column.type.replace(" ", ""):
+                    raise LakeNotWritable(
+                        f"{path} is not a rebalance-audit table: its column {column.name} is"
+                        f" {found}, not {column.type}."
+                    )
+            if missing:
+                self.writer.add_columns(schema, missing)
+            return True
 
     def version(self, name: str) -> int | None:
         """Newest version of a table; None if there is no table. Raises LakeNotReadable."""
