@@ -9,14 +9,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.finding import ID_DIGITS
-from rebalance_audit.audit.findings.kinds import OF_COMMITS
+from rebalance_audit.audit.findings.kinds import OF_COMMITS, SourcesDiffer
 from rebalance_audit.audit.findings.of_commits import (
     OFFSET_COMMITS,
     EndRecords,
     HangingTransaction,
     TopicGrowth,
 )
-from rebalance_audit.audit.findings.kinds import SourcesDiffer
 from rebalance_audit.audit.rows import FINDINGS as OUTPUT
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.lake.records.routing import RecordCounts
