@@ -6,7 +6,7 @@ from random import Random
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from rebalance_audit.lake.bronze.record_table import offset_of
+from rebalance_audit.lake.records.routing import offset_of
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.sources.source_spec import parse_source
 

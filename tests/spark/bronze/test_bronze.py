@@ -15,8 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from rebalance_audit.errors import LakeNotWritable
 from rebalance_audit.lake.bronze.ingest import ingest
-from rebalance_audit.lake.bronze.ledger import Ledger
-from rebalance_audit.lake.bronze.record_files import digest
+from rebalance_audit.lake.bronze.ledger import Ledger, digest
 from rebalance_audit.lake.bronze.record_table import Bronze, Ingested
 from rebalance_audit.lake.gold.log_findings import source_findings
 from rebalance_audit.lake.sources.source_spec import parse_source

@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.lake.bronze.kafka_stream import Duration, EndOffsetSampler, KafkaStream
-from rebalance_audit.lake.bronze.ledger import Ledger
-from rebalance_audit.lake.bronze.record_files import PartitionInBronze
-from rebalance_audit.lake.bronze.record_table import Bronze, Ingested, as_quarantine, offset_of
+from rebalance_audit.lake.bronze.ledger import Ledger, PartitionInBronze
+from rebalance_audit.lake.bronze.record_table import Bronze, Ingested, as_quarantine
 from rebalance_audit.lake.records.record_columns import DAMAGE, PASSED_OVER
+from rebalance_audit.lake.records.routing import offset_of
 from rebalance_audit.lake.session.spark_session import FEW_BYTES, small_queries
 from rebalance_audit.lake.sources.kafka_source import KafkaSource
 from rebalance_audit.lake.sources.segments_source import SegmentsSource
@@ -70,9 +70,9 @@ def ingest(
             # Newer than every record that was read.
             sampler.sample()
         elif isinstance(source, SegmentsSource) and from_ms is None:
-            ingested = _ingest_files(source, bronze, sink)
+            ingested = _ingest_files(source, bronze)
         else:
-            ingested = _ingest_rows(source, bronze, sink, from_ms)
+            ingested = _ingest_rows(source, bronze, from_ms)
         if not isinstance(source, KafkaSource) and from_ms is None:
             ingested.lost_stretches = bronze.note_own_losses(source.spec)
             ingested.quarantine_rows += ingested.lost_stretches
@@ -97,7 +97,7 @@ def damaged_stretches(rows: DataFrame) -> DataFrame:
     return as_quarantine(damaged.select("partition", "offset", f"{DAMAGE}.*"))
 
 
-def _ingest_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingested:
+def _ingest_files(source: SegmentsSource, bronze: Bronze) -> Ingested:
     """Read only those files of a folder that are new or have changed since bronze took them in."""
     ledger, files = bronze.ledger, source.files()
     known = ledger.files()
@@ -107,18 +107,13 @@ def _ingest_files(source: SegmentsSource, bronze: Bronze, sink: Sink) -> Ingeste
     is_small = sum(mark.size_bytes for mark in new) <= FEW_BYTES
     with small_queries(ledger.lake.spark, when=is_small):
         unread = source.without(known)
-        ingested = _ingest_rows(unread, bronze, sink, None)
+        ingested = _ingest_rows(unread, bronze, None)
     for number in files.keys() & ledger.partitions.keys():
         ledger.note(number, files=files[number])
     return ingested
 
 
-def _ingest_rows(
-    source: Source,
-    bronze: Bronze,
-    sink: Sink,
-    from_ms: int | None,
-) -> Ingested:
+def _ingest_rows(source: Source, bronze: Bronze, from_ms: int | None) -> Ingested:
     ledger, spark = bronze.ledger, bronze.ledger.lake.spark
     before = dict(ledger.partitions)
     given: DataFrame | Splits[Any]
@@ -136,7 +131,7 @@ def _ingest_rows(
         if taken.damaged:
             damaged = damaged_stretches(taken.staged.frame)
             done.damaged_stretches = taken.damaged
-            done.quarantine_rows += sink.insert_new(TableName.QUARANTINE, damaged).rows
+            done.quarantine_rows += bronze.sink.insert_new(TableName.QUARANTINE, damaged).rows
         return done
 
 

@@ -16,8 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import BadRequest, LakeError
 from rebalance_audit.lake.bronze.end_offsets import keep_samples
-from rebalance_audit.lake.bronze.ledger import Ledger
-from rebalance_audit.lake.bronze.record_files import PartitionInBronze, digest
+from rebalance_audit.lake.bronze.ledger import Ledger, PartitionInBronze, digest
 from rebalance_audit.lake.bronze.record_table import Bronze, Ingested
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.session.spark_session import FEW_RECORDS

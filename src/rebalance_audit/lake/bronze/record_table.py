@@ -4,28 +4,36 @@ A record is identified by cluster, partition and offset. After the last offset o
 before it the rows of a source are compared with those of bronze. What bronze has stays as it is.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.errors import LakeNotWritable
-from rebalance_audit.lake.bronze.ledger import Ledger
-from rebalance_audit.lake.bronze.record_files import WRITTEN, write_records
+from rebalance_audit.lake.bronze.ledger import Ledger, PartitionSpans
 from rebalance_audit.lake.records.commit_packs import commits_first
-from rebalance_audit.lake.records.record_columns import DAMAGE
+from rebalance_audit.lake.records.record_columns import DAMAGE, OF_SEGMENTS
+from rebalance_audit.lake.records.routing import offset_of
 from rebalance_audit.lake.session.splits import Splits, through
-from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder, described_in
+from rebalance_audit.lake.storage.data_files import (
+    FILE,
+    DataFile,
+    DataFiles,
+    DataFolder,
+    described_in,
+)
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.sinks import Sink
 from rebalance_audit.lake.storage.stage import GivenRows, Staged
 from rebalance_audit.lake.storage.table_writer import Outrun, TableChange
 from rebalance_audit.shown_settings import without_credentials
-from rebalance_audit.tables.arrow_types import ddl_of_columns
+from rebalance_audit.tables.arrow_types import ddl_of_columns, padded, schema_of_columns
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.segments.folder import SourceNotReadable
 
@@ -37,6 +45,13 @@ MISSING: Final = "missing"
 EQUAL: Final = "equal"
 DIFFERENT: Final = "different"
 _SCHEMA: Final = table_schemas()[TableName.RECORDS]
+WRITTEN: Final[Mapping[str, str]] = {
+    **FILE,
+    "partition": "int",
+    "offset": "bigint",
+    DAMAGE: OF_SEGMENTS[DAMAGE],
+}
+"""What leaves a task: a row for its file, and one for each damaged stretch."""
 
 
 class TakenSource(NamedTuple):
@@ -94,7 +109,7 @@ class Bronze:
     def __init__(self, sink: Sink, ledger: Ledger, run_id: str, ingested_at: datetime) -> None:
         """`ledger` is kept up to date with every append."""
         self.ledger = ledger
-        self._sink = sink
+        self.sink = sink
         self._lake = sink.lake
         self._run_id = run_id
         self._ingested_at = ingested_at
@@ -110,7 +125,7 @@ class Bronze:
             "source": without_credentials(spec),
             "ingested_at": self._ingested_at,
         }
-        folder = self._sink.data_folder(_SCHEMA)
+        folder = self.sink.data_folder(_SCHEMA)
         if folder is not None:
             files, left = self._to_files(folder, rows, constants)
             return TakenSource(files, left, left.count() - len(files.described))
@@ -182,7 +197,7 @@ class Bronze:
         texts = dict.fromkeys(("reason", "detail", "source_file"), "string")
         columns = {"partition": "int", "offset": "bigint", **texts, "before_offset": "bigint"}
         frame = local_rows(self._lake.spark, columns, rows)
-        return self._sink.insert_new(TableName.QUARANTINE, as_quarantine(frame)).rows
+        return self.sink.insert_new(TableName.QUARANTINE, as_quarantine(frame)).rows
 
     def note_own_losses(self, spec: str) -> int:
         """Put stretches into quarantine where bronze has lost rows for good; returns how many there are."""
@@ -250,11 +265,11 @@ class Bronze:
             F.lit(without_credentials(spec)).alias("source_file"),
             F.lit(None).cast("bigint").alias("before_offset"),
         )
-        return self._sink.insert_new(TableName.QUARANTINE, as_quarantine(found)).rows
+        return self.sink.insert_new(TableName.QUARANTINE, as_quarantine(found)).rows
 
     def _written(self, rows: DataFrame) -> GivenRows:
         """Rows with bronze's columns, as `append` takes them."""
-        folder = self._sink.data_folder(_SCHEMA)
+        folder = self.sink.data_folder(_SCHEMA)
         if folder is not None:
             return self._to_files(folder, rows, {})[0]
         columns = _SCHEMA.column_types
@@ -287,25 +302,11 @@ class Bronze:
 
         known = self.ledger.next_offsets()
         try:
-            self._sink.append_by(TableName.RECORDS, checked)
+            self.sink.append_by(TableName.RECORDS, checked)
         except Outrun:
             raise LakeNotWritable(_elsewhere(self.ledger.cluster)) from None
         self.ledger.add(rows)
         return rows.count()
-
-
-def offset_of(offsets: Mapping[int, int]) -> Column:
-    """The offset for the row's partition, 0 if it has none."""
-    return F.coalesce(of_partition(offsets), F.lit(0)).cast("bigint")
-
-
-def of_partition(numbers: Mapping[int, int]) -> Column:
-    """The number for the row's partition; null for none."""
-    if not numbers:
-        return F.lit(None).cast("bigint")
-    # A map, because an array would have one entry for each number up to the largest.
-    by_number = F.create_map(*[F.lit(each) for pair in sorted(numbers.items()) for each in pair])
-    return F.try_element_at(by_number, F.col("partition")).cast("bigint")
 
 
 def _judged(compared: DataFrame, spec: str) -> Ingested:
@@ -359,3 +360,22 @@ def _elsewhere(cluster: str) -> str:
         f"Another ingest of cluster {cluster} wrote to bronze at the same time. This one wrote nothing: run it"
         " again."
     )
+
+
+def write_records(
+    batches: Iterable[pa.RecordBatch], folder: DataFolder, constants: Mapping[str, object]
+) -> Iterator[pa.RecordBatch]:
+    """Write records with the columns of RECORD, and perhaps rows of DAMAGE; yields rows of WRITTEN.
+
+    `constants` are the values of the table's other columns.
+    """
+    file, written = DataFile(folder, constants, PartitionSpans()), schema_of_columns(WRITTEN)
+    for batch in commits_first(batches):
+        records = batch
+        if DAMAGE in batch.schema.names and batch[DAMAGE].null_count < batch.num_rows:
+            is_damage = batch[DAMAGE].is_valid()
+            yield padded(batch.filter(is_damage), written)
+            records = batch.filter(pc.invert(is_damage))
+        file.write(records)
+    for row in file.described():
+        yield padded(row, written)

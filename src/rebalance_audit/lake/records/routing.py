@@ -101,6 +101,20 @@ def in_groups(regex: str | None, group: Column) -> Column:
     return F.coalesce(group.rlike(regex), F.lit(True))
 
 
+def offset_of(offsets: Mapping[int, int]) -> Column:
+    """The offset for the row's partition, 0 if it has none."""
+    return F.coalesce(of_partition(offsets), F.lit(0)).cast("bigint")
+
+
+def of_partition(numbers: Mapping[int, int]) -> Column:
+    """The number for the row's partition; null for none."""
+    if not numbers:
+        return F.lit(None).cast("bigint")
+    # A map, because an array would have one entry for each number up to the largest.
+    by_number = F.create_map(*[F.lit(each) for pair in sorted(numbers.items()) for each in pair])
+    return F.try_element_at(by_number, F.col("partition")).cast("bigint")
+
+
 def other_records(records: DataFrame) -> DataFrame:
     """All records except offset commits: about one in a hundred, with the group that the key names.
 

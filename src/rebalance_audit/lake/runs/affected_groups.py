@@ -15,7 +15,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.snapshots.snapshot import STATE_FORMAT
-from rebalance_audit.lake.bronze.record_table import of_partition
 from rebalance_audit.lake.gold.outputs import REBUILT
 from rebalance_audit.lake.gold.reducer import RESUMES
 from rebalance_audit.lake.records.commit_packs import GROUP_RECORD
@@ -25,6 +24,7 @@ from rebalance_audit.lake.records.routing import (
     group_id,
     is_commit,
     is_control,
+    of_partition,
 )
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.storage.spark_writer import LISTED_GROUPS

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 from rebalance_audit.audit.deploys.rollout import Rollout
@@ -29,6 +30,7 @@ def replace_rows(
     """
     run_id = new_run_id(now)
     key = [column for column in table_schemas()[name].key if column != "cluster"]
+    key_of = itemgetter(*key)
     with (
         translated(lake.table_path(name)),
         commit_metadata(lake.spark, run_id),
@@ -37,22 +39,17 @@ def replace_rows(
         lake.create([name])
         sink = Sink(lake, cluster, run_id)
         sink.begin([name])
-        kept = {values_of(row, key) for row in rows}
+        kept = set(map(key_of, rows))
         gone = [
             row
             for row in lake.read_small(name, cluster, key)
-            if is_answered(row) and values_of(row, key) not in kept
+            if is_answered(row) and key_of(row) not in kept
         ]
         return sink.merge(name, sink.in_memory_rows(name, rows, gone))
 
 
-def values_of(row: AnswerRow, names: Sequence[str]) -> tuple[Any, ...]:
-    """The values of these columns."""
-    return tuple(row[name] for name in names)
-
-
-_ANSWER: Final = ("group_id", "from_at", "to_at")
-"""Columns that the rows of one answer share."""
+_ANSWER: Final = itemgetter("group_id", "from_at", "to_at")
+"""What the rows of one answer share."""
 
 
 def write_predictions(
@@ -62,13 +59,13 @@ def write_predictions(
 
     Rows of the same groups and windows that the answers do not have are removed.
     """
-    answered = {values_of(row, _ANSWER) for row in rows}
+    answered = set(map(_ANSWER, rows))
     return replace_rows(
         lake,
         cluster,
         TableName.WHAT_IF,
         rows,
-        lambda row: values_of(row, _ANSWER) in answered,
+        lambda row: _ANSWER(row) in answered,
         now,
     )
 

@@ -10,7 +10,7 @@ Records that no run has audited yet are not deleted.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -281,16 +281,14 @@ def _alone(lake: Lake, request: MaintainRequest, run_id: str) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _settings(lake: Lake, request: MaintainRequest) -> Iterator[None]:
+def _settings(lake: Lake, request: MaintainRequest) -> AbstractContextManager[None]:
     """Settings of the session that VACUUM uses."""
     # It lists folders in this many tasks, 10,000 by default, most of them without a folder.
     wanted = {_LISTING_TASKS: str(2 * parallelism(lake.spark))}
     if min([request.vacuum_hours, *request.vacuum_hours_of.values()]) < WEEK_HOURS:
         # The request asks for it, and runs are kept out.
         wanted[_RETENTION_CHECK] = "false"
-    with temporary_settings(lake.spark, wanted):
-        yield
+    return temporary_settings(lake.spark, wanted)
 
 
 def make_catalog_views(lake: Lake) -> CatalogViews:

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -376,8 +376,6 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 
 
-@contextmanager
-def small_queries(spark: SparkSession, *, when: bool = True) -> Iterator[None]:
+def small_queries(spark: SparkSession, *, when: bool = True) -> AbstractContextManager[None]:
     """These settings for all queries of the session inside the block, if `when` holds."""
-    with temporary_settings(spark, SETTINGS if when else {}):
-        yield
+    return temporary_settings(spark, SETTINGS if when else {})

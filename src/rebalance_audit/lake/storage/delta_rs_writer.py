@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 
 from rebalance_audit.lake.storage.data_files import DataFiles, DataFolder
 from rebalance_audit.lake.storage.stage import GONE, GivenRows
-from rebalance_audit.lake.storage.table_log import appends_of, run_of
+from rebalance_audit.lake.storage.table_log import USER_METADATA, appends_of
 from rebalance_audit.lake.storage.table_place import (
     Folder,
     WriterKind,
@@ -229,7 +229,7 @@ class DeltaRsWriter:
 
     def _made_by(self) -> CommitProperties:
         """Properties of commits that build on no version: the session's run."""
-        run_id = run_of(self._spark)
+        run_id = self._spark.conf.get(USER_METADATA, None)
         return CommitProperties(custom_metadata={"userMetadata": run_id} if run_id else None)
 
 

@@ -9,7 +9,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from errno import EAGAIN, ELOOP, EWOULDBLOCK
 from hashlib import sha256
 from pathlib import Path
@@ -46,19 +46,15 @@ def sole_run(lake: str, cluster: str, run_id: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-@contextmanager
-def sole_ingest(lake: str, cluster: str, run_id: str) -> Iterator[None]:
+def sole_ingest(lake: str, cluster: str, run_id: str) -> AbstractContextManager[None]:
     """Hold the lock of the cluster's ingests, which a run of the cluster does not hold. Raises LakeBusy."""
-    with sole_run(lake, f"{cluster} (ingest)", run_id):
-        yield
+    return sole_run(lake, f"{cluster} (ingest)", run_id)
 
 
-@contextmanager
-def sole_table_maker(lake: str) -> Iterator[None]:
+def sole_table_maker(lake: str) -> AbstractContextManager[None]:
     """Let no other process on this machine make tables of the lake during the block: it waits. Raises OSError."""
     path = _lock_file(lake, ".making-tables")
-    with nullcontext() if path is None else _waiting_for(path):
-        yield
+    return nullcontext() if path is None else _waiting_for(path)
 
 
 @contextmanager

@@ -43,11 +43,6 @@ def new_run_id(started_at: datetime) -> str:
     return f"{started_at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
 
 
-def run_of(spark: SparkSession) -> str:
-    """The id in `userMetadata` of the session's commits now; empty outside of `commit_metadata`."""
-    return spark.conf.get(USER_METADATA, "") or ""
-
-
 def commit_metadata(spark: SparkSession, run_id: str) -> AbstractContextManager[None]:
     """Put the id into `userMetadata` of every commit inside the block, also those that make tables or add columns."""
     return temporary_settings(spark, {USER_METADATA: run_id})
