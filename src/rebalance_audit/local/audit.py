@@ -45,7 +45,7 @@ from rebalance_audit.tables.rows import GoldRows, Rows, schema_of
 from rebalance_audit.tables.schemas import TableSchema
 from rebalance_audit.wire import key_bytes
 from rebalance_audit.wire.segments.folder import LogFolder, SourceNotReadable
-from rebalance_audit.wire.topic_names import TopicNames, topic_id_text
+from rebalance_audit.wire.topic_names import rows_in_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -323,7 +323,7 @@ def audit_in_parts(
         left_out=left_out,
         deploys=rollouts,
     )
-    topics = in_key_order(TOPICS, _topics(names))
+    topics = in_key_order(TOPICS, rows_in_table(names))
     parts = [share.finished for share in shares]
     return AuditParts(parts, topics, facts, group_ids, folder)
 
@@ -344,25 +344,3 @@ def _joined(name: str, parts: Sequence[dict[str, Any]]) -> Any:
         return of_parts[0].joined(of_parts[1:])
     rows = [row for rows in of_parts for row in rows]
     return rows if len(parts) == 1 or is_by_group(name) else in_key_order(name, rows)
-
-
-def _topics(names: TopicNames) -> list[Row]:
-    return [
-        {
-            "topic_id": topic_id_text(topic.topic_id),
-            "topic": topic.name,
-            "source": topic.source.value,
-            "made_at": topic.made_at_ms,
-            "deleted_at": topic.deleted_at_ms,
-            "shapes": [
-                {
-                    "metadata_offset": shape.metadata_offset,
-                    "at": shape.at_ms,
-                    "partitions": shape.partitions,
-                    "topic_hash": shape.topic_hash,
-                }
-                for shape in topic.shapes
-            ],
-        }
-        for topic in names.values()
-    ]

@@ -378,6 +378,29 @@ def names_in_table(topics: Iterable[Mapping[str, Any]]) -> list[TopicName]:
     ]
 
 
+def rows_in_table(names: TopicNames) -> list[dict[str, Any]]:
+    """Rows of gold.topics, without the cluster; moments are epoch milliseconds."""
+    return [
+        {
+            "topic_id": topic_id_text(name.topic_id),
+            "topic": name.name,
+            "source": name.source.value,
+            "made_at": name.made_at_ms,
+            "deleted_at": name.deleted_at_ms,
+            "shapes": [
+                {
+                    "metadata_offset": shape.metadata_offset,
+                    "at": shape.at_ms,
+                    "partitions": shape.partitions,
+                    "topic_hash": shape.topic_hash,
+                }
+                for shape in name.shapes
+            ],
+        }
+        for name in names.values()
+    ]
+
+
 def _topics_of(value: messages.Value | None) -> Iterator[tuple[bytes, str]]:
     match value:
         case (

@@ -8,8 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rebalance_audit.errors import BadRequest, LakeNotWritable
-from rebalance_audit.lake.gold import topics
-from rebalance_audit.lake.runs import rebuild
+from rebalance_audit.lake.runs import rebuild, writer
 from rebalance_audit.lake.runs.context import RunReport
 from rebalance_audit.lake.runs.request import GOLD_ONLY
 from rebalance_audit.lake.runs.run import run_audit
@@ -358,7 +357,7 @@ def test_gold_alone_from_segments_by_a_run_that_fails_and_the_next(
 
     request = request_of(f"segments:{whole.log}", lake, layers=GOLD_ONLY)
     with monkeypatch.context() as patch:
-        patch.setattr(topics, "rows_of_table", lose_power)
+        patch.setattr(writer, "rows_in_table", lose_power)
         with pytest.raises(OSError, match="lights"):
             run_audit(spark, request)
     (failed,) = table(lake, "meta.runs")

@@ -134,34 +134,6 @@ def unnamed_topics(ownership: DataFrame) -> list[bytes]:
     return [topic_id_of(row[0]) for row in nameless.distinct().collect()]
 
 
-def as_in_table(names: TopicNames) -> list[TopicName]:
-    """What `names_in_table` finds once these names are written."""
-    return [name._replace(record_timestamp_ms=name.made_at_ms) for name in names.values()]
-
-
-def rows_of_table(names: TopicNames) -> list[dict[str, Any]]:
-    """Rows of gold.topics (without the cluster), as `Sink.in_memory_rows` takes them."""
-    return [
-        {
-            "topic_id": topic_id_text(name.topic_id),
-            "topic": name.name,
-            "source": name.source.value,
-            "made_at": name.made_at_ms,
-            "deleted_at": name.deleted_at_ms,
-            "shapes": [
-                {
-                    "metadata_offset": shape.metadata_offset,
-                    "at": shape.at_ms,
-                    "partitions": shape.partitions,
-                    "topic_hash": shape.topic_hash,
-                }
-                for shape in name.shapes
-            ],
-        }
-        for name in names.values()
-    ]
-
-
 def _listed(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for name in _names_in(given["key"], given["value"]).values():
         yield {

@@ -7,7 +7,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP, GROUP_HOURS, MEMBERS, PROGRESS
-from rebalance_audit.lake.gold import topics
 from rebalance_audit.lake.gold.log_findings import (
     commit_findings,
     days_of,
@@ -34,6 +33,7 @@ from rebalance_audit.lake.storage.data_files import DataFiles
 from rebalance_audit.lake.storage.local_rows import local_rows
 from rebalance_audit.lake.storage.table_writer import Written
 from rebalance_audit.tables.schemas import TableName, table_schemas
+from rebalance_audit.wire.topic_names import names_in_table, rows_in_table
 
 OF_COMMITTING_GROUPS: Final = (GROUP_HOURS, PROGRESS)
 """Outputs that also have rows of groups with offset commits and no record."""
@@ -201,9 +201,9 @@ class Writer:
 
     def _write_topics(self) -> None:
         """gold.topics, where something else is known than the table has."""
-        context, names = self._context, self._plan.names
-        if sorted(context.known_topics) != sorted(topics.as_in_table(names)):
-            name, rows = TableName.TOPICS, topics.rows_of_table(names)
+        context, name = self._context, TableName.TOPICS
+        rows = rows_in_table(self._plan.names)
+        if sorted(context.known_topics) != sorted(names_in_table(rows)):
             written = self._sink.merge(name, self._sink.in_memory_rows(name, rows))
             context.note(name, written)
 
