@@ -86,7 +86,7 @@ class TableFrames:
 
     def size_bytes(self, names: Iterable[str]) -> int:
         """How many bytes the files of these tables have. Raises LakeNotReadable."""
-        return sum(self._lake.log(name).size()[1] for name in self._lake.existing(names))
+        return sum(self._lake.log(name).size()[1] for name in self._lake.versions(names))
 
     def _read(self, name: str) -> DataFrame:
         table = self._lake.read(name)

@@ -4,6 +4,7 @@ The report says where the records went, which tables changed, how long the steps
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -84,7 +85,7 @@ class RunReport:
     """Groups that were resumed from a snapshot."""
     rebuilt: int = 0
     """Groups that were replayed from their first record."""
-    rows: dict[str, int] = field(default_factory=dict)
+    rows: Counter[str] = field(default_factory=Counter)
     """Full table name -> rows that are new or differ from before."""
     versions: dict[str, int] = field(default_factory=dict)
     """Full table name -> its Delta version at the end of the run."""
@@ -202,7 +203,7 @@ class RunContext:
 
     def note(self, name: str, written: Written) -> None:
         """Add up the rows that changed: a run writes quarantine twice, from the source and from the replay."""
-        self.report.rows[name] = self.report.rows.get(name, 0) + written.rows
+        self.report.rows[name] += written.rows
 
     def retry(self) -> None:
         """Forget what was read so far. What was written stays, and its counts add up."""
@@ -214,7 +215,7 @@ class RunContext:
     def explain(self) -> None:
         """Put into the report what the steps cost."""
         self.report.writer = self.lake.writer.kind
-        names = self.lake.existing(table_schemas())
+        names = self.lake.versions(table_schemas())
         commits = [made for name in names for made in self.lake.commits_of_run(name, self.run_id)]
         self.report.costs = step_costs(self._parts, commits)
 

@@ -131,7 +131,7 @@ def maintain(
     """
     check_maintain_request(request)
     report = MaintainReport(new_run_id(now))
-    names = lake.existing(sorted(request.tables or table_schemas()))
+    names = [*lake.versions(sorted(request.tables or table_schemas()))]
     if not names:
         raise LakeNotReadable(f"{lake.path} has no table to maintain.")
     _ = lake.writer  # refuses a lake of another layout

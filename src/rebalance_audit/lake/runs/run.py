@@ -16,7 +16,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.findings.kinds import SourcesDiffer
-from rebalance_audit.audit.lag.end_offsets import EndOffsets
 from rebalance_audit.errors import BadRequest, two_partition_counts
 from rebalance_audit.lake.bronze.end_offsets import keep_samples
 from rebalance_audit.lake.bronze.ingest import INGEST_TABLES, accept_losses, ingest
@@ -134,8 +133,11 @@ def _work(context: RunContext) -> None:
     # If quarantine was empty, only this ingest can have found differing sources.
     was_empty = context.sink.is_empty(TableName.QUARANTINE)
     differing = _ingest(context, read_again=TableName.QUARANTINE in changed)
-    if context.request.end_offsets is not None:
-        _keep_samples(context, context.request.end_offsets)
+    samples = context.request.end_offsets
+    if samples is not None:
+        with context.step("keeping samples of end offsets"):
+            added = keep_samples(context.sink, samples, "end_offsets", context.started_at)
+        context.report.rows[TableName.END_OFFSETS] += added
     if differing or not was_empty:
         _write_source_findings(context)
     _replay(context, None if changed or context.request.full else reached)
@@ -194,23 +196,12 @@ def _ingest(context: RunContext, *, read_again: bool) -> int:
             read_again=read_again,
             on_progress=context.on_progress,
         )
-    for name, rows in (
-        (TableName.RECORDS, ingested.records),
-        (TableName.QUARANTINE, ingested.quarantine_rows),
-    ):
-        report.rows[name] = report.rows.get(name, 0) + rows
+    report.rows[TableName.RECORDS] += ingested.records
+    report.rows[TableName.QUARANTINE] += ingested.quarantine_rows
     report.counts.damaged_stretches = ingested.damaged_stretches
     if ingested.added_partitions:
         context.add_warning(two_partition_counts(ingested.added_partitions))
     return ingested.differing
-
-
-def _keep_samples(context: RunContext, samples: EndOffsets) -> None:
-    with context.step("keeping samples of end offsets"):
-        spec = "end_offsets"
-        added = keep_samples(context.sink, samples, spec, context.started_at)
-    rows = context.report.rows
-    rows[TableName.END_OFFSETS] = rows.get(TableName.END_OFFSETS, 0) + added
 
 
 def _replay(context: RunContext, reached: Progress | None) -> None:
@@ -246,10 +237,8 @@ def _finish(context: RunContext) -> None:
         context.report.notes += context.broker_logs.notes
         states = context.sink.for_cluster(TableName.GROUP_STATES)
         context.report.notes += unmatched_notes(context.request.broker_log, states)
-    layers = LAYER_TABLES if context.request.with_silver else ()
-    tables = sorted({*GOLD_TABLES, TableName.QUARANTINE, *layers} - {TableName.SNAPSHOTS})
-    versions = {name: context.lake.version(name) for name in tables}
-    context.report.versions = {name: at for name, at in versions.items() if at is not None}
+    tables = sorted({*GOLD_TABLES, TableName.QUARANTINE, *_layers(context)} - {TableName.SNAPSHOTS})
+    context.report.versions = context.lake.versions(tables)
     with small_queries(context.spark):
         context.log.end(context.report.columns())
 
@@ -351,8 +340,6 @@ def run_ingest(
                 duration=request.duration,
                 on_progress=on_progress,
             )
-        versions = {name: lake.version(name) for name in INGEST_TABLES}
-        present = {name: at for name, at in versions.items() if at is not None}
-        report = IngestReport(run_id, ingested, present)
+        report = IngestReport(run_id, ingested, lake.versions(INGEST_TABLES))
         log.end(report.columns())
         return report

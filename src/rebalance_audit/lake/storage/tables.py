@@ -273,9 +273,10 @@ class Lake:
         with self._reading(name):
             return self.log(name).version()
 
-    def existing(self, names: Iterable[str]) -> list[str]:
-        """Those of the tables that exist. Raises LakeNotReadable."""
-        return [name for name in names if self.version(name) is not None]
+    def versions(self, names: Iterable[str]) -> dict[str, int]:
+        """Those of the tables that exist -> their newest versions. Raises LakeNotReadable."""
+        found = {name: self.version(name) for name in names}
+        return {name: version for name, version in found.items() if version is not None}
 
     def is_unwritten(self, name: str) -> bool:
         """Whether a table was created and never written. Raises LakeNotReadable."""
