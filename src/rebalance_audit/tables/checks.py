@@ -195,13 +195,13 @@ def parse_check(path: str, data: object, lists: Mapping[str, tuple[str, ...]]) -
         maximum=given.get("max"),
         where=_wheres(path, given.get("where", [])),
         within=within,
-        table=given.get("table"),
         there=there,
         there_where=_wheres(path, given.get("there_where", [])),
-        of=given.get("of"),
-        if_any=given.get("if_any", False),
-        if_known=given.get("if_known", False),
-        limit=given.get("limit"),
+        **{
+            key: given[key]
+            for key in ("table", "of", "if_any", "if_known", "limit")
+            if key in given
+        },
     )
 
 

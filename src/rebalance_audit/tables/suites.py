@@ -120,15 +120,6 @@ def _unique(check: Check) -> Making:
     return "expect_compound_columns_to_be_unique", arguments
 
 
-def _not_null(check: Check) -> Making:
-    return "expect_column_values_to_not_be_null", {"column": check.columns[0]}
-
-
-def _in_set(check: Check) -> Making:
-    arguments = {"column": check.columns[0], "value_set": list(check.values)}
-    return "expect_column_values_to_be_in_set", arguments
-
-
 def _range(check: Check) -> Making:
     bounds = {"min_value": check.minimum, "max_value": check.maximum}
     given = {name: bound for name, bound in bounds.items() if bound is not None}
@@ -146,8 +137,11 @@ def _ordered(check: Check) -> Making:
 
 STANDARD: Final[Mapping[CheckKind, Callable[[Check], Making]]] = {
     "unique": _unique,
-    "not_null": _not_null,
-    "in_set": _in_set,
+    "not_null": lambda check: ("expect_column_values_to_not_be_null", {"column": check.columns[0]}),
+    "in_set": lambda check: (
+        "expect_column_values_to_be_in_set",
+        {"column": check.columns[0], "value_set": list(check.values)},
+    ),
     "range": _range,
     "ordered": _ordered,
 }
