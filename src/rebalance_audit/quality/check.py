@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rebalance_audit.errors import BadRequest, LakeNotReadable
 from rebalance_audit.lake.checks.check_frames import (
@@ -24,9 +24,6 @@ from rebalance_audit.lake.storage.tables import Lake
 from rebalance_audit.steps import OnProgress, no_progress
 from rebalance_audit.tables.order import Window
 from rebalance_audit.tables.schemas import table_schemas
-
-if TYPE_CHECKING:
-    from rebalance_audit.quality.data_docs import DataDocs
 
 AHEAD: Final = 2
 """Tables that are evaluated ahead: with small ones Spark mostly waits for its driver."""
@@ -85,7 +82,13 @@ def run_check(
             f"{lake.path} is not a rebalance-audit lake: it has none of its tables."
         )
     check_id = new_run_id(request.scope.now)
-    docs = None if request.docs is None else _data_docs(request.docs)
+    docs = None
+    if request.docs is not None:
+        from rebalance_audit.quality.data_docs import (  # noqa: PLC0415 - Great Expectations takes six seconds
+            DataDocs,
+        )
+
+        docs = DataDocs(request.docs)
     results: list[CheckResult] = []
     tables = TableFrames(lake, request.scope)
     with small_queries(lake.spark, when=tables.size_bytes(names) <= FEW_TABLE_BYTES):
@@ -104,14 +107,6 @@ def run_check(
     on_progress("writing meta.checks")
     write_results(lake, check_id, request.scope, results)
     return CheckReport(check_id, tuple(results))
-
-
-def _data_docs(folder: Path) -> "DataDocs":
-    from rebalance_audit.quality.data_docs import (  # noqa: PLC0415 - Great Expectations takes six seconds
-        DataDocs,
-    )
-
-    return DataDocs(folder)
 
 
 def check_tables(request: CheckRequest) -> list[str]:
@@ -142,7 +137,11 @@ def _ahead(tables: TableFrames, scope: Scope, names: Collection[str]) -> Iterato
 
 def _require_rows(lake: Lake, scope: Scope, results: Collection[CheckResult]) -> None:
     """A check of a cluster that the lake does not have must not pass: its name may be mistyped."""
-    if scope.cluster is None or scope.is_window or any(one.rows_checked for one in results):
+    if (
+        scope.cluster is None
+        or Window(scope.from_ms, scope.to_ms).is_limited
+        or any(one.rows_checked for one in results)
+    ):
         return
     raise LakeNotReadable(f"{lake.path} has no row of cluster {scope.cluster}.")
 

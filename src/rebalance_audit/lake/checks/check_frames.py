@@ -47,11 +47,6 @@ class Scope:
     """Full table name -> milliseconds for which rows are kept once they have ended; an absent table keeps all rows."""
 
     @property
-    def is_window(self) -> bool:
-        """Whether rows outside a window of time are left out."""
-        return self.from_ms is not None or self.to_ms is not None
-
-    @property
     def bounds(self) -> CheckBounds:
         """What checks depend on besides the rows."""
         limits = {name: limit_ms for name, limit_ms in self.limits.items() if limit_ms}
@@ -170,17 +165,15 @@ def _with_relations(
     names = {f"problem_{at}": check for at, check in enumerate(related)}
     if not names:
         return rows
-    query = rows_with_problems(checked.schema, names, rows.columns, scope.bounds, _placeholder)
+    query = rows_with_problems(
+        checked.schema, names, rows.columns, scope.bounds, lambda table: f"{{{view_name(table)}}}"
+    )
     frames: dict[str, Any] = {"batch": rows}
     for check in related:
         if check.table is not None and (found := tables.find(check.table)) is not None:
             frames[view_name(check.table)] = found[1]
     checked.problems |= {check: name for name, check in names.items()}
     return rows.sparkSession.sql(query, **frames)
-
-
-def _placeholder(table: str) -> str:
-    return f"{{{view_name(table)}}}"
 
 
 @dataclass(frozen=True, slots=True)

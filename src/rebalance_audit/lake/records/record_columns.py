@@ -71,7 +71,9 @@ class SegmentRows:
                 if DAMAGE in self._columns:
                     next_offset = offset_before() if next_offset is None else next_offset
                     damage = _damage(segment, part, next_offset)
-                    yield self._single(partition, offset=_shown_offset(part), damage=damage)
+                    # The base offset in the header, if it can be one.
+                    offset = part.base_offset if (part.base_offset or 0) >= 0 else None
+                    yield self._single(partition, offset=offset, damage=damage)
             elif not isinstance(part, TailNote):
                 if len(part.log_offsets):
                     yield self._records(partition, part)
@@ -147,10 +149,6 @@ MAKERS: Final[Mapping[str, Make]] = {
     "key": lambda chunk: _binary(chunk.keys),
     "value": lambda chunk: _binary(chunk.values),
 }
-
-
-def _shown_offset(found: BadBytes) -> int | None:
-    return found.base_offset if found.base_offset is not None and found.base_offset >= 0 else None
 
 
 def _damage(segment: Segment, found: BadBytes, before_offset: int) -> dict[str, Any]:

@@ -83,15 +83,10 @@ def group_id() -> Column:
     length = F.conv(F.hex(_bytes("key", 3, 2)), 16, 10).cast("int")
     text = F.col("key").substr(F.lit(GROUP_ID_AT), length).cast("string")
     reaches = (length <= INT16_MAX) & (F.octet_length("key") >= length + GROUP_ID_AT - 1)
-    return F.when(reaches & (_through_utf16(text) == text), text)
-
-
-def _through_utf16(text: Column) -> Column:
-    """A text that is encoded in another way and decoded again: bytes that are not UTF-8 do not come back as they were.
-
-    Spark has had a function for this only since release 4.
-    """
-    return F.decode(F.encode(text, "UTF-16BE"), "UTF-16BE")
+    # Encoded in another way and decoded again: bytes that are not UTF-8 do not come back as they were. Spark has had a
+    # function for this only since release 4.
+    again = F.decode(F.encode(text, "UTF-16BE"), "UTF-16BE")
+    return F.when(reaches & (again == text), text)
 
 
 def in_groups(regex: str | None, group: Column) -> Column:

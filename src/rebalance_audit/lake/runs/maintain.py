@@ -183,7 +183,7 @@ class _Table:
             doing = "counting" if dry_run else "deleting"
             self._on_progress(f"{self._name}: {doing} rows before {done.older_than:%Y-%m-%d %H:%M}")
             done.rows_deleted = self._delete(done.older_than)
-        wanted = target_file_count(done.bytes_before)
+        wanted = -(-done.bytes_before // FILE_BYTES) or 1
         if done.files_before > wanted + 1:
             if dry_run:
                 done.files_added, done.files_removed = wanted, done.files_before
@@ -258,11 +258,6 @@ def _changeable(lake: Lake, name: str) -> Iterator[None]:
         yield
     finally:
         lake.writer.set_property(schema, APPEND_ONLY, "true")
-
-
-def target_file_count(size_bytes: int) -> int:
-    """How many files a table of this size should have."""
-    return -(-size_bytes // FILE_BYTES) or 1
 
 
 @contextmanager

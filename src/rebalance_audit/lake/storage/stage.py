@@ -123,7 +123,7 @@ class Staged:
     def frame(self) -> DataFrame:
         """The rows. Raises LakeNotWritable if any are gone."""
         if not self.parts:
-            return frame_of(self.spark, self._given, self._arrow_schema.empty_table())
+            return frame_of(self.spark, self._given, schema_of_columns(self._given).empty_table())
         self._require_all()
         reader = self.spark.read.schema(ddl_of_columns(self._stored)).options(**READING)
         # By their names: of a folder Spark would read those that it still has.
@@ -139,7 +139,7 @@ class Staged:
     def batches(self) -> pa.RecordBatchReader:
         """The rows without Spark, a batch at a time. Raises LakeNotWritable if any are gone, the reader OSError."""
         self._require_all()
-        schema = self._arrow_schema
+        schema = schema_of_columns(self._given)
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
 
     def count(self) -> int:
@@ -199,10 +199,6 @@ class Staged:
         found = ds.dataset(paths, stored, "parquet", filesystem=self.files)
         chosen = ds.field(MARK).isin([*self.marks]) if self.marks else None
         yield from found.to_batches(columns=columns, filter=chosen)
-
-    @property
-    def _arrow_schema(self) -> pa.Schema:
-        return schema_of_columns(self._given)
 
     @property
     def _given(self) -> Mapping[str, str]:

@@ -113,8 +113,17 @@ class LogFiles:
         """The commits from one version to another, oldest first, except those that the log no longer has."""
         table = self._table()
         history = table.history(max(0, table.version() - first + 1))
-        found = [_commit_of(entry) for entry in history if first <= entry["version"] <= last]
-        return sorted(found)
+        return sorted(
+            TableCommit(
+                entry["version"],
+                entry.get("operation"),
+                entry.get("userMetadata"),
+                entry.get("timestamp", 0),
+                entry.get("operationMetrics"),
+            )
+            for entry in history
+            if first <= entry["version"] <= last
+        )
 
     def mark(self) -> TableMark | None:
         """The table as it is now; None if there is no table."""
@@ -239,16 +248,6 @@ class _NotThere(OSError):  # noqa: N818 - it says what is the matter
 def first_line(error: Exception) -> str:
     """The first line of an error's text, without the full stop and without what pyspark puts before Java's words."""
     return OF_JAVA.sub("", str(error).strip()).partition("\n")[0].rstrip(".")
-
-
-def _commit_of(entry: Mapping[str, Any]) -> TableCommit:
-    return TableCommit(
-        entry["version"],
-        entry.get("operation"),
-        entry.get("userMetadata"),
-        entry.get("timestamp", 0),
-        entry.get("operationMetrics"),
-    )
 
 
 KEEPS_ROWS: Final = frozenset(
