@@ -65,11 +65,11 @@ class GroupAudit:
     """
 
     _slot: GroupSlot
-    _write: Write | None
+    _write: Write | None = None
     """The write that may still continue: not judged yet."""
     _waiting: list[_Waiting]
     """Tombstones not applied yet, see `feed`."""
-    write_offset: int | None
+    write_offset: int | None = None
     """Log offset of the current write's first record, even if a gap caused the write to be judged already."""
     anomalies: dict[AnomalyKind, int]
     unread: dict[str, int]
@@ -97,9 +97,7 @@ class GroupAudit:
         if self._options.with_findings:
             self._findings = GroupFindings(self._life, self.outside, emit)
         self._splitter = WriteSplitter()
-        self._write = None
         self._waiting = []
-        self.write_offset = None
         self._classic = ClassicAudit(self._life)
         self._modern = ModernAudit(self._life, self.recorded)
         self.anomalies = {}

@@ -54,15 +54,13 @@ class Difference(NamedTuple):
 class RecordedTopics:
     """Follows the hashes in the epoch records of one group."""
 
-    _last: Recorded | None
+    _last: Recorded | None = None
     """The newest hash, if it could be recomputed."""
-    _topics: frozenset[str]
+    _topics: frozenset[str] = frozenset()
     """The topics subscribed to when it was recorded."""
 
     def __init__(self, outside: ExternalFacts) -> None:
         self._outside = outside
-        self._last = None
-        self._topics = frozenset()
         self.contradicted = False
         self._group: ModernGroup | None = None
         self._subscribed: Tally[str] | None = None

@@ -37,12 +37,11 @@ from rebalance_audit.replay.groups import ClassicGroup, ClassicMember
 class ClassicAudit:
     """Follows one group while it uses the classic protocol, in which the leader assigns."""
 
-    _downgraded: bool
+    _downgraded: bool = False
     """The previous record downgraded a consumer group to this one, so that it had to rebalance at once."""
 
     def __init__(self, life: Life) -> None:
         self._life = life
-        self._downgraded = False
         self.times = ClassicTimes()
         self.join_phases = JoinPhases(life)
         """The times, and the delay of the join phases, are part of the state, see `GroupAudit.parts`."""

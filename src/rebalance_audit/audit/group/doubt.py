@@ -70,32 +70,25 @@ class Doubt:
         return self.since_epoch is not None
 
     def look_at(
-        self,
-        write: Write,
-        evidence: WriteEvidence,
-        group: ModernGroup,
-        believed: Believed,
-        *,
-        at_start: bool,
-        lost: bool,
-        lacks_nothing: bool,
+        self, write: Write, evidence: WriteEvidence, group: ModernGroup, life: Life
     ) -> bool:
         """Begin a doubt if the write cannot follow the replayed state, and say whether that is so.
 
-        `at_start`: the log has shown no epoch yet. `lost`: a record of the group before this write was unreadable.
-        `lacks_nothing`: no record can be missing, so whatever looks impossible has happened.
+        `life`: before the write. Where no record can be missing, whatever looks impossible has happened.
         """
         bump = evidence.bump
         if bump is not None and self.at_start and bump.old_epoch == bump.new_epoch - 1:
             self.end()  # two consecutive epochs: the cleaner has not gone past the first of them
         skips = bump is not None and bump.old_epoch not in (None, bump.new_epoch - 1)
-        found = lost or (
-            not lacks_nothing and (skips or contradicts(write, evidence, group, believed))
+        believed = Believed(life.watches, life.ownership.owner_of)
+        found = life.gap or (
+            not life.overlaps.lacks_nothing
+            and (skips or contradicts(write, evidence, group, believed))
         )
         if found:
             # Between the first epoch that the log shows and the next one, the doubt is still about the start.
             goes_on = bump is None and self.is_open and self.at_start
-            self.begin(group, at_start=(at_start or goes_on) and not lost)
+            self.begin(group, at_start=(life.span is None or goes_on) and not life.gap)
         return found
 
     def begin(self, group: ModernGroup, *, at_start: bool) -> None:

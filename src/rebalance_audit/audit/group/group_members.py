@@ -17,11 +17,11 @@ class GroupMembers:
     """The members of one life; like the life, only its own methods change it."""
 
     watches: dict[str, MemberWatch]
-    incarnation: int
-    protocol: str
-    joined_since: int
+    incarnation: int = 0
+    protocol: str = ""
+    joined_since: int = 0
     """Members that joined since the current epoch began, and likewise those that left."""
-    left_since: int
+    left_since: int = 0
 
     def __init__(
         self, group_id: str, emit: Emit, witness: Witness | None, progress: ProgressTracker
@@ -35,8 +35,6 @@ class GroupMembers:
         self.away = Away()
         self.tallies = MemberTallies(lambda: self.watches)
         self.watches = {}
-        self.incarnation, self.protocol = 0, ""
-        self.joined_since = self.left_since = 0
 
     def restart(
         self, incarnation: int, protocol: GroupType, kept: Mapping[str, MemberWatch]

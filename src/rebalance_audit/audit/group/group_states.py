@@ -35,12 +35,11 @@ class GroupStates:
     Two generations of a classic group are never merged: the group rebalanced in between, and no record says when.
     """
 
-    _stay: _Stay | None
+    _stay: _Stay | None = None
 
     def __init__(self, group_id: str, emit_row: Callable[[Row], None]) -> None:
         self._group_id = group_id
         self._emit_row = emit_row
-        self._stay = None
 
     @property
     def unknown_since_ms(self) -> int | None:

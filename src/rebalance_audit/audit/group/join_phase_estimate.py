@@ -147,9 +147,7 @@ class Gathering:
         if phase.session_timeout_ms < SHORT_SESSION_MS:
             usual_ms = phase.session_timeout_ms // HEARTBEATS_PER_SHORT_SESSION
         waits = sorted(self._waits_ms)
-        if not waits:
-            return None if phase.is_old_client else usual_ms
-        if len(waits) < WAITS_SHOW and not (phase.is_old_client and len(waits) > 1):
+        if len(waits) < (2 if phase.is_old_client else WAITS_SHOW):
             return None if phase.is_old_client else usual_ms
         # One of several may have been an exception: a member that was busy.
         return max(waits[-2], min(waits[-1], usual_ms)) * (len(waits) + 1) // len(waits)

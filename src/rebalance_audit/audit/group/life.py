@@ -59,20 +59,20 @@ class Life:
     `doubt`, `join_phases`, causes, findings), hand in what they decided.
     """
 
-    incarnation: int
-    protocol: GroupType | None
-    deleted: bool
-    gap: bool
+    incarnation: int = 0
+    protocol: GroupType | None = None
+    deleted: bool = False
+    gap: bool = False
     """A record of the group has been lost since the last epoch began."""
-    span: EpochSpan | None
-    rebalance: Rebalance | None
-    previous_generation: Generation | None
+    span: EpochSpan | None = None
+    rebalance: Rebalance | None = None
+    previous_generation: Generation | None = None
     """The last classic generation; None in other protocols and at the start of a life."""
-    created_at: Position | None
+    created_at: Position | None = None
     """The record that created the classic group of this life, with generation 0."""
     _awaiting: list[EpochSpan]
-    _had_epochs: bool
-    _rebalances: int
+    _had_epochs: bool = False
+    _rebalances: int = 0
 
     def __init__(
         self, group_id: str, log_partition: int, emit: Emit, options: AuditOptions
@@ -88,8 +88,6 @@ class Life:
         self._emit = emit
         self.due_ms: int | None = None
         """After `finish`: the earliest log end (epoch ms) at which the rows would differ without a new record."""
-        self.incarnation, self.protocol = 0, None
-        self.deleted = self.gap = False
         self.progress = ProgressTracker(self)
         self.members = GroupMembers(group_id, emit, self.witness, self.progress)
         self.away = self.members.away
@@ -103,9 +101,8 @@ class Life:
         self.ends = EndsOfMembers(
             options.rules, lambda: self.watches, self.away, self.commits, self.ownership
         )
-        self.span = self.rebalance = self.previous_generation = self.created_at = None
         self.states = GroupStates(group_id, lambda row: emit(GROUP_STATES, row))
-        self._awaiting, self._had_epochs, self._rebalances = [], False, 0
+        self._awaiting = []
 
     def parts(self) -> Mapping[str, object]:
         """Every object that holds state."""

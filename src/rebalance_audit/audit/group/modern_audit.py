@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rebalance_audit.audit.causes.contradictions import Believed
 from rebalance_audit.audit.causes.modern import interrupted_by_upgrade, judge_modern
 from rebalance_audit.audit.causes.modern_scene import (
     Beginning,
@@ -62,12 +61,12 @@ if TYPE_CHECKING:
 class ModernAudit:
     """Follows one group while it uses a protocol in which the coordinator assigns."""
 
-    _upgraded_at: Position | None
+    _upgraded_at: Position | None = None
     """Last record of the write that upgraded a classic group to this one."""
-    _initialised_at: Position | None
+    _initialised_at: Position | None = None
     """Last record about initialised share partitions since the last epoch."""
     _liveness: Liveness
-    _began_unnumbered: bool
+    _began_unnumbered: bool = False
     """The group began with a member without topics, which from 4.3 on writes no epoch record."""
     _given_up: GivenUp
     _doubt: Doubt
@@ -75,10 +74,7 @@ class ModernAudit:
     def __init__(self, life: Life, recorded: RecordedTopics) -> None:
         self._life = life
         self._recorded = recorded
-        self._upgraded_at = None
-        self._initialised_at = None
         self._liveness = Liveness()
-        self._began_unnumbered = False
         self._given_up = GivenUp()
         self._doubt = Doubt()
         self._evidence = WriteEvidence()
@@ -120,15 +116,7 @@ class ModernAudit:
         if life.protocol is not group.group_type or life.deleted:
             self._enter(write, group)
         self._missing = self._is_hidden = False
-        if self._doubt.look_at(
-            write,
-            evidence,
-            group,
-            Believed(life.watches, life.ownership.owner_of),
-            at_start=life.span is None,
-            lost=life.gap,
-            lacks_nothing=life.overlaps.lacks_nothing,
-        ):
+        if self._doubt.look_at(write, evidence, group, life):
             life.doubt()
         if lacks_head and bump is not None and (life.span is not None or self._began_unnumbered):
             self._doubt.begin(group, at_start=False)

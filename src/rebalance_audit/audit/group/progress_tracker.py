@@ -7,7 +7,7 @@ from typing import Protocol
 from rebalance_audit import limits
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan, MemberProgress
 from rebalance_audit.audit.group.rebalance import Rebalance
-from rebalance_audit.audit.members.stint import MemberWatch
+from rebalance_audit.audit.members.stint import Identity, MemberWatch
 from rebalance_audit.replay.changes import GroupType
 
 _QUIET_EPOCHS = limits.QUIET_EPOCHS.most
@@ -118,17 +118,11 @@ class ProgressTracker:
     def start(self, member_id: str, started_at_ms: int | None) -> MemberProgress:
         """Start to follow a member's progress to an epoch, from its current assignment."""
         watch = self._life.watches.get(member_id)
-        if watch is None:
-            return MemberProgress(member_id, None, "", "", started_at_ms, 0)
-        identity = watch.stint.identity
-        return MemberProgress(
-            member_id,
-            identity.instance_id,
-            identity.client_id,
-            identity.client_host,
-            started_at_ms,
-            watch.partitions,
-        )
+        identity, partitions = Identity(), 0
+        if watch is not None:
+            identity, partitions = watch.stint.identity, watch.partitions
+        who = identity.instance_id, identity.client_id, identity.client_host
+        return MemberProgress(member_id, *who, started_at_ms, partitions)
 
 
 def _is_untouched(span: EpochSpan, watch: MemberWatch) -> bool:

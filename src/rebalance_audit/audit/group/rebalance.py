@@ -254,12 +254,12 @@ OnStandstill: TypeAlias = Callable[[TopicPartition, Standstill, PartitionSamples
 class RebalanceCosts:
     """The row of the last rebalance waits here until the next one begins, or the group or the log ends."""
 
-    _waiting: Row | None
+    _waiting: Row | None = None
     _cost: RebalanceCost
     """Of the rebalance that goes on, or of the waiting row."""
-    _began_ms: int | None
+    _began_ms: int | None = None
     """Earliest start of that rebalance (epoch ms); None if it has no bound."""
-    _ended_ms: int | None
+    _ended_ms: int | None = None
     """None while it goes on."""
 
     def __init__(
@@ -269,7 +269,6 @@ class RebalanceCosts:
         self._standstills = commits.standstills
         self._ownership = ownership
         self._end_offsets = end_offsets
-        self._waiting = self._began_ms = self._ended_ms = None
         self._cost = RebalanceCost()
         self.on_standstill: OnStandstill | None = None
         """Called with each standstill that a rebalance accounts for."""

@@ -8,6 +8,7 @@ default retention of offsets, is not a stretch: the group starts over.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -206,23 +207,17 @@ class LogCommitHours:
 
 def _summed_up(hour: _Hour) -> HourCommits:
     stretches = hour.short + len(hour.longer_ms)
+    if not stretches:
+        return HourCommits(hour.commits, 0, None, hour.last_ms)
     longest = hour.longer_ms[-1] if hour.longer_ms else hour.longest_short_ms
-    least = max(LONG_STRETCH_MS, LONG_STRETCHES * _median_ms(hour)) if stretches else 0
-    gaps = sum(stretch > least for stretch in hour.longer_ms)
-    return HourCommits(hour.commits, gaps, longest if stretches else None, hour.last_ms)
-
-
-def _median_ms(hour: _Hour) -> float:
-    """Of all stretches; where it is up to SHORT_MS, it may be any such number."""
-    stretches = hour.short + len(hour.longer_ms)
-    middle = [(stretches - 1) // 2, stretches // 2]
-    return (
-        sum(
-            hour.longest_short_ms if place < hour.short else hour.longer_ms[place - hour.short]
-            for place in middle
-        )
-        / 2
+    # Where the median is up to SHORT_MS, it may be any such number.
+    median_ms = fmean(
+        hour.longest_short_ms if place < hour.short else hour.longer_ms[place - hour.short]
+        for place in ((stretches - 1) // 2, stretches // 2)
     )
+    least = max(LONG_STRETCH_MS, LONG_STRETCHES * median_ms)
+    gaps = sum(stretch > least for stretch in hour.longer_ms)
+    return HourCommits(hour.commits, gaps, longest, hour.last_ms)
 
 
 def run_begins(*columns: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

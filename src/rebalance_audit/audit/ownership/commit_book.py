@@ -60,9 +60,9 @@ class CommitBook:
     """Last commit (epoch ms) of the owner before."""
     _of_round: dict[TopicPartition, CommitSummary]
     """Since the last generation or epoch."""
-    round_most: int
+    round_most: int = 0
     """Most commits of one partition since then."""
-    _round_ms: int
+    _round_ms: int = 0
     """When the last generation began (epoch ms)."""
     habits: CommitHabits
 
@@ -73,7 +73,6 @@ class CommitBook:
         self._of_partition = {}
         self._before = {}
         self._of_round = {}
-        self.round_most = self._round_ms = 0
         self.habits = CommitHabits()
         self.usual_pause = UsualPause()
         self.standstills = Standstills()

@@ -24,13 +24,12 @@ class Overlaps:
     """What goes on now."""
 
     open: dict[TopicPartition, Overlap]
-    _has_lost: bool
+    _has_lost: bool = False
     """A record of the group could not be decoded, at any time."""
 
     def __init__(self, *, is_whole: bool | None) -> None:
         """`is_whole`: whether the log partition lacks no record; None if that is not known."""
         self.open = {}
-        self._has_lost = False
         self._is_whole = is_whole
         self.fresh: dict[TopicPartition, Overlap] = {}
         """Those that began in the current write."""

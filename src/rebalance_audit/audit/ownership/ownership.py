@@ -81,14 +81,14 @@ _NEVER = _Unowned(0, None, confirmed=False, exact=False)
 class Ownership:
     """Every partition of one group: its current owner, or since when it has none."""
 
-    incarnation: int
-    is_shared: bool
+    incarnation: int = 0
+    is_shared: bool = False
     """Several members may have a partition at once, so it is unknown when the last of them gave it up."""
     _held: dict[TopicPartition, _Holding]
     _unowned: dict[TopicPartition, _Unowned]
-    _confirmed: int
-    _clock_ms: int | None
-    written: Position | None
+    _confirmed: int = 0
+    _clock_ms: int | None = None
+    written: Position | None = None
     """The first record of the newest write."""
 
     def __init__(
@@ -112,10 +112,6 @@ class Ownership:
         self._sure: set[TopicPartition] | None = None
         """Those in `_held` without a gap; None until they are known."""
         self._unowned = {}
-        self._confirmed = 0
-        self._clock_ms = self.written = None
-        self.incarnation = 0
-        self.is_shared = False
         self._write_offset = 0
         self._released: dict[TopicPartition, _Loose] = {}
         self._carried: dict[TopicPartition, _Loose] = {}
