@@ -169,22 +169,15 @@ def clients_come_back(
     return judged_again(verdicts, known)
 
 
+@dataclass(slots=True)
 class EndsOfMembers:
     """Judges the ends of one group's members; all state is in the parts that it is given."""
 
-    def __init__(
-        self,
-        rules: DepartureRules,
-        watches: Callable[[], Mapping[str, MemberWatch]],
-        away: Away,
-        commits: CommitBook,
-        ownership: Ownership,
-    ) -> None:
-        self._rules = rules
-        self._watches = watches
-        self._away = away
-        self._commits = commits
-        self._ownership = ownership
+    _rules: DepartureRules
+    _watches: Callable[[], Mapping[str, MemberWatch]]
+    _away: Away
+    _commits: CommitBook
+    _ownership: Ownership
 
     def judge(self, watch: MemberWatch, gone: Position, company: int, overdue_ms: int) -> Verdict:
         """Why a member of a consumer, share or streams group is gone.

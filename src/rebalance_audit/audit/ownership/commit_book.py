@@ -121,10 +121,19 @@ class CommitBook:
             member_id, last_offset = owner[0], numbers[3]
             if member_id not in latest or latest[member_id][0] < last_offset:
                 latest[member_id] = last_offset, partition, numbers
-        for member_id, (_, partition, numbers) in latest.items():
+        for member_id, (log_offset, (topic, number), numbers) in latest.items():
             watch = watches.get(member_id)
-            if watch is not None:
-                self._note_last(watch, partition, summary_from(numbers))
+            last = None if watch is None else watch.last_commit
+            if watch is not None and (last is None or last.position.log_offset < log_offset):
+                summary = summary_from(numbers)
+                position = Position(
+                    self._log_partition,
+                    log_offset,
+                    summary.last_ms,
+                    summary.leader_epoch,
+                    is_transactional=summary.is_transactional,
+                )
+                watch.last_commit = LastCommit(position, str(topic), number)
 
     def begin_round(
         self, at_ms: int | None = None, stopped: Callable[[TopicPartition], bool] = _none_stopped
@@ -244,21 +253,6 @@ class CommitBook:
             who = owner.member_id, owner.instance_id, owner.client_id
             last = summary.last_position, summary.last_ms, rate
             yield CommittedPosition(str(partition[0]), partition[1], *who, *last)
-
-    def _note_last(
-        self, watch: MemberWatch, partition: TopicPartition, summary: CommitSummary
-    ) -> None:
-        last = watch.last_commit
-        if last is None or last.position.log_offset < summary.last_offset:
-            topic, number = partition
-            position = Position(
-                self._log_partition,
-                summary.last_offset,
-                summary.last_ms,
-                summary.leader_epoch,
-                is_transactional=summary.is_transactional,
-            )
-            watch.last_commit = LastCommit(position, str(topic), number)
 
     def _partition_of(self, key: bytes) -> TopicPartition | None:
         record = decode_record(key, None)

@@ -1,6 +1,7 @@
 """What set a classic rebalance off, by the reason that the broker logged when the join phase began."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rebalance_audit.audit.broker_log import reasons
@@ -42,28 +43,25 @@ class _Found(NamedTuple):
     reasons: tuple[CodedReason, ...]
 
 
+@dataclass(slots=True)
 class RebalanceTrigger:
     """The reason in a line `rebalance_prepared`, judged by the records before and after the rebalance."""
 
-    def __init__(
-        self,
-        witness: Witness,
-        scene: ClassicScene,
-        prepared: BrokerFact,
-        differing: Sequence[BrokerFact] = (),
-    ) -> None:
-        """`differing`: lines about the same join phase that give another reason."""
-        self._witness = witness
-        self._scene = scene
-        self._prepared = prepared
-        self._differing = differing
-        self.is_sure = True
-        """Whether nothing contradicts the line and no client may have written it, once there is a verdict."""
-        self._trigger = trigger_of(prepared.text or "")
-        self._guess: RebalanceCause | None = None
-        """What the records alone take for the likeliest."""
-        self._by_metadata: Verdict | None = None
-        """Why a member that is no consumer joined again, as its metadata in the records changed."""
+    _witness: Witness
+    _scene: ClassicScene
+    _prepared: BrokerFact
+    _differing: Sequence[BrokerFact] = ()
+    """Lines about the same join phase that give another reason."""
+    is_sure: bool = True
+    """Whether nothing contradicts the line and no client may have written it, once there is a verdict."""
+    _guess: RebalanceCause | None = None
+    """What the records alone take for the likeliest."""
+    _by_metadata: Verdict | None = None
+    """Why a member that is no consumer joined again, as its metadata in the records changed."""
+    _trigger: LoggedTrigger | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._trigger = trigger_of(self._prepared.text or "")
 
     @property
     def is_known(self) -> bool:
