@@ -34,7 +34,10 @@ class LagRounds:
     def take(self, audit: LiveAudit) -> bool:
         """Whether there was a new sample; the poller gets the partitions to sample next."""
         poller = self._poller
-        self._report(self._problem())
+        problem = self._problem()
+        if problem and problem != self._reported:
+            self._on_progress(problem)
+        self._reported = problem
         if poller.count == self._taken:
             return False
         is_first = self._taken < 0
@@ -54,11 +57,6 @@ class LagRounds:
         if left_out := self._poller.left_out:
             return f"{left_out:,} partitions are not sampled: source.kafka.sampled_partitions_max"
         return ""
-
-    def _report(self, problem: str) -> None:
-        if problem and problem != self._reported:
-            self._on_progress(problem)
-        self._reported = problem
 
 
 ROUND_S: Final = 0.25

@@ -86,6 +86,10 @@ def fetch_jars(
     if configuration == OF_SPARK:
         configuration = installed_spark_release().configuration
     ivy_home = Path(os.environ.get("IVY_HOME") or os.path.expanduser("~/.ivy2"))  # noqa: PTH111
+    home = os.environ.get("JAVA_HOME")
+    java = f"{home}/bin/java" if home else "java"
+    # The one that Spark brings for `spark.jars.packages`.
+    ivy_jar = next(jars_of_spark().glob("ivy-*.jar"))
     new = folder.with_name(f"{folder.name}.new")
     with as_file(resource(IVY_FILE)) as ivy_file, _only_one(ivy_home):
         for attempt in range(ATTEMPTS):
@@ -95,7 +99,7 @@ def fetch_jars(
             own_cache = ("-cache", str(new / ".ivy")) if attempt == ATTEMPTS - 1 else ()
             done = subprocess.run(  # noqa: S603 - the Java that Spark would start
                 [
-                    *(_java(), f"-Divy.home={ivy_home}", "-jar", str(_ivy_jar())),
+                    *(java, f"-Divy.home={ivy_home}", "-jar", str(ivy_jar)),
                     *("-ivy", str(ivy_file), "-confs", configuration, "-warn", *own_cache),
                     *("-retrieve", f"{new}/[artifact]-[revision].[ext]"),
                 ],
@@ -125,13 +129,3 @@ def _only_one(ivy_home: Path) -> Iterator[None]:
     with (ivy_home / ".rebalance-audit.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _java() -> str:
-    home = os.environ.get("JAVA_HOME")
-    return f"{home}/bin/java" if home else "java"
-
-
-def _ivy_jar() -> Path:
-    """The Ivy that Spark brings for `spark.jars.packages`."""
-    return next(jars_of_spark().glob("ivy-*.jar"))

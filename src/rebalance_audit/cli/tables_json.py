@@ -120,9 +120,11 @@ class Narrowed(NamedTuple):
         for name in self._names(tables):
             if name in tables:
                 rows = self.window.rows(name, tables[name])[: self.limit]
-                key = table_schemas()[f"gold.{name}"].key[1]
-                keys = [] if is_by_group(name) else [row[key] for row in rows]
-                found[name] = TableLines(keys, _rows(name, rows, cluster))
+                schema = table_schemas()[f"gold.{name}"]
+                keys = [] if is_by_group(name) else [row[schema.key[1]] for row in rows]
+                shape_of = shaper(schema, _repeated_iso)
+                lines = [b"\n" + json_bytes(shape_of(row, cluster)) for row in rows]
+                found[name] = TableLines(keys, lines)
         return found
 
     def joined(
@@ -155,11 +157,6 @@ class Brief:
 def row_for_programs(table: str, row: Mapping[str, Any], cluster: str) -> dict[str, Any]:
     """Every column of one row of a gold table, times as ISO 8601."""
     return shaper(table_schemas()[f"gold.{table}"], iso)(row, cluster)
-
-
-def _rows(table: str, rows: Sequence[Mapping[str, Any]], cluster: str) -> list[bytes]:
-    shape_of = shaper(table_schemas()[f"gold.{table}"], _repeated_iso)
-    return [b"\n" + json_bytes(shape_of(row, cluster)) for row in rows]
 
 
 def _joined(name: str, parts: Sequence[TableLines]) -> list[bytes]:

@@ -57,9 +57,9 @@ def epoch_key(row: TableRow) -> RowKey:
     return row["group_id"], row["incarnation"], row["epoch"]
 
 
-def rebalance_key(row: TableRow, after: int = 0) -> RowKey:
-    """Key of the rebalance that a row is, or is of; or of the one that many `after` it."""
-    return row["group_id"], row["incarnation"], row["rebalance_seq"] + after
+def rebalance_key(row: TableRow) -> RowKey:
+    """Key of the rebalance that a row is, or is of."""
+    return row["group_id"], row["incarnation"], row["rebalance_seq"]
 
 
 def duration_of(rebalance: TableRow) -> Bounds | None:

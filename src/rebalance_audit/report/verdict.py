@@ -196,7 +196,9 @@ class Verdicts:
         for holder in held_up_of(rebalance)[:HELD_UP_NAMED]:
             alike[PREDICATES[holder.why]].append(holder)
         for predicate, holders in alike.items():
-            whom = Sentence.joined(" and ", map(_name, holders))
+            ids = (holder.member_id for holder in holders)
+            names = ("Its coordinator" if each is None else MemberId(each) for each in ids)
+            whom = Sentence.joined(" and ", names)
             each = " each" if len(holders) > 1 else ""
             yield Sentence((whom, f"{each} {predicate}."))
 
@@ -272,10 +274,6 @@ class Verdicts:
 
 
 _ADVERBS: Final = {"proven": "", "probable": "probably ", "possible": "perhaps "}
-
-
-def _name(holder: HeldUp) -> str:
-    return "Its coordinator" if holder.member_id is None else MemberId(holder.member_id)
 
 
 def time_sentence(rebalance: TableRow) -> Sentence | None:

@@ -104,6 +104,8 @@ def render_page(facts: PageFacts, what_if: Sequence[Mapping[str, Any]] = ()) -> 
     kinds = {KIND_OF_CAUSE[row["cause"]] for row in facts.buckets}
     costs = {why for row in facts.bars for why in row["held_up_why"] or ()} | {None}
     last_ms = facts.totals["last_epoch_ms"]
+    weeks = [_week(row, listed) for row in facts.weeks]
+    most = max((week["more_ms"] for week in weeks), default=1)
     template = environment.get_template("page.html")
     page = template.render(
         policy=_policy(library, script),
@@ -121,7 +123,7 @@ def render_page(facts: PageFacts, what_if: Sequence[Mapping[str, Any]] = ()) -> 
         states=_LEGEND_OF_STATES,
         marks=MARKS,
         severities=[str(severity) for severity in findings.STYLES],
-        weeks=_weeks(facts.weeks, listed),
+        weeks=[week | {"share": round(100 * week["more_ms"] / most)} for week in weeks],
         weeks_span=_span(last_ms and last_ms - 7 * DAY_MS, last_ms),
         version=__version__,
         clusters=[shown(cluster) for cluster in facts.clusters],
@@ -283,12 +285,6 @@ def _sections(
             break
         found[group_id] = packed
     return found
-
-
-def _weeks(rows: Sequence[TableRow], listed: Collection[str]) -> list[dict[str, Any]]:
-    weeks = [_week(row, listed) for row in rows]
-    most = max((week["more_ms"] for week in weeks), default=1)
-    return [week | {"share": round(100 * week["more_ms"] / most)} for week in weeks]
 
 
 def _week(row: TableRow, listed: Collection[str]) -> dict[str, Any]:
