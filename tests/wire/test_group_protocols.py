@@ -9,13 +9,11 @@ from hypothesis import strategies as st
 
 from rebalance_audit.wire import embedded
 from rebalance_audit.wire.connect_protocol import (
-    WorkerAssignment,
-    WorkerState,
     read_worker_assignment,
     read_worker_state,
     running,
 )
-from rebalance_audit.wire.embedded import Malformed
+from rebalance_audit.wire.embedded import Embedded, Malformed
 from rebalance_audit.wire.generated import messages
 from rebalance_audit.wire.registry_protocol import (
     LONGEST,
@@ -47,17 +45,17 @@ ONE_FOR_ANOTHER = (
 )
 
 
-def connect(text: str) -> WorkerState:
+def connect(text: str) -> Embedded:
     """A worker's state that can be read."""
     read = read_worker_state(bytes.fromhex(text))
-    assert isinstance(read, WorkerState), read
+    assert isinstance(read, Embedded), read
     return read
 
 
-def assigned(text: str) -> WorkerAssignment:
+def assigned(text: str) -> Embedded:
     """A worker's assignment that can be read."""
     read = read_worker_assignment(bytes.fromhex(text))
-    assert isinstance(read, WorkerAssignment), read
+    assert isinstance(read, Embedded), read
     return read
 
 
@@ -69,8 +67,10 @@ def worker_with(allocation: str) -> str:
 
 def test_a_worker_that_joins_has_an_address_and_a_config_offset() -> None:
     """In all three versions; what it runs comes with version 1."""
-    assert connect(NEW_WORKER) == WorkerState(2, "h/1", -1, None, ())
-    assert connect(f"0000 {URL} {OFFSET}") == WorkerState(0, "h/1", 5, None, ())
+    assert connect(NEW_WORKER) == Embedded(2, messages.ConnectWorkerState("h/1", -1, None), ())
+    assert connect(f"0000 {URL} {OFFSET}") == Embedded(
+        0, messages.ConnectWorkerState("h/1", 5, None), ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -223,9 +223,9 @@ def test_connect_assignments_survive_bytes(
     )
     data = embedded.encode_embedded(made, version)
     read = read_worker_assignment(data)
-    assert isinstance(read, WorkerAssignment)
-    assert read.assigned == tuple((each.name, each.tasks) for each in made.assigned or ())
-    assert (read.config_offset, read.unread) == (7, ())
+    assert isinstance(read, Embedded)
+    assert read.fields.assigned == made.assigned
+    assert (read.fields.config_offset, read.unread) == (7, ())
     for end in range(len(data)):
         cut = read_worker_assignment(data[:end])
         assert isinstance(cut, Malformed) or cut.unread

@@ -17,6 +17,7 @@ from typing import Final
 
 from rebalance_audit.anonymise.pseudonyms import Pseudonyms
 from rebalance_audit.anonymise.records import LeftOut
+from rebalance_audit.audit.broker_log import reasons
 from rebalance_audit.audit.broker_log.fact import FactKind
 from rebalance_audit.audit.broker_log.message import (
     LOWER,
@@ -26,15 +27,6 @@ from rebalance_audit.audit.broker_log.message import (
     value_of,
 )
 from rebalance_audit.audit.broker_log.read import CoordinatorLine, LogReader
-from rebalance_audit.audit.broker_log.reasons import (
-    ADMIN_REASON,
-    FENCE_REASONS,
-    NOT_PROVIDED,
-    OWN_LEAVE_REASONS,
-    TRIGGER_TEMPLATES,
-    given_reason,
-    rejoin_reason,
-)
 
 _GAP: Final = "x"
 """Stands for what a wording leaves open and no fact holds."""
@@ -156,7 +148,7 @@ class LineRenamer:
             case FactKind.REBALANCE_PREPARED:
                 return self._trigger
             case FactKind.MEMBER_FENCED:
-                return partial(self._known, begins=FENCE_REASONS, plain_rest=_FENCE_REST)
+                return partial(self._known, begins=reasons.FENCE_REASONS, plain_rest=_FENCE_REST)
             case FactKind.MEMBER_LEFT_BY_REQUEST:
                 return self._client_reason
             case FactKind.TARGET_COMPUTED:
@@ -170,7 +162,7 @@ class LineRenamer:
         return self._names.other
 
     def _trigger(self, text: str) -> str:
-        for _, template in TRIGGER_TEMPLATES:
+        for _, template in reasons.TRIGGER_TEMPLATES:
             found = template.replaced(text, self._trigger_field)
             if found is not None:
                 return found
@@ -197,11 +189,13 @@ class LineRenamer:
         return _gap(value)
 
     def _client_reason(self, text: str) -> str:
-        reason = given_reason(text)
+        reason = reasons.given_reason(text)
         if reason is None:
-            return NOT_PROVIDED
-        row = rejoin_reason(reason)
-        begins = [row.words] if row is not None else [ADMIN_REASON, *OWN_LEAVE_REASONS]
+            return reasons.NOT_PROVIDED
+        row = reasons.rejoin_reason(reason)
+        begins = (
+            [row.words] if row is not None else [reasons.ADMIN_REASON, *reasons.OWN_LEAVE_REASONS]
+        )
         return self._known(reason, begins)
 
     def _known(

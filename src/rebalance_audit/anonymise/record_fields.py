@@ -22,39 +22,30 @@ def _units(names: Pseudonyms, chars: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int.from_bytes(coded[at : at + 2], signed=True) for at in range(0, len(coded), 2))
 
 
+_ATTRIBUTES: Final[Mapping[FieldRule, tuple[str, ...]]] = {
+    Pseudonyms.group: ("group", "group_id"),
+    Pseudonyms.topic: (
+        "topic",
+        "topics",
+        "topic_name",
+        "subscribed_topic_names",
+        "source_topics",
+        "repartition_sink_topics",
+    ),
+    Pseudonyms.topic_id: ("topic_id", "topic_ids"),
+    Pseudonyms.member: ("member_id", "leader"),
+    Pseudonyms.client: ("client_id", "group_instance_id", "instance_id"),
+    Pseudonyms.host: ("client_host", "host"),
+    Pseudonyms.rack: ("rack_id", "racks"),
+    Pseudonyms.expression: ("subscribed_topic_regex", "regular_expression", "source_topic_regex"),
+    Pseudonyms.assignor: ("protocol_type", "protocol", "server_assignor"),
+    Pseudonyms.process: ("process_id",),
+    Pseudonyms.word_or_number: ("subtopology_id", "key", "value"),
+    Pseudonyms.other: ("named_topology",),
+    Pseudonyms.url: ("url", "leader_url"),
+}
 NAMES: Final[Mapping[str, FieldRule]] = {
-    "group": Pseudonyms.group,
-    "group_id": Pseudonyms.group,
-    "topic": Pseudonyms.topic,
-    "topics": Pseudonyms.topic,
-    "topic_name": Pseudonyms.topic,
-    "subscribed_topic_names": Pseudonyms.topic,
-    "source_topics": Pseudonyms.topic,
-    "repartition_sink_topics": Pseudonyms.topic,
-    "topic_id": Pseudonyms.topic_id,
-    "topic_ids": Pseudonyms.topic_id,
-    "member_id": Pseudonyms.member,
-    "leader": Pseudonyms.member,
-    "client_id": Pseudonyms.client,
-    "group_instance_id": Pseudonyms.client,
-    "instance_id": Pseudonyms.client,
-    "client_host": Pseudonyms.host,
-    "host": Pseudonyms.host,
-    "rack_id": Pseudonyms.rack,
-    "racks": Pseudonyms.rack,
-    "subscribed_topic_regex": Pseudonyms.expression,
-    "regular_expression": Pseudonyms.expression,
-    "source_topic_regex": Pseudonyms.expression,
-    "protocol_type": Pseudonyms.assignor,
-    "protocol": Pseudonyms.assignor,
-    "server_assignor": Pseudonyms.assignor,
-    "process_id": Pseudonyms.process,
-    "subtopology_id": Pseudonyms.word_or_number,
-    "named_topology": Pseudonyms.other,
-    "key": Pseudonyms.word_or_number,
-    "value": Pseudonyms.word_or_number,
-    "url": Pseudonyms.url,
-    "leader_url": Pseudonyms.url,
+    name: rule for rule, names in _ATTRIBUTES.items() for name in names
 }
 """Attribute of a message -> what becomes of its texts, and of its bytes unless `OTHERS` has them."""
 

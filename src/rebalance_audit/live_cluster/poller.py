@@ -114,10 +114,7 @@ class EndOffsetPoller(Poller[None]):
             return EndOffsets({partition: [*of_it] for partition, of_it in self._samples.items()})
 
     def _sampled(self) -> None:
-        self._keep(self._sample(self._wanted))
-
-    def _keep(self, found: EndOffsets) -> None:
-        wanted = frozenset(self._wanted)
+        found, wanted = self._sample(self._wanted), frozenset(self._wanted)
         with self._lock:
             for partition, of_it in found.items():
                 self._samples.setdefault(partition, deque(maxlen=KEPT)).extend(of_it.samples)

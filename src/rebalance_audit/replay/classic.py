@@ -22,35 +22,17 @@ from rebalance_audit.replay.changes import (
 from rebalance_audit.replay.groups import ClassicGroup, ClassicMember, type_of
 from rebalance_audit.replay.partitions import NOTHING, Partitions, count, partitions_of
 from rebalance_audit.replay.step import ReplayRule, ReplayStep
-from rebalance_audit.wire import connect_protocol, consumer_protocol, registry_protocol
-from rebalance_audit.wire.connect_protocol import (
-    CONNECTOR,
-    ConnectorTasks,
-    WorkerAssignment,
-    WorkerState,
-    read_worker_assignment,
-    read_worker_state,
-    running,
+from rebalance_audit.wire import (
+    connect_protocol,
+    consumer_protocol,
+    registry_protocol,
+    streams_protocol,
 )
-from rebalance_audit.wire.consumer_protocol import (
-    CACHED_PAYLOAD_BYTES,
-    PROTOCOL_TYPE,
-    Assignment,
-    Subscription,
-    read_assignment,
-    read_subscription,
-)
-from rebalance_audit.wire.embedded import PayloadCache
+from rebalance_audit.wire.embedded import Embedded, PayloadCache
 from rebalance_audit.wire.generated.messages import (
     GroupMetadataKey,
     GroupMetadataValue,
     RecordType,
-)
-from rebalance_audit.wire.registry_protocol import RegistryAssignment, read_registry_assignment
-from rebalance_audit.wire.streams_protocol import (
-    PROTOCOL_NAME,
-    StreamsAssignment,
-    read_streams_assignment,
 )
 
 OwnedWork: TypeAlias = tuple[str, ...]
@@ -70,15 +52,15 @@ class Kind(NamedTuple):
     """What the member has; None if its bytes do not show."""
 
 
-def connect_tasks(member: ClassicMember) -> ConnectorTasks | None:
+def connect_tasks(member: ClassicMember) -> connect_protocol.ConnectorTasks | None:
     """The connectors and tasks that a worker runs after its assignment; None if its bytes do not show."""
     if not member.assignment_bytes:
         return ()
-    state = read_worker_state(member.subscription_bytes)
-    assignment = read_worker_assignment(member.assignment_bytes)
-    if not (isinstance(state, WorkerState) and isinstance(assignment, WorkerAssignment)):
+    state = connect_protocol.read_worker_state(member.subscription_bytes)
+    assignment = connect_protocol.read_worker_assignment(member.assignment_bytes)
+    if not (isinstance(state, Embedded) and isinstance(assignment, Embedded)):
         return None
-    return running(state, assignment)
+    return connect_protocol.running(state, assignment)
 
 
 def _connect_work(member: ClassicMember) -> OwnedWork | None:
@@ -86,7 +68,9 @@ def _connect_work(member: ClassicMember) -> OwnedWork | None:
     if tasks is None:
         return None
     return tuple(
-        f"connector {connector}" if number == CONNECTOR else f"task {connector}-{number}"
+        f"connector {connector}"
+        if number == connect_protocol.CONNECTOR
+        else f"task {connector}-{number}"
         for connector, numbers in tasks
         for number in numbers
     )
@@ -95,17 +79,17 @@ def _connect_work(member: ClassicMember) -> OwnedWork | None:
 def _registry_work(member: ClassicMember) -> OwnedWork | None:
     if not member.assignment_bytes:
         return ()
-    assignment = read_registry_assignment(member.assignment_bytes)
-    if not isinstance(assignment, RegistryAssignment):
+    assignment = registry_protocol.read_registry_assignment(member.assignment_bytes)
+    if not isinstance(assignment, registry_protocol.RegistryAssignment):
         return None
     return ("primary",) if assignment.primary_member_id == member.member_id else ()
 
 
-def streams_assignment(member: ClassicMember) -> StreamsAssignment | None:
+def streams_assignment(member: ClassicMember) -> streams_protocol.StreamsAssignment | None:
     """What the leader sent a Streams client; None if its bytes do not show."""
     user_data = None if member.assignment is None else member.assignment.user_data
-    read = None if not user_data else read_streams_assignment(user_data)
-    return read if isinstance(read, StreamsAssignment) else None
+    read = None if not user_data else streams_protocol.read_streams_assignment(user_data)
+    return read if isinstance(read, streams_protocol.StreamsAssignment) else None
 
 
 def _streams_work(member: ClassicMember) -> OwnedWork | None:
@@ -141,7 +125,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
 def kind_of(protocol_type: str, protocol_name: str | None) -> Kind:
     """The kind of a classic group; Streams' clients are consumers with a protocol of their own."""
     kind = _KINDS.get(protocol_type, OTHER)
-    return STREAMS if kind is CONSUMER and protocol_name == PROTOCOL_NAME else kind
+    return STREAMS if kind is CONSUMER and protocol_name == streams_protocol.PROTOCOL_NAME else kind
 
 
 _STORED: Final = ClassicMember._fields.index("subscription")
@@ -187,7 +171,7 @@ def replay_generation(
 
 def _members(value: GroupMetadataValue, known: ClassicGroup | None) -> Mapping[str, ClassicMember]:
     """The snapshot's members; one that is as before is the same object, and bytes that are, are not decoded again."""
-    is_consumer = value.protocol_type == PROTOCOL_TYPE
+    is_consumer = value.protocol_type == consumer_protocol.PROTOCOL_TYPE
     is_same_type = known is not None and known.protocol_type == value.protocol_type
     earlier = known.members if known is not None and is_same_type else {}
     members: dict[str, ClassicMember] = {}
@@ -222,8 +206,8 @@ def read_member(
     if before is not None and before.subscription_bytes == subscription_bytes:
         subscription = before.subscription
     elif is_consumer:
-        said = read_subscription(subscription_bytes)
-        subscription = said if isinstance(said, Subscription) else None
+        said = consumer_protocol.read_subscription(subscription_bytes)
+        subscription = said if isinstance(said, consumer_protocol.Subscription) else None
     if before is not None and before.assignment_bytes == assignment_bytes:
         assignment, assigned = before.assignment, before.assigned
         partition_count = before.partition_count
@@ -233,15 +217,17 @@ def read_member(
     return tuple.__new__(ClassicMember, fields)  # without a call of its own __new__
 
 
-def _assignment_of(assignment_bytes: bytes) -> tuple[Assignment | None, Partitions, int]:
-    assignment = read_assignment(assignment_bytes)
-    if not isinstance(assignment, Assignment):
+def _assignment_of(
+    assignment_bytes: bytes,
+) -> tuple[consumer_protocol.Assignment | None, Partitions, int]:
+    assignment = consumer_protocol.read_assignment(assignment_bytes)
+    if not isinstance(assignment, consumer_protocol.Assignment):
         return None, NOTHING, 0
     assigned = partitions_of(assignment.assigned_partitions)
     return assignment, assigned, count(assigned)
 
 
-_read_assignment: Final = PayloadCache(_assignment_of, CACHED_PAYLOAD_BYTES)
+_read_assignment: Final = PayloadCache(_assignment_of, consumer_protocol.CACHED_PAYLOAD_BYTES)
 """Members return to assignments that they or others had before."""
 
 

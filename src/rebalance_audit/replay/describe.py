@@ -4,17 +4,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from rebalance_audit.replay import groups
 from rebalance_audit.replay.changes import GroupType
 from rebalance_audit.replay.classic import CONSUMER, Kind, OwnedWork, kind_of
-from rebalance_audit.replay.groups import (
-    ClassicGroup,
-    ClassicMember,
-    Group,
-    GroupSlot,
-    LostRecord,
-    ModernGroup,
-    type_of,
-)
 from rebalance_audit.replay.modern.preferred_assignor import preferred_assignor
 from rebalance_audit.replay.partitions import Partitions, text_of, union
 from rebalance_audit.wire.topic_names import TopicNames
@@ -35,9 +27,9 @@ Kafka's own tools have such a value too.
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def describe_unknown(slot: GroupSlot, lost: LostRecord) -> dict[str, Any]:
+def describe_unknown(slot: groups.GroupSlot, lost: groups.LostRecord) -> dict[str, Any]:
     """A group whose last record could not be decoded, in the shape of `describe_group`: most of it is not known."""
-    known = lost.group_type or (None if slot.group is None else type_of(slot.group))
+    known = lost.group_type or (None if slot.group is None else groups.type_of(slot.group))
     position = lost.position
     return {
         "group_id": slot.group_id,
@@ -56,7 +48,7 @@ def describe_unknown(slot: GroupSlot, lost: LostRecord) -> dict[str, Any]:
     }
 
 
-def describe_group(slot: GroupSlot, topic_names: TopicNames) -> dict[str, Any] | None:
+def describe_group(slot: groups.GroupSlot, topic_names: TopicNames) -> dict[str, Any] | None:
     """The group in the shape of the `state` command; None when the slot holds no group (removed, or never there).
 
     Type, state and assignor are spelled as Kafka spells them; a topic without a known name is shown by its id. What a
@@ -70,13 +62,13 @@ def describe_group(slot: GroupSlot, topic_names: TopicNames) -> dict[str, Any] |
         return None
     described = (
         _classic_group(group)
-        if isinstance(group, ClassicGroup)
+        if isinstance(group, groups.ClassicGroup)
         else _modern_group(group, topic_names)
     )
     return {"group_id": slot.group_id, **described, "offsets": _offsets(slot)}
 
 
-def _classic_group(group: ClassicGroup) -> dict[str, Any]:
+def _classic_group(group: groups.ClassicGroup) -> dict[str, Any]:
     kind = kind_of(group.protocol_type, group.protocol_name)
     return {
         **({} if kind is CONSUMER else {"protocol_type": group.protocol_type}),
@@ -101,7 +93,7 @@ def _classic_group(group: ClassicGroup) -> dict[str, Any]:
     }
 
 
-def _classic_assignment(kind: Kind, member: ClassicMember) -> dict[str, list[int]] | None:
+def _classic_assignment(kind: Kind, member: groups.ClassicMember) -> dict[str, list[int]] | None:
     """None where members own no partitions, or the bytes do not show which."""
     is_unread = member.assignment is None and bool(member.assignment_bytes)
     if is_unread or not kind.owns_partitions:
@@ -113,7 +105,7 @@ def _listed(work: OwnedWork | None) -> list[str] | None:
     return None if work is None else list(work)
 
 
-def _modern_group(group: ModernGroup, topic_names: TopicNames) -> dict[str, Any]:
+def _modern_group(group: groups.ModernGroup, topic_names: TopicNames) -> dict[str, Any]:
     def name_of(topic: bytes | str) -> str:
         return topic if isinstance(topic, str) else topic_names.text_of(topic)
 
@@ -140,10 +132,10 @@ def _modern_group(group: ModernGroup, topic_names: TopicNames) -> dict[str, Any]
     }
 
 
-def shown_state(group: Group) -> str:
+def shown_state(group: groups.Group) -> str:
     """The group's state; UNKNOWN where it follows from a group epoch that no record of the log shows."""
     if (
-        isinstance(group, ModernGroup)
+        isinstance(group, groups.ModernGroup)
         and group.group_type is not GroupType.SHARE
         and group.members
         and not group.shows_epoch
@@ -152,10 +144,10 @@ def shown_state(group: Group) -> str:
     return group.group_state()
 
 
-def mentioned_topic_ids(slot: GroupSlot) -> set[bytes]:
+def mentioned_topic_ids(slot: groups.GroupSlot) -> set[bytes]:
     """Ids of the topics whose partitions the group's description has."""
     group = slot.group
-    if not isinstance(group, ModernGroup):
+    if not isinstance(group, groups.ModernGroup):
         return set()
     return {
         topic
@@ -178,7 +170,7 @@ def _topics(partitions: Partitions, name_of: Callable[[bytes | str], str]) -> di
     return {name: sorted(numbers) for name, numbers in sorted(named.items())}
 
 
-def _offsets(slot: GroupSlot) -> dict[str, dict[str, dict[str, Any]]]:
+def _offsets(slot: groups.GroupSlot) -> dict[str, dict[str, dict[str, Any]]]:
     topics: dict[str, dict[str, dict[str, Any]]] = {}
     for (topic, topic_partition), offset in sorted(slot.offsets.items()):
         topics.setdefault(topic, {})[str(topic_partition)] = {

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from rebalance_audit.replay.changes import AnomalyKind, GroupType
 from rebalance_audit.replay.groups import ClassicGroup, Group, ModernGroup, ModernMember, type_of
 from rebalance_audit.replay.modern.kinds import CONSUMER, SHARE, STREAMS, GroupKind
-from rebalance_audit.replay.partitions import Partitions, TopicPartition, each, text_of, union
+from rebalance_audit.replay.partitions import Partitions, each, text_of, union
 from rebalance_audit.wire.consumer_protocol import PROTOCOL_TYPE
 from rebalance_audit.wire.generated.messages import GroupMetadataValue, RecordType
 from rebalance_audit.wire.records import Record
@@ -136,11 +136,7 @@ def _member(group: ModernGroup | None, record: Record) -> Iterator[Met]:
 
 
 def _target(_group: ModernGroup | None, record: Record) -> Iterator[Met]:
-    value: Any = record.value
-    if value is None:
-        return
-    for name in ("topic_partitions", "active_tasks", "standby_tasks", "warmup_tasks"):
-        yield from _twice(entry[0] for entry in getattr(value, name, ()))
+    yield from _listed_twice(record.value)
 
 
 def _current(group: ModernGroup | None, record: Record) -> Iterator[Met]:
@@ -154,17 +150,7 @@ def _current(group: ModernGroup | None, record: Record) -> Iterator[Met]:
         if group is not None and member is not None:
             yield from _taken(group, member)
         return
-    for name in (
-        "assigned_partitions",
-        "partitions_pending_revocation",
-        "active_tasks",
-        "standby_tasks",
-        "warmup_tasks",
-        "active_tasks_pending_revocation",
-        "standby_tasks_pending_revocation",
-        "warmup_tasks_pending_revocation",
-    ):
-        yield from _twice(entry[0] for entry in getattr(value, name, ()))
+    yield from _listed_twice(value)
     current = kind.current_assignment(value)
     if kind is not CONSUMER:
         return
@@ -189,22 +175,23 @@ def _ownership(
         return
     if member is not None:
         yield from _taken(group, member)
-    earlier: TopicPartition | None = None
+    earlier: str | None = None
     for partition in each(held):
         owner = group.owners.get(partition)
         if owner is None or owner == member_id:
             continue
         owner_epoch = group.members[owner].member_epoch
+        topic, number = partition
+        claim = (
+            f"member {member_id} takes {text_of(topic)}-{number} at epoch {member_epoch}, member {owner}"
+            f" holds it at epoch {owner_epoch}"
+        )
         if owner_epoch >= member_epoch:
-            yield OWNED_LATER, _claim(partition, member_id, member_epoch, owner, owner_epoch)
+            yield OWNED_LATER, claim
             return
-        if earlier is None:
-            earlier = partition
+        earlier = earlier or claim
     if earlier is not None:
-        owner = group.owners[earlier]
-        owner_epoch = group.members[owner].member_epoch
-        detail = _claim(earlier, member_id, member_epoch, owner, owner_epoch)
-        yield AnomalyKind.PARTITION_OWNED_TWICE, detail
+        yield AnomalyKind.PARTITION_OWNED_TWICE, earlier
 
 
 def _taken(group: ModernGroup, member: ModernMember) -> Iterator[Met]:
@@ -219,21 +206,8 @@ def _taken(group: ModernGroup, member: ModernMember) -> Iterator[Met]:
             return
 
 
-def _claim(
-    partition: TopicPartition, member_id: str, member_epoch: int, owner: str, owner_epoch: int
-) -> str:
-    topic, number = partition
-    return (
-        f"member {member_id} takes {text_of(topic)}-{number} at epoch {member_epoch}, member {owner}"
-        f" holds it at epoch {owner_epoch}"
-    )
-
-
 def _share_partitions(_group: ModernGroup | None, record: Record) -> Iterator[Met]:
-    value: Any = record.value
-    if value is not None:
-        for name in ("initializing_topics", "initialized_topics"):
-            yield from _twice(entry[0] for entry in getattr(value, name, ()))
+    yield from _listed_twice(record.value)
 
 
 def _topology(_group: ModernGroup | None, record: Record) -> Iterator[Met]:
@@ -246,6 +220,20 @@ def _topology(_group: ModernGroup | None, record: Record) -> Iterator[Met]:
 
 def _nothing(_group: ModernGroup | None, _record: Record) -> Iterator[Met]:
     return iter(())
+
+
+_LISTS: Final = (
+    *("topic_partitions", "assigned_partitions", "partitions_pending_revocation"),
+    *("active_tasks", "standby_tasks", "warmup_tasks", "active_tasks_pending_revocation"),
+    *("standby_tasks_pending_revocation", "warmup_tasks_pending_revocation"),
+    *("initializing_topics", "initialized_topics"),
+)
+
+
+def _listed_twice(value: object) -> Iterator[Met]:
+    """In a list of a value; each entry begins with its topic."""
+    for name in _LISTS:
+        yield from _twice(entry[0] for entry in getattr(value, name, ()))
 
 
 def _twice(names: Iterable[bytes | str]) -> Iterator[Met]:

@@ -10,6 +10,7 @@ from rebalance_audit.replay.groups import GroupSlot, ModernGroup, type_of
 from rebalance_audit.replay.offsets import end_transaction
 from rebalance_audit.replay.partitions import union
 from rebalance_audit.replay.step import Policy, ReplayStep
+from rebalance_audit.verify import loader_bytes, loading
 from rebalance_audit.verify.conditions import Met, conditions_met
 from rebalance_audit.verify.coordinators import (
     AppliedRule,
@@ -18,24 +19,6 @@ from rebalance_audit.verify.coordinators import (
     rules_for,
 )
 from rebalance_audit.verify.decoding import NotDecoded, read_record
-from rebalance_audit.verify.loader_bytes import (
-    NOT_OPENED,
-    DamagedStretch,
-    LastSegment,
-    LoaderItem,
-    LoaderStop,
-    LogEnd,
-    loader_items,
-)
-from rebalance_audit.verify.loading import (
-    LISTED_MAX,
-    GroupAtEnd,
-    Loading,
-    LoadOutcome,
-    Notice,
-    OpenTransaction,
-    Verification,
-)
 from rebalance_audit.verify.shape import ShapeCount
 from rebalance_audit.wire.generated.messages import RecordType
 from rebalance_audit.wire.key_bytes import group_bytes
@@ -76,12 +59,12 @@ _COMMITS: Final = frozenset({RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_
 
 
 def load_partition(
-    items: Iterable[LoaderItem],
+    items: Iterable[loader_bytes.LoaderItem],
     coordinator: Coordinator,
     log_partition: int,
     *,
     with_groups: bool = False,
-) -> Loading:
+) -> loading.Loading:
     """What the coordinator does with the partition. Raises BadRequest for an unknown coordinator.
 
     `with_groups`: also list the groups of a partition that loads.
@@ -99,7 +82,7 @@ def verify_folder(
     *,
     after_crash: bool = False,
     with_groups: bool = False,
-) -> Verification:
+) -> loading.Verification:
     """What the coordinator does with each partition of a folder of segments, or with `log_partitions` alone.
 
     `after_crash`: the broker recovers the log first, see `loader_bytes.loader_items`; else `Loading.after_crash` is
@@ -109,13 +92,13 @@ def verify_folder(
     loadings = []
     for number in chosen_partitions(folder.segments, log_partitions):
         segments = folder.segments[number]
-        items = loader_items(segments, after_crash=after_crash)
+        items = loader_bytes.loader_items(segments, after_crash=after_crash)
         found = load_partition(items, coordinator, number, with_groups=with_groups)
         if found.damage and not after_crash:
-            recovered = loader_items(segments, after_crash=True)
+            recovered = loader_bytes.loader_items(segments, after_crash=True)
             found = found._replace(after_crash=load_partition(recovered, coordinator, number))
         loadings.append(found)
-    return Verification(coordinator, tuple(loadings))
+    return loading.Verification(coordinator, tuple(loadings))
 
 
 def chosen_partitions(present: Collection[int], wanted: Collection[int] | None) -> list[int]:
@@ -140,28 +123,28 @@ class PartitionLoad:
         self._removed: set[str] = set()
         """Groups whose newest record of type 2 is a tombstone."""
         self._transactions: dict[int, _Transaction] = {}
-        self._failure: Notice | None = None
+        self._failure: loading.Notice | None = None
         self._is_unknown = False
         self._skipped = _Listed()
         self._tolerated = _Listed()
         self._groups_skipped: dict[str, GroupType | None] = {}
-        self._damage: list[DamagedStretch] = []
-        self._log_ends: list[LogEnd] = []
+        self._damage: list[loader_bytes.DamagedStretch] = []
+        self._log_ends: list[loader_bytes.LogEnd] = []
         self._shape = ShapeCount()
 
-    def take(self, item: LoaderItem) -> None:
+    def take(self, item: loader_bytes.LoaderItem) -> None:
         """The next item of the log."""
         match item:
             case ColumnChunk():
                 self._shape.take(item)
                 self._take_records(item)
-            case LastSegment():
+            case loader_bytes.LastSegment():
                 self._shape.enter_last_segment()
-            case DamagedStretch():
+            case loader_bytes.DamagedStretch():
                 self._damage.append(item)
-            case LogEnd():
+            case loader_bytes.LogEnd():
                 self._log_ends.append(item)
-            case LoaderStop():
+            case loader_bytes.LoaderStop():
                 self._stop(item)
 
     def _take_records(self, chunk: ColumnChunk) -> None:
@@ -272,7 +255,7 @@ class PartitionLoad:
         applied: AppliedRule | None = self._rules.find(rule_id, record_type)
         if applied is None:
             return
-        noticed = Notice(position.log_offset, record_type, group_id, applied, detail)
+        noticed = loading.Notice(position.log_offset, record_type, group_id, applied, detail)
         if applied.case.effect == "fails":
             self._failure = noticed
         elif applied.case.effect == "skips":
@@ -280,33 +263,33 @@ class PartitionLoad:
         elif applied.rule.loses:
             self._tolerated.add(noticed)
 
-    def _stop(self, stop: LoaderStop) -> None:
+    def _stop(self, stop: loader_bytes.LoaderStop) -> None:
         if stop.rule_id is None:
             self._is_unknown |= self._failure is None
             return
-        if stop.rule_id == NOT_OPENED:
+        if stop.rule_id == loader_bytes.NOT_OPENED:
             self._failure = None  # nothing was loaded before
         at = -1 if stop.base_offset is None else stop.base_offset
         position = Position(self._log_partition, at, -1)
         self._note(position, stop.rule_id, None, None, stop.detail)
 
-    def finish(self, *, with_groups: bool = False) -> Loading:
+    def finish(self, *, with_groups: bool = False) -> loading.Loading:
         """What the coordinator did with all of it. `with_groups`: also list the groups of one that loads."""
         self._note_what_is_left()
-        outcome: LoadOutcome = "loads"
+        outcome: loading.LoadOutcome = "loads"
         if self._failure is not None:
             outcome = "fails"
         elif self._is_unknown:
             outcome = "unknown"
         lost = self._lost_groups()
-        return Loading(
+        return loading.Loading(
             log_partition=self._log_partition,
             coordinator=self._coordinator,
             outcome=outcome,
             failed_at_offset=self._failed_at(),
             failure=self._failure,
             serves_nothing=self._failure is not None
-            and self._failure.rule_id != NOT_OPENED
+            and self._failure.rule_id != loader_bytes.NOT_OPENED
             and self._coordinator.kind == "classic",
             skipped_count=self._skipped.count,
             skipped=tuple(self._skipped.first),
@@ -349,7 +332,7 @@ class PartitionLoad:
         failure = self._failure
         return None if failure is None or failure.log_offset < 0 else failure.log_offset
 
-    def _lost_groups(self) -> tuple[GroupAtEnd, ...]:
+    def _lost_groups(self) -> tuple[loading.GroupAtEnd, ...]:
         if self._failure is not None:
             return self._groups()
         return tuple(
@@ -358,7 +341,7 @@ class PartitionLoad:
             if group_type is not None
         )
 
-    def _groups(self) -> tuple[GroupAtEnd, ...]:
+    def _groups(self) -> tuple[loading.GroupAtEnd, ...]:
         return tuple(
             _at_end(slot, type_of(slot.group))
             for slot in self._slots.values()
@@ -371,11 +354,11 @@ class _Listed:
 
     def __init__(self) -> None:
         self.count = 0
-        self.first: list[Notice] = []
+        self.first: list[loading.Notice] = []
 
-    def add(self, noticed: Notice) -> None:
+    def add(self, noticed: loading.Notice) -> None:
         self.count += 1
-        if len(self.first) < LISTED_MAX:
+        if len(self.first) < loading.LISTED_MAX:
             self.first.append(noticed)
 
 
@@ -388,8 +371,8 @@ class _Transaction:
         self.group_ids: dict[str, None] = {}
         self.commit_count = 0
 
-    def described(self, producer_id: int) -> OpenTransaction:
-        return OpenTransaction(
+    def described(self, producer_id: int) -> loading.OpenTransaction:
+        return loading.OpenTransaction(
             producer_id,
             self._producer_epoch,
             self._first.log_offset,
@@ -399,9 +382,9 @@ class _Transaction:
         )
 
 
-def _at_end(slot: GroupSlot, group_type: GroupType) -> GroupAtEnd:
+def _at_end(slot: GroupSlot, group_type: GroupType) -> loading.GroupAtEnd:
     offsets: dict[str, dict[int, int]] = {}
     for (topic, number), committed in sorted(slot.offsets.items()):
         offsets.setdefault(topic, {})[number] = committed.committed_offset
     members = 0 if slot.group is None else len(slot.group.members)
-    return GroupAtEnd(slot.group_id, group_type.value, members, offsets)
+    return loading.GroupAtEnd(slot.group_id, group_type.value, members, offsets)

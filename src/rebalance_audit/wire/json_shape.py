@@ -9,11 +9,12 @@ A function for the fields of a message is made from `schemas/records` when a rec
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 from rebalance_audit.wire import consumer_protocol, instances
 from rebalance_audit.wire.decoders import Unit, function_of
+from rebalance_audit.wire.embedded import PayloadCache
 from rebalance_audit.wire.generated.messages import (
     KEY_CLASSES,
     VALUE_CLASSES,
@@ -115,11 +116,8 @@ def _of_struct(name: str) -> str:
     return f"fields_of_{name}"
 
 
-_KNOWN: Final = 1024
-"""How many subscriptions, and assignments, are cached: most members of a generation repeat theirs."""
-_KNOWN_BYTES: Final = 1024
-"""Longer ones are decoded each time, so that the cache stays below a few megabytes."""
-_Shape: TypeAlias = Callable[[bytes], dict[str, Any] | None]
+_CACHED_BYTES: Final = 1 << 20
+"""Of subscriptions, and of assignments, that are remembered: most members of a generation repeat theirs."""
 
 
 def key_data(record: Record) -> dict[str, Any]:
@@ -142,42 +140,27 @@ def value_data(record: Record) -> dict[str, Any]:
         and value.protocol_type == consumer_protocol.PROTOCOL_TYPE
     ):
         for member, shown in zip(value.members, fields["members"], strict=True):
-            _show_payloads(member.subscription, member.assignment, shown)
+            for name, shape in _PAYLOADS.items():
+                said = shape(getattr(member, name))
+                if said is not None:
+                    shown[name] = said
     return fields
 
 
-def _show_payloads(subscription: bytes, assignment: bytes, shown: dict[str, Any]) -> None:
-    """Replace the base64 of a member's bytes with what they say.
+def _shown(decode: Callable[[bytes], Any], name: str) -> PayloadCache[dict[str, Any] | None]:
+    """What payloads say; None for malformed ones and those of a newer version, as Kafka's tool leaves them alone."""
 
-    Malformed bytes and those of a newer version stay as they are, as in Kafka's tool.
-    """
-    said = _again(_known_subscription, _subscription, subscription)
-    if said is not None:
-        shown["subscription"] = said
-    said = _again(_known_assignment, _assignment, assignment)
-    if said is not None:
-        shown["assignment"] = said
+    def shape(payload: bytes) -> dict[str, Any] | None:
+        read = decode(payload)
+        if read is None or read.protocol_version > consumer_protocol.NEWEST_VERSION:
+            return None
+        return embedded_fields(name, read.protocol_version)(read)
 
-
-def _again(known: _Shape, shape: _Shape, payload: bytes) -> dict[str, Any] | None:
-    return (known if len(payload) <= _KNOWN_BYTES else shape)(payload)
+    return PayloadCache(shape, _CACHED_BYTES)
 
 
-def _subscription(payload: bytes) -> dict[str, Any] | None:
-    read = consumer_protocol.decode_subscription(payload)
-    if read is None or read.protocol_version > consumer_protocol.NEWEST_VERSION:
-        return None
-    fields = embedded_fields("ConsumerProtocolSubscription", read.protocol_version)
-    return fields(read)
-
-
-def _assignment(payload: bytes) -> dict[str, Any] | None:
-    read = consumer_protocol.decode_assignment(payload)
-    if read is None or read.protocol_version > consumer_protocol.NEWEST_VERSION:
-        return None
-    fields = embedded_fields("ConsumerProtocolAssignment", read.protocol_version)
-    return fields(read)
-
-
-_known_subscription: Final[_Shape] = lru_cache(_KNOWN)(_subscription)
-_known_assignment: Final[_Shape] = lru_cache(_KNOWN)(_assignment)
+_PAYLOADS: Final = {
+    "subscription": _shown(consumer_protocol.decode_subscription, "ConsumerProtocolSubscription"),
+    "assignment": _shown(consumer_protocol.decode_assignment, "ConsumerProtocolAssignment"),
+}
+"""Bytes of a member that replace their base64 by what they say."""

@@ -402,19 +402,15 @@ def rows_in_table(names: TopicNames) -> list[dict[str, Any]]:
 
 
 def _topics_of(value: messages.Value | None) -> Iterator[tuple[bytes, str]]:
-    match value:
-        case (
-            messages.ConsumerGroupPartitionMetadataValue()
-            | messages.StreamsGroupPartitionMetadataValue()
-        ):
-            yield from ((topic.topic_id, topic.topic_name) for topic in value.topics)
-        case messages.ShareGroupPartitionMetadataValue():
-            for topics in (value.topics, value.initialized_topics, value.deleting_topics):
-                yield from ((topic.topic_id, topic.topic_name) for topic in topics)
-        case messages.ShareGroupStatePartitionMetadataValue():
-            for listed in (
-                value.initializing_topics,
-                value.initialized_topics,
-                value.deleting_topics,
-            ):
-                yield from ((topic.topic_id, topic.topic_name) for topic in listed)
+    if isinstance(value, _WITH_TOPICS):
+        for name in ("topics", "initializing_topics", "initialized_topics", "deleting_topics"):
+            for topic in getattr(value, name, ()):
+                yield topic.topic_id, topic.topic_name
+
+
+_WITH_TOPICS: Final = (
+    messages.ConsumerGroupPartitionMetadataValue,
+    messages.ShareGroupPartitionMetadataValue,
+    messages.ShareGroupStatePartitionMetadataValue,
+    messages.StreamsGroupPartitionMetadataValue,
+)

@@ -30,12 +30,8 @@ from rebalance_audit.replay.classic import (
 from rebalance_audit.replay.groups import ClassicMember
 from rebalance_audit.replay.partitions import minus
 from rebalance_audit.sentences.reason import CodedReason, because
-from rebalance_audit.wire.connect_protocol import (
-    WorkerAssignment,
-    WorkerState,
-    read_worker_assignment,
-    read_worker_state,
-)
+from rebalance_audit.wire.connect_protocol import read_worker_assignment, read_worker_state
+from rebalance_audit.wire.embedded import Embedded
 from rebalance_audit.wire.registry_protocol import RegistryIdentity, read_registry_identity
 from rebalance_audit.wire.streams_protocol import ERRORS, REJOIN_AT_ONCE, REJOIN_NEVER
 
@@ -105,18 +101,14 @@ def changed_metadata(scene: ClassicScene) -> Iterator[Verdict]:
 
 def _of_worker(before: ClassicMember, now: ClassicMember) -> list[CodedReason]:
     had, has = map(read_worker_state, (before.subscription_bytes, now.subscription_bytes))
-    if not (isinstance(had, WorkerState) and isinstance(has, WorkerState)):
+    if not (isinstance(had, Embedded) and isinstance(has, Embedded)):
         return _other_bytes(before, now)
-    clauses = []
-    if had.config_offset != has.config_offset:
-        clauses.append(because("config_offset", before=had.config_offset, after=has.config_offset))
-    if had.url != has.url:
-        clauses.append(because("address", before=had.url, after=has.url))
-    if had.protocol_version != has.protocol_version:
-        clauses.append(
-            because("protocol_version", before=had.protocol_version, after=has.protocol_version)
-        )
-    return clauses
+    pairs = (
+        ("config_offset", had.fields.config_offset, has.fields.config_offset),
+        ("address", had.fields.url, has.fields.url),
+        ("protocol_version", had.version, has.version),
+    )
+    return [because(code, before=old, after=new) for code, old, new in pairs if old != new]
 
 
 def _of_registry(before: ClassicMember, now: ClassicMember) -> list[CodedReason]:
@@ -300,14 +292,12 @@ def _called_for_by_connect(scene: ClassicScene) -> CodedReason | None:
     if old is None:
         return None
     reads = (read_worker_assignment(each.assignment_bytes) for each in old.members.values())
-    given = [said for said in reads if isinstance(said, WorkerAssignment)]
+    given = [said.fields for said in reads if isinstance(said, Embedded)]
     if any(said.revoked for said in given):
         return because("revoked_tasks", epoch=old.generation)
     if any(said.error for said in given):
         return because("configs_differed", epoch=old.generation)
-    delay_ms = min(
-        (said.scheduled_delay_ms for said in given if said.scheduled_delay_ms > 0), default=0
-    )
+    delay_ms = min((said.scheduled_delay for said in given if said.scheduled_delay > 0), default=0)
     due_ms = old.position.record_timestamp_ms + delay_ms - _CLOCKS_DIFFER_MS
     if delay_ms and joined_ms is not None and joined_ms >= due_ms:
         return because("delayed_rebalance", epoch=old.generation, after=delay_ms)

@@ -2,18 +2,8 @@
 
 from typing import Any
 
+from rebalance_audit.replay import groups
 from rebalance_audit.replay.changes import AnomalyKind, MemberAssigned, MemberTargeted
-from rebalance_audit.replay.groups import (
-    LEFT_EPOCH,
-    STABLE,
-    STATIC_LEAVE_EPOCH,
-    UNKNOWN,
-    UNRELEASED,
-    UNREVOKED,
-    ClientAssignorResult,
-    ModernGroup,
-    ModernMember,
-)
 from rebalance_audit.replay.modern.kinds import (
     EARLY_ACCESS_LAYOUT,
     CurrentAssignment,
@@ -37,7 +27,7 @@ from rebalance_audit.wire.generated.messages import (
 
 
 def replay_target(
-    kind: GroupKind, group: ModernGroup, step: ReplayStep, key: Any, value: Any
+    kind: GroupKind, group: groups.ModernGroup, step: ReplayStep, key: Any, value: Any
 ) -> None:
     """Set one member's target, whether or not the member exists; the tombstone removes it."""
     member_id = key.member_id
@@ -54,12 +44,12 @@ def replay_target(
     step.changes.append(MemberTargeted(step.position, member_id, old, new))
 
 
-def _assignor_result(value: Any) -> ClientAssignorResult:
-    return ClientAssignorResult(value.error, value.metadata_version, value.metadata_bytes)
+def _assignor_result(value: Any) -> groups.ClientAssignorResult:
+    return groups.ClientAssignorResult(value.error, value.metadata_version, value.metadata_bytes)
 
 
 def replay_current(
-    kind: GroupKind, group: ModernGroup, step: ReplayStep, key: Any, value: Any
+    kind: GroupKind, group: groups.ModernGroup, step: ReplayStep, key: Any, value: Any
 ) -> None:
     """Overwrite the member's epochs, state and partitions; the tombstone leaves it at epoch -1 with nothing."""
     member_id = key.member_id
@@ -78,7 +68,7 @@ def replay_current(
     if value.member_epoch > group.assignment_epoch:
         _require_reached(group, step, member_id, value.member_epoch)
     if member is None:
-        member = group.members[member_id] = ModernMember(member_id)
+        member = group.members[member_id] = groups.ModernMember(member_id)
     old_epoch, old_state = member.member_epoch, member.member_state
     old_assigned, old_pending = member.assigned, member.pending_revocation
     assigned, pending = current.assigned, current.pending_revocation
@@ -90,7 +80,7 @@ def replay_current(
     if step.record.layout == EARLY_ACCESS_LAYOUT:
         _note_early_access(member, value)
     else:
-        member.member_state = kind.member_states.get(value.state, UNKNOWN)
+        member.member_state = kind.member_states.get(value.state, groups.UNKNOWN)
     if kind.one_owner and (claimed or before != after):
         group.release(member_id, minus(before, after))
         group.take(member_id, claimed)
@@ -113,13 +103,15 @@ def replay_current(
 
 
 def _note_early_access(
-    member: ModernMember, value: ConsumerGroupCurrentMemberAssignmentValue
+    member: groups.ModernMember, value: ConsumerGroupCurrentMemberAssignmentValue
 ) -> None:
     """3.7 wrote no state: it follows from what the member waits for, as in its ConsumerGroupMember.Builder."""
     if value.partitions_pending_revocation:
-        member.member_state = UNREVOKED
+        member.member_state = groups.UNREVOKED
     else:
-        member.member_state = UNRELEASED if value.partitions_pending_assignment else STABLE
+        member.member_state = (
+            groups.UNRELEASED if value.partitions_pending_assignment else groups.STABLE
+        )
     member.target_member_epoch = value.target_member_epoch
     member.pending_assignment = partitions_of(value.partitions_pending_assignment)
     member.client_assignor_result = _assignor_result(value)
@@ -128,7 +120,7 @@ def _note_early_access(
 def _require_sound(step: ReplayStep, member_epoch: int, current: CurrentAssignment) -> None:
     """Refuse values that no coordinator writes."""
     assigned, pending = current.assigned, current.pending_revocation
-    if member_epoch < 0 and member_epoch != STATIC_LEAVE_EPOCH:
+    if member_epoch < 0 and member_epoch != groups.STATIC_LEAVE_EPOCH:
         step.refuse(AnomalyKind.BAD_VALUE, f"member epoch {member_epoch}")
     if current.uneven:
         step.refuse(
@@ -142,7 +134,7 @@ def _require_sound(step: ReplayStep, member_epoch: int, current: CurrentAssignme
 
 
 def _require_reached(
-    group: ModernGroup, step: ReplayStep, member_id: str, member_epoch: int
+    group: groups.ModernGroup, step: ReplayStep, member_id: str, member_epoch: int
 ) -> None:
     """A member is never above the assignment epoch.
 
@@ -163,7 +155,11 @@ def _require_reached(
 
 
 def _require_free(
-    group: ModernGroup, step: ReplayStep, member_id: str, partitions: Partitions, member_epoch: int
+    group: groups.ModernGroup,
+    step: ReplayStep,
+    member_id: str,
+    partitions: Partitions,
+    member_epoch: int,
 ) -> None:
     taken = group.contested(member_id, partitions, member_epoch)
     if not taken:
@@ -178,7 +174,7 @@ def _require_free(
     )
 
 
-def _release_member(group: ModernGroup, step: ReplayStep, member_id: str) -> None:
+def _release_member(group: groups.ModernGroup, step: ReplayStep, member_id: str) -> None:
     member = known_member(group, step, member_id)
     if member is None:
         return
@@ -187,7 +183,7 @@ def _release_member(group: ModernGroup, step: ReplayStep, member_id: str) -> Non
         member.assigned,
         member.pending_revocation,
     )
-    member.member_epoch = member.previous_member_epoch = LEFT_EPOCH
+    member.member_epoch = member.previous_member_epoch = groups.LEFT_EPOCH
     member.assigned = member.pending_revocation = NOTHING
     member.standby = member.warmup = member.pending_assignment = NOTHING
     member.assignment_epochs = {}
@@ -200,7 +196,7 @@ def _release_member(group: ModernGroup, step: ReplayStep, member_id: str) -> Non
             member_id,
             released=True,
             old_member_epoch=old_epoch,
-            new_member_epoch=LEFT_EPOCH,
+            new_member_epoch=groups.LEFT_EPOCH,
             old_state=member.member_state,
             new_state=member.member_state,
             old_assigned=old_assigned,
@@ -213,7 +209,7 @@ def _release_member(group: ModernGroup, step: ReplayStep, member_id: str) -> Non
 
 def replay_streams_current(
     kind: GroupKind,
-    group: ModernGroup,
+    group: groups.ModernGroup,
     step: ReplayStep,
     key: StreamsGroupCurrentMemberAssignmentKey,
     value: StreamsGroupCurrentMemberAssignmentValue | None,

@@ -8,18 +8,8 @@ from itertools import repeat
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
+from rebalance_audit.replay import groups
 from rebalance_audit.replay.changes import AnomalyKind, GroupCreated, GroupType
-from rebalance_audit.replay.groups import (
-    STABLE,
-    UNRELEASED,
-    UNREVOKED,
-    ClassicGroup,
-    ClassicMembership,
-    Group,
-    ModernGroup,
-    ModernMember,
-    type_of,
-)
 from rebalance_audit.replay.partitions import (
     NOTHING,
     Partitions,
@@ -89,12 +79,12 @@ def _with_epochs(entries: tuple[Any, ...], pending: tuple[Any, ...]) -> CurrentA
     )
 
 
-def _classic_membership(value: ConsumerGroupMemberMetadataValue) -> ClassicMembership | None:
+def _classic_membership(value: ConsumerGroupMemberMetadataValue) -> groups.ClassicMembership | None:
     classic = value.classic_member_metadata
     if classic is None:
         return None
     protocols = ((protocol.name, protocol.metadata) for protocol in classic.supported_protocols)
-    return ClassicMembership(classic.session_timeout_ms, tuple(protocols))
+    return groups.ClassicMembership(classic.session_timeout_ms, tuple(protocols))
 
 
 def _endpoint(value: StreamsGroupMemberMetadataValue) -> tuple[str, int] | None:
@@ -112,7 +102,7 @@ CONSUMER: Final = GroupKind(
     replaces_simple=True,
     replaces_classic=True,
     one_owner=True,
-    member_states={0: STABLE, 1: UNREVOKED, 2: UNRELEASED},
+    member_states={0: groups.STABLE, 1: groups.UNREVOKED, 2: groups.UNRELEASED},
     member_fields={
         **_same("instance_id", "rack_id", "client_id", "client_host", "subscribed_topic_names"),
         "subscribed_topic_regex": lambda value: value.subscribed_topic_regex or "",
@@ -131,7 +121,7 @@ SHARE: Final = GroupKind(
     replaces_simple=False,
     replaces_classic=False,
     one_owner=False,
-    member_states={0: STABLE, 1: UNREVOKED, 2: UNRELEASED},
+    member_states={0: groups.STABLE, 1: groups.UNREVOKED, 2: groups.UNRELEASED},
     member_fields=_same("rack_id", "client_id", "client_host", "subscribed_topic_names"),
     target=lambda value: partitions_of(value.topic_partitions),
     current_assignment=lambda value: CurrentAssignment(
@@ -144,7 +134,7 @@ STREAMS: Final = GroupKind(
     replaces_simple=True,
     replaces_classic=True,
     one_owner=True,
-    member_states={1: STABLE, 2: UNREVOKED, 3: UNRELEASED},
+    member_states={1: groups.STABLE, 2: groups.UNREVOKED, 3: groups.UNRELEASED},
     member_fields={
         **_same("instance_id", "rack_id", "client_id", "client_host", "rebalance_timeout_ms"),
         **_same("topology_epoch", "process_id"),
@@ -158,12 +148,12 @@ STREAMS: Final = GroupKind(
 )
 
 
-def group_of(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
+def group_of(kind: GroupKind, step: ReplayStep) -> groups.ModernGroup | None:
     """The group that a record belongs to; None if the record must be left out."""
     return (group_for_tombstone if step.record.value is None else group_for_value)(kind, step)
 
 
-def group_for_value(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
+def group_for_value(kind: GroupKind, step: ReplayStep) -> groups.ModernGroup | None:
     """The group that a record with a value belongs to, made if there is none; None if the record must be left out.
 
     In a real log a consumer or streams group's record also shows that the classic group before it is gone, by an
@@ -173,18 +163,18 @@ def group_for_value(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
     group = step.slot.group
     if group is None:
         return _create(kind, step, None)
-    if isinstance(group, ClassicGroup) and kind.replaces_simple and group.is_simple():
+    if isinstance(group, groups.ClassicGroup) and kind.replaces_simple and group.is_simple():
         # A simple group only exists to hold offsets, which belong to the group id: nothing is lost.
         return _create(kind, step, GroupType.CLASSIC)
-    if isinstance(group, ModernGroup) and group.group_type is kind.group_type:
+    if isinstance(group, groups.ModernGroup) and group.group_type is kind.group_type:
         return group
     _refuse_type(kind, step, group)
-    if isinstance(group, ClassicGroup) and kind.replaces_classic:
+    if isinstance(group, groups.ClassicGroup) and kind.replaces_classic:
         return _create(kind, step, GroupType.CLASSIC)
     return None
 
 
-def group_for_tombstone(kind: GroupKind, step: ReplayStep) -> ModernGroup | None:
+def group_for_tombstone(kind: GroupKind, step: ReplayStep) -> groups.ModernGroup | None:
     """The group that a tombstone belongs to; None when it is unknown or of another type.
 
     In a real log those of a consumer or streams group may follow the record of the classic group that took its place,
@@ -194,9 +184,9 @@ def group_for_tombstone(kind: GroupKind, step: ReplayStep) -> ModernGroup | None
     if group is None:
         step.refuse(AnomalyKind.TOMBSTONE_OF_UNKNOWN, "there is no such group")
         return None
-    if isinstance(group, ModernGroup) and group.group_type is kind.group_type:
+    if isinstance(group, groups.ModernGroup) and group.group_type is kind.group_type:
         return group
-    if isinstance(group, ClassicGroup):
+    if isinstance(group, groups.ClassicGroup):
         if kind.replaces_simple and group.is_simple():
             return _create(kind, step, GroupType.CLASSIC)
         if kind.replaces_classic and group.has_record and step.is_lenient:
@@ -205,15 +195,15 @@ def group_for_tombstone(kind: GroupKind, step: ReplayStep) -> ModernGroup | None
     return None
 
 
-def _refuse_type(kind: GroupKind, step: ReplayStep, group: Group) -> None:
+def _refuse_type(kind: GroupKind, step: ReplayStep, group: groups.Group) -> None:
     step.refuse(
         AnomalyKind.WRONG_GROUP_TYPE,
-        f"it belongs to a {kind.group_type} group, but this is a {type_of(group)} group",
+        f"it belongs to a {kind.group_type} group, but this is a {groups.type_of(group)} group",
     )
 
 
-def _create(kind: GroupKind, step: ReplayStep, replaced: GroupType | None) -> ModernGroup:
-    group = ModernGroup(step.slot.group_id, kind.group_type)
+def _create(kind: GroupKind, step: ReplayStep, replaced: GroupType | None) -> groups.ModernGroup:
+    group = groups.ModernGroup(step.slot.group_id, kind.group_type)
     step.slot.group = group
     step.changes.append(
         GroupCreated(step.position, kind.group_type, simple=False, replaced=replaced)
@@ -221,7 +211,9 @@ def _create(kind: GroupKind, step: ReplayStep, replaced: GroupType | None) -> Mo
     return group
 
 
-def known_member(group: ModernGroup, step: ReplayStep, member_id: str) -> ModernMember | None:
+def known_member(
+    group: groups.ModernGroup, step: ReplayStep, member_id: str
+) -> groups.ModernMember | None:
     """The member that a tombstone names; None when the group does not know it."""
     member = group.members.get(member_id)
     if member is None:
