@@ -115,7 +115,10 @@ READERS: dict[str, tuple[Callable[[bytes], Any], Callable[[bytes], Any]]] = {
 
 def shape(read: Any) -> tuple[object, ...]:
     """How far bytes could be read."""
-    return () if isinstance(read, Malformed) else (read.protocol_version, read.unread)
+    if isinstance(read, Malformed):
+        return ()
+    version = read.version if isinstance(read, embedded.Embedded) else read.protocol_version
+    return version, read.unread
 
 
 @pytest.mark.parametrize("data", [b"s", b"se", SECRET, b'{"host": 1}', b"\0secret", b"\0\0\0se"])

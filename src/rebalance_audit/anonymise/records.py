@@ -129,14 +129,11 @@ class RecordRenamer:
                     for each in new.members
                 ]
                 return new._replace(members=tuple(members))
-            case messages.ConsumerGroupMemberMetadataValue(classic_member_metadata=classic), _ if (
-                classic is not None
-            ):
-                protocols = zip(
-                    classic.supported_protocols,
-                    _classic(old).supported_protocols,
-                    strict=True,
-                )
+            case (
+                messages.ConsumerGroupMemberMetadataValue(classic_member_metadata=classic),
+                messages.ConsumerGroupMemberMetadataValue(classic_member_metadata=given),
+            ) if classic is not None and given is not None:
+                protocols = zip(classic.supported_protocols, given.supported_protocols, strict=True)
                 written = [
                     each._replace(
                         metadata=MemberBytes(self.names, PROTOCOL_TYPE, before.name).subscription(
@@ -172,12 +169,6 @@ class RecordRenamer:
         key = encode_key(renamed(self.names, refused.key))
         version = refused.value_version
         return key, (b"" if version is None else _INT16.pack(version))
-
-
-def _classic(value: messages.Value) -> messages.ConsumerGroupMemberMetadataClassicMemberMetadata:
-    assert isinstance(value, messages.ConsumerGroupMemberMetadataValue)
-    assert value.classic_member_metadata is not None
-    return value.classic_member_metadata
 
 
 class MetadataRenamer:

@@ -3,7 +3,7 @@
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -56,9 +56,8 @@ class SegmentRewriter:
         fields = list(header)
         for place in (batches.BASE_TIMESTAMP, batches.MAX_TIMESTAMP):
             fields[place] = self._names.moment(fields[place])
-        return encode_like(
-            _header(fields), [LoggedRecord(*each) for each in zip(*new, strict=True)]
-        )
+        changed: batches.RawHeader = batches.HEADER.unpack(batches.HEADER.pack(*fields))
+        return encode_like(changed, [LoggedRecord(*each) for each in zip(*new, strict=True)])
 
     def _markers(self, records: batches.BatchRecords) -> batches.BatchRecords:
         """Transaction markers without anything after their fields."""
@@ -82,11 +81,6 @@ class SegmentRewriter:
             _message(magic, attributes & ~batches.CODEC_MASK, *each)
             for each in zip(*new, strict=True)
         )
-
-
-def _header(fields: Sequence[int]) -> batches.RawHeader:
-    found: batches.RawHeader = batches.HEADER.unpack(batches.HEADER.pack(*fields))
-    return found
 
 
 def _message(

@@ -48,24 +48,10 @@ class TopicHashes:
                 case messages.ConsumerGroupMemberMetadataKey(
                     group_id, member_id
                 ) | messages.ShareGroupMemberMetadataKey(group_id, member_id):
-                    value = record.value
-                    topics = (
-                        value.subscribed_topic_names
-                        if isinstance(
-                            value,
-                            messages.ConsumerGroupMemberMetadataValue
-                            | messages.ShareGroupMemberMetadataValue,
-                        )
-                        else ()
-                    )
+                    topics = getattr(record.value, "subscribed_topic_names", ())
                     self._set(group_id, _MEMBER + member_id, topics)
                 case messages.ConsumerGroupRegularExpressionKey(group_id, expression):
-                    found = record.value
-                    topics = (
-                        found.topics
-                        if isinstance(found, messages.ConsumerGroupRegularExpressionValue)
-                        else ()
-                    )
+                    topics = getattr(record.value, "topics", ())
                     self._set(group_id, _EXPRESSION + expression, topics)
 
     def renamed(self, group_id: str, metadata_hash: int, at_ms: int) -> int:

@@ -6,6 +6,7 @@ Kept are the state of the groups, the rows of the answer, and a bounded part of 
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
@@ -28,10 +29,9 @@ from rebalance_audit.local.packed_log import open_log
 from rebalance_audit.local.shares import (
     Finish,
     Finished,
-    anomalies_of,
+    counts_of,
     replay_shares,
     undecodable_of,
-    unread_of,
 )
 from rebalance_audit.local.single_pass_log import SinglePassLog
 from rebalance_audit.local.state import group_ids_of, segment_state
@@ -309,7 +309,7 @@ def audit_in_parts(
         first_ms=total.first_ms,
         last_ms=total.last_ms,
         undecodable=undecodable_of(shares),
-        anomalies=anomalies_of(shares),
+        anomalies=counts_of(shares, attrgetter("anomalies")),
         notes=[
             *total.damage,
             *(note.detail for note in folder.notes),
@@ -318,7 +318,7 @@ def audit_in_parts(
             *left_out,
         ],
         unfinished_ends=total.unfinished_ends,
-        unread=unread_of(shares),
+        unread=counts_of(shares, attrgetter("unread")),
         broker_logs=() if log is None else tuple(each.outcome(group_ids) for each in log.files),
         left_out=left_out,
         deploys=rollouts,

@@ -41,8 +41,10 @@ _TYPES: Final[dict[str, int | str]] = {
 class RecordFilter(NamedTuple):
     """Which records to decode; None = no limit. Damaged stretches are always reported: they may hold any record."""
 
-    group_ids: tuple[str, ...] | None = None
-    record_types: frozenset[int] | None = None
+    groups: tuple[bytes, ...] | None = None
+    """What keys contain from `TYPE_BYTES` on: one of these."""
+    types: tuple[bytes, ...] | None = None
+    """What keys begin with: one of these."""
     markers: bool = True
     """Transaction markers, which have no type and belong to no group."""
     from_ms: int | None = None
@@ -101,8 +103,8 @@ def record_filter(
     """What to decode; no groups and no types stand for all of them. Types are numbers, or MARKERS."""
     numbers = frozenset(kind for kind in record_types if isinstance(kind, int))
     return RecordFilter(
-        group_ids=tuple(groups) or None,
-        record_types=numbers if record_types else None,
+        groups=key_bytes.of_groups(groups) or None,
+        types=key_bytes.of_types(numbers) if record_types else None,
         markers=MARKERS in record_types or not (record_types or groups),
         from_ms=from_ms,
         to_ms=to_ms,
@@ -169,10 +171,6 @@ class _Records:
     def __init__(self, log_partition: int, wanted: RecordFilter) -> None:
         self._log_partition = log_partition
         self._wanted = wanted
-        self._keys_begin = (
-            None if wanted.record_types is None else key_bytes.of_types(wanted.record_types)
-        )
-        self._groups = None if wanted.group_ids is None else key_bytes.of_groups(wanted.group_ids)
 
     def rows(self, found: Columns) -> Int64s:
         """The numbers of the records to print."""
@@ -183,7 +181,7 @@ class _Records:
             are_wanted &= times >= wanted.from_ms
         if wanted.to_ms is not None:
             are_wanted &= times < wanted.to_ms
-        if self._keys_begin is not None or self._groups is not None:
+        if wanted.types is not None or wanted.groups is not None:
             rows = np.flatnonzero(are_wanted & ~are_markers)
             are_wanted[rows] = [self._wants(key) for key in found.keys.at(rows)]
         return np.flatnonzero(are_wanted)
@@ -249,8 +247,9 @@ class _Records:
     def _wants(self, key: bytes | None) -> bool:
         if key is None:
             return False
-        return (self._keys_begin is None or key.startswith(self._keys_begin)) and (
-            self._groups is None or key.startswith(self._groups, key_bytes.TYPE_BYTES)
+        types, groups = self._wanted[:2]
+        return (types is None or key.startswith(types)) and (
+            groups is None or key.startswith(groups, key_bytes.TYPE_BYTES)
         )
 
 

@@ -87,16 +87,20 @@ Finish: TypeAlias = Callable[[dict[str, list[Row]]], Finished]
 """What is made of the gold tables of some groups, their rows in order of the key."""
 
 
+GroupCounts: TypeAlias = dict[str, dict[str, int]]
+"""Group id -> what was counted -> how often."""
+
+
 class Share(NamedTuple, Generic[Finished]):
     """What came of some groups."""
 
     finished: Finished
     met: dict[str, Place]
     """Group id -> its first record."""
-    anomalies: dict[str, dict[str, int]]
-    """Group id -> kind of anomaly -> count."""
-    unread: dict[str, dict[str, int]]
-    """Group id -> part of its members' bytes that cannot be read -> count."""
+    anomalies: GroupCounts
+    """By kind of anomaly."""
+    unread: GroupCounts
+    """By part of the members' bytes that cannot be read."""
     undecodable: dict[str, tuple[Place, int]]
     """Reason -> the first record that could not be decoded, and how many there were."""
     split: dict[str, set[int]]
@@ -142,22 +146,13 @@ def replay_shares(
         return forked(work, ranges) if len(ranges) > 1 else [work(EVERY_GROUP)]
 
 
-def anomalies_of(parts: Iterable[Share[Finished]]) -> dict[str, dict[str, int]]:
-    """Those of all parts, the group first that the log has first."""
-    return _in_log_order((part.met, part.anomalies) for part in parts)
-
-
-def unread_of(parts: Iterable[Share[Finished]]) -> dict[str, dict[str, int]]:
-    """What all parts cannot read, the group first that the log has first."""
-    return _in_log_order((part.met, part.unread) for part in parts)
-
-
-def _in_log_order(
-    parts: Iterable[tuple[dict[str, Place], dict[str, dict[str, int]]]],
-) -> dict[str, dict[str, int]]:
+def counts_of(
+    shares: Iterable[Share[Finished]], counted: Callable[[Share[Finished]], GroupCounts]
+) -> GroupCounts:
+    """What was counted of the groups of all shares, the group first that the log has first."""
     found = [
         (met[group_id], group_id, counts)
-        for met, by_group in parts
+        for met, by_group in ((share.met, counted(share)) for share in shares)
         for group_id, counts in by_group.items()
     ]
     return {group_id: counts for _, group_id, counts in sorted(found, key=itemgetter(0))}

@@ -186,21 +186,16 @@ def _later(before: _Held, after: _Held) -> Iterator[_Found]:
     """What the rest of the log says of each partition, where that is something else."""
     began_before = {(at, commit) for (_, at), commit in before.pending.items()}
     for at in {**before.committed, **after.committed}:
-        later = after.committed.get(at)
+        earlier, later = before.committed.get(at), after.committed.get(at)
         if later is None:
             yield at, OffsetDoubt.REMOVED_AFTER_DAMAGE, None, None
-        elif not _is_same(later, before.committed.get(at)):
+        elif earlier is None or (
+            (later.committed_offset, later.commit_metadata)
+            != (earlier.committed_offset, earlier.commit_metadata)
+        ):
             is_old = (at, later) in began_before
             doubt = OffsetDoubt.COMMITTED_AFTER_DAMAGE if is_old else OffsetDoubt.AFTER_DAMAGE
             yield at, doubt, later, None
-
-
-def _is_same(later: CommittedOffset, earlier: CommittedOffset | None) -> bool:
-    """Whether a later commit, if it is one, says no more than the earlier one."""
-    return earlier is not None and (
-        (later.committed_offset, later.commit_metadata)
-        == (earlier.committed_offset, earlier.commit_metadata)
-    )
 
 
 def _is_later(commit: CommittedOffset, other: CommittedOffset | None) -> bool:

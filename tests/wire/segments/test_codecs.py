@@ -10,7 +10,6 @@ from rebalance_audit.wire.segments.codecs import (
     CompressionError,
     decompress,
     repair_lz4_frame,
-    xxh32_short,
 )
 
 ENCODERS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
@@ -86,15 +85,6 @@ def test_codec_that_kafka_does_not_define(codec: int) -> None:
     """An unknown codec number is named."""
     with pytest.raises(CompressionError, match=f"compression codec {codec}"):
         decompress(codec, b"")
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [(b"", 0x02CC5D05), (b"a", 0x550D7456), (b"abc", 0x32D153FF)],
-)
-def test_xxh32(data: bytes, expected: int) -> None:
-    """The checksum equals the published values of XXH32 with seed 0."""
-    assert xxh32_short(data) == expected
 
 
 def test_lz4_of_the_oldest_brokers() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 import cramjam
+from xxhash import xxh32_intdigest
 
 from rebalance_audit import limits
 
@@ -19,11 +20,6 @@ XERIAL_HEADER_BYTES: Final = 16
 FIRST_GUESS_BYTES_MIN: Final = 64 << 10
 
 LZ4_DESCRIPTOR: Final = slice(4, 6)
-XXH_PRIME_1: Final = 0x9E3779B1
-XXH_PRIME_2: Final = 0x85EBCA77
-XXH_PRIME_3: Final = 0xC2B2AE3D
-XXH_PRIME_5: Final = 0x165667B1
-U32: Final = 0xFFFFFFFF
 
 
 class CompressionError(ValueError):
@@ -57,20 +53,8 @@ def repair_lz4_frame(frame: bytes) -> bytes:
     descriptor = frame[LZ4_DESCRIPTOR]
     if len(descriptor) < 2:
         return frame
-    checksum = xxh32_short(descriptor) >> 8 & 0xFF
+    checksum = xxh32_intdigest(descriptor) >> 8 & 0xFF
     return frame[: LZ4_DESCRIPTOR.stop] + bytes((checksum,)) + frame[LZ4_DESCRIPTOR.stop + 1 :]
-
-
-def xxh32_short(data: bytes) -> int:
-    """XXH32 with seed 0 of fewer than 4 bytes, as the LZ4 frame format takes it of its descriptor."""
-    assert len(data) < 4
-    value = XXH_PRIME_5 + len(data)
-    for byte in data:
-        value = value + byte * XXH_PRIME_5 & U32
-        value = (value << 11 | value >> 21) * XXH_PRIME_1 & U32
-    value = (value ^ value >> 15) * XXH_PRIME_2 & U32
-    value = (value ^ value >> 13) * XXH_PRIME_3 & U32
-    return value ^ value >> 16
 
 
 def _gunzip(data: bytes, most: int) -> bytes:
