@@ -11,7 +11,6 @@ class Limit(NamedTuple):
     """One limit."""
 
     what: str
-    """What is limited."""
     most: int
     unit: str
     """`bytes`, `deep` or a plural."""

@@ -112,7 +112,6 @@ _FORMS: Final = tuple(
         ),
     )
 )
-"""Forms with a date and a time."""
 
 _YEARLESS: Final = tuple(
     re.compile(rf"(?<![\w.]){form}", re.IGNORECASE | re.ASCII)
@@ -129,7 +128,6 @@ _EPOCH: Final = re.compile(
     re.ASCII,
 )
 TIMES: Final = (*_FORMS, *_YEARLESS, _EPOCH, _CLOCK_ONLY)
-"""Every form of a time."""
 _UNITS: Final = ("nanos", "micros", "millis", "seconds")
 _HEAD_CHARS_MAX: Final = 2_048
 """A time further before the event than this is not its own."""

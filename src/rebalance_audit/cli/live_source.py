@@ -8,8 +8,7 @@ from rebalance_audit.cli.invocation import Invocation
 from rebalance_audit.cli.source import KAFKA, path_of
 from rebalance_audit.cli.times import clock_ms
 from rebalance_audit.live_cluster.poller import SampleEndOffsets
-from rebalance_audit.local.live.growing_segments import GrowingSegments
-from rebalance_audit.local.live.growth import LiveLog
+from rebalance_audit.local.live.growth import GrowingSegments, LiveLog
 from rebalance_audit.local.survey import survey
 from rebalance_audit.wire.segments.folder import open_log_folder
 from rebalance_audit.wire.topic_names import TopicNames

@@ -91,7 +91,6 @@ class EndOffsetPoller(Poller[None]):
         self._samples: dict[tuple[str, int], deque[EndOffset]] = {}
         self._lock = threading.Lock()
         self.count = 0
-        """Samples so far."""
         self.left_out = 0
         """WantedPartitions above the bound."""
 

@@ -33,7 +33,6 @@ class ValueParts(NamedTuple):
     others: list[bytes | None]
     """All bytes, with zeros for those of both numbers; None where it is no value of a commit."""
     committed: list[int]
-    """The committed offset."""
     moments_ms: list[int]
     """Time of the commit (epoch ms)."""
 

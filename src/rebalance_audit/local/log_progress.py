@@ -23,7 +23,6 @@ from rebalance_audit.wire.segments.bad_bytes import BadBytes, TailNote
 from rebalance_audit.wire.segments.folder import LogFolder
 
 GroupAndPartition: TypeAlias = tuple[str, int]
-"""Group and log partition."""
 
 REDUCED_FROM: Final = 4 * HELD
 """New commits of all groups, after which they are reduced."""

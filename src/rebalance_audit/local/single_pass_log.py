@@ -63,7 +63,6 @@ class SinglePassLog:
         self.names = read_topic_names(folder)
         """Of all topics that any record names."""
         self.total = NOTHING
-        """Counts of the whole log."""
         self.commits = LogCommits()
         """The account of all offset commits."""
         self._kept: list[list[Piece]] = []

@@ -45,7 +45,6 @@ class Kind(NamedTuple):
     title: str
     """Whose groups these are; empty if that is not known."""
     member: str
-    """What one member is called."""
     owns_partitions: bool
     """Whether assignments hold partitions of topics."""
     work: Callable[[ClassicMember], OwnedWork | None]
@@ -119,7 +118,6 @@ _KINDS: Final[Mapping[str, Kind]] = {
     connect_protocol.PROTOCOL_TYPE: CONNECT,
     registry_protocol.PROTOCOL_TYPE: REGISTRY,
 }
-"""Protocol type -> kind."""
 
 
 def kind_of(protocol_type: str, protocol_name: str | None) -> Kind:

@@ -35,7 +35,6 @@ class ClassicMember(NamedTuple):
     assigned: Partitions
     """Topic name -> partitions of `assignment`; empty when it is None."""
     partition_count: int
-    """How many partitions `assigned` has."""
 
 
 @dataclass(slots=True)
@@ -185,7 +184,6 @@ class ModernGroup:
     static_members: dict[str, str] = field(default_factory=dict)
     """Instance id -> member id."""
     regexes: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Resolved regular expressions: expression -> topic names."""
     regex_resolutions: dict[str, RegexResolution] = field(default_factory=dict)
     """Same keys as `regexes`."""
     recorded_topics: dict[str, int] | None = None

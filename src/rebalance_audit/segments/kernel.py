@@ -35,7 +35,6 @@ COMPRESSED: Final = 3
 ODD: Final = 4
 """The batch is left to the readers of `wire.segments`."""
 WHOLE: Final = 5
-"""The batch is as it should be."""
 
 RECORDS, KEPT, RUNS, KEY_BYTES, VALUE_BYTES, EXCLUDED, EXCLUDED_LAST_MS, EXCLUDED_LAST_OFFSET = (
     range(8)

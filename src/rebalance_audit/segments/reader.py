@@ -31,7 +31,6 @@ _LEFT_BYTES_MIN: Final = 64 << 10
 _LEFT_BYTES_MAX: Final = 16 << 20
 
 Found: TypeAlias = Columns | BadBytes | TailNote
-"""What a reader finds in a segment."""
 
 
 def read_segment(

@@ -62,7 +62,6 @@ class Loading(NamedTuple):
     failed_at_offset: int | None
     """Offset of the record, or first offset of the batch, at which it fails."""
     failure: Notice | None
-    """Why it fails."""
     serves_nothing: bool
     """A classic coordinator that fails: it goes on to serve the partition, without any of its groups."""
     skipped_count: int

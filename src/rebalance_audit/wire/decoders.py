@@ -106,7 +106,6 @@ class _Pending(NamedTuple):
     type_name: str
     variable: str
     check: str | None
-    """Condition under which the value is refused."""
 
 
 class _Body:

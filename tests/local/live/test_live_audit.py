@@ -9,8 +9,7 @@ import pytest
 from rebalance_audit.audit.lag.rebalance_cost import COST_COLUMNS
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.local.audit import audit_segments
-from rebalance_audit.local.live.growing_segments import GrowingSegments
-from rebalance_audit.local.live.growth import Break
+from rebalance_audit.local.live.growth import Break, GrowingSegments
 from rebalance_audit.local.live.live_audit import LiveAudit
 from rebalance_audit.local.survey import survey
 from rebalance_audit.wire.segments.columns import ColumnChunk

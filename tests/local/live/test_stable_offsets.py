@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_audit.audit.options import AuditOptions
-from rebalance_audit.local.live.growing_segments import GrowingSegments
-from rebalance_audit.local.live.growth import Break
+from rebalance_audit.local.live.growth import Break, GrowingSegments
 from rebalance_audit.local.live.live_audit import LiveAudit
 from rebalance_audit.wire.topic_names import TopicNames
 from tests.dsl import TOPIC_NAMES

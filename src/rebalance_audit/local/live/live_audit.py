@@ -45,9 +45,7 @@ HELD_ROWS_MAX: Final = 500
 """Rows of one group; with more, it is settled although the log goes on."""
 
 _Epoch: TypeAlias = tuple[int, int]
-"""Incarnation and epoch."""
 _Rebalance: TypeAlias = tuple[int, int]
-"""Incarnation and number of the rebalance."""
 
 
 class GroupUpdate(NamedTuple):
@@ -61,7 +59,6 @@ class GroupUpdate(NamedTuple):
     settled: list[Row]
     """Rows of gold.rebalances that no record can change any more, each once."""
     open: Row | None
-    """The rebalance that goes on."""
 
     def causes_of(self, rebalance: Row) -> list[Row]:
         """Rows of gold.rebalance_causes of its epochs."""
@@ -111,7 +108,6 @@ class LiveAudit:
         self._changed: set[str] = set()
         self._full: set[str] = set()
         self._open: set[str] = set()
-        """Groups that rebalance."""
         self._left_out: set[str] = set()
         self.log_end_ms: int | None = None
         """Latest record timestamp so far (epoch ms)."""

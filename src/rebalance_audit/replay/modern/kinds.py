@@ -52,9 +52,7 @@ class GroupKind(NamedTuple):
     member_fields: Mapping[str, Callable[[Any], object]]
     """Field of `ModernMember` that the member metadata record sets -> its value, from the record's; in their order."""
     target: Callable[[Any], Partitions]
-    """The partitions of a target assignment record."""
     current_assignment: Callable[[Any], CurrentAssignment]
-    """The partitions of a current assignment record."""
 
 
 _NO_EPOCHS: Final[Mapping[TopicPartition, int]] = {}
