@@ -247,7 +247,7 @@ class _Records:
     def _wants(self, key: bytes | None) -> bool:
         if key is None:
             return False
-        types, groups = self._wanted[:2]
+        groups, types = self._wanted[:2]
         return (types is None or key.startswith(types)) and (
             groups is None or key.startswith(groups, key_bytes.TYPE_BYTES)
         )
