@@ -84,9 +84,7 @@ def run_check(
     check_id = new_run_id(request.scope.now)
     docs = None
     if request.docs is not None:
-        from rebalance_audit.quality.data_docs import (  # noqa: PLC0415 - Great Expectations takes six seconds
-            DataDocs,
-        )
+        from rebalance_audit.quality.data_docs import DataDocs  # noqa: PLC0415 - Great Expectations takes six seconds
 
         docs = DataDocs(request.docs)
     results: list[CheckResult] = []

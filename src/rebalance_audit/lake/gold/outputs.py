@@ -18,11 +18,7 @@ from rebalance_audit.audit.rows import GOLD_OF_GROUP, GROUP_HOURS, MEMBERS, PROG
 from rebalance_audit.lake.storage.data_files import FILE
 from rebalance_audit.lake.storage.stage import MARK, ROWS, TABLE, StagedTables, list_of_rows
 from rebalance_audit.replay.changes import Position
-from rebalance_audit.tables.arrow_types import (
-    arrow_type,
-    column_of,
-    schema_of_columns,
-)
+from rebalance_audit.tables.arrow_types import arrow_type, column_of, schema_of_columns
 from rebalance_audit.tables.schemas import TableName, table_schemas
 from rebalance_audit.wire.json_shape import key_data, value_data
 from rebalance_audit.wire.records import Record, Undecodable

@@ -24,11 +24,7 @@ from rebalance_audit.lake.gold.reducer import with_commits
 from rebalance_audit.lake.records import routing
 from rebalance_audit.lake.records.commit_packs import commit_packs, decided_packs
 from rebalance_audit.lake.records.record_columns import DAMAGE
-from rebalance_audit.lake.records.routing import (
-    RecordCounts,
-    count_records,
-    count_records_beside,
-)
+from rebalance_audit.lake.records.routing import RecordCounts, count_records, count_records_beside
 from rebalance_audit.lake.runs.context import RunContext
 from rebalance_audit.lake.runs.missing_records import (
     gaps_of,
@@ -36,12 +32,7 @@ from rebalance_audit.lake.runs.missing_records import (
     losses_in_quarantine,
     losses_without_group,
 )
-from rebalance_audit.lake.runs.plan import (
-    COMMITS_OF_A_RECORD,
-    Plan,
-    ReplayedGroups,
-    few_tasks,
-)
+from rebalance_audit.lake.runs.plan import COMMITS_OF_A_RECORD, Plan, ReplayedGroups, few_tasks
 from rebalance_audit.lake.runs.progress import Progress
 from rebalance_audit.lake.session.spark_session import FEW_RECORDS, small_queries
 from rebalance_audit.lake.silver.offset_commits import WrittenCommits, replace_commits

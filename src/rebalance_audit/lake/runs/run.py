@@ -28,12 +28,7 @@ from rebalance_audit.lake.runs.context import RunContext, RunReport
 from rebalance_audit.lake.runs.error_translation import ErrorTranslation
 from rebalance_audit.lake.runs.increment import ChangesGone, increment_plan
 from rebalance_audit.lake.runs.plan import Plan, account, replay
-from rebalance_audit.lake.runs.progress import (
-    Progress,
-    RunLog,
-    changes_by_others,
-    progress_of,
-)
+from rebalance_audit.lake.runs.progress import Progress, RunLog, changes_by_others, progress_of
 from rebalance_audit.lake.runs.rebuild import rebuild_plan
 from rebalance_audit.lake.runs.request import RunRequest, check_request
 from rebalance_audit.lake.runs.writer import Writer

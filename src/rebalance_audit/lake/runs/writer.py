@@ -7,12 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from rebalance_audit.audit.rows import FINDINGS, GOLD_OF_GROUP, GROUP_HOURS, MEMBERS, PROGRESS
-from rebalance_audit.lake.gold.log_findings import (
-    commit_findings,
-    days_of,
-    is_of_records,
-    scope_of,
-)
+from rebalance_audit.lake.gold.log_findings import commit_findings, days_of, is_of_records, scope_of
 from rebalance_audit.lake.gold.outputs import (
     GROUP_RECORDS,
     NEW,
