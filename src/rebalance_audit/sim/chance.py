@@ -68,10 +68,6 @@ class Chance:
         """Distinct items in random order."""
         return self._random.sample(items, size)
 
-    def octets(self, size: int) -> bytes:
-        """Random bytes."""
-        return self._random.randbytes(size)
-
     def uuid(self) -> bytes:
         """16 bytes that Kafka accepts as its own uuid: version 4, and no leading dash in its text."""
         while True:

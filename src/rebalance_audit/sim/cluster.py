@@ -33,7 +33,8 @@ from rebalance_audit.sim.network import Network, NetworkOptions
 from rebalance_audit.sim.scheduler import Scheduler
 
 
-def _always() -> bool:
+def always() -> bool:
+    """No condition."""
     return True
 
 
@@ -113,7 +114,7 @@ class Cluster:
         request: Response,
         hear: Respond,
         intent: RebalanceCause | None = None,
-        is_open: Callable[[], bool] = _always,
+        is_open: Callable[[], bool] = always,
         *,
         routine: bool = False,
     ) -> None:
@@ -139,7 +140,7 @@ class Cluster:
             nonlocal arrived
             arrived += 1
             if is_open() and (arrived == 1 or _can_be_repeated(request)):
-                served.receive(request, respond if arrived == sent else _ignore_response, intent)
+                served.receive(request, respond if arrived == sent else ignore_response, intent)
 
         sent = network.carry(source, node, arrive)
 
@@ -160,7 +161,7 @@ class Cluster:
         topic = self.topics.image.by_name[chance.choice(names)]
         numbers = tuple(range(len(topic.partition_racks)))
         request = OffsetDeleteRequest(group_id, (OffsetDeleteRequestTopic(topic.name, numbers),))
-        self.ask("admin", self.partition_of(group_id), request, _ignore_response)
+        self.ask("admin", self.partition_of(group_id), request, ignore_response)
 
     def create_internal(self, name: str, partition_count: int) -> None:
         """The brokers create an internal topic of a streams application, unless another heartbeat has had it done."""
@@ -209,7 +210,7 @@ class Cluster:
             served.topics_changed()
 
 
-def _ignore_response(_: Response) -> None:
+def ignore_response(_: Response) -> None:
     """Receives an answer that is not awaited."""
 
 

@@ -12,7 +12,6 @@ from rebalance_audit.sim.scheduler import Action, Scheduler
 class Filter(Enum):
     """Which messages pass at one node."""
 
-    PERMIT_ALL = "permit_all"
     DROP_OUTBOUND = "drop_outbound"
     """What the node sends is lost; what is sent to it arrives."""
     DROP_INBOUND = "drop_inbound"
@@ -45,23 +44,18 @@ class Network:
     options: NetworkOptions
     filters: dict[str, Filter] = field(default_factory=dict)
     """Node -> filter; nodes without one let all pass."""
-    lost: int = 0
-    duplicated: int = 0
 
     def carry(self, source: str, target: str, arrive: Action) -> int:
         """Carry a message from node to node: `arrive` will happen once, never, or twice; returns how often."""
         if self.filters and (
             self.filters.get(source) in _STOPS_SENDER or self.filters.get(target) in _STOPS_RECEIVER
         ):
-            self.lost += 1
             return 0
         options, chance = self.options, self.chance
         if options.loss_probability and chance.happens(options.loss_probability):
-            self.lost += 1
             return 0
         self._deliver(arrive)
         if options.duplication_probability and chance.happens(options.duplication_probability):
-            self.duplicated += 1
             self._deliver(arrive)
             return 2
         return 1

@@ -7,7 +7,6 @@ from typing import Final
 
 import orjson
 
-from rebalance_audit.sim.brokers.broker import ServedPartition
 from rebalance_audit.sim.brokers.compaction import Cleaner
 from rebalance_audit.sim.brokers.partition_log import write_folder
 from rebalance_audit.sim.brokers.server_log import BrokerLogWriter
@@ -16,7 +15,6 @@ from rebalance_audit.sim.clients.committers import BulkLoad, Committer, Transact
 from rebalance_audit.sim.cluster import Cluster
 from rebalance_audit.sim.convergence import pending
 from rebalance_audit.sim.fleet import Fleet
-from rebalance_audit.sim.holdings import HeldPartition, Holder
 from rebalance_audit.sim.invariants.invariants import Invariants
 from rebalance_audit.sim.options import (
     START_MS,
@@ -66,42 +64,32 @@ class Simulation:
         self.options = options
         self.scheduler = Scheduler(START_MS)
         self._chance = Chance(seed, "run")
-        self.truth = TruthRecorder(self._topic_name)
-        self.invariants = Invariants(self._served_by, self._held_since_ms)
-        self.broker_log: BrokerLogWriter | None = None
-        if with_broker_log:
-            self.broker_log = BrokerLogWriter(options.coordinator, options.cluster.broker_count)
         self.cluster = Cluster(
             self.scheduler,
             self._chance.stream("cluster"),
             options.coordinator,
             options.cluster,
             options.network,
-            (
-                *((self.invariants,) if with_checks else ()),
-                self.truth,
-                *filter(None, (self.broker_log,)),
-            ),
-            folder,
+            folder=folder,
         )
-        self._with_checks = with_checks
+        holdings = self.cluster.holdings
+        self.truth = TruthRecorder(self.cluster.topics.name_of)
+        self.invariants = Invariants(self.cluster.partition_of, holdings.held_since_ms)
         if with_checks:
-            self.cluster.holdings.on_acquire.append(self.invariants.acquired)
+            self.cluster.observers.append(self.invariants)
+            holdings.on_acquire.append(self.invariants.acquired)
+        self.cluster.observers.append(self.truth)
+        self.broker_log: BrokerLogWriter | None = None
+        if with_broker_log:
+            self.broker_log = BrokerLogWriter(options.coordinator, options.cluster.broker_count)
+            self.cluster.observers.append(self.broker_log)
+        self._with_checks = with_checks
         self.fleets: list[Fleet] = []
         self._committers: list[Committer | BulkLoad] = []
         self._cleaners: dict[int, Cleaner] = {}
         self._checked: dict[int, int] = {}
         """Log partition -> end of the log at its last full comparison."""
         self._hurts = True
-
-    def _served_by(self, group_id: str) -> ServedPartition:
-        return self.cluster.partition_of(group_id)
-
-    def _held_since_ms(self, holder: Holder, partition: HeldPartition) -> int | None:
-        return self.cluster.holdings.held_since_ms(holder, partition)
-
-    def _topic_name(self, topic_id: bytes) -> str:
-        return self.cluster.topics.name_of(topic_id)
 
     # --- phases ------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ The table is the code, the diagram of the documentation, and the matrix of the t
 Stable; the two phases between them live in the coordinator's memory.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -72,12 +72,3 @@ def next_state(state: ClassicState, event: ClassicEvent) -> ClassicState:
 def can_rebalance(state: ClassicState) -> bool:
     """Whether a need for a rebalance starts one; else one is under way already, or the group is gone."""
     return (state, ClassicEvent.REBALANCE_NEEDED) in TRANSITIONS
-
-
-def diagram() -> Iterator[str]:
-    """The table as lines of a Mermaid state diagram."""
-    yield "stateDiagram-v2"
-    yield f"    [*] --> {ClassicState.EMPTY.value}"
-    for (state, event), following in TRANSITIONS.items():
-        yield f"    {state.value} --> {following.value}: {event.value}"
-    yield f"    {ClassicState.DEAD.value} --> [*]"

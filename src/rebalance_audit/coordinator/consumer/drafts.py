@@ -95,8 +95,8 @@ class Drafts:
         """[7]: the member's target, and what its client-side assignor said."""
         value = messages.ConsumerGroupTargetAssignmentMemberValue(
             tuple(
-                messages.ConsumerGroupTargetAssignmentMemberTopicPartitions(_id(topic), numbers)
-                for topic, numbers in _sorted(partitions)
+                messages.ConsumerGroupTargetAssignmentMemberTopicPartitions(topic, numbers)
+                for topic, numbers in topics_in_order(partitions)
             )
         )
         if result is not None:
@@ -139,14 +139,14 @@ class Drafts:
     def _held(self, member: ModernMember, partitions: Partitions) -> Any:
         entry = messages.ConsumerGroupCurrentMemberAssignmentTopicPartitions
         if not self.release.assignment_epochs:
-            return tuple(entry(_id(topic), numbers) for topic, numbers in _sorted(partitions))
+            return tuple(entry(topic, numbers) for topic, numbers in topics_in_order(partitions))
         return tuple(
             entry(
-                _id(topic),
+                topic,
                 numbers,
                 tuple(member.assignment_epoch_of(topic, number) for number in numbers),
             )
-            for topic, numbers in _sorted(partitions)
+            for topic, numbers in topics_in_order(partitions)
         )
 
     def regex(
@@ -165,12 +165,7 @@ class Drafts:
         return RecordDraft(key, None)
 
 
-def _id(topic: bytes | str) -> bytes:
-    assert isinstance(topic, bytes), "consumer groups hold topics by id"
-    return topic
-
-
-def _sorted(partitions: Partitions) -> Iterable[tuple[bytes | str, tuple[int, ...]]]:
+def topics_in_order(partitions: Partitions) -> Iterable[tuple[bytes, tuple[int, ...]]]:
     """Topics by id, partitions ascending: Kafka's order is that of its hash maps and carries no meaning."""
-    for topic in sorted(partitions, key=_id):
+    for topic in sorted(topic for topic in partitions if isinstance(topic, bytes)):
         yield topic, tuple(sorted(partitions[topic]))

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from rebalance_audit.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from rebalance_audit.coordinator.client_side.choice import overlap
 from rebalance_audit.coordinator.consumer.departure import replace_member
+from rebalance_audit.coordinator.consumer.drafts import topics_in_order
 from rebalance_audit.coordinator.consumer.member_change import NO_TARGET_EPOCH
 from rebalance_audit.coordinator.consumer.release import Release
 from rebalance_audit.coordinator.consumer.soft_state import SoftGroup
@@ -352,10 +353,7 @@ def assignment_of(member: ModernMember) -> HeartbeatAssignment:
 
 def response_partitions(partitions: Partitions) -> tuple[TopicIdPartitions, ...]:
     """Partitions as responses give them, topics by id."""
-    return tuple(
-        TopicIdPartitions(topic, tuple(sorted(partitions[topic])))
-        for topic in sorted(topic for topic in partitions if isinstance(topic, bytes))
-    )
+    return tuple(TopicIdPartitions(*each) for each in topics_in_order(partitions))
 
 
 _UNCHANGED: Final = ConsumerGroupHeartbeatRequest("", "", 0)[4:11]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from rebalance_audit.coordinator.consumer.drafts import topics_in_order
 from rebalance_audit.coordinator.handling import RecordDraft
 from rebalance_audit.replay.groups import ModernMember
 from rebalance_audit.replay.partitions import Partitions
@@ -39,7 +40,7 @@ def share_target(group_id: str, member_id: str, partitions: Partitions) -> Recor
     value = messages.ShareGroupTargetAssignmentMemberValue(
         tuple(
             messages.ShareGroupTargetAssignmentMemberTopicPartitions(topic, numbers)
-            for topic, numbers in _in_order(partitions)
+            for topic, numbers in topics_in_order(partitions)
         )
     )
     return RecordDraft(messages.ShareGroupTargetAssignmentMemberKey(group_id, member_id), value)
@@ -53,7 +54,7 @@ def share_current(group_id: str, moved: ModernMember) -> RecordDraft:
         STABLE_CODE,
         tuple(
             messages.ShareGroupCurrentMemberAssignmentTopicPartitions(topic, numbers)
-            for topic, numbers in _in_order(moved.assigned)
+            for topic, numbers in topics_in_order(moved.assigned)
         ),
     )
     key = messages.ShareGroupCurrentMemberAssignmentKey(group_id, moved.member_id)
@@ -71,7 +72,7 @@ def share_state(
     def entries(
         partitions: Partitions,
     ) -> Iterable[messages.ShareGroupStatePartitionMetadataTopicPartitionsInfo]:
-        for topic, numbers in _in_order(partitions):
+        for topic, numbers in topics_in_order(partitions):
             yield messages.ShareGroupStatePartitionMetadataTopicPartitionsInfo(
                 topic, names[topic], numbers
             )
@@ -80,9 +81,3 @@ def share_state(
         tuple(entries(initialized)), (), tuple(entries(initializing))
     )
     return RecordDraft(messages.ShareGroupStatePartitionMetadataKey(group_id), value)
-
-
-def _in_order(partitions: Partitions) -> Iterable[tuple[bytes, tuple[int, ...]]]:
-    """Topics by id, partitions ascending: Kafka's order is that of its hash maps and carries no meaning."""
-    for topic in sorted(topic for topic in partitions if isinstance(topic, bytes)):
-        yield topic, tuple(sorted(partitions[topic]))

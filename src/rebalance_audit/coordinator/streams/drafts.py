@@ -69,7 +69,8 @@ def streams_target(group_id: str, member_id: str, tasks: Tasks) -> RecordDraft:
     value = messages.StreamsGroupTargetAssignmentMemberValue(
         *(
             tuple(
-                messages.StreamsGroupTargetAssignmentMemberTaskIds(*each) for each in _sorted(kind)
+                messages.StreamsGroupTargetAssignmentMemberTaskIds(*each)
+                for each in tasks_in_order(kind)
             )
             for kind in tasks
         )
@@ -99,12 +100,13 @@ def streams_current(
 def _entries(kind: Partitions, held: HeldTasks | None) -> tuple[Any, ...]:
     entry = messages.StreamsGroupCurrentMemberAssignmentTaskIds
     if held is None:
-        return tuple(entry(*each, None) for each in _sorted(kind))
+        return tuple(entry(*each, None) for each in tasks_in_order(kind))
     return tuple(
         entry(name, numbers, tuple(held.epoch_of((name, number), 0) for number in numbers))
-        for name, numbers in _sorted(kind)
+        for name, numbers in tasks_in_order(kind)
     )
 
 
-def _sorted(kind: Partitions) -> list[tuple[str, tuple[int, ...]]]:
+def tasks_in_order(kind: Partitions) -> list[tuple[str, tuple[int, ...]]]:
+    """Tasks of one kind as records and responses have them: by subtopology, partitions ascending."""
     return sorted((str(name), tuple(sorted(numbers))) for name, numbers in kind.items())

@@ -42,7 +42,6 @@ from rebalance_audit.replay.groups import (
     ModernGroup,
     ModernMember,
 )
-from rebalance_audit.replay.partitions import NOTHING, Partitions
 
 STATIC_FROM: Final = frozenset({Dialect.R4_4})
 
@@ -95,7 +94,10 @@ class StreamsHandlers(ModernHandlers[StreamsWork]):
             missing_internal_topics=change.configured.missing_internal_topics,
         )
         if sends_assignment:
-            active, standby, warmup = map(_response_tasks, after.held.assigned)
+            active, standby, warmup = (
+                tuple(TaskIds(*each) for each in drafts.tasks_in_order(kind))
+                for kind in after.held.assigned
+            )
             response = response._replace(
                 active_tasks=active, standby_tasks=standby, warmup_tasks=warmup
             )
@@ -160,10 +162,3 @@ class StreamsHandlers(ModernHandlers[StreamsWork]):
     def _work(self, group: ModernGroup, now_ms: int) -> StreamsWork:
         soft = self._soft.setdefault(group.group_id, SoftStreamsGroup())
         return StreamsWork(self._context, group, soft, now_ms)
-
-
-def _response_tasks(kind: Partitions) -> tuple[TaskIds, ...]:
-    return tuple(
-        TaskIds(str(topic), tuple(sorted(numbers)))
-        for topic, numbers in sorted((kind or NOTHING).items(), key=lambda each: str(each[0]))
-    )

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from aiokafka.codec import gzip_encode, lz4_encode, snappy_encode, zstd_encode
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
+from rebalance_audit.wire.primitives import uvarint
 from rebalance_audit.wire.segments.batches import (
     ATTRIBUTES,
     BASE_OFFSET,
@@ -142,14 +143,8 @@ def _records_from(records: Sequence[LoggedRecord], base_offset: int, base_ms: in
 
 
 def _varint(number: int) -> bytes:
-    """Zigzag varint, seven bits per byte, lowest bits first."""
-    coded = (number << 1) ^ (number >> 63)
-    out = bytearray()
-    while coded > 0x7F:
-        out.append(coded & 0x7F | 0x80)
-        coded >>= 7
-    out.append(coded)
-    return bytes(out)
+    """A signed number in zigzag coding."""
+    return uvarint((number << 1) ^ (number >> 63))
 
 
 def encode_marker(

@@ -54,6 +54,15 @@ from rebalance_audit.wire.records import Record, decode_record
 Respond: TypeAlias = Callable[[Response], None]
 Changed: TypeAlias = list[tuple[GroupSlot, list[Change]]]
 
+
+def by_group(changed: Changed) -> Changed:
+    """All changes of each slot, in the order of the records."""
+    grouped: dict[str, tuple[GroupSlot, list[Change]]] = {}
+    for slot, changes in changed:
+        grouped.setdefault(slot.group_id, (slot, []))[1].extend(changes)
+    return list(grouped.values())
+
+
 _BATCH_BYTES_MAX: Final = 1_000_000
 
 

@@ -5,7 +5,7 @@ intentions; what they do not say in a request is not in the log either.
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,13 @@ from rebalance_audit.coordinator.requests.offsets import DeleteGroupsRequest, Of
 from rebalance_audit.replay.changes import Change, GroupType
 from rebalance_audit.replay.groups import GroupSlot
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
+from rebalance_audit.sim.brokers.broker import (
+    Changed,
+    Happening,
+    Observer,
+    ServedPartition,
+    by_group,
+)
 from rebalance_audit.sim.brokers.server_log_classic import ClassicLines
 from rebalance_audit.sim.brokers.server_log_modern import modern_lines
 
@@ -56,7 +62,7 @@ class BrokerLogWriter(Observer):
         classic = self._classic.get(shard.number)
         if classic is None:
             classic = self._classic[shard.number] = ClassicLines(self._config.dialect)
-        groups = list(_by_group(changed))
+        groups = by_group(changed)
         if isinstance(happening.request, DeleteGroupsRequest):
             self._log_deleted(shard, groups)
         for slot, changes in groups:
@@ -130,11 +136,3 @@ class BrokerLogWriter(Observer):
         if len(self._fresh) >= _CHUNK_LINES:
             self._packed.append(zlib.compress("".join(self._fresh).encode(), 1))
             self._fresh = []
-
-
-def _by_group(changed: Changed) -> Iterator[tuple[GroupSlot, list[Change]]]:
-    """All changes of each slot, in the order of the records."""
-    grouped: dict[str, tuple[GroupSlot, list[Change]]] = {}
-    for slot, changes in changed:
-        grouped.setdefault(slot.group_id, (slot, []))[1].extend(changes)
-    return iter(grouped.values())

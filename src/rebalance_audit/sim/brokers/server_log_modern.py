@@ -25,17 +25,7 @@ from rebalance_audit.sim.brokers.broker import Happening
 from rebalance_audit.sim.brokers.server_log_classic import NO_REASON
 
 
-def share_and_streams_lines(
-    group: ModernGroup, changes: list[Change], happening: Happening, dialect: Dialect
-) -> Iterator[str]:
-    """What the coordinator logs about one write to one group: members, settings, epoch, target."""
-    lines = _streams if group.group_type is GroupType.STREAMS else _share
-    yield from lines(group.group_id, changes, happening, dialect)
-
-
-def _share(
-    group_id: str, changes: list[Change], happening: Happening, _dialect: Dialect
-) -> Iterator[str]:
+def _share(group_id: str, changes: list[Change], happening: Happening) -> Iterator[str]:
     scope = f"[GroupId {group_id}] "
     for change in changes:
         match change:
@@ -130,8 +120,11 @@ def modern_lines(
     group = slot.group
     removed = {each.group_type for each in changes if isinstance(each, GroupRemoved)}
     modern = group if isinstance(group, ModernGroup) else None
-    if modern is not None and modern.group_type is not GroupType.CONSUMER:
-        yield from share_and_streams_lines(modern, changes, happening, config.dialect)
+    if modern is not None and modern.group_type is GroupType.SHARE:
+        yield from _share(slot.group_id, changes, happening)
+        return
+    if modern is not None and modern.group_type is GroupType.STREAMS:
+        yield from _streams(slot.group_id, changes, happening, config.dialect)
         return
     if modern is None and GroupType.CONSUMER not in removed:
         return
@@ -292,16 +285,9 @@ class _Lines:
             case TimerKind.SYNC:
                 return "the member failed to sync within timeout"
             case _:
-                epoch = next(
-                    (
-                        each.old_member_epoch
-                        for each in self._changes
-                        if isinstance(each, MemberAssigned) and each.member_id == member_id
-                    ),
-                    0,
-                )
                 if self._dialect is Dialect.R3_7:
                     return "it failed to revoke partitions within 0ms"
+                epoch = _epoch_before(self._changes, member_id)
                 return f"it failed to transition from epoch {epoch} within 0ms"
 
     def _leaves_of_absence(self) -> Iterator[str]:

@@ -13,6 +13,7 @@ from rebalance_audit.wire.metadata_records import (
     REMOVE_TOPIC_RECORD,
     TOPIC_RECORD,
 )
+from rebalance_audit.wire.primitives import uvarint
 
 _LEADER_EPOCH: Final = 1
 _NO_TAGS: Final = b"\0"
@@ -117,7 +118,7 @@ def _frame(record_type: int, fields: bytes) -> bytes:
 
 def _topic_record(topic: TopicDescription) -> bytes:
     name = topic.name.encode()
-    return _frame(TOPIC_RECORD, _uvarint(len(name) + 1) + name + topic.topic_id)
+    return _frame(TOPIC_RECORD, uvarint(len(name) + 1) + name + topic.topic_id)
 
 
 def _partition_record(topic: TopicDescription, number: int) -> bytes:
@@ -137,12 +138,3 @@ def _partition_record(topic: TopicDescription, number: int) -> bytes:
 
 def _int32(number: int) -> bytes:
     return number.to_bytes(4, "big", signed=True)
-
-
-def _uvarint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)

@@ -21,7 +21,7 @@ from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client_config import ClientConfig, CommitScope, Committing, Library
 from rebalance_audit.sim.clients.positions import Positions, ReadProgress
 from rebalance_audit.sim.clients.transactions import Transactions
-from rebalance_audit.sim.cluster import Cluster
+from rebalance_audit.sim.cluster import Cluster, ignore_response
 from rebalance_audit.sim.holdings import HeldPartition
 from rebalance_audit.sim.scheduler import Action
 
@@ -287,7 +287,7 @@ class Client(ABC):
 
     def _send_and_forget(self, request: tuple[object, ...], *, routine: bool = False) -> None:
         """Send a request whose response is not awaited."""
-        self.cluster.ask(self.name, self.served, request, _ignore_response, routine=routine)
+        self.cluster.ask(self.name, self.served, request, ignore_response, routine=routine)
 
     # --- offsets -----------------------------------------------------------------------------------
 
@@ -350,7 +350,7 @@ class Client(ABC):
         """Commit positions, as far as their topics exist; `scope` of a client with a habit."""
         request = self._commit_request(partitions, scope)
         if request is not None:
-            self._ask_commit(request, _nothing)
+            self._ask_commit(request, lambda: None)
 
     def _commit_and_then(self, go: Action, scope: CommitScope | None = None) -> None:
         """Commit as clients do that close, and go on once that is answered, or takes too long."""
@@ -428,11 +428,3 @@ class Client(ABC):
             self.config.instance_id,
             api_version=COMMIT_BY_NAME_VERSION,
         )
-
-
-def _nothing() -> None:
-    """Nothing follows."""
-
-
-def _ignore_response(_: tuple[object, ...]) -> None:
-    """Receives an answer that is not awaited."""

@@ -3,13 +3,11 @@
 import struct
 from typing import Final
 
-from rebalance_audit.coordinator.handling import ErrorCode, RecordDraft
+from rebalance_audit.coordinator.handling import RecordDraft
 from rebalance_audit.coordinator.requests.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
-    OffsetCommitResponse,
-    TxnOffsetCommitResponse,
 )
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
 from rebalance_audit.sim.brokers.broker import ServedPartition
@@ -17,7 +15,7 @@ from rebalance_audit.sim.brokers.dialects import LOG_RULES, TOPIC_ID_FROM_VERSIO
 from rebalance_audit.sim.chance import Chance
 from rebalance_audit.sim.clients.client import COMMIT_BY_NAME_VERSION
 from rebalance_audit.sim.clients.transactions import Transactions
-from rebalance_audit.sim.cluster import Cluster
+from rebalance_audit.sim.cluster import Cluster, ignore_response
 from rebalance_audit.wire.generated.messages import OffsetCommitKey, OffsetCommitValue
 
 
@@ -29,27 +27,18 @@ class Committer:
     ) -> None:
         """Not started."""
         self.name = f"{group_id}-committer"
-        self.acknowledged = 0
         self._cluster = cluster
         self._group_id = group_id
         self._topic = topic
         self._interval_ms = interval_ms
         self._chance = chance
         self._served = cluster.partition_of(group_id)
-        self._running = False
 
     def start(self) -> None:
         """Commit from now on."""
-        self._running = True
         self._cluster.scheduler.after(self._chance.between(1, self._interval_ms), self._round)
 
-    def stop(self) -> None:
-        """Stop committing."""
-        self._running = False
-
     def _round(self) -> None:
-        if not self._running:
-            return
         self._commit()
         self._cluster.scheduler.after(self._interval_ms, self._round)
 
@@ -59,7 +48,7 @@ class Committer:
             request = OffsetCommitRequest(
                 self._group_id, topics, api_version=COMMIT_BY_NAME_VERSION
             )
-            self._cluster.ask(self.name, self._served, request, self._committed)
+            self._cluster.ask(self.name, self._served, request, ignore_response)
 
     def _offsets(self) -> tuple[OffsetCommitRequestTopic, ...]:
         topic = self._cluster.topics.image.topic(self._topic)
@@ -72,14 +61,6 @@ class Committer:
             for number in range(len(topic.partition_racks))
         )
         return (OffsetCommitRequestTopic(self._topic, partitions),)
-
-    def _committed(self, response: tuple[object, ...]) -> None:
-        assert isinstance(response, OffsetCommitResponse | TxnOffsetCommitResponse)
-        self.acknowledged += all(
-            partition.error_code is ErrorCode.NONE
-            for topic in response.topics
-            for partition in topic.partitions
-        )
 
 
 class TransactionalCommitter(Committer):
@@ -103,7 +84,7 @@ class TransactionalCommitter(Committer):
         if not topics or self._transactions.is_open:
             return
         request = self._transactions.begin(self._group_id, topics)
-        self._cluster.ask(self.name, self._served, request, self._committed)
+        self._cluster.ask(self.name, self._served, request, ignore_response)
         if self._chance.happens(0.1):
             self._transactions.hang()
         else:

@@ -9,16 +9,12 @@ from rebalance_audit.coordinator.requests.offsets import (
     WriteTxnMarkerRequest,
 )
 from rebalance_audit.sim.brokers.broker import ServedPartition
-from rebalance_audit.sim.cluster import Cluster
+from rebalance_audit.sim.cluster import Cluster, always, ignore_response
 
 _TXN_COMMIT_VERSION: Final = 4
 _TIMEOUT_MS: Final = 60_000
 """After that the transaction coordinator aborts what its producer does not end."""
 _RETRY_MS: Final = 100
-
-
-def _always() -> bool:
-    return True
 
 
 class Transactions:
@@ -62,7 +58,7 @@ class Transactions:
         return request._replace(generation_id=generation, member_id=member_id)
 
     def end_after(
-        self, delay_ms: int, *, committed: bool = True, is_alive: Callable[[], bool] = _always
+        self, delay_ms: int, *, committed: bool = True, is_alive: Callable[[], bool] = always
     ) -> None:
         """The producer ends the transaction then, if it is still alive."""
         begun = self._begun
@@ -99,5 +95,5 @@ class Transactions:
         request = WriteTxnMarkerRequest(
             self._producer_id, self._epoch, committed, coordinator_epoch=0
         )
-        self._served.receive(request, lambda _: None)
+        self._served.receive(request, ignore_response)
         self.is_open = False

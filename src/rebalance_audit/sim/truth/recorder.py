@@ -23,7 +23,13 @@ from rebalance_audit.replay.changes import (
 )
 from rebalance_audit.replay.groups import ClassicGroup, GroupSlot, ModernGroup
 from rebalance_audit.sim.brokers.batch_writer import LoggedRecord
-from rebalance_audit.sim.brokers.broker import Changed, Happening, Observer, ServedPartition
+from rebalance_audit.sim.brokers.broker import (
+    Changed,
+    Happening,
+    Observer,
+    ServedPartition,
+    by_group,
+)
 from rebalance_audit.sim.brokers.partition_log import LoggedBatch
 from rebalance_audit.sim.holdings import Use
 from rebalance_audit.sim.truth.causes import Decisions, Reason, Topics, cause_of, reasons_of
@@ -169,7 +175,7 @@ class TruthRecorder(Observer):
         if not changed or isinstance(happening.request, OffsetCommitRequest):
             return
         notes = self._pending.setdefault(shard.number, [])
-        for slot, changes in _by_group(changed):
+        for slot, changes in by_group(changed):
             self._note_group(shard, slot, changes, happening, now_ms, notes)
 
     def flushed(self, shard: ServedPartition, batch: LoggedBatch) -> None:
@@ -415,11 +421,3 @@ def _member_row(group_id: str, member: MemberTruth) -> Row:
 
 def _is_offset(change: Change) -> bool:
     return type(change).__name__.startswith(("Offset", "Transaction"))
-
-
-def _by_group(changed: Changed) -> list[tuple[GroupSlot, list[Change]]]:
-    """All changes of each slot, in the order of the records."""
-    grouped: dict[str, tuple[GroupSlot, list[Change]]] = {}
-    for slot, changes in changed:
-        grouped.setdefault(slot.group_id, (slot, []))[1].extend(changes)
-    return list(grouped.values())
