@@ -29,8 +29,8 @@ class Position(NamedTuple):
     @classmethod
     def in_run(cls, log_partition: int, run: "Run", log_offset: int, at_ms: int) -> "Position":
         """Of a record in a run of a segment."""
-        of_run = run.leader_epoch, run.producer_id, run.is_transactional
-        return cls(log_partition, log_offset, at_ms, *of_run)
+        epoch, producer_id = run.leader_epoch, run.producer_id
+        return cls(log_partition, log_offset, at_ms, epoch, producer_id, run.is_transactional)
 
 
 class GroupType(StrEnum):

@@ -233,7 +233,8 @@ _LISTS: Final = (
 def _listed_twice(value: object) -> Iterator[Met]:
     """In a list of a value; each entry begins with its topic."""
     for name in _LISTS:
-        yield from _twice(entry[0] for entry in getattr(value, name, ()))
+        if entries := getattr(value, name, ()):
+            yield from _twice(entry[0] for entry in entries)
 
 
 def _twice(names: Iterable[bytes | str]) -> Iterator[Met]:
