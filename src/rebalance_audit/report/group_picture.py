@@ -1,6 +1,5 @@
 """One group as a picture for a ticket: the verdict, and bars in lanes, from the stretches that the page draws too."""
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
@@ -22,8 +21,10 @@ from rebalance_audit.report.timeline import (
     UncertainStretch,
     doubts,
     gaps,
+    held_stretches,
     owned,
     partition_of,
+    revocations,
     states,
 )
 from rebalance_audit.report.verdict import held_up_of, holder_names
@@ -128,9 +129,21 @@ def group_picture(
     ]
     group += [_rebalance(row, names, end_ms) for row in own["rebalances"]]
     stays = list(_stays(own["members"], names, first, end_ms))
-    held = list(_held_up(own["rebalances"], names, end_ms))
-    starts = sorted(row["started_at"] for row in own["epochs"] if row["started_at"] is not None)
-    members = [*stays, *_revocations(own["convergence"], names, starts, end_ms), *held]
+    held = [
+        Bar(
+            names.of(group_id, str(holder.member_id)),
+            from_ms,
+            to_ms,
+            COSTS[holder.why].shades.light,
+            height=LOW,
+        )
+        for from_ms, to_ms, holder, _ in held_stretches(own["rebalances"], end_ms)
+    ]
+    revoking = [
+        Bar(names.of(group_id, row["member_id"]), from_ms, to_ms, GIVING_UP)
+        for from_ms, to_ms, row in revocations(own, end_ms)
+    ]
+    members = [*stays, *revoking, *held]
     lanes = _chosen([bar.lane for bar in (*stays, *held)], {bar.lane for bar in held})
     colours = dict(zip(lanes, cycle(shades.light for shades in OWNERS), strict=False))
     partitions = list(_partitions(own, names, colours, found, end_ms))
@@ -201,32 +214,6 @@ def _stays(
         from_ms = first_ms if row["first_seen_at"] is None else row["first_seen_at"]
         to_ms = end_ms if row["left_at"] is None else row["left_at"]
         yield Bar(names.of(row["group_id"], row["member_id"]), from_ms, to_ms, IN_THE_GROUP)
-
-
-def _held_up(rebalances: Iterable[TableRow], names: MemberNames, end_ms: int) -> Iterator[Bar]:
-    """For how long the group waited for a member, in its lane."""
-    for row in rebalances:
-        until_ms = end_ms if row["ended_at"] is None else row["ended_at"]
-        for holder in held_up_of(row):
-            if holder.member_id is None or holder.from_ms is None:
-                continue
-            lane = names.of(row["group_id"], holder.member_id)
-            to_ms = until_ms if holder.to_ms is None else holder.to_ms
-            yield Bar(lane, holder.from_ms, to_ms, COSTS[holder.why].shades.light, height=LOW)
-
-
-def _revocations(
-    rows: Iterable[TableRow], names: MemberNames, starts: Sequence[int], end_ms: int
-) -> Iterator[Bar]:
-    for row in rows:
-        from_ms, to_ms = row["revoke_started_at"], row["revoked_at"]
-        if from_ms is None or row["started_at"] is None:
-            continue
-        if to_ms is None:
-            # It continues in the row of the next epoch, or the member had left by then.
-            later = bisect_right(starts, row["started_at"])
-            to_ms = starts[later] if later < len(starts) else end_ms
-        yield Bar(names.of(row["group_id"], row["member_id"]), from_ms, to_ms, GIVING_UP)
 
 
 def _partitions(

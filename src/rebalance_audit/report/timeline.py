@@ -1,21 +1,24 @@
 """One group over time, from its gold rows: its states, who owned which partition, which partitions had no owner.
 
-The page and the picture draw the same stretches. A classic group leaves one record per generation, at its end: where
-it may have been rebalancing, and its members may have given up their partitions, a stretch is not certain. Times are
-epoch milliseconds.
+The page, the picture and the trace draw the same stretches. A classic group leaves one record per generation, at its
+end: where it may have been rebalancing, and its members may have given up their partitions, a stretch is not certain.
+Times are epoch milliseconds.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from rebalance_audit.figures.rows import (
     TableRow,
+    Tables,
     duration_of,
     is_classic,
     is_share,
     unowned_of,
 )
 from rebalance_audit.report.colours import REBALANCING
+from rebalance_audit.report.verdict import HeldUp, held_up_of
 
 Partition: TypeAlias = tuple[str, int]
 """Topic, else its id, and number."""
@@ -216,6 +219,35 @@ def _last_gaps(
         )
         if counted_ms + sum(gap.to_ms - gap.from_ms for gap in found) <= total_ms:
             yield from found
+
+
+def held_stretches(
+    rebalances: Iterable[TableRow], end_ms: int
+) -> Iterator[tuple[int, int, HeldUp, TableRow]]:
+    """From, to, for whom the group waited then, and in which rebalance; only where it is known since when."""
+    for row in rebalances:
+        ended_ms = end_ms if row["ended_at"] is None else row["ended_at"]
+        for holder in held_up_of(row):
+            if holder.member_id is not None and holder.from_ms is not None:
+                to_ms = ended_ms if holder.to_ms is None else holder.to_ms
+                yield holder.from_ms, max(holder.from_ms, to_ms), holder, row
+
+
+def revocations(own: Tables, end_ms: int) -> Iterator[tuple[int, int, TableRow]]:
+    """From, to, and the row of `convergence`: how long members took to give partitions up.
+
+    One that did not in an epoch goes on in the row of the next, or had left by then.
+    """
+    starts = sorted(row["started_at"] for row in own["epochs"] if row["started_at"] is not None)
+    for row in own["convergence"]:
+        from_ms, to_ms = row["revoke_started_at"], row["revoked_at"]
+        if from_ms is None:
+            continue
+        if to_ms is None:
+            began_ms = from_ms if row["started_at"] is None else row["started_at"]
+            later = bisect_right(starts, began_ms)
+            to_ms = starts[later] if later < len(starts) else end_ms
+        yield from_ms, max(from_ms, to_ms), row
 
 
 def by_story(

@@ -26,11 +26,13 @@ from rebalance_audit.report.timeline import (
     UncertainStretch,
     doubts,
     gaps,
+    held_stretches,
     owned,
     partition_of,
+    revocations,
     states,
 )
-from rebalance_audit.report.verdict import held_up_of, holder_names
+from rebalance_audit.report.verdict import holder_names
 from rebalance_audit.visible import shortened, visible
 
 TABLES: Final = (
@@ -226,24 +228,13 @@ def _members(
     for cause in causes:
         if cause.row["member_id"] is not None:
             add(cause.row["member_id"], cause.event)
-    for row in own["convergence"]:
-        from_ms, until_ms = row["revoke_started_at"], row["revoked_at"]
-        if from_ms is not None:
-            until_ms = end_ms if until_ms is None else until_ms
-            facts = picked(row, "epoch", "partitions_revoked")
-            revoke = TraceEvent(from_ms, max(from_ms, until_ms), "revoking", "revocation", facts)
-            add(row["member_id"], revoke)
-    for row in own["rebalances"]:
-        for holder in held_up_of(row):
-            if holder.member_id is not None and holder.from_ms is not None:
-                held_ms = end_ms if holder.to_ms is None else holder.to_ms
-                facts = {"why": holder.why, "rebalance_seq": row["rebalance_seq"]}
-                until_ms = max(holder.from_ms, held_ms)
-                name = "holds up the rebalance"
-                add(
-                    holder.member_id,
-                    TraceEvent(holder.from_ms, until_ms, name, "held_up", facts),
-                )
+    for from_ms, to_ms, row in revocations(own, end_ms):
+        facts = picked(row, "epoch", "partitions_revoked")
+        add(row["member_id"], TraceEvent(from_ms, to_ms, "revoking", "revocation", facts))
+    for from_ms, to_ms, holder, row in held_stretches(own["rebalances"], end_ms):
+        facts = {"why": holder.why, "rebalance_seq": row["rebalance_seq"]}
+        event = TraceEvent(from_ms, to_ms, "holds up the rebalance", "held_up", facts)
+        add(str(holder.member_id), event)
     return [Track(shown[key], found) for key, found in events.items()]
 
 
