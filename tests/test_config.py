@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from rebalance_audit.audit.options import DepartureRules
+from rebalance_audit.audit.thresholds import DepartureRules
 from rebalance_audit.config import Config, ConfigError, effective_config, load_config
 
 SESSION = "audit.consumer_session_timeout_ms"

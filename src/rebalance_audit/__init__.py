@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from rebalance_audit.version import __version__
 
 if TYPE_CHECKING:
-    from rebalance_audit.audit.finding_rules import FindingRules
     from rebalance_audit.audit.log_facts import LogFacts
-    from rebalance_audit.audit.options import DepartureRules
+    from rebalance_audit.audit.thresholds import DepartureRules, FindingRules
     from rebalance_audit.errors import (
         BadRequest,
         LakeNotReadable,
@@ -59,9 +58,9 @@ __all__ = [
 _MODULES: Final = {
     "Audit": "local.audit",
     "BadRequest": "errors",
-    "DepartureRules": "audit.options",
+    "DepartureRules": "audit.thresholds",
     "Explained": "report.explained",
-    "FindingRules": "audit.finding_rules",
+    "FindingRules": "audit.thresholds",
     "LakeNotReadable": "errors",
     "LakeReader": "readers.lake_reader",
     "LogFacts": "audit.log_facts",

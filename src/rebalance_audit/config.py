@@ -31,8 +31,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from rebalance_audit.audit.finding_rules import FindingRules
-from rebalance_audit.audit.options import DepartureRules
+from rebalance_audit.audit.thresholds import DepartureRules, FindingRules
 from rebalance_audit.kafka_options import HIDDEN, shown_value
 from rebalance_audit.resources import read_text
 from rebalance_audit.shown_settings import shown_setting, without_credentials

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings import kinds
+from rebalance_audit.audit.thresholds import FindingRules
 from rebalance_audit.lake.runs.context import RunReport
 from rebalance_audit.lake.runs.request import RunRequest
 from rebalance_audit.lake.sources.source import Source

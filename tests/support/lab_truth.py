@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rebalance_audit.audit.options import DepartureRules
+from rebalance_audit.audit.thresholds import DepartureRules
 from rebalance_audit.local.audit import Audit, audit_segments
 
 Row: TypeAlias = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Final
 
 from rebalance_audit.audit.causes.bump_rules import BUMP_RULES, RELEASES, WRITE_ORDERS, BumpRule
 from rebalance_audit.audit.causes.patterns import CAUSE_PATTERNS, Look
-from rebalance_audit.audit.options import DepartureRules
+from rebalance_audit.audit.thresholds import DepartureRules
 from rebalance_audit.audit.verdicts.cause import DEFINITIONS, RebalanceCause
 from rebalance_audit.resources import checkout_root
 from rebalance_audit.wire.schema import record_schemas

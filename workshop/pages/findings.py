@@ -6,9 +6,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.finding import AtLogEnd, FindingKind
 from rebalance_audit.audit.findings.kinds import KINDS
+from rebalance_audit.audit.thresholds import FindingRules
 from rebalance_audit.resources import checkout_root
 from rebalance_audit.sentences.render import advice_for, reason_text
 from rebalance_audit.sentences.words import duration

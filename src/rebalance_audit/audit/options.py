@@ -2,39 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from rebalance_audit.audit.broker_log.fact import BrokerFact
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.holes import Holes
 from rebalance_audit.audit.lag.end_offsets import EndOffsetsOf, no_end_offsets
+from rebalance_audit.audit.thresholds import DepartureRules, FindingRules
 from rebalance_audit.audit.verdicts.cause import Verdict
 from rebalance_audit.replay.partitions import TopicPartition
 from rebalance_audit.wire.topic_names import TopicShape, topic_id_text
-
-_DEFAULT_SESSION_MS: Final = 45_000
-"""Default of the brokers' `group.consumer.session.timeout.ms`, and of those of share and streams groups."""
-
-
-@dataclass(slots=True, frozen=True)
-class DepartureRules:
-    """Durations that the log does not hold, in ms."""
-
-    consumer_session_timeout_ms: int | None = None
-    """The brokers' `group.consumer.session.timeout.ms`; None = unknown."""
-    rebalance_timeout_slack_ms: int = 5_000
-    """A removal up to this long after the rebalance timeout counts as a timeout: timers of a busy broker are late."""
-    shortest_session_ms: int = 6_000
-    """Minimum length of a session of unknown length: by default heartbeats come every 5 s."""
-    answer_within_ms: int = 6_000
-    """A living member answers a new target with its next heartbeat, which by default comes within 5 s."""
-
-    @property
-    def likely_sessions_ms(self) -> tuple[int, ...]:
-        """The known session, or the default and the shortest."""
-        if self.consumer_session_timeout_ms is None:
-            return self.shortest_session_ms, _DEFAULT_SESSION_MS
-        return (self.consumer_session_timeout_ms,)
 
 
 def knows_nothing(*_asked: object) -> None:

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
-from rebalance_audit.audit.finding_rules import FindingRules
-from rebalance_audit.audit.options import DepartureRules
+from rebalance_audit.audit.thresholds import DepartureRules, FindingRules
 from rebalance_audit.cli import options
-from rebalance_audit.cli.input_notes import print_input_notes
 from rebalance_audit.cli.invocation import Invocation, bad_arguments
 from rebalance_audit.cli.progress import slow_progress
 from rebalance_audit.errors import UnknownGroup
@@ -104,7 +102,8 @@ class Segments(NamedTuple):
 
     def gold(self, group_ids: Collection[str] = ()) -> "Audit":
         """The audit, with its progress and notes on its input. Raises what `audit_segments` raises."""
-        from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - a lake needs none
+        from rebalance_audit.cli.input_notes import print_input_notes  # noqa: PLC0415 - a lake needs none
+        from rebalance_audit.local.audit import audit_segments  # noqa: PLC0415 - the same
 
         with slow_progress() as on_progress:
             audit = audit_segments(

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 from rebalance_audit.audit.broker_log.read import files_of
 from rebalance_audit.audit.deploys.deploy_rows import deploy_rows
 from rebalance_audit.audit.deploys.read import DeploysRead
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.lag.end_offsets import no_end_offsets
 from rebalance_audit.audit.log_facts import LogFacts
-from rebalance_audit.audit.options import AuditOptions, DepartureRules, has_nothing
+from rebalance_audit.audit.options import AuditOptions, has_nothing
 from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_GROUP, PROGRESS, TOPICS, Row
+from rebalance_audit.audit.thresholds import DepartureRules, FindingRules
 from rebalance_audit.errors import BadRequest, require_known, two_histories
 from rebalance_audit.local.given_files import (
     aligned_with,

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.of_commits import OpenTransactions
 from rebalance_audit.audit.hours.commit_hours import LogCommitHours
 from rebalance_audit.audit.hours.group_hours import HourCommits
 from rebalance_audit.audit.hours.record_hours import LogGrowth
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.thresholds import FindingRules
 from rebalance_audit.wire.generated.messages import LegacyOffsetCommitKey, OffsetCommitKey
 from rebalance_audit.wire.records import Undecodable, decode_record
 

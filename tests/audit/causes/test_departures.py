@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from rebalance_audit.audit.log_audit import audit_log
-from rebalance_audit.audit.options import AuditOptions, DepartureRules
+from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.thresholds import DepartureRules
 from tests.dsl import TOPIC_NAMES, log
 
 GONE = "8t A; 7t A; 5t A"

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.log_audit import audit_log
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.thresholds import FindingRules
 from tests.dsl import TOPIC_NAMES, Log, log
 
 Write = tuple[int, str]

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.of_commits import OFFSET_COMMITS, OpenTransactions
 from rebalance_audit.audit.hours.record_hours import LogGrowth, by_hour
+from rebalance_audit.audit.thresholds import FindingRules
 
 HOUR_MS = 3_600_000
 RULES = FindingRules(hanging_ms=15 * 60_000, growth_records=3)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.members.tally import common_name
+from rebalance_audit.audit.thresholds import FindingRules
 from tests.audit.findings.stories import Write, findings, found_in, only, pick
 from tests.audit.findings.test_counting import CREATED, generations
 from tests.audit.findings.test_modern import A_JOINS, handed_over, moved_at

@@ -12,12 +12,12 @@ import orjson
 import pytest
 
 from rebalance_audit.audit.commits.summary import NO_POSITION, summary_of
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.group_audit import GroupAudit
 from rebalance_audit.audit.members.stint import merge_stints
 from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import MEMBERS, Row
 from rebalance_audit.audit.snapshots.snapshot import resumed, snapshot_of
+from rebalance_audit.audit.thresholds import FindingRules
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.sim.options import Overrides
 from rebalance_audit.sim.scenario import simulate

@@ -6,9 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.group_audit import GroupAudit
-from rebalance_audit.audit.options import AuditOptions, DepartureRules
+from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Row
 from rebalance_audit.audit.snapshots import snapshot
 from rebalance_audit.audit.snapshots.codec import state_types, text_topic, topic_text
@@ -20,6 +19,7 @@ from rebalance_audit.audit.snapshots.snapshot import (
     shapes,
     snapshot_of,
 )
+from rebalance_audit.audit.thresholds import DepartureRules, FindingRules
 from tests.dsl import TOPIC_IDS, TOPIC_NAMES, log
 
 SHAPES = {50: "e3711aa6ff11"}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from rebalance_audit.audit.finding_rules import FindingRules
+from rebalance_audit.audit.thresholds import FindingRules
 from rebalance_audit.lake.gold.log_findings import Days, commit_findings
 from tests.spark.in_process import rows_of
 from tests.spark.lakes import frame_of

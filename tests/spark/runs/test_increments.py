@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from rebalance_audit.audit.options import DepartureRules
+from rebalance_audit.audit.thresholds import DepartureRules
 from rebalance_audit.errors import LakeNotReadable
 from rebalance_audit.lake.runs.context import RunReport
 from rebalance_audit.lake.runs.run import run_audit

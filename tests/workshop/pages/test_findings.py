@@ -1,7 +1,7 @@
 from dataclasses import fields
 
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.kinds import KINDS
+from rebalance_audit.audit.thresholds import FindingRules
 from rebalance_audit.config import load_config
 from rebalance_audit.tables.schemas import value_lists
 

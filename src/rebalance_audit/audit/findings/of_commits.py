@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.finding import ID_DIGITS, AtLogEnd, FindingKind, Severity
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.thresholds import FindingRules
 from rebalance_audit.sentences.render import advice_for, reason_text
 from rebalance_audit.sentences.words import counted, duration
 

@@ -5,7 +5,6 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rebalance_audit.audit.epochs.epoch_span import EpochSpan
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.finding import EVIDENCE_LIMIT, Ending, Finding, FindingKind
 from rebalance_audit.audit.group.life import Life
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
@@ -13,6 +12,7 @@ from rebalance_audit.audit.lag.standstills import Standstill
 from rebalance_audit.audit.members.stint import Stint
 from rebalance_audit.audit.options import AuditOptions, ExternalFacts
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.thresholds import FindingRules
 from rebalance_audit.audit.verdicts.cause import Evidence, RebalanceCause
 from rebalance_audit.replay.changes import GroupType, MemberAssigned, Position
 from rebalance_audit.replay.groups import Group

@@ -11,10 +11,10 @@ from rebalance_audit.audit.causes.departure_timing import can_have_fired, fired_
 from rebalance_audit.audit.causes.departures import CLOSE_MS, judge_departure, judged_again
 from rebalance_audit.audit.commits.rhythm import SHOWS_RHYTHM
 from rebalance_audit.audit.members.stint import MemberWatch, Stint
-from rebalance_audit.audit.options import DepartureRules
 from rebalance_audit.audit.ownership.commit_book import CommitBook
 from rebalance_audit.audit.ownership.ownership import Ownership
 from rebalance_audit.audit.testimony.witness import TOLERANCE_MS, Witness
+from rebalance_audit.audit.thresholds import DepartureRules
 from rebalance_audit.audit.verdicts.cause import (
     DEPARTURES,
     Certainty,

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.of_commits import EndRecords, TopicGrowth
 from rebalance_audit.audit.hours.commit_hours import run_begins
 from rebalance_audit.audit.hours.group_hours import HOUR_MS
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.thresholds import FindingRules
 
 HOURS_OF_DAY: Final = 24
 

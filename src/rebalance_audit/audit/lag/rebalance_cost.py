@@ -7,9 +7,9 @@ Everything is counted by what is committed: work that was not committed is not k
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rebalance_audit.audit.finding_rules import DEFAULT_REBALANCE_TIMEOUT_MS
 from rebalance_audit.audit.lag.end_offsets import PartitionSamples
 from rebalance_audit.audit.lag.standstills import Standstill
+from rebalance_audit.audit.thresholds import DEFAULT_REBALANCE_TIMEOUT_MS
 from rebalance_audit.bounds import NOTHING, UNBOUNDED, Bounds
 
 LOOK_BACK_MS: Final = DEFAULT_REBALANCE_TIMEOUT_MS

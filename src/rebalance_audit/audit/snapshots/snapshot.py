@@ -12,11 +12,11 @@ from typing import Final, NamedTuple, TypeAlias
 
 import orjson
 
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.group_audit import GroupAudit
-from rebalance_audit.audit.options import AuditOptions, DepartureRules
+from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.rows import Emit
 from rebalance_audit.audit.snapshots.codec import PartCodec, Plain, shapes_of
+from rebalance_audit.audit.thresholds import DepartureRules, FindingRules
 
 STATE_FORMAT: Final = 50
 """Raise this number when a snapshot's content changes, or when the audit makes different rows from it."""

@@ -16,12 +16,12 @@ import pyarrow as pa
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
 from rebalance_audit.audit.broker_log.fact import BrokerFact
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.holes import Holes
-from rebalance_audit.audit.options import AuditOptions, DepartureRules
+from rebalance_audit.audit.options import AuditOptions
 from rebalance_audit.audit.progress.group_progress import HELD, GroupProgress
 from rebalance_audit.audit.progress.minutes import Picked, ProgressMinutes
 from rebalance_audit.audit.rows import MEMBERS, PROGRESS, Row
+from rebalance_audit.audit.thresholds import DepartureRules, FindingRules
 from rebalance_audit.lake.gold.outputs import (
     FILES,
     GONE,

@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.findings.finding import ID_DIGITS
 from rebalance_audit.audit.findings.kinds import OF_COMMITS, SourcesDiffer
 from rebalance_audit.audit.findings.of_commits import (
@@ -18,6 +17,7 @@ from rebalance_audit.audit.findings.of_commits import (
 )
 from rebalance_audit.audit.rows import FINDINGS as OUTPUT
 from rebalance_audit.audit.rows import Row
+from rebalance_audit.audit.thresholds import FindingRules
 from rebalance_audit.lake.records.routing import RecordCounts
 from rebalance_audit.lake.silver.offset_commits import OPEN
 from rebalance_audit.lake.storage.local_rows import rows_made

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rebalance_audit.audit.broker_log.broker_log import BrokerLog
-from rebalance_audit.audit.finding_rules import FindingRules
 from rebalance_audit.audit.lag.end_offsets import EndOffsets
-from rebalance_audit.audit.options import DepartureRules
+from rebalance_audit.audit.thresholds import DepartureRules, FindingRules
 from rebalance_audit.errors import BadRequest, LakeNotWritable
 from rebalance_audit.lake.sources.source import Source
 from rebalance_audit.lake.storage.table_place import LakeOptions
