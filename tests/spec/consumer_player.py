@@ -36,7 +36,6 @@ from tests.support.coordinator_driver import CoordinatorDriver, Topics
 GROUP_ID: Final = "g"
 NEVER_MS: Final = 1 << 50
 TIMEOUT_MS: Final = 300_000
-STATES: Final = {"STABLE", "UNREVOKED", "UNRELEASED"}
 TOPIC_ID_VERSION: Final = 10
 """From this version on OffsetCommit names topics by id (4.1)."""
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import groupby, product
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from rebalance_audit.replay.changes import GroupType, Position
 from rebalance_audit.replay.groups import ModernGroup, ModernMember
@@ -44,14 +44,6 @@ CONSUMER_TYPES: Final = frozenset(
 )
 
 Logged = tuple[Record, Position]
-
-
-class Guess(NamedTuple):
-    """A step that would explain some records."""
-
-    release: str
-    topics: Topics
-    event: Variant
 
 
 @dataclass(slots=True)

@@ -49,9 +49,6 @@ COUNTED: Final = {
 }
 """Head of a column -> what it counts."""
 
-COUNTS: Final = ("finding", "finding scripts")
-"""How the keys of these counts begin."""
-
 Table = list[tuple[str, ...]]
 
 

@@ -62,7 +62,6 @@ class LogBatch(NamedTuple):
 
 
 Log: TypeAlias = tuple[LogBatch, ...]
-Change: TypeAlias = Callable[[Log], Log]
 
 
 # --- where logs come from -----------------------------------------------------------------------

@@ -135,7 +135,7 @@ def ranges_of(
 def workers_for(size_bytes: int) -> int:
     """How many processes to read this much with: one per core, or only this one.
 
-    One of the copies that share out the groups (`forks`) reads alone: it may start none, and there is one per core.
+    One of the copies that share out the groups (`shares`) reads alone: it may start none, and there is one per core.
     """
     is_copy = multiprocessing.current_process().daemon
     return 1 if is_copy or size_bytes < PARALLEL_FROM_BYTES else cores()

@@ -1,5 +1,5 @@
 """Reason codes, the facts that each carries, and the one sentence of each.
 
-The audit reports codes and facts; the words are here. Of the audit this folder knows only `Bounds`, so the audit may
-use it.
+The audit reports codes and facts; the words are here. This folder imports nothing of the audit, so the audit may use
+it.
 """

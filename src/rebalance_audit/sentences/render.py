@@ -72,7 +72,7 @@ def facts_text(**sentences: Sequence[CodedReason]) -> str:
 
 
 def facts_in(text: str) -> dict[str, list[CodedReason]]:
-    """The inverse; lists of codes that a later release made are left out by `sentences_in`."""
+    """The inverse. It also reads codes of later releases, which this one has no sentence for."""
     found: dict[str, list[Any]] = json.loads(text)
     return {name: [CodedReason(*item) for item in items] for name, items in found.items()}
 

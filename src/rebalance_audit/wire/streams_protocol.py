@@ -45,7 +45,6 @@ StreamsTasks: TypeAlias = tuple[TaskId, ...]
 class StreamsAssignment(NamedTuple):
     """What the leader sends a Streams client."""
 
-    info_version: int
     active: StreamsTasks
     standby: StreamsTasks
     error_code: int
@@ -69,7 +68,6 @@ def read_streams_assignment(user_data: bytes) -> StreamsAssignment | Malformed:
     fields: messages.StreamsAssignmentInfo = read.fields
     said = read.version >= 7 and "nextRebalance" not in read.unread
     return StreamsAssignment(
-        read.version,
         _tasks(fields.active_tasks),
         _tasks(fields.standby_tasks),
         fields.error_code,

@@ -1,9 +1,9 @@
-"""Topic ids and their names, from every record that has both.
+"""Topics by id: their names and shapes, and the hash of the subscribed topics that group epochs record.
 
 An id belongs to one topic for ever: a topic that is deleted and created again gets a new id. So a name may have several
 ids, but an id with two names is a contradiction in the log.
 
-Of topics that the `__cluster_metadata` log has, the shapes over time as well. From 4.1 on the record of a group epoch
+Shapes over time are those of topics that the `__cluster_metadata` log has. From 4.1 on the record of a group epoch
 has one number for all subscribed topics (KIP-1101). It is recomputed here from that log, bit by bit as
 `Utils.computeTopicHash` and `computeGroupHash` of Kafka's group coordinator do, which are the same in 4.1 to 4.4. Where
 the two are equal, the metadata are those that the coordinator had.

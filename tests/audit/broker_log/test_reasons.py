@@ -139,9 +139,6 @@ def test_why_a_client_joined_again(client_reason: str | None, cause: str | None)
     assert (None if reason is None else reason.cause) == cause
 
 
-LEFT = "[Group g] Member a has left group through explicit `LeaveGroup` request"
-
-
 @pytest.mark.parametrize(
     ("kind", "text", "setting", "cause", "alternatives"),
     [

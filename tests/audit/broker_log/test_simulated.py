@@ -28,11 +28,6 @@ from tests.support.log_entries import records_of
 pytestmark = pytest.mark.swarm
 
 Key = tuple[str, int, int]
-OF_NO_USE = (
-    "Static member which joins during Stable stage",
-    "has been removed after session timeout expiration",
-    "] Pending member ",
-)
 DIALECTS = {dialect: number for number, dialect in enumerate(Dialect, 40)}
 
 

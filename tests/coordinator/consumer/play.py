@@ -32,7 +32,6 @@ from tests.dsl.records import CODES
 from tests.support.coordinator_driver import CoordinatorDriver, Topics
 
 STATES = {code: name for name, code in CODES.items()}
-ASSIGNOR_PARTS = 3
 
 
 @dataclass(slots=True)

@@ -19,7 +19,6 @@ from workshop.lab_load.logs import (
 )
 
 _LATER_PRODUCER: Final = Producer(PRODUCER.producer_id, 1)
-_LAST: Final = len(CONSUMER) - 1
 
 
 def _shifted(log: Log, by: int) -> Log:

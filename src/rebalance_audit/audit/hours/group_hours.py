@@ -29,8 +29,6 @@ COUNTED: Final = (
     "unowned_partition_max_ms",
 )
 """Columns that are sums."""
-FLAGS: Final = ("not_stable_unbounded", "unowned_unbounded", "has_gap")
-"""True of an hour if a row says so: a time has no upper bound, or records may be missing."""
 
 
 class HourSums:
@@ -50,7 +48,7 @@ class HourSums:
         self.counts[name] += amount or 0
 
     def say(self, name: str, *, holds: bool) -> None:
-        """Set one of FLAGS if it holds."""
+        """Set a flag if it holds: a time has no upper bound, or records may be missing."""
         if holds:
             self.flags.add(name)
 

@@ -1,4 +1,4 @@
-"""Which rows a check looks at, and at which time."""
+"""Which rows a check looks at, and at which time; those that break it, and the results in meta.checks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field

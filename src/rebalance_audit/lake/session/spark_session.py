@@ -1,4 +1,4 @@
-"""The Spark session: built here and nowhere else, and how its end is reported.
+"""The Spark session: built here and nowhere else, its settings, and how its end is reported.
 
 It may end during the work: its Java process, or a Python worker, was killed or ran out of memory. What the program sees
 then depends on what it was doing: a refused connection, an empty answer, a stack trace.

@@ -19,7 +19,7 @@ Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 
 def parallelism(spark: SparkSession) -> int:
-    """How many tasks keep the session's cores busy, about: on one machine it has half as many cores, see `_cores`."""
+    """About how many tasks keep the session's cores busy: on one machine it has half as many, see `spark_session`."""
     tasks = int(spark.conf.get(SHUFFLE) or 1)
     return max(1, tasks // 2)
 

@@ -167,10 +167,6 @@ class MembersOf:
         yield from self.present.values()
 
 
-Place = tuple[str, int]
-"""Topic name and partition: a key that outlives a change of the group's protocol."""
-
-
 class Holding(NamedTuple):
     """The interval in which one member held one partition."""
 

@@ -1,4 +1,4 @@
-"""Record batches: the header, the records, and the markers that end transactions.
+"""Record batches: the header, the records, the markers that end transactions, and where the batches of a file end.
 
 Sources: DefaultRecordBatch, DefaultRecord, ControlRecordType, EndTransactionMarker of org.apache.kafka.common.record.
 """
@@ -36,7 +36,6 @@ BASE_TIMESTAMP: Final = 7
 MAX_TIMESTAMP: Final = 8
 PRODUCER_ID: Final = 9
 PRODUCER_EPOCH: Final = 10
-BASE_SEQUENCE: Final = 11
 RECORD_COUNT: Final = 12
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
