@@ -27,7 +27,7 @@ CLEARED: Final = "\r\x1b[K"
 @contextmanager
 def progress() -> Iterator[OnProgress]:
     """Reports steps while inside, unless --quiet was given; on a terminal the line is removed at the end."""
-    if _is_quiet():
+    if wants_quiet():
         yield no_progress
         return
     if not sys.stderr.isatty():
@@ -48,7 +48,7 @@ def slow_progress(
     No thread draws the line: the audit forks.
     """
     console = console or stderr_console()
-    if _is_quiet() or not console.is_terminal:
+    if wants_quiet() or not console.is_terminal:
         yield no_progress
         return
     begin = due = clock()
@@ -79,7 +79,7 @@ def slow_step(
     A thread draws it, so nothing inside may fork.
     """
     console = console or stderr_console()
-    if _is_quiet() or not console.is_terminal:
+    if wants_quiet() or not console.is_terminal:
         yield
         return
     is_over = threading.Event()
@@ -98,7 +98,8 @@ def slow_step(
         drawing.join()
 
 
-def _is_quiet() -> bool:
+def wants_quiet() -> bool:
+    """Whether --quiet was given."""
     context = click.get_current_context(silent=True)
     invocation = None if context is None else context.find_object(Invocation)
     return invocation is not None and invocation.quiet

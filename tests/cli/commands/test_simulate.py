@@ -21,6 +21,14 @@ def test_it_writes_a_log_that_inspect_reads(tmp_path: Path) -> None:
     assert call("inspect", out).code == 0
 
 
+def test_quiet_leaves_the_options_to_the_truth(tmp_path: Path) -> None:
+    """A line for each of two hundred groups' options would hide what a script has to see."""
+    out = tmp_path / "log"
+    outcome = call("-q", "simulate", "--seed", "3", "--minutes", "1", "--groups", "1", "--out", out)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert b"coordinator.dialect = " in (out / "truth.jsonl").read_bytes()
+
+
 def test_its_summary_is_what_it_wrote(tmp_path: Path) -> None:
     """For programs, by its schema."""
     out = tmp_path / "log"

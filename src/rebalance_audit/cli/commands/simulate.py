@@ -11,7 +11,7 @@ from rebalance_audit.cli import options
 from rebalance_audit.cli.invocation import debug_option
 from rebalance_audit.cli.options import Decorated
 from rebalance_audit.cli.output import HandOut, summarised
-from rebalance_audit.cli.progress import slow_step
+from rebalance_audit.cli.progress import slow_step, wants_quiet
 from rebalance_audit.coordinator.handling import Dialect
 from rebalance_audit.sim.options import (
     BEFORE_SHARE_AND_STREAMS,
@@ -121,7 +121,7 @@ def simulate(
         missing = f"{protocol.value} groups"
     if missing:
         raise click.BadParameter(f"{dialect.value} has no {missing}.", param_hint="--protocol")
-    for line in option_lines(options):
+    for line in () if wants_quiet() else option_lines(options):
         click.echo(line, err=True)
     simulation = Simulation(seed, options, with_broker_log=broker_log, folder=out)
     try:
