@@ -38,13 +38,13 @@ def require_within_log(option: str, asked_ms: int | None, end_ms: int | None) ->
 
 
 @contextmanager
-def asked_to_end(*, goes_on: bool, by_ctrl_c: bool = False) -> Iterator[threading.Event]:
-    """Set when the process gets SIGTERM, as from a scheduler; a command that `goes_on` then ends its current round.
+def asked_to_end(*, continues: bool, by_ctrl_c: bool = False) -> Iterator[threading.Event]:
+    """Set when the process gets SIGTERM, as from a scheduler; a command that `continues` then ends its current round.
 
     `by_ctrl_c`: the first SIGINT is such a request, too; the second one interrupts.
     """
     asked = threading.Event()
-    if not goes_on:
+    if not continues:
         yield asked
         return
 

@@ -11,7 +11,7 @@ from rebalance_audit.audit.deploys.deploy_rows import deploy_rows
 from rebalance_audit.audit.deploys.rollout import Rollout
 from rebalance_audit.audit.rows import DEPLOYS, GOLD_OF_GROUP, GOLD_OF_LOG, TOPICS, Row
 from rebalance_audit.errors import LakeNotReadable
-from rebalance_audit.readers.tables import is_there, open_table, read_rows, require_cluster
+from rebalance_audit.readers.tables import open_table, read_rows, require_cluster, table_exists
 from rebalance_audit.tables.order import in_key_order
 
 
@@ -80,7 +80,7 @@ def stored_deploys(lake: str, cluster: str, group_ids: Collection[str] = ()) -> 
     Raises LakeNotReadable.
     """
     name = f"gold.{DEPLOYS}"
-    if not is_there(lake, name):
+    if not table_exists(lake, name):
         return None
     rows = read_rows(lake, name, cluster=cluster, group_ids=group_ids)
     return in_key_order(DEPLOYS, rows) if rows else None

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from rebalance_audit.readers.lake_reader import LakeReader
-from rebalance_audit.readers.tables import is_there, open_table
+from rebalance_audit.readers.tables import open_table, table_exists
 from rebalance_audit.tables.arrow_types import arrow_schema
 from rebalance_audit.tables.rows import GoldRows
 from rebalance_audit.tables.schemas import GOLD_TABLES, TableName, table_schemas
@@ -45,7 +45,7 @@ def gold_sql(rows: GoldRows, of_audit: Collection[str] = GOLD_TABLES) -> duckdb.
 
 def relations_of_lake(lake: str, cluster: str | None) -> Relations:
     """The gold tables of a lake as they are now, with the rows of one cluster or of all. Raises LakeNotReadable."""
-    missing = {name for name in CAME_LATER if not is_there(lake, name)}
+    missing = {name for name in CAME_LATER if not table_exists(lake, name)}
     tables = {name: open_table(lake, name) for name in GOLD_TABLES if name not in missing}
     if cluster is None:
         return tables

@@ -38,9 +38,9 @@ class LakeReader(GoldRows):
 
     def has(self, name: str) -> bool:
         """Whether the lake has a table, by its full name: one that only gold was written into has no bronze."""
-        from rebalance_audit.readers.tables import is_there  # noqa: PLC0415 - imports Arrow
+        from rebalance_audit.readers.tables import table_exists  # noqa: PLC0415 - imports Arrow
 
-        return is_there(self.path, name)
+        return table_exists(self.path, name)
 
     def clusters(self) -> list[str]:
         """Names of the clusters that a run was about, sorted. Raises LakeNotReadable."""

@@ -55,12 +55,12 @@ def open_table(lake: str, name: str) -> ds.Dataset:
         found = table.to_pyarrow_dataset(filesystem=local)
         partitioned_by = table.metadata().partition_columns
     except (DeltaError, OSError) as error:
-        if name != RUNS and is_there(lake, RUNS) and not is_there(lake, name):
+        if name != RUNS and table_exists(lake, RUNS) and not table_exists(lake, name):
             raise LakeNotReadable(
                 f"{lake} has no table {name}: an earlier release wrote this lake. One `rebalance-audit run` over the "
                 "same source and --lake adds what is missing, from the records that the lake has."
             ) from error
-        if folder is not None and not is_there(lake, RUNS):
+        if folder is not None and not table_exists(lake, RUNS):
             raise LakeNotReadable(no_lake(lake)) from error
         sentence = str(error).partition("\n")[0].rstrip(".")
         raise LakeNotReadable(f"{path} cannot be read as a Delta table: {sentence}.") from error
@@ -116,7 +116,7 @@ def no_lake(lake: str) -> str:
     return f"{lake} is no lake: it has no table {RUNS}, which every `rebalance-audit run` writes."
 
 
-def is_there(lake: str, name: str) -> bool:
+def table_exists(lake: str, name: str) -> bool:
     """Whether a lake has a table, by its full name. Raises MissingExtra without delta-rs."""
     require_extra("lake")
     from deltalake import DeltaTable  # noqa: PLC0415 - of an extra
@@ -151,7 +151,7 @@ def unfinished_run(lake: str, cluster: str) -> str | None:
     Raises LakeNotReadable.
     """
     columns = ["run_id", "run_number", "started_at", "ended_at", "outcome"]
-    if not is_there(lake, RUNS):
+    if not table_exists(lake, RUNS):
         return None
     table = open_table(lake, RUNS)
     if not {*columns} <= {*table.schema.names}:

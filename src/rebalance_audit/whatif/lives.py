@@ -94,11 +94,11 @@ def story_of(slot: Slot, clues: Clues) -> Story:
     lives: list[ProcessLife] = []
     slow: list[SlowRevocation] = []
     pending: SlowRevocation | None = None
-    goes_on = False
+    continues = False
     for place, stint in enumerate(slot.stints):
         after = slot.stints[place + 1] if place + 1 < len(slot.stints) else None
         start = _start(stint, slot.stints[place - 1] if place else None, clues)
-        if goes_on:
+        if continues:
             life = lives.pop()
         elif pending is not None:
             # It was removed for being slow and came back by itself: one process.
@@ -110,8 +110,8 @@ def story_of(slot: Slot, clues: Clues) -> Story:
             life = lives.pop()
         else:
             life = ProcessLife(start)
-        goes_on = (stint.member["member_id"], stint.from_ms) in clues.went_on
-        if stint.to_ms is not None and not goes_on:
+        continues = (stint.member["member_id"], stint.from_ms) in clues.went_on
+        if stint.to_ms is not None and not continues:
             if after is not None and _was_slow(stint):
                 begin_ms = _slow_since(stint)
                 pending = SlowRevocation(

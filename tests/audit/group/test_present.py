@@ -43,8 +43,8 @@ def now(*writes: tuple[int, str]) -> tuple[Row, Row | None]:
     """The current state of the group, and the rebalance that goes on, where one does."""
     tables = audit_log(log(*writes), AuditOptions(topic_name=TOPIC_NAMES.get))
     (state,) = [row for row in tables[GROUP_STATES] if row["is_current"]]
-    goes_on = [row for row in tables[REBALANCES] if row["ended_at"] is None]
-    return state, goes_on[0] if goes_on else None
+    continues = [row for row in tables[REBALANCES] if row["ended_at"] is None]
+    return state, continues[0] if continues else None
 
 
 @pytest.mark.parametrize(
@@ -82,31 +82,31 @@ def test_the_present_follows_from_the_last_records(
     writes: list[tuple[int, str]], awaited: list[Any], without: list[str]
 ) -> None:
     """Who is awaited, why, how sure, since when, with which partitions, by whom; what has no consumer."""
-    state, goes_on = now(*writes)
+    state, continues = now(*writes)
     names = ("member_id", "why", "certainty", "since", "some_partitions", "some_waiting")
     assert [tuple(each[name] for name in names) for each in state["awaited"]] == awaited
     assert (state["awaited_members"], state["unconsumed"]) == (len(awaited), len(without))
     assert state["some_unconsumed"] == without
     assert state["is_stuck"] == bool(awaited or without)
-    if goes_on is not None:
-        assert goes_on["held_up_member_ids"] == [each[0] for each in awaited]
-        assert goes_on["held_up_to"] == goes_on["held_up_ms"] == [None] * len(awaited)
-        assert goes_on["open_until"] == writes[-1][0]
+    if continues is not None:
+        assert continues["held_up_member_ids"] == [each[0] for each in awaited]
+        assert continues["held_up_to"] == continues["held_up_ms"] == [None] * len(awaited)
+        assert continues["open_until"] == writes[-1][0]
 
 
 def test_time_without_owner_counts_up_to_the_end_of_what_goes_on() -> None:
     """3 partitions that A has given up, for the 1.4 s until the log ends; B has not taken them."""
     options = AuditOptions(topic_name=TOPIC_NAMES.get, log_end_ms=4_400)
-    (*_, goes_on) = audit_log(log(A_JOINS, B_JOINS, A_REVOKES, A_ACKS), options)[REBALANCES]
-    assert goes_on["unowned_partition_ms"] == 3 * 1_400
+    (*_, continues) = audit_log(log(A_JOINS, B_JOINS, A_REVOKES, A_ACKS), options)[REBALANCES]
+    assert continues["unowned_partition_ms"] == 3 * 1_400
 
 
 def test_what_a_member_had_that_is_gone_has_no_consumer_until_a_target_gives_it_away() -> None:
     """A is removed, and no heartbeat has computed a new target assignment yet, so its partitions have no owner."""
-    state, goes_on = now(
+    state, continues = now(
         A_JOINS, B_JOINS, A_REVOKES, A_ACKS, B_GETS, (9_000, "8t A; 7t A; 5t A; 3 4")
     )
-    assert goes_on is not None
+    assert continues is not None
     assert (state["unconsumed"], state["some_unconsumed"]) == (3, ["foo-0", "foo-1", "foo-2"])
 
 
@@ -160,8 +160,8 @@ def test_members_without_any_partition_are_said_and_come_first(
     writes: list[tuple[int, str]], said: str | None
 ) -> None:
     """Nothing of the group is consumed, and no epoch goes on."""
-    state, goes_on = now(*writes)
-    assert goes_on is None
+    state, continues = now(*writes)
+    assert continues is None
     assert (state["is_stuck"], state["unconsumed"]) == (said is not None, 0)
     present = present_of([state])
     assert present is not None
@@ -307,8 +307,8 @@ def cuts(records: Records, options: AuditOptions) -> Iterator[tuple[Group, Row |
         )
         twin.finish()
         state = next((row for row in found.get(GROUP_STATES, ()) if row["is_current"]), None)
-        goes_on = [row for row in found.get(REBALANCES, ()) if row["ended_at"] is None]
-        yield group, state, goes_on[-1] if goes_on else None
+        continues = [row for row in found.get(REBALANCES, ()) if row["ended_at"] is None]
+        yield group, state, continues[-1] if continues else None
 
 
 @pytest.mark.parametrize("capture", NAMES)
@@ -330,7 +330,7 @@ def assert_named_as_shown(found: Log) -> int:
     for group_id, records in found.groups.items():
         if any(record.record_type > 16 or 8 < record.record_type < 16 for record, _ in records):
             continue
-        for group, state, goes_on in cuts(records, options):
+        for group, state, continues in cuts(records, options):
             if state is None or state["protocol"] != "consumer":
                 continue
             named = {each["member_id"] for each in state["awaited"] or ()}
@@ -338,7 +338,7 @@ def assert_named_as_shown(found: Log) -> int:
             missing = group.missing() if group.epoch else set()  # compaction may have taken it
             assert not missing or named == missing, (group_id, group.epoch)
             times += bool(named)
-            if goes_on is not None and goes_on["protocol"] == "consumer":
-                assert set(goes_on["held_up_member_ids"]) == named, group_id
-                assert set(goes_on["held_up_to"]) <= {None}
+            if continues is not None and continues["protocol"] == "consumer":
+                assert set(continues["held_up_member_ids"]) == named, group_id
+                assert set(continues["held_up_to"]) <= {None}
     return times

@@ -50,7 +50,7 @@ KEPT_ELSEWHERE = {
 OF_ONE_WRITE = {
     "ProgressTracker": "last_signs",
     "Ownership": "_carried _names _released _write_offset",
-    "ModernAudit": "_assignment_epoch _contradictions _evidence _goes_on _group _is_hidden _missing _verdicts",
+    "ModernAudit": "_assignment_epoch _contradictions _evidence _continues _group _is_hidden _missing _verdicts",
     "Overlaps": "fresh",
     "RecordedTopics": "contradicted",
     "RegexesAlike": "_changes",

@@ -15,15 +15,15 @@ from rebalance_audit.sim.truth.recorder import EpochTruth, GroupTruth
 from tests.coordinator.classic.stage import check
 
 
-@pytest.mark.parametrize(("goes_on", "incarnation"), [(True, 0), (False, 1)])
+@pytest.mark.parametrize(("continues", "incarnation"), [(True, 0), (False, 1)])
 def test_an_empty_group_is_deleted_by_another_protocol_unless_a_join_phase_goes_on(
-    goes_on: bool, incarnation: int
+    continues: bool, incarnation: int
 ) -> None:
     """A member that waits for its first assignment is upgraded too: counting continues, though the record has none."""
     truth = GroupTruth("g")
     truth.add(EpochTruth("g", 0, 2, "classic", (), 1_000))
     truth.emptied()
-    truth.taken_over(goes_on=goes_on)
+    truth.taken_over(continues=continues)
     assert truth.incarnation == incarnation
 
 

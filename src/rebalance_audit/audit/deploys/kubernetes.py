@@ -72,7 +72,7 @@ class SeenPod:
     deleted_ms: int | None = None
     address: str | None = None
     is_on_host: bool = False
-    is_there: bool = False
+    is_listed: bool = False
     """Whether the cluster still had it when the file was written."""
     revision: str | None = None
     """`controller-revision-hash` of a StatefulSet's pod."""
@@ -334,7 +334,7 @@ def _add_pod(facts: KubernetesFacts, name: str, item: Mapping[str, Any]) -> None
         pod.replica_set = owner[1]
     labels = values.mapping(metadata.get("labels"))
     pod.revision = values.cut(labels.get("controller-revision-hash"), REVISION_MAX)
-    pod.is_there = True
+    pod.is_listed = True
     status, spec = values.mapping(item.get("status")), values.mapping(item.get("spec"))
     pod.address = values.address(status.get("podIP")) or pod.address
     pod.is_on_host = spec.get("hostNetwork") is True or (

@@ -401,7 +401,7 @@ def _pod(
         created_ms,
         deleted_ms,
         address,
-        has_own_address=pod.is_there and not pod.is_on_host and address not in shared,
+        has_own_address=pod.is_listed and not pod.is_on_host and address not in shared,
     )
 
 

@@ -98,7 +98,7 @@ class _Work:
             is_timed,
         )
 
-    def goes_on(self, silent: Rhythm, member_id: str) -> str | None:
+    def continues(self, silent: Rhythm, member_id: str) -> str | None:
         """Another member that went on while this one was silent; None if none is known to have.
 
         It has to have committed for half of that time without a long pause: after a hole in the log the first member
@@ -200,7 +200,7 @@ class SilentMember(Watcher):
         work = _Work(self.scene)
         for member_id in long:
             rhythm = work.rhythm(member_id, self.rules.silent_pauses, least_ms)
-            if rhythm is not None and work.goes_on(rhythm, member_id) is not None:
+            if rhythm is not None and work.continues(rhythm, member_id) is not None:
                 self._silent[member_id] = _Silent(rhythm, now_ms)
 
     def _report(self, member_id: str, silent: _Silent, until_ms: int | None, ended_by: str) -> None:

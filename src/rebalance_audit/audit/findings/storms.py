@@ -75,7 +75,7 @@ class RebalanceStorm(Watcher):
         at_ms = span.first_position.record_timestamp_ms
         latest = _Began.of(span)
         self._window.append(latest)
-        if self._goes_on(at_ms) if self._began is not None else self._is_storm(at_ms, latest):
+        if self._continues(at_ms) if self._began is not None else self._is_storm(at_ms, latest):
             first = self._window[0].position
             if self._began is None:
                 self._began = first
@@ -99,7 +99,7 @@ class RebalanceStorm(Watcher):
         self._needed = needed
         return len(self._window) == needed and in_time and not is_starting
 
-    def _goes_on(self, at_ms: int) -> bool:
+    def _continues(self, at_ms: int) -> bool:
         """Whether epochs still come as fast as a small group's storm."""
         least = max(1, self.rules.storm_epochs)
         while len(self._window) > least:

@@ -313,8 +313,8 @@ class HalfFinishedMigration(Watcher):
                 self._close(Ending(change.position.record_timestamp_ms))
             self._classic.discard(change.member_id)
         mixed = 0 < len(self._classic) < len(group.members)
-        goes_on = mixed and self._since is not None and len(self._classic) < self._fewest
-        if goes_on or not mixed:
+        continues = mixed and self._since is not None and len(self._classic) < self._fewest
+        if continues or not mixed:
             self._close(Ending(change.position.record_timestamp_ms))
         if mixed and self._since is None:
             self._since, self._fewest = change.position, len(self._classic)

@@ -127,7 +127,7 @@ class ClassicAudit:
         logged = self._judge_causes(scene)
         times = join_times(scene, life.created_at, logged.join_started_ms)
         rebalance = life.open_rebalance(
-            times.latest_ms, times.unstable_ms, goes_on=self.times.hands_out(new)
+            times.latest_ms, times.unstable_ms, continues=self.times.hands_out(new)
         )
         likely = self.join_phases.estimate(old, new, logged.verdicts, times)
         times = times.with_estimate(likely)

@@ -87,8 +87,8 @@ class Doubt:
         )
         if found:
             # Between the first epoch that the log shows and the next one, the doubt is still about the start.
-            goes_on = bump is None and self.is_open and self.at_start
-            self.begin(group, at_start=(life.span is None or goes_on) and not life.gap)
+            continues = bump is None and self.is_open and self.at_start
+            self.begin(group, at_start=(life.span is None or continues) and not life.gap)
         return found
 
     def begin(self, group: ModernGroup, *, at_start: bool) -> None:

@@ -64,8 +64,8 @@ class GroupStates:
             (group.generation, None) if isinstance(group, ClassicGroup) else group.shown_epochs
         )
         if stay is not None:
-            goes_on = protocol != GroupType.CLASSIC or stay.epoch == epoch
-            if goes_on and (stay.protocol, stay.group_state) == (protocol, group_state):
+            continues = protocol != GroupType.CLASSIC or stay.epoch == epoch
+            if continues and (stay.protocol, stay.group_state) == (protocol, group_state):
                 stay.epoch_at_end, stay.members_at_end = epoch, members
                 return
             self._emit(stay, position, incarnation)

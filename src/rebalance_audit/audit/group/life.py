@@ -211,10 +211,10 @@ class Life:
         self._settle_absences()
         end_ms, present = log_end(self), group_now(group, self)
         if (phase := present.join_phase) is not None and self.previous_generation is not None:
-            again = self.open_rebalance(phase.prepared.at_ms, None, goes_on=True)
+            again = self.open_rebalance(phase.prepared.at_ms, None, continues=True)
             again.join_again(self.previous_generation)
-        goes_on = self.rebalance is not None and self.rebalance.settled_at_ms is None
-        if goes_on and end_ms is not None:
+        continues = self.rebalance is not None and self.rebalance.settled_at_ms is None
+        if continues and end_ms is not None:
             # Its row says until when it has been going on, and it adds to each hour of gold.group_hours.
             self.due_ms = end_ms + 1
             self.confirm_unowned(end_ms)
@@ -348,12 +348,12 @@ class Life:
     # -- rebalances -----------------------------------------------------------------------------
 
     def open_rebalance(
-        self, started_at_ms: int | None, earliest_ms: int | None, *, goes_on: bool = False
+        self, started_at_ms: int | None, earliest_ms: int | None, *, continues: bool = False
     ) -> Rebalance:
-        """The rebalance that is going on, or a new one; with `goes_on` also one that may have ended."""
+        """The rebalance that is going on, or a new one; with `continues` also one that may have ended."""
         before = self.rebalance
-        goes_on = goes_on and before is not None and before.settled_outcome == "stable"
-        if before is not None and before.settled_at_ms is not None and not goes_on:
+        continues = continues and before is not None and before.settled_outcome == "stable"
+        if before is not None and before.settled_at_ms is not None and not continues:
             self.end_rebalance(before.settled_at_ms, before.settled_outcome)
         if self.rebalance is None:
             self.rebalance = Rebalance(

@@ -79,7 +79,7 @@ class ModernAudit:
         self._doubt = Doubt()
         self._evidence = WriteEvidence()
         self._verdicts: tuple[Verdict, ...] = ()
-        self._goes_on = False
+        self._continues = False
         self._missing = self._is_hidden = False
         self._contradictions: tuple[Evidence, ...] = ()
         self._group = ModernGroup("", GroupType.CONSUMER)
@@ -132,7 +132,7 @@ class ModernAudit:
             life.confirm_unowned(write.first.record_timestamp_ms)
             life.commits.begin_round()
         # The request that upgrades a group also joins it: states in between were never observable.
-        self._goes_on = self._upgraded_at == write.last
+        self._continues = self._upgraded_at == write.last
         for change in write.changes:
             if (handler := self._handlers.get(type(change))) is not None:
                 handler(change)
@@ -140,7 +140,7 @@ class ModernAudit:
             self._given_up.topics.clear()
             self._began_unnumbered = False
         self._doubt.settle(group, bump)
-        if not self._goes_on and life.span is not None and life.span.is_reached(group):
+        if not self._continues and life.span is not None and life.span.is_reached(group):
             life.converge(write.last.record_timestamp_ms)
         if not group.members:
             life.drop_awaiting()
@@ -327,7 +327,7 @@ class ModernAudit:
         elif progress.waiting_since_ms is not None:
             progress.stop_waiting(at_ms)
         if (
-            not self._goes_on
+            not self._continues
             and change.new_state == STABLE
             and not change.new_pending
             and change.new_member_epoch >= max(span.epoch, self._assignment_epoch)

@@ -80,7 +80,7 @@ def ingest(
         raise click.UsageError("No source: give --source kafka:HOST:PORT or --source segments:DIR.")
     from rebalance_audit.cli import spark  # noqa: PLC0415 - imports Spark
 
-    with asked_to_end(goes_on=follow) as stopped, progress() as on_progress:
+    with asked_to_end(continues=follow) as stopped, progress() as on_progress:
         request = spark.ingest_request_of(config, follow=follow, stopped=stopped.is_set, **flags)
         report = spark.ingest_once(request, config, on_progress)
     hand_out(_shape(request, report), "\n".join(_summary(request, report)))

@@ -140,7 +140,7 @@ def run(
         _explain(report)
         hand_out(shape(only, report), summary(only, report))
         return
-    with asked_to_end(goes_on=True) as asked, progress() as on_progress:
+    with asked_to_end(continues=True) as asked, progress() as on_progress:
         requests = (request() for _ in rounds(every_s, stop_after_s, asked))
         for made, report in spark.audit_rounds(requests, config, on_progress):
             _explain(report)

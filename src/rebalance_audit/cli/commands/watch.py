@@ -161,7 +161,7 @@ def watch(
     printer, groups = UpdatePrinter(cluster_name, as_json=as_json), WatchedGroups(cluster_name)
     try:
         with ExitStack() as held:
-            asked = held.enter_context(asked_to_end(goes_on=True, by_ctrl_c=True))
+            asked = held.enter_context(asked_to_end(continues=True, by_ctrl_c=True))
             screen = WatchScreen(spec, groups) if on_screen else None
             note = _notes(invocation) if screen is None else screen.note
             metrics, metrics_due = None, 0.0

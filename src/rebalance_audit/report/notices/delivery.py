@@ -115,11 +115,11 @@ def due(
     )
     ahead = []
     for row in wanted:
-        goes_on = row["to_at"] is None
+        continues = row["to_at"] is None
         went_on = sent.went_on.get(row["finding_id"])
-        if went_on is None and (goes_on or not sent.is_new):
+        if went_on is None and (continues or not sent.is_new):
             ahead.append((row, False))
-        elif went_on and not goes_on and reports_ends:
+        elif went_on and not continues and reports_ends:
             ahead.append((row, True))
     return ahead
 

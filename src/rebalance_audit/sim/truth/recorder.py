@@ -118,9 +118,9 @@ class GroupTruth:
         self.awaiting.clear()
         self.assignments.begin_anew()
 
-    def taken_over(self, *, goes_on: bool) -> None:
+    def taken_over(self, *, continues: bool) -> None:
         """Another protocol took the group's place, and may continue its count."""
-        if not goes_on and not self.members.present and self.had_epochs:
+        if not continues and not self.members.present and self.had_epochs:
             self.begin_anew()
 
     def add(self, epoch: EpochTruth) -> None:
@@ -260,7 +260,7 @@ class TruthRecorder(Observer):
         )
         if any(isinstance(change, GroupRemoved) for change in changes):
             # An upgrade takes along all members there are, even none in the middle of a join phase.
-            going_on = partial(truth.taken_over, goes_on=upgraded)
+            going_on = partial(truth.taken_over, continues=upgraded)
             notes.append(truth.begin_anew if group is None else going_on)
         if isinstance(group, ModernGroup):
             self._note_modern(truth, group, changes, decisions, now_ms, notes, upgraded=upgraded)
