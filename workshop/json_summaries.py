@@ -63,6 +63,7 @@ def _anonymise() -> dict[str, Any]:
     return {
         "out": TEXT,
         **dict.fromkeys(("records", "segments", "broker_log_lines", "offsets_partitions"), INTEGER),
+        "offsets_partitions_known": BOOLEAN,
         "times_shifted": BOOLEAN,
         "replaced": map_of("Kind of names -> how many were replaced", INTEGER),
         "left_out": map_of("What was not copied -> how much of it", INTEGER),

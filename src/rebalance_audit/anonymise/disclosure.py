@@ -45,6 +45,7 @@ def disclosure_summary(found: Anonymised, out: Path) -> dict[str, Any]:
         "segments": found.segments,
         "broker_log_lines": found.lines,
         "offsets_partitions": found.offsets_partitions,
+        "offsets_partitions_known": found.partitions_known,
         "times_shifted": found.times_shifted,
         "replaced": dict(found.replaced),
         "left_out": dict(found.left_out),
@@ -73,11 +74,19 @@ def disclosure_text(found: Anonymised, out: Path) -> str:
             f"{out}: {' in '.join(counted)}{lines}",
             *_listed("Replaced", found.replaced),
             *_listed("Left out", found.left_out),
+            *([] if found.partitions_known else [_assumed(found)]),
             "Still visible:",
             *(f"  {clause}" for clause in still_visible(found)),
             "An audit of it is the same under other names, except for:",
             *(f"  {where}: {why}" for where, why in MAY_DIFFER.items()),
         )
+    )
+
+
+def _assumed(found: Anonymised) -> str:
+    return (
+        f"Partitions of __consumer_offsets: {found.offsets_partitions} assumed, since no metadata log says how many."
+        " With another number some groups are in partitions where no broker looks for them: give --offsets-partitions."
     )
 
 

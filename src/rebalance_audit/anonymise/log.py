@@ -56,6 +56,8 @@ class Anonymised(NamedTuple):
     lines: int
     """Of brokers' logs."""
     offsets_partitions: int
+    partitions_known: bool
+    """Whether their number was given or is in the metadata log; else it is the default, or the least that there are."""
     times_shifted: bool
     mapping: Mapping[NameKind, Mapping[str, str]]
     """NameKind -> name -> pseudonym; empty unless it was asked for."""
@@ -107,7 +109,8 @@ def anonymise_log(
         raise UnknownTimeZone(f"{error}.") from error
     folder = open_log(path)
     before = read_topic_names(folder)
-    partitions = choices.offsets_partitions or _partitions(folder, before)
+    known = choices.offsets_partitions or _known_partitions(before)
+    partitions = known or max(USUAL_PARTITIONS, 1 + max(folder.segments))
     names = Pseudonyms(key, partitions, shifts_times=choices.shifts_times)
     mapping: dict[NameKind, dict[str, str]] = {}
     if choices.with_mapping:
@@ -136,6 +139,7 @@ def anonymise_log(
         sum(map(len, folder.segments.values())),
         lines,
         partitions,
+        known is not None,
         choices.shifts_times,
         mapping,
     )
@@ -147,11 +151,9 @@ def _note(mapping: dict[NameKind, dict[str, str]], kind: NameKind, name: str, ma
         of_kind[name] = made
 
 
-def _partitions(folder: LogFolder, topics: TopicNames) -> int:
+def _known_partitions(topics: TopicNames) -> int | None:
     shapes = [shape for shape in topics.shapes_of(OFFSETS_TOPIC) if shape.partitions]
-    if shapes:
-        return shapes[-1].partitions
-    return max(USUAL_PARTITIONS, 1 + max(folder.segments))
+    return shapes[-1].partitions if shapes else None
 
 
 def _metadata(folder: LogFolder, out: Path, names: Pseudonyms, left_out: Counter[LeftOut]) -> None:

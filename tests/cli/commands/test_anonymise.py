@@ -1,6 +1,7 @@
 """`anonymise`: a log that can be given away, and a report of what it still shows."""
 
 import json
+import shutil
 import stat
 from pathlib import Path
 
@@ -36,6 +37,28 @@ def test_a_log_under_pseudonyms_is_read_like_any_other(key: Path, tmp_path: Path
     )
     assert len(shown) == len(original)
     assert not {row["group_id"] for row in shown} & {row["group_id"] for row in original}
+
+
+@pytest.mark.parametrize(
+    ("has_metadata", "given", "known", "says"),
+    [
+        (True, (), True, False),
+        (False, (), False, True),
+        (False, ("--offsets-partitions", "5"), True, False),
+    ],
+)
+def test_an_assumed_number_of_partitions_is_said(
+    has_metadata: bool, given: tuple[str, ...], known: bool, says: bool, key: Path, tmp_path: Path
+) -> None:
+    """Groups of a cluster with another number would be where no broker looks for them."""
+    log, out = tmp_path / "log", tmp_path / "out"
+    leave = None if has_metadata else shutil.ignore_patterns("__cluster_metadata-0")
+    shutil.copytree(LOG, log, ignore=leave)
+    done = call("anonymise", log, "--key", key, "--out", out, *given)
+    assert done.code == 0
+    assert ("50 assumed" in done.out) is says
+    left = json.loads((out / "anonymised.json").read_text())
+    assert left["offsets_partitions_known"] is known
 
 
 def test_the_mapping_is_for_the_owner(key: Path, tmp_path: Path) -> None:
