@@ -36,6 +36,7 @@ TOPIC: Final = ClusterTopic(b"topic-of-records", 3)
 RECORDS: Final = 50
 """Of each partition: as many as the offsets need."""
 LOAD_SECONDS_MAX: Final = 120
+LOAD_IN_PROGRESS: Final = 14
 NOT_COORDINATOR: Final = 16
 DESCRIBED: Final = re.compile(
     r"(?P<group>.*?) +(?P<topic>orders) +(?P<number>\d+) +(?P<offset>\d+) .*"
@@ -147,8 +148,7 @@ def test_the_plan_brings_the_offsets_back(tmp_path: Path) -> None:
     with running_broker(tmp_path / "broker", placed, topics) as broker:
         data = broker.folder / "data"
         for log_partition in range(3):
-            await_failure(broker, log_partition)
-            assert error_of(broker, names(log_partition)[0]) == NOT_COORDINATOR
+            assert await_failure(broker, log_partition) == NOT_COORDINATOR
         plan = tmp_path / "plan"
         outcome = call("recover", data, "--out", plan, "--as", "4.3")
         assert outcome.code == 0, outcome.err
@@ -190,13 +190,20 @@ def error_of(broker: Broker, group_id: str) -> int:
     return error
 
 
-def await_failure(broker: Broker, log_partition: int) -> None:
-    """Until the broker has given up loading the partition."""
+def await_failure(broker: Broker, log_partition: int) -> int:
+    """Until the broker has given up loading the partition; what its groups' coordinator answers then.
+
+    The broker logs the failure before it leaves the state of loading.
+    """
     failed = f"Failed to load metadata from {OFFSETS_TOPIC}-{log_partition} "
     deadline = time.monotonic() + LOAD_SECONDS_MAX
-    while failed not in (broker.folder / "broker.log").read_text():
+    error = LOAD_IN_PROGRESS
+    while error == LOAD_IN_PROGRESS:
         assert time.monotonic() < deadline, broker.log_tail()
         time.sleep(0.1)
+        if failed in (broker.folder / "broker.log").read_text():
+            error = error_of(broker, names(log_partition)[0])
+    return error
 
 
 def await_service(broker: Broker, group_id: str) -> None:
