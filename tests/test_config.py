@@ -143,6 +143,23 @@ def test_the_effective_configuration_is_a_file_that_gives_itself(tmp_path: Path)
     assert load_config(file) == config
 
 
+@pytest.mark.parametrize(
+    "section",
+    [
+        "source.kafka.options",
+        "source.kafka.admin",
+        "source.storage_options",
+        "lake.storage_options",
+        "lake.delta_rs_options",
+    ],
+)
+def test_the_effective_configuration_hides_secrets(section: str) -> None:
+    """Whose options they are; their names are shown."""
+    text = effective_config(load_config(flags={section: {"sasl.password": "hunter2"}}))
+    assert "hunter2" not in text
+    assert "sasl.password" in text
+
+
 def test_a_session_timeout_of_zero_is_an_unknown_one() -> None:
     """TOML has no null: 0 means that the brokers' setting is unknown."""
     rules = load_config(flags={SESSION: 0}).audit.departure_rules()

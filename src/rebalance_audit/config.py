@@ -258,11 +258,17 @@ def effective_config(config: Config) -> str:
 
     document = tomlkit.parse(read_text(BASE))
     values = config.model_dump()
-    kafka = config.source.kafka
+    options = unhidden(config.source.kafka.options)
     values["source"]["kafka"]["options"] = {
-        name: shown_value(name, value) for name, value in unhidden(kafka.options).items()
+        name: shown_value(name, value) for name, value in options.items()
     }
-    values["source"]["kafka"]["admin"] = dict.fromkeys(kafka.admin, HIDDEN)
+    for section, key in (
+        (values["source"]["kafka"], "admin"),
+        (values["source"], "storage_options"),
+        (values["lake"], "storage_options"),
+        (values["lake"], "delta_rs_options"),
+    ):
+        section[key] = dict.fromkeys(section[key], HIDDEN)
     values["spark"]["settings"] = {
         name: shown_setting(name, value) for name, value in config.spark.settings.items()
     }
