@@ -122,7 +122,7 @@ def other_records(records: DataFrame) -> DataFrame:
 
 
 def group_records(small: DataFrame, groups_regex: str | None) -> DataFrame:
-    """What the reducer gets of the small side: the records of some groups, and those whose group is unknown."""
+    """What the reducer gets besides commits: the records of some groups, and those whose group is unknown."""
     records = small.where(~is_control())
     for mark in (DAMAGE, PASSED_OVER):
         if mark in small.columns:

@@ -60,7 +60,7 @@ LOSSES_MAX: Final = 10_000
 
 
 def losses_without_group(small: DataFrame) -> DataFrame:
-    """Records of the small side whose key does not name their group, as `gaps_of` takes them."""
+    """Records besides commits whose key does not name their group, as `gaps_of` takes them."""
     lost = routing.group_records(small, None).where(F.col("group_id").isNull())
     return lost.select("partition", F.col("offset").alias("before_offset"))
 

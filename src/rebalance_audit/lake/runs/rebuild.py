@@ -204,7 +204,7 @@ class _Rebuild:
     def _counts(self) -> RecordCounts:
         source = self._request.source
         if not self._with_silver and source is not None and source.counts_what_it_leaves_out:
-            # The small side says how many offset commits there are.
+            # The other records say how many offset commits there are.
             return count_records(self.small)
         return count_records_beside(self._records, self.small)
 
