@@ -226,11 +226,16 @@ def held_stretches(
 ) -> Iterator[tuple[int, int, HeldUp, TableRow]]:
     """From, to, for whom the group waited then, and in which rebalance; only where it is known since when."""
     for row in rebalances:
-        ended_ms = end_ms if row["ended_at"] is None else row["ended_at"]
-        for holder in held_up_of(row):
+        for holder, to_ms in held_until(row, end_ms):
             if holder.member_id is not None and holder.from_ms is not None:
-                to_ms = ended_ms if holder.to_ms is None else holder.to_ms
                 yield holder.from_ms, max(holder.from_ms, to_ms), holder, row
+
+
+def held_until(rebalance: TableRow, end_ms: int) -> Iterator[tuple[HeldUp, int]]:
+    """Who held the rebalance up, and until when: until it ended if no end is known, or until the end of the log."""
+    ended_ms = end_ms if rebalance["ended_at"] is None else rebalance["ended_at"]
+    for holder in held_up_of(rebalance):
+        yield holder, ended_ms if holder.to_ms is None else holder.to_ms
 
 
 def revocations(own: Tables, end_ms: int) -> Iterator[tuple[int, int, TableRow]]:

@@ -121,8 +121,8 @@ def simulate(
         missing = f"{protocol.value} groups"
     if missing:
         raise click.BadParameter(f"{dialect.value} has no {missing}.", param_hint="--protocol")
-    for line in () if wants_quiet() else option_lines(options):
-        click.echo(line, err=True)
+    if not wants_quiet():
+        click.echo("\n".join(option_lines(options)), err=True)
     simulation = Simulation(seed, options, with_broker_log=broker_log, folder=out)
     try:
         with slow_step("simulating"):

@@ -26,6 +26,7 @@ from rebalance_audit.report.timeline import (
     by_story,
     doubts,
     gaps,
+    held_until,
     owned,
     partition_of,
     states,
@@ -235,13 +236,11 @@ def _held_up(
 ) -> Iterator[list[Any]]:
     """Lane, from, to, what it cost, text: for how long the group waited for a member."""
     for row in rebalances:
-        until_ms = end_ms if row["ended_at"] is None else row["ended_at"]
-        for holder in held_up_of(row):
+        for holder, to_ms in held_until(row, end_ms):
             lane = lane_of.get(holder.member_id or "")
             if lane is None:
                 continue
             begin_ms = row["began_ms"] if holder.from_ms is None else holder.from_ms
-            to_ms = until_ms if holder.to_ms is None else holder.to_ms
             lasted = "" if holder.ms is None else f" for {words.duration(holder.ms)}"
             text = f"held up {rebalance_name(row)}{lasted}: {PREDICATES[holder.why]}"
             cost = COST_NUMBERS[holder.why]
