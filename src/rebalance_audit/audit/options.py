@@ -13,11 +13,11 @@ from rebalance_audit.wire.topic_names import TopicShape, topic_id_text
 
 
 def knows_nothing(*_asked: object) -> None:
-    """Stands for a source that was not given."""
+    """The default for a source that gives one answer: unknown."""
 
 
 def has_nothing(*_asked: object) -> tuple[()]:
-    """Stands for one that would have any number of answers."""
+    """The default for a source that gives a list of answers: none."""
     return ()
 
 

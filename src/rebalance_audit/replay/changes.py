@@ -313,7 +313,7 @@ def position_of(
 ) -> Position:
     """The position of a row of `bronze.records` or of records routed in Spark; `timestamp_us` is epoch microseconds.
 
-    Null stands for what the source hides.
+    Null where the source does not expose the value.
     """
     return Position(
         log_partition,

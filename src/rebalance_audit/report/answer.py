@@ -242,14 +242,14 @@ class Worst(NamedTuple):
     """What a reader should know first."""
 
     group_id: str
-    """Empty where nothing stands out, or where it concerns no single group."""
+    """Empty if there is nothing to report, or if it is not about a single group."""
     sentence: Sentence
     rebalance: TableRow | None = None
     """The rebalance that it is about, if it is about one."""
 
 
 def worst_of(tables: Tables, end_ms: int | None) -> Worst:
-    """A rebalance that goes on, else a critical finding, else the longest rebalance; or that nothing stands out.
+    """An ongoing rebalance, else a critical finding, else the longest rebalance, else that there is nothing to report.
 
     `end_ms`: when the log ends (epoch ms); None where that is not known.
     """

@@ -84,7 +84,7 @@ class FindingKind:
 
     kind: ClassVar[str]
     definition: ClassVar[str]
-    """One sentence; {name} stands for a threshold."""
+    """One sentence; `{name}` is replaced by the threshold of that name."""
     severity: ClassVar[Severity]
     other_severity: ClassVar[Severity | None] = None
     """Severity of the cases that are more, or less, severe than usual."""

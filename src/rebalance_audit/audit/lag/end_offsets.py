@@ -1,4 +1,4 @@
-"""Samples of the start and end offsets of topic partitions, and how far committed offsets lag behind them.
+"""Samples of the start and end offsets of topic partitions, and the lag of committed offsets.
 
 An end offset is the offset that the next record gets (ListOffsets with isolation level read_uncommitted): it includes
 records of open transactions, as `kafka-consumer-groups --describe` does. Between two samples it lies between both.
